@@ -1,0 +1,28 @@
+"""Decision forests: exact or binned, fast, and the same to the bit on any number of threads."""
+
+from importlib.metadata import version
+from pathlib import Path
+
+from dforest.forest import RandomForestClassifier, RandomForestRegressor
+from dforest.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+__version__ = version("dforest")
+
+__all__ = [
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+    "get_include",
+]
+
+
+def get_include():
+    """The folder of the C headers that dforest's `.pxd` files name.
+
+    Returns
+    -------
+    str
+        To be added to the include path of an extension that cimports `dforest.core`.
+    """
+    return str(Path(__file__).parent / "core")

@@ -1,0 +1,57 @@
+"""The contract of a criterion.
+
+A criterion says what a draw adds to a statistic (`kind`), what impurity and leaf value follow from
+one, and which of many cuts of a node is best. Each thread has a clone of its own, so a criterion
+may keep scratch, but it must give the same answer to the same question always.
+
+A subclass needs `impurity` only (and `leaf_value` where it predicts a number). The base class then
+scores a cut by w * i(t) - w_L * i(t_L) - w_R * i(t_R); the built-in criteria override `best_cut`
+with formulas of numerics.h that cancel nothing. It is called once per node and feature (or once per
+chunk of cuts), never per row.
+"""
+from libc.stdint cimport int64_t
+
+from dforest.core.data cimport DataView
+from dforest.core.types cimport DrawKind, Node
+
+
+cdef class Criterion:
+    cdef readonly Py_ssize_t n_words     # int64 words of a statistic
+    cdef readonly Py_ssize_t n_classes   # 0 for regression
+    cdef DrawKind kind
+    cdef int64_t* scratch                # [n_words], owned
+
+    cdef int reserve(self, Py_ssize_t n_words) except -1
+
+    # Set statistics and is_pure of a node from its draws. Called once per node, before anything
+    # else; may rewrite the draws' targets and the node's scale, which no other node sees.
+    cdef int open_node(self, DataView data, Node* node) except -1 nogil
+
+    # Impurity of a set of draws; word 1 of its statistic is above 0.
+    cdef double impurity(self, const int64_t* statistic) noexcept nogil
+
+    # The first cut of highest score among n >= 1, and that score. left: [n, n_words], the
+    # statistics of the left sides; total: [n_words], the node's.
+    cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil
+
+    # Scores are in units of this: 1 for classification, y**2 per unit for quantised targets.
+    cdef double score_unit(self, const Node* node) noexcept nogil
+
+    # The number a leaf predicts. Regression only: a class forest keeps the statistics of its leaves.
+    cdef int leaf_value(self, DataView data, const Node* node, double* out) except -1 nogil
+
+
+cdef class ClassCriterion(Criterion):
+    pass
+
+
+cdef class Gini(ClassCriterion):
+    pass
+
+
+cdef class Entropy(ClassCriterion):
+    pass
+
+
+cdef class SquaredError(Criterion):
+    cdef void requantise(self, DataView data, Node* node) noexcept nogil

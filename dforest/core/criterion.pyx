@@ -1,0 +1,373 @@
+"""Gini, entropy and squared error.
+
+Formulas: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984, chapters 4
+and 8. All sums are integers (see `dforest.core.types`), so they depend on no order; float64 appears
+only in impurities, scores and leaf values, each one expression of numerics.h.
+
+A criterion owns `scratch`; everything else it is handed.
+"""
+from libc.math cimport ldexp, rint
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memset
+
+import numpy as np
+
+from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, TARGET_SUM_WIDE, Draw
+
+cdef extern from "numerics.h" nogil:
+    const int64_t DF_EXACT_WEIGHT
+    const double DF_LOG2_E
+    double df_cross(int64_t a, int64_t b, int64_t c, int64_t d)
+    double df_cross_small(int64_t a, int64_t b, int64_t c, int64_t d)
+    double df_log2(double x)
+    double df_entropy_part(double cross, double weight_left, double weight_right, double weight, double count)
+    double df_ratio_score(double cross_squared, double weight_left, double weight_right, double weight)
+    int64_t df_floor_mean(int64_t low, int64_t high, int64_t weight)
+    double df_offset_sum(int64_t low, int64_t high, int64_t weight, int64_t mean)
+    double df_mean_cross(int64_t weight_left, double sum_left, int64_t weight, double sum)
+    ctypedef struct df_exact_sum:
+        pass
+    void df_add_product(df_exact_sum* sum, int64_t a, int64_t b)
+    double df_sum_value(const df_exact_sum* sum)
+    int32_t df_scale_exponent(double largest, int bits)
+
+# A node's targets are quantised anew once their range is below 1 / REQUANTISE of the range that
+# the scale was made for.
+cdef int64_t REQUANTISE = 256
+
+
+def quantise(y):
+    """Turn targets into integers of at most 31 magnitude bits.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,), dtype float64
+        Finite targets.
+
+    Returns
+    -------
+    target : ndarray of shape (n,), dtype int32
+        ``rint((y - centre) * 2**exponent)``.
+    centre : float
+        ``(max + min) / 2``.
+    exponent : int
+        The largest that keeps ``abs(target) < 2**31``; 0 if all targets are equal.
+    """
+    lo, hi = y.min(), y.max()
+    if lo == hi:
+        return np.zeros(len(y), np.int32), float(lo), 0
+    centre = 0.5 * lo + 0.5 * hi
+    exponent = df_scale_exponent(max(hi - centre, centre - lo), 31)
+    return np.rint(np.ldexp(y - centre, exponent)).astype(np.int32), float(centre), exponent
+
+
+cdef class Criterion:
+    """Base class; see the contract in criterion.pxd."""
+
+    def __cinit__(self, *args, **kwargs):
+        self.scratch = NULL
+
+    def __dealloc__(self):
+        free(self.scratch)
+
+    cdef int reserve(self, Py_ssize_t n_words) except -1:
+        self.n_words = n_words
+        self.scratch = <int64_t*> calloc(n_words, sizeof(int64_t))
+        if self.scratch == NULL:
+            raise MemoryError()
+        return 0
+
+    cdef int open_node(self, DataView data, Node* node) except -1 nogil:
+        with gil:
+            raise TypeError(f"{type(self).__name__} does not define open_node")
+
+    cdef double impurity(self, const int64_t* statistic) noexcept nogil:
+        return 0.0
+
+    cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
+        cdef Py_ssize_t i, k, best = 0
+        cdef double s, highest = -1.0
+        cdef double parent = <double> total[1] * self.impurity(total)
+        cdef int64_t* right = self.scratch
+        for i in range(n):
+            for k in range(self.n_words):
+                right[k] = total[k] - left[k]
+            s = parent - <double> left[1] * self.impurity(left) - <double> right[1] * self.impurity(right)
+            if s < 0.0:
+                s = 0.0
+            if s > highest:
+                highest = s
+                best = i
+            left += self.n_words
+        score[0] = highest
+        return best
+
+    cdef double score_unit(self, const Node* node) noexcept nogil:
+        return 1.0
+
+    cdef int leaf_value(self, DataView data, const Node* node, double* out) except -1 nogil:
+        return 0
+
+    def score_cuts(self, const int64_t[:, ::1] left not None, const int64_t[::1] total not None, bint base=False):
+        """The best of some cuts, by this criterion's scan or by the base class's.
+
+        Parameters
+        ----------
+        left : ndarray of shape (n, n_words), dtype int64
+            Statistics of the left sides.
+        total : ndarray of shape (n_words,), dtype int64
+            The node's.
+        base : bool
+            Score from `impurity` alone.
+
+        Returns
+        -------
+        (int, float)
+            The first cut of highest score, and that score.
+        """
+        cdef double score
+        cdef Py_ssize_t best
+        if left.shape[0] == 0 or left.shape[1] != self.n_words or total.shape[0] != self.n_words:
+            raise ValueError(f"statistics of {type(self).__name__} have {self.n_words} words")
+        if base:
+            best = Criterion.best_cut(self, &left[0, 0], left.shape[0], &total[0], &score)
+        else:
+            best = self.best_cut(&left[0, 0], left.shape[0], &total[0], &score)
+        return best, score
+
+    def impurity_of(self, const int64_t[::1] statistic not None):
+        """Impurity of a set of draws, given its statistic of n_words words."""
+        if statistic.shape[0] != self.n_words:
+            raise ValueError(f"statistics of {type(self).__name__} have {self.n_words} words")
+        return self.impurity(&statistic[0])
+
+
+cdef class ClassCriterion(Criterion):
+    """A criterion on class weights: words 2, 3, ... of a statistic are the weights of the classes.
+
+    Parameters
+    ----------
+    n_classes : int
+    """
+
+    def __init__(self, Py_ssize_t n_classes):
+        self.n_classes = n_classes
+        self.kind = CLASS_WEIGHTS
+        self.reserve(2 + n_classes)
+
+    def clone(self):
+        """Another one with the same parameters."""
+        return type(self)(self.n_classes)
+
+    cdef int open_node(self, DataView data, Node* node) except -1 nogil:
+        cdef Py_ssize_t i, k, present = 0
+        cdef int64_t* s = node.statistics
+        cdef int64_t w
+        cdef Draw* draw
+        for k in range(self.n_words):
+            s[k] = 0
+        for i in range(node.n):
+            draw = &node.draws[i]
+            w = <int64_t> draw.count * draw.weight
+            s[0] += draw.count
+            s[1] += w
+            s[2 + draw.target] += w
+        for k in range(2, self.n_words):
+            present += s[k] > 0
+        node.is_pure = present <= 1
+        return 0
+
+
+cdef class Gini(ClassCriterion):
+    """Gini impurity, 1 - sum of p_k**2."""
+
+    cdef double impurity(self, const int64_t* statistic) noexcept nogil:
+        cdef double total = 0.0, w = <double> statistic[1], p
+        cdef Py_ssize_t k
+        for k in range(2, self.n_words):
+            p = <double> statistic[k] / w
+            total += p * (1.0 - p)
+        return total
+
+    cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
+        cdef Py_ssize_t i, k, best = 0
+        cdef double s, d, highest = -1.0
+        cdef int64_t w = total[1]
+        cdef bint small = w <= DF_EXACT_WEIGHT
+        for i in range(n):
+            s = 0.0
+            if small and self.n_classes == 2:      # the two crosses differ in sign only
+                d = df_cross_small(w, left[2], left[1], total[2])
+                s = d * d + d * d
+            elif small:
+                for k in range(2, self.n_words):
+                    d = df_cross_small(w, left[k], left[1], total[k])
+                    s += d * d
+            else:
+                for k in range(2, self.n_words):
+                    d = df_cross(w, left[k], left[1], total[k])
+                    s += d * d
+            s = df_ratio_score(s, <double> left[1], <double> (w - left[1]), <double> w)
+            if s > highest:
+                highest = s
+                best = i
+            left += self.n_words
+        score[0] = highest
+        return best
+
+
+cdef class Entropy(ClassCriterion):
+    """Shannon entropy in bits, -sum of p_k * log2(p_k)."""
+
+    cdef double impurity(self, const int64_t* statistic) noexcept nogil:
+        cdef double total = 0.0, w = <double> statistic[1], p
+        cdef Py_ssize_t k
+        for k in range(2, self.n_words):
+            if statistic[k] > 0:
+                p = <double> statistic[k] / w
+                total -= p * df_log2(p)
+        return total
+
+    cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
+        cdef Py_ssize_t i, k, best = 0
+        cdef double s, highest = -1.0
+        cdef int64_t w = total[1]
+        for i in range(n):
+            s = 0.0
+            for k in range(2, self.n_words):
+                s += df_entropy_part(df_cross(w, left[k], left[1], total[k]), <double> left[1],
+                                     <double> (w - left[1]), <double> w, <double> total[k])
+            s = s * DF_LOG2_E
+            if s > highest:
+                highest = s
+                best = i
+            left += self.n_words
+        score[0] = highest
+        return best
+
+
+cdef class SquaredError(Criterion):
+    """Mean squared deviation from the node's mean, on quantised targets.
+
+    Parameters
+    ----------
+    wide : bool
+        Whether sums of weight times target may leave 63 bits and are kept in two words, the low 31
+        bits and the rest: needed where the largest weight times the number of draws is above 2**31.
+    """
+
+    def __init__(self, bint wide=False):
+        self.n_classes = 0
+        self.kind = TARGET_SUM_WIDE if wide else TARGET_SUM
+        self.reserve(4 if wide else 3)
+
+    def clone(self):
+        """Another one with the same parameters."""
+        return type(self)(self.kind == TARGET_SUM_WIDE)
+
+    cdef int open_node(self, DataView data, Node* node) except -1 nogil:
+        cdef Py_ssize_t i
+        cdef int64_t* s = node.statistics
+        cdef int64_t w, product
+        cdef int32_t lo = node.draws[0].target, hi = lo
+        cdef Draw* draw
+        for i in range(node.n):
+            lo = min(lo, node.draws[i].target)
+            hi = max(hi, node.draws[i].target)
+        node.is_pure = False
+        if lo == hi or REQUANTISE * (<int64_t> hi - lo) < node.scale.range:
+            self.requantise(data, node)
+        for i in range(self.n_words):
+            s[i] = 0
+        for i in range(node.n):
+            draw = &node.draws[i]
+            w = <int64_t> draw.count * draw.weight
+            s[0] += draw.count
+            s[1] += w
+            if self.kind == TARGET_SUM:
+                s[2] += w * draw.target
+            else:
+                product = <int64_t> draw.weight * draw.target
+                s[2] += (product & 0x7FFFFFFF) * draw.count
+                s[3] += (product >> 31) * draw.count
+        return 0
+
+    cdef void requantise(self, DataView data, Node* node) noexcept nogil:
+        """Give a node of narrow range a scale of its own, or find that all its targets are equal."""
+        cdef Py_ssize_t i
+        cdef double lo = data.y[node.draws[0].row], hi = lo, y, centre
+        cdef int32_t exponent, q, smallest = 0x7FFFFFFF, largest = -0x7FFFFFFF
+        for i in range(node.n):
+            y = data.y[node.draws[i].row]
+            lo = min(lo, y)
+            hi = max(hi, y)
+        if lo == hi:
+            node.is_pure = True
+            return
+        centre = 0.5 * lo + 0.5 * hi
+        exponent = df_scale_exponent(max(hi - centre, centre - lo), 31)
+        for i in range(node.n):
+            q = <int32_t> rint(ldexp(data.y[node.draws[i].row] - centre, exponent))
+            node.draws[i].target = q
+            smallest = min(smallest, q)
+            largest = max(largest, q)
+        node.scale.centre = centre
+        node.scale.exponent = exponent
+        node.scale.range = <int64_t> largest - smallest
+
+    cdef double impurity(self, const int64_t* statistic) noexcept nogil:
+        # Up to the mean square, whose sum over a node is the same for every cut.
+        cdef int64_t high = statistic[3] if self.kind == TARGET_SUM_WIDE else 0
+        cdef double mean = df_offset_sum(statistic[2], high, statistic[1], 0) / <double> statistic[1]
+        return -mean * mean
+
+    cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
+        cdef Py_ssize_t i, best = 0
+        cdef double s, d, highest = -1.0
+        cdef bint wide = self.kind == TARGET_SUM_WIDE
+        cdef int64_t w = total[1]
+        cdef int64_t high = total[3] if wide else 0
+        cdef int64_t mean = df_floor_mean(total[2], high, w)
+        cdef double remainder = df_offset_sum(total[2], high, w, mean)
+        for i in range(n):
+            high = left[3] if wide else 0
+            d = df_mean_cross(left[1], df_offset_sum(left[2], high, left[1], mean), w, remainder)
+            s = df_ratio_score(d * d, <double> left[1], <double> (w - left[1]), <double> w)
+            if s > highest:
+                highest = s
+                best = i
+            left += self.n_words
+        score[0] = highest
+        return best
+
+    cdef double score_unit(self, const Node* node) noexcept nogil:
+        return ldexp(1.0, -2 * node.scale.exponent)
+
+    cdef int leaf_value(self, DataView data, const Node* node, double* out) except -1 nogil:
+        """Mean of the exact targets: 62-bit offsets from the middle, summed in 128 bits."""
+        cdef Py_ssize_t i
+        cdef double lo = data.y[node.draws[0].row], hi = lo, y, centre
+        cdef df_exact_sum total
+        cdef int64_t offset, w, weight = 0
+        cdef int32_t exponent
+        cdef Draw* draw
+        for i in range(node.n):
+            y = data.y[node.draws[i].row]
+            lo = min(lo, y)
+            hi = max(hi, y)
+        if lo == hi:
+            out[0] = lo
+            return 0
+        centre = 0.5 * lo + 0.5 * hi
+        exponent = df_scale_exponent(max(hi - centre, centre - lo), 62)
+        memset(&total, 0, sizeof(total))
+        for i in range(node.n):
+            draw = &node.draws[i]
+            offset = <int64_t> rint(ldexp(data.y[draw.row] - centre, exponent))
+            w = <int64_t> draw.count * draw.weight
+            weight += w
+            df_add_product(&total, w, offset)
+        y = centre + ldexp(df_sum_value(&total) / <double> weight, -exponent)
+        out[0] = min(max(y, lo), hi)
+        return 0

@@ -1,0 +1,13 @@
+from libc.stdint cimport int32_t, uint32_t
+
+from dforest.core.types cimport Column
+
+
+cdef class DataView:
+    cdef readonly Py_ssize_t n_rows
+    cdef readonly Py_ssize_t n_features
+    cdef Column* columns            # [n_features]
+    cdef const int32_t* target      # [n_rows] class numbers or quantised targets
+    cdef const double* y            # [n_rows] exact targets; NULL for classification
+    cdef const uint32_t* weight     # [n_rows] integer weights; NULL: all 1
+    cdef object owners              # the NumPy arrays behind these pointers

@@ -1,0 +1,100 @@
+"""What a tree is grown on: coded columns, targets and weights of the training rows.
+
+A `DataView` borrows NumPy arrays and keeps them alive; it copies nothing but pointers. It is read
+only and shared by all threads.
+"""
+from collections import namedtuple
+
+from libc.stdlib cimport calloc, free
+
+import numpy as np
+
+CodedColumn = namedtuple("CodedColumn", ["codes", "values", "has_missing"])
+CodedColumn.__doc__ = """One feature's codes for all rows.
+
+codes : ndarray of shape (n_rows,), dtype uint8, uint16 or uint32
+    The number of each row's bin or value; ``len(values)`` where the value is missing.
+values : ndarray, dtype float32 or float64
+    Method dense: the distinct values, ascending. Method hist: the upper edges of the bins, the last
+    of them infinite.
+has_missing : bool
+"""
+
+
+def integer_weights(weight):
+    """Turn weights into integers below 2**31, exactly where that is possible.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (n,), dtype float64
+        Positive and finite.
+
+    Returns
+    -------
+    integers : ndarray of shape (n,), dtype uint32
+        ``weight * 2**exponent``, with the smallest exponent that makes all of them integers, if
+        none reaches 2**31 then; otherwise rounded, at least 1, with the largest in [2**30, 2**31).
+    exponent : int
+    """
+    fraction, exponent = np.frexp(weight)
+    fraction = np.ldexp(fraction, 53).astype(np.int64)
+    trailing = np.frexp((fraction & -fraction).astype(np.float64))[1] - 1      # zero bits at the end
+    exact = -int((exponent - 53 + trailing).min())
+    highest = int(exponent.max())
+    if highest + exact <= 31:
+        return np.ldexp(weight, exact).astype(np.uint32), exact
+    integers = np.maximum(1.0, np.rint(np.ldexp(weight, 31 - highest)))
+    return integers.astype(np.uint32), 31 - highest
+
+
+cdef class DataView:
+    """Pointers to the coded columns, the targets and the weights of the training rows.
+
+    Parameters
+    ----------
+    columns : list of CodedColumn
+        One per feature, all of n_rows codes.
+    target : ndarray of shape (n_rows,), dtype int32
+        Class numbers, or targets quantised by `dforest.core.criterion.quantise`.
+    y : ndarray of shape (n_rows,), dtype float64, or None
+        Exact targets; None for classification.
+    weight : ndarray of shape (n_rows,), dtype uint32, or None
+        Integer weights from 1 to 2**31 - 1; None: all 1.
+    """
+
+    def __cinit__(self, list columns not None, const int32_t[::1] target not None,
+                  const double[::1] y=None, const uint32_t[::1] weight=None):
+        cdef Py_ssize_t j
+        cdef Column* column
+        cdef size_t address
+        self.n_rows = target.shape[0]
+        self.n_features = len(columns)
+        if self.n_rows == 0 or self.n_features == 0:
+            raise ValueError(f"a data view needs rows and columns; got {self.n_rows} x {self.n_features}")
+        if (y is not None and y.shape[0] != self.n_rows) or (weight is not None and weight.shape[0] != self.n_rows):
+            raise ValueError("target, y and weight differ in length")
+        self.columns = <Column*> calloc(self.n_features, sizeof(Column))
+        if self.columns == NULL:
+            raise MemoryError()
+        for j in range(self.n_features):
+            given = columns[j]
+            if given.codes.shape != (self.n_rows,) or not given.codes.flags.c_contiguous:
+                raise ValueError(f"column {j} is not a contiguous array of {self.n_rows} codes")
+            if given.codes.dtype not in (np.uint8, np.uint16, np.uint32):
+                raise ValueError(f"column {j} has codes of dtype {given.codes.dtype}")
+            column = &self.columns[j]
+            address = given.codes.ctypes.data
+            column.codes = <const void*> address
+            column.width = given.codes.dtype.itemsize
+            column.n_codes = len(given.values)
+            column.has_missing = given.has_missing
+            address = given.values.ctypes.data
+            column.values = <const void*> address
+            column.is_float32 = given.values.dtype == np.float32
+        self.target = &target[0]
+        self.y = &y[0] if y is not None else NULL
+        self.weight = &weight[0] if weight is not None else NULL
+        self.owners = (columns, target, y, weight)
+
+    def __dealloc__(self):
+        free(self.columns)

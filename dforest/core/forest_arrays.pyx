@@ -1,0 +1,251 @@
+"""All trees of a forest in flat arrays.
+
+Words: *nodes* of a tree are numbered in preorder from 0, a left child is its parent's number + 1;
+tree t has the entries node_offsets[t] to node_offsets[t + 1] of every node array. *Leaves* are rows
+of the leaf tables; nodes whose leaves are equal share a row.
+
+A `Forest` owns its arrays, which nobody may change; a forest cut out of another one shares them.
+"""
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+import numpy as np
+
+from dforest.core.criterion cimport Criterion
+
+from dforest.core.criterion import Entropy, Gini
+from dforest.core.predict import PackedForest
+
+_NODE_ARRAYS = ("feature", "threshold", "right", "missing_left")
+_CLASS_CRITERIA = {"gini": Gini, "entropy": Entropy, "log_loss": Entropy}
+
+
+class Forest:
+    """The trees of a forest.
+
+    Attributes
+    ----------
+    node_offsets : ndarray of shape (n_trees + 1,), dtype int64
+    feature : ndarray of shape (n_nodes,), dtype int32
+        The feature a node tests; -1: a leaf.
+    threshold : ndarray of shape (n_nodes,), dtype float32 or float64
+        A row goes left if x <= threshold. In the precision of the training data.
+    right : ndarray of shape (n_nodes,), dtype uint32
+        Inner node: the number of its right child. Leaf: its row in the leaf tables.
+    missing_left : ndarray of shape (n_nodes,), dtype bool
+        Where a row goes whose value is missing.
+    leaf_draws : ndarray of shape (n_leaves,), dtype int64
+        Draws of the bootstrap that reached the leaf.
+    leaf_weight : ndarray of shape (n_leaves, n_classes) or (n_leaves, 1), dtype int64
+        Their integer weights, by class; times 2**-weight_exponent they are sample weights.
+    leaf_value : ndarray of shape (n_leaves,), dtype float64
+        Regression: the mean target; empty for classification.
+    weight_exponent : int
+    seed, n_draws : int
+        Of the bootstrap; n_draws is 0 if every row was taken once.
+    n_features, n_classes : int
+        n_classes is 0 for regression.
+    criterion : str
+    """
+
+    _NAMES = ("node_offsets", *_NODE_ARRAYS, "leaf_draws", "leaf_weight", "leaf_value")
+
+    def __init__(self, arrays, *, n_features, n_classes, criterion, seed, n_draws, weight_exponent):
+        for name in self._NAMES:
+            setattr(self, name, arrays[name])
+        self.n_features = n_features
+        self.n_classes = n_classes
+        self.criterion = criterion
+        self.seed = seed
+        self.n_draws = n_draws
+        self.weight_exponent = weight_exponent
+        self._packed = {}
+
+    @classmethod
+    def from_trees(cls, trees, dtype, **settings):
+        """Put trees together.
+
+        Parameters
+        ----------
+        trees : list of tuple
+            As `dforest.core.trainer.grow_trees` returns them.
+        dtype : dtype
+            Of the training data: float32 or float64.
+        **settings
+            The attributes that are no arrays.
+        """
+        arrays = {name: np.concatenate([tree[i] for tree in trees]) for i, name in enumerate(_NODE_ARRAYS)}
+        arrays["threshold"] = arrays["threshold"].astype(dtype)
+        arrays["node_offsets"] = np.cumsum([0] + [len(tree[0]) for tree in trees])
+        leaves, numbers = unique_rows(np.concatenate([tree[4] for tree in trees]))
+        # Leaves of a tree were numbered in the order of its nodes, so are those of all trees.
+        arrays["right"][arrays["feature"] < 0] = numbers
+        arrays["leaf_draws"] = np.ascontiguousarray(leaves[:, 0])
+        if settings["n_classes"]:
+            arrays["leaf_weight"] = np.ascontiguousarray(leaves[:, 1:])
+            arrays["leaf_value"] = np.empty(0)
+        else:
+            arrays["leaf_weight"] = np.ascontiguousarray(leaves[:, 1:2])
+            arrays["leaf_value"] = leaves[:, 2].view(np.float64).copy()
+        return cls(arrays, **settings)
+
+    def __getstate__(self):
+        return {**self.__dict__, "_packed": {}}
+
+    @property
+    def n_trees(self):
+        return len(self.node_offsets) - 1
+
+    def as_dict(self):
+        """Every array that defines the forest, by name. Equal dictionaries: equal forests."""
+        return {name: getattr(self, name) for name in self._NAMES}
+
+    def tree(self, t):
+        """A forest of tree t alone; it shares the arrays of this one."""
+        first, last = self.node_offsets[t], self.node_offsets[t + 1]
+        arrays = self.as_dict()
+        for name in _NODE_ARRAYS:
+            arrays[name] = arrays[name][first:last]
+        arrays["node_offsets"] = np.array([0, last - first])
+        return Forest(arrays, n_features=self.n_features, n_classes=self.n_classes, criterion=self.criterion,
+                      seed=self.seed, n_draws=self.n_draws, weight_exponent=self.weight_exponent)
+
+    def packed(self, voting="soft"):
+        """The forest made ready to predict, built at the first call: see `PackedForest`."""
+        if voting not in self._packed:
+            if not self.n_classes:
+                values = self.leaf_value[:, None]
+            elif voting == "soft":
+                values = self.leaf_weight / self.leaf_weight.sum(axis=1, keepdims=True)
+            else:
+                values = np.zeros(self.leaf_weight.shape)
+                values[np.arange(len(values)), self.leaf_weight.argmax(axis=1)] = 1.0
+            self._packed[voting] = PackedForest(self, values)
+        return self._packed[voting]
+
+    def depths(self):
+        """Depth of every node, ndarray of shape (n_nodes,), dtype int64; a root's is 0."""
+        depth = np.zeros(len(self.feature), np.int64)
+        cdef int64_t[::1] to = depth
+        cdef const int32_t[::1] feature = self.feature
+        cdef const uint32_t[::1] right = self.right
+        cdef const int64_t[::1] offsets = self.node_offsets
+        cdef Py_ssize_t t, i
+        for t in range(offsets.shape[0] - 1):
+            for i in range(offsets[t], offsets[t + 1]):
+                if feature[i] >= 0:
+                    to[i + 1] = to[i] + 1
+                    to[offsets[t] + right[i]] = to[i] + 1
+        return depth
+
+    def impurity_decrease(self):
+        """Total impurity decrease of each feature in each tree.
+
+        Returns
+        -------
+        ndarray of shape (n_trees, n_features), dtype float64
+            The sum of p(t) * (impurity decrease at t) over the nodes t that test the feature, where
+            p(t) is the share of the tree's weight that reaches t [1]_.
+
+        References
+        ----------
+        .. [1] G. Louppe, L. Wehenkel, A. Sutera, P. Geurts, "Understanding variable importances in
+           forests of randomized trees", NeurIPS 2013, equation 2.
+        """
+        decrease = np.zeros((self.n_trees, self.n_features))
+        for t in range(self.n_trees):
+            nodes = slice(self.node_offsets[t], self.node_offsets[t + 1])
+            if self.n_classes:
+                _class_decrease(self.feature[nodes], self.right[nodes], self.leaf_draws, self.leaf_weight,
+                                _CLASS_CRITERIA[self.criterion](self.n_classes), decrease[t])
+            else:
+                _variance_decrease(self.feature[nodes], self.right[nodes], self.leaf_weight, self.leaf_value, decrease[t])
+        return decrease
+
+
+cdef _class_decrease(const int32_t[::1] feature, const uint32_t[::1] right, const int64_t[::1] leaf_draws,
+                     const int64_t[:, ::1] leaf_weight, Criterion criterion, double[::1] out):
+    """Statistics of inner nodes from those of the leaves, children before parents; then scores."""
+    cdef Py_ssize_t n = feature.shape[0], i, k, n_words = criterion.n_words
+    cdef int64_t[:, ::1] words = np.zeros((n, n_words), np.int64)
+    cdef double score
+    for i in range(n - 1, -1, -1):
+        if feature[i] < 0:
+            words[i, 0] = leaf_draws[right[i]]
+            for k in range(n_words - 2):
+                words[i, 2 + k] = leaf_weight[right[i], k]
+                words[i, 1] += words[i, 2 + k]
+        else:
+            for k in range(n_words):
+                words[i, k] = words[i + 1, k] + words[right[i], k]
+            criterion.best_cut(&words[i + 1, 0], 1, &words[i, 0], &score)
+            out[feature[i]] += score
+    for k in range(out.shape[0]):
+        out[k] /= <double> words[0, 1]
+
+
+cdef _variance_decrease(const int32_t[::1] feature, const uint32_t[::1] right, const int64_t[:, ::1] leaf_weight,
+                        const double[::1] leaf_value, double[::1] out):
+    cdef Py_ssize_t n = feature.shape[0], i, k
+    cdef double[::1] weight = np.empty(n), mean = np.empty(n)
+    cdef double left, difference
+    for i in range(n - 1, -1, -1):
+        if feature[i] < 0:
+            weight[i] = <double> leaf_weight[right[i], 0]
+            mean[i] = leaf_value[right[i]]
+        else:
+            weight[i] = weight[i + 1] + weight[right[i]]
+            left = weight[i + 1] / weight[i]
+            difference = mean[right[i]] - mean[i + 1]
+            mean[i] = mean[i + 1] + (1.0 - left) * difference
+            out[feature[i]] += weight[i + 1] * (1.0 - left) * difference * difference
+    for k in range(out.shape[0]):
+        out[k] /= weight[0]
+
+
+def unique_rows(const int64_t[:, ::1] rows not None):
+    """Distinct rows in order of first appearance.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, m), dtype int64
+
+    Returns
+    -------
+    distinct : ndarray of shape (n_distinct, m), dtype int64
+    numbers : ndarray of shape (n,), dtype uint32
+        The row of `distinct` that equals each row.
+    """
+    cdef Py_ssize_t n = rows.shape[0], m = rows.shape[1], i, k, n_distinct = 0, size = 64
+    cdef uint64_t hashed, slot
+    cdef uint32_t j, free = 0xFFFFFFFF
+    while size < 2 * n:
+        size *= 2
+    table = np.full(size, free, np.uint32)       # open addressing; places in first
+    first = np.empty(n, np.int64)
+    numbers = np.empty(n, np.uint32)
+    cdef uint32_t[::1] places = table, to_numbers = numbers
+    cdef int64_t[::1] to_first = first
+    cdef bint equal
+    with nogil:
+        for i in range(n):
+            hashed = 0
+            for k in range(m):
+                hashed = (hashed ^ <uint64_t> rows[i, k]) * 0x9E3779B97F4A7C15ULL
+                hashed ^= hashed >> 29
+            slot = hashed & <uint64_t> (size - 1)
+            while True:
+                j = places[slot]
+                if j == free:
+                    places[slot] = <uint32_t> n_distinct
+                    to_first[n_distinct] = i
+                    to_numbers[i] = <uint32_t> n_distinct
+                    n_distinct += 1
+                    break
+                equal = True
+                for k in range(m):
+                    equal = equal and rows[i, k] == rows[to_first[j], k]
+                if equal:
+                    to_numbers[i] = j
+                    break
+                slot = (slot + 1) & <uint64_t> (size - 1)
+    return np.asarray(rows)[first[:n_distinct]], numbers

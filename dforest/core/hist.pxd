@@ -1,0 +1,5 @@
+from dforest.core.splitter cimport Splitter
+
+
+cdef class HistSplitter(Splitter):
+    pass

@@ -1,0 +1,158 @@
+"""Prediction: rows through packed nodes, on many threads.
+
+A block of rows passes all trees before the next block starts; a row's sum over trees is formed by
+one thread in the order of the trees, so it has the same bits on any number of threads.
+
+A `PackedForest` owns its nodes and borrows the leaf values and offsets, read only; any number of
+threads may use one.
+"""
+from cython.parallel cimport prange
+from libc.stdint cimport int64_t, uint32_t
+
+import numpy as np
+
+ctypedef fused real_t:
+    float
+    double
+
+cdef enum:
+    ROWS = 128                # of a block
+
+cdef uint32_t LEAF = 0xFFFFFFFF
+
+cdef struct PackedNode:
+    double threshold
+    uint32_t feature          # twice the feature, + 1 if missing values go left; LEAF: a leaf
+    uint32_t right            # as Forest.right
+
+
+cdef inline Py_ssize_t find_leaf(const PackedNode* nodes, const real_t* x) noexcept nogil:
+    """The number of the leaf that a row reaches."""
+    cdef Py_ssize_t i = 0
+    cdef uint32_t f = nodes[0].feature
+    cdef double value
+    while f != LEAF:
+        value = x[f >> 1]
+        if value <= nodes[i].threshold or (value != value and f & 1):
+            i += 1
+        else:
+            i = nodes[i].right
+        f = nodes[i].feature
+    return i
+
+
+cdef class PackedForest:
+    """A forest made ready to predict.
+
+    Parameters
+    ----------
+    forest : Forest
+    values : ndarray of shape (n_leaves, n_outputs), dtype float64
+        What each leaf adds to the prediction.
+    """
+    cdef readonly Py_ssize_t n_trees, n_features, n_outputs
+    cdef PackedNode[::1] nodes
+    cdef const int64_t[::1] offsets
+    cdef const double[:, ::1] values
+
+    def __cinit__(self, forest not None, const double[:, ::1] values not None):
+        packed = np.empty(len(forest.feature), [("threshold", np.float64), ("feature", np.uint32), ("right", np.uint32)])
+        packed["threshold"] = forest.threshold
+        packed["feature"] = np.where(forest.feature < 0, LEAF, 2 * forest.feature.astype(np.int64) + forest.missing_left)
+        packed["right"] = forest.right
+        self.nodes = packed
+        self.offsets = forest.node_offsets
+        self.values = values
+        self.n_trees = forest.n_trees
+        self.n_features = forest.n_features
+        self.n_outputs = values.shape[1]
+
+    def mean(self, const real_t[:, ::1] X not None, int n_threads):
+        """The mean over trees of the values of the leaves that each row reaches.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_features), dtype float32 or float64
+        n_threads : int
+
+        Returns
+        -------
+        ndarray of shape (n, n_outputs), dtype float64
+        """
+        cdef Py_ssize_t n = X.shape[0], n_blocks = (n + ROWS - 1) // ROWS, b
+        self.check(X.shape[1])
+        result = np.zeros((n, self.n_outputs))
+        cdef double[:, ::1] out = result
+        for b in prange(n_blocks, nogil=True, num_threads=max(1, min(n_threads, n_blocks)), schedule="static"):
+            self.add_block(X, b * ROWS, min(n, (b + 1) * ROWS), out)
+        return result
+
+    def apply(self, const real_t[:, ::1] X not None, int n_threads):
+        """The number of the leaf's node, by row and tree: ndarray of shape (n, n_trees), dtype int64."""
+        cdef Py_ssize_t n = X.shape[0], i, t
+        self.check(X.shape[1])
+        result = np.empty((n, self.n_trees), np.int64)
+        cdef int64_t[:, ::1] out = result
+        for i in prange(n, nogil=True, num_threads=max(1, min(n_threads, n // ROWS + 1)), schedule="static"):
+            for t in range(self.n_trees):
+                out[i, t] = find_leaf(&self.nodes[self.offsets[t]], &X[i, 0])
+        return result
+
+    def paths(self, const real_t[:, ::1] X not None):
+        """The nodes that each row passes, over all trees.
+
+        Returns
+        -------
+        indices : ndarray, dtype int64
+            Places in the node arrays, row after row, ascending in each.
+        indptr : ndarray of shape (n + 1,), dtype int64
+            Where each row's begin.
+        """
+        cdef Py_ssize_t n = X.shape[0], i, t, at, length = 0
+        cdef double value
+        cdef const PackedNode* nodes
+        self.check(X.shape[1])
+        starts = np.zeros(n + 1, np.int64)
+        cdef int64_t[::1] indptr = starts, to
+        result = None
+        for counting in (True, False):
+            if not counting:
+                result = np.empty(length, np.int64)
+                to = result
+                length = 0
+            for i in range(n):
+                for t in range(self.n_trees):
+                    nodes = &self.nodes[self.offsets[t]]
+                    at = 0
+                    while True:
+                        if not counting:
+                            to[length] = self.offsets[t] + at
+                        length += 1
+                        if nodes[at].feature == LEAF:
+                            break
+                        value = X[i, nodes[at].feature >> 1]
+                        if value <= nodes[at].threshold or (value != value and nodes[at].feature & 1):
+                            at += 1
+                        else:
+                            at = nodes[at].right
+                indptr[i + 1] = length
+        return result, starts
+
+    cdef int check(self, Py_ssize_t n_features) except -1:
+        if n_features != self.n_features:
+            raise ValueError(f"X has {n_features} features, but the forest was grown on {self.n_features}")
+        return 0
+
+    cdef void add_block(self, const real_t[:, ::1] X, Py_ssize_t first, Py_ssize_t last, double[:, ::1] out) noexcept nogil:
+        cdef Py_ssize_t i, t, k
+        cdef uint32_t leaf
+        cdef const PackedNode* nodes
+        for t in range(self.n_trees):
+            nodes = &self.nodes[self.offsets[t]]
+            for i in range(first, last):
+                leaf = nodes[find_leaf(nodes, &X[i, 0])].right
+                for k in range(self.n_outputs):
+                    out[i, k] += self.values[leaf, k]
+        for i in range(first, last):
+            for k in range(self.n_outputs):
+                out[i, k] /= <double> self.n_trees

@@ -1,0 +1,94 @@
+/* Counter-based random streams, shared by the CPU and device code (C99 and C++).
+ *
+ * A stream is named by (seed, tree, path, purpose) and is a sequence of 32-bit words. Nothing is
+ * kept between streams, so any thread, device or machine can compute any part of one alone.
+ *
+ *   key     = seed + purpose * DF_WEYL   (64 bits, low word first)
+ *   counter = (block, tree, path low, path high), block = 0, 1, 2, ...
+ *   words   = the four outputs of Philox4x32-10 of each block, in order
+ *
+ * Philox: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+ */
+#ifndef DFOREST_RANDOM_H
+#define DFOREST_RANDOM_H
+
+#include <stdint.h>
+
+#define DF_WEYL 0x9E3779B97F4A7C15ull
+#define DF_ROOT_PATH 0x243F6A8885A308D3ull
+#define DF_LEFT_CHILD 0xA0761D6478BD642Full
+#define DF_RIGHT_CHILD 0xE7037ED1A0B428DBull
+
+enum {
+    DF_FEATURES = 1,        /* order of the features at a node; path = the node's path */
+    DF_BOOTSTRAP_SPLIT = 2, /* draws sent to the left half; path = node of the block tree */
+    DF_BOOTSTRAP_DRAW = 3   /* rows drawn inside a block; path = the block's number */
+};
+
+typedef struct {
+    uint32_t key[2];
+    uint32_t counter[4];
+    uint32_t words[4];
+    int used; /* words of the current block already handed out */
+} df_stream;
+
+static inline void df_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
+    uint32_t a = counter[0], b = counter[1], c = counter[2], d = counter[3];
+    uint32_t k0 = key[0], k1 = key[1];
+    int round;
+    for (round = 0; round < 10; ++round) {
+        uint64_t p = (uint64_t)0xD2511F53u * a;
+        uint64_t q = (uint64_t)0xCD9E8D57u * c;
+        a = (uint32_t)(q >> 32) ^ b ^ k0;
+        b = (uint32_t)q;
+        c = (uint32_t)(p >> 32) ^ d ^ k1;
+        d = (uint32_t)p;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    out[0] = a;
+    out[1] = b;
+    out[2] = c;
+    out[3] = d;
+}
+
+static inline void df_stream_open(df_stream *s, uint64_t seed, uint32_t tree, uint64_t path, uint32_t purpose) {
+    uint64_t key = seed + purpose * DF_WEYL;
+    s->key[0] = (uint32_t)key;
+    s->key[1] = (uint32_t)(key >> 32);
+    s->counter[0] = 0;
+    s->counter[1] = tree;
+    s->counter[2] = (uint32_t)path;
+    s->counter[3] = (uint32_t)(path >> 32);
+    s->used = 4;
+}
+
+static inline uint32_t df_next(df_stream *s) {
+    if (s->used == 4) {
+        df_philox(s->counter, s->key, s->words);
+        s->counter[0] += 1;
+        s->used = 0;
+    }
+    return s->words[s->used++];
+}
+
+/* Uniform integer in [0, n), 0 < n < 2^32, without bias (Lemire, ACM TOMACS 29(1), 2019). */
+static inline uint32_t df_below(df_stream *s, uint32_t n) {
+    uint64_t m = (uint64_t)df_next(s) * n;
+    if ((uint32_t)m < n) {
+        uint32_t threshold = (0u - n) % n;
+        while ((uint32_t)m < threshold)
+            m = (uint64_t)df_next(s) * n;
+    }
+    return (uint32_t)(m >> 32);
+}
+
+/* The path of a child: a bijection of the parent's path for either side (splitmix64's finaliser). */
+static inline uint64_t df_child_path(uint64_t path, int right) {
+    uint64_t z = path ^ (right ? DF_RIGHT_CHILD : DF_LEFT_CHILD);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+    return z ^ (z >> 31);
+}
+
+#endif

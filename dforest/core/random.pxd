@@ -1,0 +1,15 @@
+"""Counter-based random streams; see random.h for the words and formulas."""
+from libc.stdint cimport uint32_t, uint64_t
+
+cdef extern from "random.h" nogil:
+    ctypedef struct df_stream:
+        pass
+    enum:
+        DF_FEATURES
+        DF_BOOTSTRAP_SPLIT
+        DF_BOOTSTRAP_DRAW
+    const uint64_t DF_ROOT_PATH
+    void df_stream_open(df_stream* s, uint64_t seed, uint32_t tree, uint64_t path, uint32_t purpose)
+    uint32_t df_next(df_stream* s)
+    uint32_t df_below(df_stream* s, uint32_t n)
+    uint64_t df_child_path(uint64_t path, int right)

@@ -1,0 +1,198 @@
+"""The rows of a tree: the bootstrap, and the stable partition of a node's draws.
+
+The bootstrap draws N rows of n with replacement, exactly multinomial, and any block of rows can be
+computed alone: the draws are sent down a fixed binary tree over blocks of BLOCK rows, then each
+block draws its own rows. Nodes of that tree are numbered as in a heap (root 1, children 2i and
+2i + 1), with the blocks as leaves, padded to a power of two; padding holds no rows.
+
+A node with as many rows on the left as on the right sends as many draws left as there are ones
+among as many random bits as it has draws; any other node (at most one a level) decides draw by draw.
+"""
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from dforest.core.random cimport (
+    DF_BOOTSTRAP_DRAW,
+    DF_BOOTSTRAP_SPLIT,
+    df_below,
+    df_next,
+    df_stream,
+    df_stream_open,
+)
+from dforest.core.types cimport code_t
+
+from dforest.core.data import CodedColumn
+
+cdef extern from *:
+    """
+    #define DF_BLOCK 4096
+    static inline int df_ones(uint32_t x) {
+        x = x - ((x >> 1) & 0x55555555u);
+        x = (x & 0x33333333u) + ((x >> 2) & 0x33333333u);
+        return (int)((((x + (x >> 4)) & 0x0F0F0F0Fu) * 0x01010101u) >> 24);
+    }
+    """
+    int df_ones(uint32_t x) nogil
+    enum:
+        DF_BLOCK
+
+cdef struct Bootstrap:
+    uint64_t seed
+    uint32_t tree
+    int64_t n_rows
+
+
+cdef inline void add_record(DataView data, Py_ssize_t row, uint32_t count, Draw* out) noexcept nogil:
+    out.row = <uint32_t> row
+    out.count = count
+    out.target = data.target[row]
+    out.weight = data.weight[row] if data.weight != NULL else 1
+
+
+cdef int64_t draws_to_left(const Bootstrap* b, uint64_t node, int64_t n_draws, int64_t left, int64_t right) noexcept nogil:
+    """How many of a node's draws go to its left half, of `left` against `right` rows."""
+    cdef df_stream stream
+    cdef int64_t i, count = 0
+    if right == 0:
+        return n_draws
+    df_stream_open(&stream, b.seed, b.tree, node, DF_BOOTSTRAP_SPLIT)
+    if left == right:
+        for i in range(n_draws // 32):
+            count += df_ones(df_next(&stream))
+        if n_draws % 32:
+            count += df_ones(df_next(&stream) & ((<uint32_t> 1 << (n_draws % 32)) - 1))
+    else:
+        for i in range(n_draws):
+            count += df_below(&stream, <uint32_t> (left + right)) < <uint32_t> left
+    return count
+
+
+cdef inline int64_t rows_before(const Bootstrap* b, int64_t block) noexcept nogil:
+    return min(b.n_rows, block * DF_BLOCK)
+
+
+cdef Py_ssize_t draw_rows(DataView data, uint64_t seed, uint32_t tree, int64_t n_draws, Draw* out) noexcept nogil:
+    """Write the draws of one tree, in row order; return the number of records.
+
+    OUT out : [min(n_rows, n_draws)]
+    """
+    cdef Bootstrap b
+    cdef uint32_t counts[DF_BLOCK]
+    cdef int64_t pending[64]         # draws of the right siblings still to come, by level
+    cdef int64_t n_blocks, block, first, middle, last, draws, left, i, rows
+    cdef int height = 0, level
+    cdef df_stream stream
+    cdef Py_ssize_t written = 0
+    b.seed = seed
+    b.tree = tree
+    b.n_rows = data.n_rows
+    n_blocks = (b.n_rows + DF_BLOCK - 1) // DF_BLOCK
+    while (<int64_t> 1 << height) < n_blocks:
+        height += 1
+    draws = n_draws
+    level = 0
+    block = 0
+    while block < n_blocks:
+        # Down to this block from the highest node that starts at it.
+        while level < height:
+            first = block
+            middle = block + (<int64_t> 1 << (height - level - 1))
+            last = block + (<int64_t> 1 << (height - level))
+            left = draws_to_left(&b, (<uint64_t> 1 << level) + (<uint64_t> block >> (height - level)), draws,
+                                 rows_before(&b, middle) - rows_before(&b, first),
+                                 rows_before(&b, last) - rows_before(&b, middle))
+            level += 1
+            pending[level] = draws - left
+            draws = left
+        if draws > 0:
+            memset(counts, 0, sizeof(counts))
+            rows = rows_before(&b, block + 1) - rows_before(&b, block)
+            df_stream_open(&stream, seed, tree, block, DF_BOOTSTRAP_DRAW)
+            for i in range(draws):
+                counts[df_below(&stream, <uint32_t> rows)] += 1
+            for i in range(rows):
+                if counts[i] > 0:
+                    add_record(data, block * DF_BLOCK + i, counts[i], &out[written])
+                    written += 1
+        block += 1
+        # The next block is the first of a right sibling, at the level where the carry stops.
+        level = height
+        while level > 0 and (block >> (height - level)) & 1 == 0:
+            level -= 1
+        draws = pending[level] if level > 0 else 0
+    return written
+
+
+cdef Py_ssize_t all_rows(DataView data, Draw* out) noexcept nogil:
+    """Write every row once, in row order. OUT out : [n_rows]"""
+    cdef Py_ssize_t row
+    for row in range(data.n_rows):
+        add_record(data, row, 1, &out[row])
+    return data.n_rows
+
+
+cdef Py_ssize_t partition_codes(Draw* draws, Py_ssize_t n, const code_t* codes, uint32_t cut, uint32_t also, Draw* scratch) noexcept nogil:
+    cdef Py_ssize_t i, n_left = 0, n_right = 0
+    cdef uint32_t code
+    cdef bint left
+    cdef Draw draw
+    for i in range(n):
+        # [0, n_left) goes left, [n_left, i) is free, [i, n) is to come; scratch[0, n_right) goes right
+        draw = draws[i]
+        code = codes[draw.row]
+        left = (code <= cut) | (code == also)
+        draws[n_left] = draw
+        scratch[n_right] = draw
+        n_left += left
+        n_right += not left
+    memcpy(draws + n_left, scratch, n_right * sizeof(Draw))
+    return n_left
+
+
+cdef Py_ssize_t partition(Draw* draws, Py_ssize_t n, const Column* column, const Split* split, Draw* scratch) noexcept nogil:
+    """Move the draws that go left to the front, keeping the order on either side.
+
+    INOUT draws : [n]
+    OUT scratch : [n]
+
+    Returns the number of records that go left.
+    """
+    # A code that also goes left: missing, or one that does so anyway.
+    cdef uint32_t also = column.n_codes if split.missing_left and column.has_missing else split.code
+    if column.width == 1:
+        return partition_codes[uint8_t](draws, n, <const uint8_t*> column.codes, split.code, also, scratch)
+    if column.width == 2:
+        return partition_codes[uint16_t](draws, n, <const uint16_t*> column.codes, split.code, also, scratch)
+    return partition_codes[uint32_t](draws, n, <const uint32_t*> column.codes, split.code, also, scratch)
+
+
+def bootstrap_counts(Py_ssize_t n_rows, int64_t n_draws, uint64_t seed, uint32_t tree):
+    """How often each row is drawn for a tree.
+
+    Parameters
+    ----------
+    n_rows, n_draws : int
+        Rows drawn from (below 2**32), and draws.
+    seed, tree : int
+        The forest's seed, and the tree's number.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), dtype uint32
+    """
+    cdef Py_ssize_t i, n
+    target = np.zeros(n_rows, np.int32)
+    column = CodedColumn(np.zeros(n_rows, np.uint8), np.zeros(1), False)
+    cdef DataView data = DataView([column], target)
+    records = np.empty((min(n_rows, n_draws), 4), np.uint32)
+    counts = np.zeros(n_rows, np.uint32)
+    cdef uint32_t[:, ::1] view = records
+    cdef uint32_t[::1] out = counts
+    n = draw_rows(data, seed, tree, n_draws, <Draw*> &view[0, 0])
+    for i in range(n):
+        out[view[i, 0]] = view[i, 1]
+    return counts
+
+

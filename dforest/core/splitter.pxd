@@ -1,0 +1,51 @@
+"""The contract of a splitter.
+
+`find_split` gets a node and writes a split. The base class tries features in a random order keyed by
+the node's path, one `best_cut` call each: the first max_features of them, then, while none had a
+valid cut, one more at a time. A subclass that brings a new rule for cuts overrides `best_cut`; it
+must
+
+- replace `best` only by a cut of strictly higher score, so that ties go to the feature drawn
+  earlier, then to the lower code, then to missing values on the right;
+- keep to `rules` on either side, and to codes that occur in the node;
+- return whether the column is constant in the node, by exact codes: it is then left out in the
+  whole subtree.
+
+and `threshold`, which turns the winning code into a number such that every draw with a code up to
+it has x <= threshold and every other has not.
+
+Each thread has a splitter of its own (`clone`), which owns its scratch and shares nothing; the data
+view is shared and read only. Nodes of a tree come in depth-first preorder.
+"""
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+
+from dforest.core.criterion cimport Criterion
+from dforest.core.cuts cimport Cuts
+from dforest.core.data cimport DataView
+from dforest.core.types cimport Column, LeafRules, Node, Split
+
+cdef struct Mark:            # a feature found constant, and the depth of the node it was found in
+    Py_ssize_t feature
+    Py_ssize_t depth
+
+
+cdef class Splitter:
+    cdef readonly Py_ssize_t max_features
+    cdef readonly dict tuning
+    cdef DataView data
+    cdef Criterion criterion
+    cdef Cuts cuts
+    cdef LeafRules rules
+    cdef uint64_t seed
+    cdef uint32_t tree
+    cdef Py_ssize_t* order         # [n_features] 0, 1, 2, ... between calls
+    cdef Py_ssize_t* swapped       # [n_features] with which place each place was swapped
+    cdef uint8_t* is_constant      # [n_features] at the current node
+    cdef Mark* marks               # [n_features]
+    cdef Py_ssize_t n_marks
+
+    cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1
+    cdef int open_tree(self, uint64_t seed, uint32_t tree, const LeafRules* rules) except -1 nogil
+    cdef int find_split(self, const Node* node, Split* out) except -1 nogil
+    cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil
+    cdef double threshold(self, const Node* node, const Split* split) noexcept nogil

@@ -1,0 +1,65 @@
+"""The dtypes and records of the core, each defined once.
+
+Words: a *row* is a row of X; a *draw* is one selection of a row by the bootstrap. Equal draws of a
+tree are held as one `Draw` record with a count, so n records stand for at least n draws. A *code* is
+an integer standing for a feature's value; a column's largest code means "missing" where it has any.
+A *statistic* is a record of int64 words, the sum over draws of what the criterion needs:
+
+    word 0           number of draws
+    word 1           sum of their weights
+    word 2, 3, ...   the criterion's own (class weights, or sums of weight times target)
+
+Nothing here owns memory: `Node.draws` points into the tree's draws, `Node.statistics` into the
+grower's scratch.
+"""
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+ctypedef fused code_t:
+    uint8_t
+    uint16_t
+    uint32_t
+
+cdef struct Draw:
+    uint32_t row      # row of the data view
+    uint32_t count    # how often it was drawn
+    int32_t target    # class number, or quantised target
+    uint32_t weight   # integer weight of one draw
+
+cdef struct Column:
+    const void* codes      # n_rows codes
+    int32_t width          # bytes of a code: 1, 2 or 4
+    uint32_t n_codes       # codes of values are 0, ..., n_codes - 1
+    bint has_missing       # if so, code n_codes means missing
+    const void* values     # dense: the n_codes values; hist: the n_codes upper edges of the bins
+    bint is_float32        # dtype of values: float32 or float64
+
+cdef struct Scale:
+    double centre          # quantised target = (y - centre) * 2**exponent, rounded
+    int32_t exponent
+    int64_t range          # largest minus smallest quantised target it was made for
+
+cdef struct Node:
+    Draw* draws
+    Py_ssize_t n           # records, not draws
+    int64_t* statistics    # their sum
+    uint64_t path
+    Py_ssize_t depth       # the root's is 0
+    Scale scale            # regression only
+    bint is_pure           # one class, or one target
+
+cdef struct Split:
+    Py_ssize_t feature     # -1: no valid cut
+    uint32_t code          # a draw goes left if its code is at most this
+    bint missing_left
+    bint only_missing_right  # the cut divides missing from all the rest
+    double threshold       # a row goes left if x <= threshold
+    double score           # node weight times impurity decrease
+
+cdef enum DrawKind:        # how a draw adds to words 2, 3, ... of a statistic
+    CLASS_WEIGHTS          # word 2 + target += weight
+    TARGET_SUM             # word 2 += weight * target
+    TARGET_SUM_WIDE        # words 2, 3 += low 31 bits, high bits of weight * target
+
+cdef struct LeafRules:
+    int64_t min_draws      # each side of a valid cut has at least this many draws, 1 or more
+    double min_weight      # and at least this weight
