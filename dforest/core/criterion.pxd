@@ -34,8 +34,8 @@ cdef class Criterion:
     # statistics of the left sides; total: [n_words], the node's.
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil
 
-    # Scores are in units of this: 1 for classification, y**2 per unit for quantised targets.
-    cdef double score_unit(self, const Node* node) noexcept nogil
+    # A score times 2 to this power is in units of weight times impurity.
+    cdef int score_exponent(self, const Node* node) noexcept nogil
 
     # The number a leaf predicts. Regression only: a class forest keeps the statistics of its leaves.
     cdef int leaf_value(self, DataView data, const Node* node, double* out) except -1 nogil

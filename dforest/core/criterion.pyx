@@ -103,8 +103,8 @@ cdef class Criterion:
         score[0] = highest
         return best
 
-    cdef double score_unit(self, const Node* node) noexcept nogil:
-        return 1.0
+    cdef int score_exponent(self, const Node* node) noexcept nogil:
+        return 0
 
     cdef int leaf_value(self, DataView data, const Node* node, double* out) except -1 nogil:
         return 0
@@ -341,8 +341,8 @@ cdef class SquaredError(Criterion):
         score[0] = highest
         return best
 
-    cdef double score_unit(self, const Node* node) noexcept nogil:
-        return ldexp(1.0, -2 * node.scale.exponent)
+    cdef int score_exponent(self, const Node* node) noexcept nogil:
+        return -2 * node.scale.exponent
 
     cdef int leaf_value(self, DataView data, const Node* node, double* out) except -1 nogil:
         """Mean of the exact targets: 62-bit offsets from the middle, summed in 128 bits."""

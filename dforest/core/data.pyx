@@ -22,7 +22,7 @@ has_missing : bool
 
 
 def integer_weights(weight):
-    """Turn weights into integers below 2**31, exactly where that is possible.
+    """Turn weights into integers up to 2**31, exactly where that is possible.
 
     Parameters
     ----------
@@ -33,7 +33,8 @@ def integer_weights(weight):
     -------
     integers : ndarray of shape (n,), dtype uint32
         ``weight * 2**exponent``, with the smallest exponent that makes all of them integers, if
-        none reaches 2**31 then; otherwise rounded, at least 1, with the largest in [2**30, 2**31).
+        none reaches 2**31 then; otherwise rounded, at least 1, with the exponent that puts the
+        largest weight in [2**30, 2**31).
     exponent : int
     """
     fraction, exponent = np.frexp(weight)
@@ -59,7 +60,7 @@ cdef class DataView:
     y : ndarray of shape (n_rows,), dtype float64, or None
         Exact targets; None for classification.
     weight : ndarray of shape (n_rows,), dtype uint32, or None
-        Integer weights from 1 to 2**31 - 1; None: all 1.
+        Integer weights from 1 to 2**31; None: all 1.
     """
 
     def __cinit__(self, list columns not None, const int32_t[::1] target not None,

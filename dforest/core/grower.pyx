@@ -10,6 +10,7 @@ Nodes are numbered in preorder: a left child is its parent's number + 1, a right
 
 A grower belongs to one thread and owns all of its buffers, which it uses again for the next tree.
 """
+from libc.math cimport ldexp
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
@@ -148,7 +149,7 @@ cdef class Grower:
             if not self.is_leaf(&node, &root_weight):
                 self.splitter.find_split(&node, &split)
                 if (split.feature >= 0 and self.limits.min_impurity_decrease > 0.0
-                        and split.score * self.criterion.score_unit(&node) / <double> root_weight < self.limits.min_impurity_decrease):
+                        and ldexp(split.score, self.criterion.score_exponent(&node)) / <double> root_weight < self.limits.min_impurity_decrease):
                     split.feature = -1
             record.feature = <int> split.feature
             record.threshold = 0.0

@@ -111,8 +111,8 @@ static inline int64_t df_floor_mean(int64_t low, int64_t high, int64_t weight) {
 }
 
 static inline double df_offset_sum(int64_t low, int64_t high, int64_t weight, int64_t mean) {
-    if (high == 0)
-        return (double)(low - weight * mean);
+    if (high == 0 && weight <= (int64_t)1 << 31)
+        return (double)(low - weight * mean); /* below 2^63; always so where one word is enough */
     return (double)(((df_int128)high << 31) + low - (df_int128)weight * mean);
 }
 

@@ -183,6 +183,8 @@ def bootstrap_counts(Py_ssize_t n_rows, int64_t n_draws, uint64_t seed, uint32_t
     ndarray of shape (n_rows,), dtype uint32
     """
     cdef Py_ssize_t i, n
+    if n_rows < 1 or n_draws < 1:
+        raise ValueError(f"cannot draw {n_draws} times from {n_rows} rows")
     target = np.zeros(n_rows, np.int32)
     column = CodedColumn(np.zeros(n_rows, np.uint8), np.zeros(1), False)
     cdef DataView data = DataView([column], target)

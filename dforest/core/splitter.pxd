@@ -17,12 +17,27 @@ it has x <= threshold and every other has not.
 Each thread has a splitter of its own (`clone`), which owns its scratch and shares nothing; the data
 view is shared and read only. Nodes of a tree come in depth-first preorder.
 """
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+cimport cython
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from dforest.core.criterion cimport Criterion
 from dforest.core.cuts cimport Cuts
 from dforest.core.data cimport DataView
-from dforest.core.types cimport Column, LeafRules, Node, Split
+from dforest.core.random cimport df_stream
+from dforest.core.types cimport LeafRules, Node, Split
+
+@cython.final
+cdef class FeatureOrder:
+    cdef Py_ssize_t n_features
+    cdef Py_ssize_t n_drawn
+    cdef Py_ssize_t* order         # [n_features] 0, 1, 2, ... between nodes
+    cdef Py_ssize_t* swapped       # [n_features] with which place each place was swapped
+    cdef df_stream stream
+
+    cdef void open(self, uint64_t seed, uint32_t tree, uint64_t path) noexcept nogil
+    cdef Py_ssize_t next(self) noexcept nogil
+    cdef void close(self) noexcept nogil
+
 
 cdef struct Mark:            # a feature found constant, and the depth of the node it was found in
     Py_ssize_t feature
@@ -38,8 +53,7 @@ cdef class Splitter:
     cdef LeafRules rules
     cdef uint64_t seed
     cdef uint32_t tree
-    cdef Py_ssize_t* order         # [n_features] 0, 1, 2, ... between calls
-    cdef Py_ssize_t* swapped       # [n_features] with which place each place was swapped
+    cdef FeatureOrder order
     cdef uint8_t* is_constant      # [n_features] at the current node
     cdef Mark* marks               # [n_features]
     cdef Py_ssize_t n_marks

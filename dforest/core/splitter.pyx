@@ -2,11 +2,69 @@
 
 A splitter owns its scratch; the data view, the criterion and the node are lent to it.
 """
+cimport cython
 from libc.math cimport INFINITY
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 
-from dforest.core.random cimport DF_FEATURES, df_below, df_stream, df_stream_open
+from dforest.core.random cimport DF_FEATURES, df_below, df_stream_open
+
+
+@cython.final
+cdef class FeatureOrder:
+    """The features of a node in random order, drawn one by one without replacement.
+
+    Parameters
+    ----------
+    n_features : int
+    """
+
+    def __cinit__(self, Py_ssize_t n_features):
+        cdef Py_ssize_t j
+        self.n_features = n_features
+        self.order = <Py_ssize_t*> malloc(n_features * sizeof(Py_ssize_t))
+        self.swapped = <Py_ssize_t*> malloc(n_features * sizeof(Py_ssize_t))
+        if self.order == NULL or self.swapped == NULL:
+            raise MemoryError()
+        for j in range(n_features):
+            self.order[j] = j
+
+    def __dealloc__(self):
+        free(self.order)
+        free(self.swapped)
+
+    cdef void open(self, uint64_t seed, uint32_t tree, uint64_t path) noexcept nogil:
+        self.n_drawn = 0
+        df_stream_open(&self.stream, seed, tree, path, DF_FEATURES)
+
+    cdef Py_ssize_t next(self) noexcept nogil:
+        # order[0, n_drawn) have been drawn, order[n_drawn, n_features) are left to draw from
+        cdef Py_ssize_t i = self.n_drawn
+        cdef Py_ssize_t j = i + df_below(&self.stream, <uint32_t> (self.n_features - i))
+        cdef Py_ssize_t feature = self.order[j]
+        self.order[j] = self.order[i]
+        self.order[i] = feature
+        self.swapped[i] = j
+        self.n_drawn += 1
+        return feature
+
+    cdef void close(self) noexcept nogil:
+        """Undo the swaps: the next node starts from 0, 1, 2, ... again."""
+        cdef Py_ssize_t i, j, feature
+        for i in range(self.n_drawn - 1, -1, -1):
+            j = self.swapped[i]
+            feature = self.order[j]
+            self.order[j] = self.order[i]
+            self.order[i] = feature
+
+    def draw(self, uint64_t seed, uint32_t tree, uint64_t path, Py_ssize_t n):
+        """The first n features in the order of a node, as a list."""
+        if not 0 <= n <= self.n_features:
+            raise ValueError(f"cannot draw {n} of {self.n_features} features")
+        self.open(seed, tree, path)
+        drawn = [self.next() for _ in range(n)]
+        self.close()
+        return drawn
 
 
 cdef class Splitter:
@@ -25,8 +83,6 @@ cdef class Splitter:
         self.tuning = dict(tuning or {})
 
     def __dealloc__(self):
-        free(self.order)
-        free(self.swapped)
         free(self.is_constant)
         free(self.marks)
 
@@ -44,14 +100,11 @@ cdef class Splitter:
         for j in range(n):
             n_codes = max(n_codes, data.columns[j].n_codes)
         self.cuts.reserve(n_records, n_codes)
-        self.order = <Py_ssize_t*> malloc(n * sizeof(Py_ssize_t))
-        self.swapped = <Py_ssize_t*> malloc(n * sizeof(Py_ssize_t))
+        self.order = FeatureOrder(n)
         self.is_constant = <uint8_t*> calloc(n, sizeof(uint8_t))
         self.marks = <Mark*> malloc(n * sizeof(Mark))
-        if self.order == NULL or self.swapped == NULL or self.is_constant == NULL or self.marks == NULL:
+        if self.is_constant == NULL or self.marks == NULL:
             raise MemoryError()
-        for j in range(n):
-            self.order[j] = j
         return 0
 
     cdef int open_tree(self, uint64_t seed, uint32_t tree, const LeafRules* rules) except -1 nogil:
@@ -64,25 +117,17 @@ cdef class Splitter:
         return 0
 
     cdef int find_split(self, const Node* node, Split* out) except -1 nogil:
-        cdef Py_ssize_t i, j, n_tried = 0, n_features = self.data.n_features
-        cdef Py_ssize_t feature
+        cdef Py_ssize_t feature, n_features = self.data.n_features
         cdef double before
-        cdef df_stream stream
         out.feature = -1
         out.score = -1.0
         # Of the nodes that left marks only the ancestors count, and they are the less deep ones.
         while self.n_marks > 0 and self.marks[self.n_marks - 1].depth >= node.depth:
             self.n_marks -= 1
             self.is_constant[self.marks[self.n_marks].feature] = 0
-        df_stream_open(&stream, self.seed, self.tree, node.path, DF_FEATURES)
-        while n_tried < n_features and (n_tried < self.max_features or out.feature < 0):
-            # order[0, n_tried) have been tried, order[n_tried, n_features) are left to draw from
-            j = n_tried + df_below(&stream, <uint32_t> (n_features - n_tried))
-            self.swapped[n_tried] = j
-            feature = self.order[j]
-            self.order[j] = self.order[n_tried]
-            self.order[n_tried] = feature
-            n_tried += 1
+        self.order.open(self.seed, self.tree, node.path)
+        while self.order.n_drawn < n_features and (self.order.n_drawn < self.max_features or out.feature < 0):
+            feature = self.order.next()
             if self.is_constant[feature]:
                 continue
             before = out.score
@@ -93,11 +138,7 @@ cdef class Splitter:
                 self.n_marks += 1
             if out.score > before:
                 out.feature = feature
-        for i in range(n_tried - 1, -1, -1):
-            j = self.swapped[i]
-            feature = self.order[j]
-            self.order[j] = self.order[i]
-            self.order[i] = feature
+        self.order.close()
         if out.feature >= 0:
             if out.only_missing_right:
                 out.code = self.data.columns[out.feature].n_codes - 1

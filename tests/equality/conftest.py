@@ -1,0 +1,69 @@
+"""What the tests of equality share: the machinery's extremes, and forests as comparable arrays."""
+
+import contextlib
+
+import numpy as np
+import pytest
+
+from dforest import estimator
+
+# Both extremes of every size threshold in the machinery, and the defaults.
+EXTREMES = {
+    "default": {},
+    "count always": {"sort_below": 0, "codes_per_record": 10**9, "chunk": 1},
+    "insertion sort always": {"sort_below": 2**62, "insertion_below": 2**62, "chunk": 10**4},
+    "radix sort always": {"sort_below": 2**62, "insertion_below": 0, "chunk": 3},
+}
+
+
+@contextlib.contextmanager
+def use_tuning(name):
+    """Fit with one of the EXTREMES."""
+    estimator.TUNING.update(EXTREMES[name])
+    try:
+        yield
+    finally:
+        estimator.TUNING.clear()
+
+
+def assert_equal_forests(a, b, what=""):
+    """Whether two fitted estimators hold the same arrays, to the bit."""
+    a, b = a.forest_.as_dict(), b.forest_.as_dict()
+    assert a.keys() == b.keys()
+    for name in a:
+        assert a[name].dtype == b[name].dtype, (what, name)
+        assert a[name].shape == b[name].shape, (what, name)
+        assert a[name].tobytes() == b[name].tobytes(), (what, name)
+
+
+def nodes_of(forest, t):
+    """The arrays of tree t with what its leaves hold beside each node, as the naive twin has them."""
+    tree = forest.tree(t)
+    is_leaf = tree.feature < 0
+    leaf = tree.right[is_leaf]
+    nodes = {name: getattr(tree, name) for name in ("feature", "threshold", "missing_left")}
+    nodes["right"] = np.where(is_leaf, 0, tree.right)
+    nodes["draws"] = tree.leaf_draws[leaf]
+    nodes["weight"] = tree.leaf_weight[leaf]
+    nodes["value"] = tree.leaf_value[leaf] if not forest.n_classes else np.full(len(leaf), np.nan)
+    return nodes
+
+
+@pytest.fixture(scope="session")
+def extremes():
+    return EXTREMES
+
+
+@pytest.fixture(scope="session")
+def tuning():
+    return use_tuning
+
+
+@pytest.fixture(scope="session")
+def assert_equal():
+    return assert_equal_forests
+
+
+@pytest.fixture(scope="session")
+def tree_nodes():
+    return nodes_of

@@ -1,0 +1,82 @@
+"""Promise 1: the same forest to the bit for any number of threads, each time, at both extremes of the machinery."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+
+import dforest
+
+
+def random_problem(seed, n=400, p=8):
+    """Ties, missing and infinite values, a constant column, weights of all sizes with zeros."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.standard_normal((n, p)) * (seed + 1), 1)
+    X[rng.random((n, p)) < 0.1] = np.nan
+    X[rng.random((n, p)) < 0.02] = np.inf
+    X[:, 3] = 7.0
+    y = (np.nan_to_num(X[:, 0], posinf=1) + rng.standard_normal(n) > 0) + 2 * (rng.random(n) < 0.3)
+    return X, y, [rng.integers(0, 4, n).astype(float), rng.random(n), None][seed]
+
+
+PROBLEMS = {
+    "digits": (*load_digits(return_X_y=True), None),
+    "breast cancer": (*load_breast_cancer(return_X_y=True), None),
+    "diabetes": (*load_diabetes(return_X_y=True), None),
+    "random 0": random_problem(0),
+    "random 1": random_problem(1),
+    "random 2": random_problem(2),
+}
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])
+@pytest.mark.parametrize("method", ["hist", "dense"])
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_threads_and_extremes_change_nothing(problem, method, criterion, extremes, tuning, assert_equal):
+    X, y, weight = PROBLEMS[problem]
+    kind = dforest.RandomForestRegressor if criterion == "squared_error" else dforest.RandomForestClassifier
+    if problem == "diabetes" and criterion != "squared_error":
+        y = np.digitize(y, np.quantile(y, [0.25, 0.5, 0.75]))
+    model = kind(n_estimators=7, criterion=criterion, method=method, max_features=0.4, random_state=1)
+    first = None
+    for extreme in extremes:
+        for n_jobs in (1, 2, 3, 7, 1):
+            with tuning(extreme):
+                forest = kind(**{**model.get_params(), "n_jobs": n_jobs}).fit(X, y, weight)
+            first = first or forest
+            assert_equal(first, forest, (extreme, n_jobs))
+    assert np.array_equal(first.predict(X), first.set_params(n_jobs=3).predict(X))
+
+
+@pytest.mark.parametrize("method", ["hist", "dense"])
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_million_rows(task, method, assert_equal):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((10**6, 4), np.float32)
+    X[:, 1] = np.round(X[:, 1], 1)
+    X[rng.random(10**6) < 0.1, 2] = np.nan
+    y = X[:, 0] + X[:, 1] * rng.random(10**6)
+    kind = dforest.RandomForestRegressor
+    if task == "classification":
+        kind, y = dforest.RandomForestClassifier, y > 0
+    parameters = {"n_estimators": 3, "max_depth": 12, "max_features": 2, "method": method, "random_state": 0}
+    one = kind(n_jobs=1, **parameters).fit(X, y)
+    assert_equal(one, kind(n_jobs=3, **parameters).fit(X, y))
+    assert len(one.forest_.feature) > 3 * 500
+
+
+@pytest.mark.parametrize("method", ["hist", "dense"])
+@pytest.mark.parametrize("criterion", ["gini", "squared_error"])
+def test_a_constant_node_never_splits(method, criterion):
+    """2**24 draws of one class or target: no rounding makes a gain of them, and noise columns are no excuse."""
+    n = 2**24
+    X = np.arange(n, dtype=np.float32)[:, None] % 1000
+    y = np.full(n, 0.1)
+    kind = dforest.DecisionTreeRegressor if criterion == "squared_error" else dforest.DecisionTreeClassifier
+    tree = kind(method=method, random_state=0).fit(X, y if criterion == "squared_error" else y > 1)
+    assert len(tree.forest_.feature) == 1
+    y[: n // 2] = 0.3                        # a split, then two constant nodes of 2**23
+    X[: n // 2] += 1000
+    tree.fit(X, y if criterion == "squared_error" else y > 0.2)
+    assert len(tree.forest_.feature) == 3
+    if criterion == "squared_error":
+        assert sorted(tree.forest_.leaf_value) == [0.1, 0.3]

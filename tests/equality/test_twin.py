@@ -1,0 +1,122 @@
+"""Trees of the compiled core against those of the naive twin, node by node, on random small problems."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import dforest
+from dforest.testing import naive
+
+SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45, 1.0, np.nextafter(np.float32(1), np.float32(2)), 3e38, -3e38]
+
+
+@st.composite
+def problems(draw):
+    """A data set and parameters of a small forest, with everything that makes ties and corner cases."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n, p = draw(st.integers(1, 60)), draw(st.integers(1, 5))
+    dtype = draw(st.sampled_from([np.float32, np.float64]))
+    kind = draw(st.sampled_from(["few values", "continuous", "special", "mixed"]))
+    X = rng.standard_normal((n, p)).astype(dtype)
+    if kind != "continuous":
+        X = np.round(X * draw(st.sampled_from([1, 2, 5]))).astype(dtype)
+    if kind in ("special", "mixed"):
+        where = rng.random((n, p)) < (0.6 if kind == "special" else 0.15)
+        X[where] = rng.choice(np.array(SPECIAL, dtype), where.sum())
+    if draw(st.booleans()):
+        X[:, rng.integers(p)] = X[0, 0]                      # a constant column
+    criterion = draw(st.sampled_from(["gini", "entropy", "squared_error"]))
+    if criterion == "squared_error":
+        y = rng.standard_normal(n) + np.nan_to_num(X[:, 0], posinf=3, neginf=-3).clip(-5, 5)
+        if draw(st.booleans()):
+            y = np.round(y)
+        if draw(st.booleans()):
+            y[rng.integers(n)] = draw(st.sampled_from([1e10, -1e300, 1e-300]))
+    else:
+        y = rng.integers(0, draw(st.integers(1, 4)), n)
+    weight = draw(st.sampled_from(["none", "integers", "floats", "one heavy", "huge"]))
+    sample_weight = {
+        "none": None,
+        "integers": rng.integers(1, 5, n).astype(float),
+        "floats": rng.random(n) + 1e-3,
+        "one heavy": np.where(np.arange(n) == 0, 1e12, 1.0),
+        "huge": (rng.integers(1, 2**31, n) * 2.0**300),
+    }[weight]
+    parameters = {
+        "criterion": criterion,
+        "method": draw(st.sampled_from(["hist", "dense"])),
+        "max_bins": draw(st.sampled_from([2, 3, 5, 256])),
+        "max_features": draw(st.integers(1, p)),
+        "max_depth": draw(st.sampled_from([None, 1, 3])),
+        "min_samples_split": draw(st.sampled_from([2, 5])),
+        "min_samples_leaf": draw(st.sampled_from([1, 1, 2, 4])),
+        "min_weight_fraction_leaf": draw(st.sampled_from([0.0, 0.0, 0.1])),
+        "min_impurity_decrease": draw(st.sampled_from([0.0, 0.0, 0.01, 0.1])),
+        "bootstrap": draw(st.booleans()),
+        "random_state": draw(st.integers(0, 2**31)),
+        "n_jobs": draw(st.sampled_from([1, 2])),
+    }
+    if parameters["bootstrap"]:
+        parameters["max_samples"] = draw(st.sampled_from([None, 0.5, 1]))
+    return X, y, sample_weight, parameters
+
+
+@pytest.mark.parametrize("extreme", ["default", "count always", "insertion sort always", "radix sort always"])
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(problems())
+def test_every_node_is_that_of_the_twin(tuning, tree_nodes, extreme, problem):
+    X, y, sample_weight, parameters = problem
+    is_classifier = parameters["criterion"] != "squared_error"
+    kind = dforest.RandomForestClassifier if is_classifier else dforest.RandomForestRegressor
+    with tuning(extreme):
+        forest = kind(n_estimators=2, **parameters).fit(X, y, sample_weight).forest_
+    names = ("criterion", "method", "max_bins", "max_depth", "min_samples_split", "min_samples_leaf",
+             "min_weight_fraction_leaf", "min_impurity_decrease", "bootstrap", "max_features")
+    classes = np.unique(y, return_inverse=True)[1] if is_classifier else y
+    for t in range(2):
+        twin = naive.flatten(
+            naive.grow_tree(X, classes, sample_weight=sample_weight, n_classes=forest.n_classes, n_draws=forest.n_draws,
+                            seed=forest.seed, tree=t, **{name: parameters[name] for name in names}),
+            X.dtype,
+        )
+        nodes = tree_nodes(forest, t)
+        is_leaf = twin["feature"] < 0
+        for name, array in nodes.items():
+            expected = twin[name][is_leaf] if name in ("draws", "weight", "value") else twin[name]
+            np.testing.assert_array_equal(array, expected, err_msg=name)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 80), st.integers(2, 12), st.booleans(), st.sampled_from([np.float32, np.float64]))
+def test_bins_are_those_of_the_twin(seed, n, max_codes, weighted, dtype):
+    from dforest.core.binning import code_columns
+
+    rng = np.random.default_rng(seed)
+    x = np.round(rng.standard_normal(n) * rng.choice([1, 3, 100])).astype(dtype)
+    x[rng.random(n) < rng.choice([0, 0.2])] = rng.choice(np.array(SPECIAL, dtype))
+    weight = rng.integers(1, rng.choice([3, 50]), n).astype(np.uint32) if weighted else None
+    for most in (0, max_codes):
+        column = code_columns(x[:, None], most, weight)[0]
+        codes, values, has_missing = naive.code_column(x, most, weight)
+        np.testing.assert_array_equal(column.values, values)
+        np.testing.assert_array_equal(column.codes, codes)
+        assert column.has_missing == has_missing
+        assert column.values.dtype == x.dtype
+        if most:
+            assert len(column.values) + has_missing <= most
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.floats(1e-300, 1e300), min_size=1, max_size=20) | st.lists(st.integers(1, 2**31), min_size=1, max_size=9))
+def test_weights_and_targets_are_quantised_as_by_the_twin(numbers):
+    from dforest.core.criterion import quantise
+    from dforest.core.data import integer_weights
+
+    numbers = np.array(numbers, np.float64)
+    weight, exponent = integer_weights(numbers)
+    expected, k = naive.integer_weights(numbers)
+    assert weight.tolist() == expected.tolist() and exponent == k
+    target, _, exponent = quantise(numbers)
+    expected, e, _ = naive.quantise(numbers)
+    assert target.tolist() == list(expected) and exponent == e

@@ -1,0 +1,371 @@
+"""The naive twin against textbook formulas, known answers and trees checked by hand."""
+
+import math
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dforest.testing import naive
+
+finite = st.floats(-1e6, 1e6)
+
+
+def leaf_of(node, x):
+    while node.feature >= 0:
+        v = x[node.feature]
+        node = node.left if (v <= node.threshold if v == v else node.missing_left) else node.right
+    return node
+
+
+def inner_nodes(node):
+    if node.feature >= 0:
+        yield node
+        yield from inner_nodes(node.left)
+        yield from inner_nodes(node.right)
+
+
+@pytest.mark.parametrize(
+    ("counter", "key", "words"),
+    [
+        ("00000000 00000000 00000000 00000000", "00000000 00000000", "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+        ("ffffffff ffffffff ffffffff ffffffff", "ffffffff ffffffff", "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+        ("243f6a88 85a308d3 13198a2e 03707344", "a4093822 299f31d0", "d16cfe09 94fdcceb 5001e420 24126ea1"),
+    ],
+)
+def test_philox_known_answers(counter, key, words):
+    # From the kat_vectors file of the Random123 distribution.
+    counter, key, words = ([int(word, 16) for word in text.split()] for text in (counter, key, words))
+    assert list(naive.philox(counter, key)) == words
+
+
+def test_stream_is_the_blocks_in_order():
+    stream = naive.Stream(2**64 - 1, 5, 7 + (9 << 32), 2)
+    key = (2**64 - 1 + 2 * naive.WEYL) % 2**64
+    words = [w for block in range(3) for w in naive.philox((block, 5, 7, 9), (key % 2**32, key >> 32))]
+    assert [stream.next() for _ in range(12)] == words
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 3 * 2**30, 2**32 - 1])
+def test_below_is_in_range_and_even(n):
+    stream = naive.Stream(0, 0, 0, 1)
+    draws = [stream.below(n) for _ in range(3000)]
+    assert 0 <= min(draws) and max(draws) < n
+    # Within 5 standard deviations of a uniform variable's mean.
+    assert abs(np.mean(draws) - (n - 1) / 2) <= 5 * math.sqrt((n * n - 1) / 12 / 3000)
+
+
+def test_child_paths_differ():
+    paths = [naive.ROOT_PATH]
+    for path in paths:
+        if len(paths) < 1000:
+            paths += [naive.child_path(path, 0), naive.child_path(path, 1)]
+    assert len(set(paths)) == len(paths) and max(paths) < 2**64
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_draws"), [(1, 5), (7, 0), (4096, 100), (4097, 9000), (3 * 4096, 10000), (20000, 50)]
+)
+def test_bootstrap_counts_sum_to_the_draws(n_rows, n_draws):
+    counts = naive.bootstrap_counts(n_rows, n_draws, 3, 1)
+    assert counts.shape == (n_rows,) and counts.sum() == n_draws
+    # Binomial in the first block, within 5 standard deviations.
+    p = min(1.0, 4096 / n_rows)
+    assert abs(int(counts[:4096].sum()) - n_draws * p) <= 5 * math.sqrt(n_draws * p * (1 - p))
+
+
+def test_bootstrap_depends_on_seed_and_tree():
+    samples = [naive.bootstrap_counts(100, 100, seed, tree).tolist() for seed, tree in [(0, 0), (0, 1), (1, 0), (0, 0)]]
+    assert samples[0] == samples[3] and samples[0] != samples[1] != samples[2] != samples[0]
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "is_float32", "expected"),
+    [
+        (1.0, 2.0, False, 1.5),
+        (1.0, np.nextafter(1.0, 2.0), False, 1.0),
+        (1.0, float(np.nextafter(np.float32(1), np.float32(2))), True, 1.0),
+        (-np.inf, np.inf, False, -np.inf),
+        (-np.inf, 0.0, True, -np.inf),
+        (0.0, np.inf, False, 0.0),
+        (1.7e308, 1.79e308, False, 0.5 * 1.7e308 + 0.5 * 1.79e308),
+    ],
+)
+def test_middle(lo, hi, is_float32, expected):
+    assert naive.middle(lo, hi, is_float32) == expected
+
+
+columns = st.lists(st.floats(width=32) | st.integers(0, 9).map(float), min_size=1, max_size=60)
+
+
+@given(columns, st.integers(2, 12), st.data())
+def test_bins(values, max_codes, data):
+    x = np.array(values, data.draw(st.sampled_from([np.float32, np.float64])))
+    weight = data.draw(st.none() | st.lists(st.integers(1, 9), min_size=len(x), max_size=len(x)))
+    present = x[x == x]
+    n_distinct = len(np.unique(present))
+    codes, edges, has_missing = naive.code_column(x, max_codes, weight)
+    assert has_missing == (len(present) < len(x)) and edges.dtype == x.dtype
+    assert len(edges) == min(n_distinct, max_codes - has_missing)  # as many bins as there may be, none empty
+    assert sorted(set(codes[x == x].tolist())) == list(range(len(edges)))
+    assert (np.diff(edges) > 0).all() or len(edges) < 2 or np.isinf(edges[0])
+    assert (codes[x != x] == len(edges)).all()
+    for code, edge in enumerate(edges):
+        assert ((x <= edge) == (codes <= code))[x == x].all()
+    if len(edges):
+        assert edges[-1] == np.inf
+
+
+def test_bins_of_equal_shares():
+    x = np.arange(12.0)
+    assert naive.bin_edges(x, 4) == [2.5, 5.5, 8.5, np.inf]
+    assert naive.bin_edges(x, 12) == [*np.arange(0.5, 11), np.inf]
+    # A heavy value fills a bin; the others share the rest.
+    assert naive.bin_edges(x, 3, [1] * 5 + [99] + [1] * 6) == [4.5, 5.5, np.inf]
+    # Where two ends are as close to the share, the bin takes the value.
+    assert naive.bin_edges(np.array([0.0, 1, 2]), 2) == [1.5, np.inf]
+    # A value of weight w is w equal rows.
+    weight = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]
+    assert naive.bin_edges(x, 5, weight) == naive.bin_edges(np.repeat(x, weight), 5)
+    assert naive.bin_edges(np.full(3, np.nan), 4) == []
+
+
+def test_dense_codes_are_ranks():
+    codes, values, has_missing = naive.code_column(np.array([0.0, np.inf, -0.0, np.nan, -2.0]))
+    assert codes.tolist() == [1, 2, 1, 3, 0] and values.tolist() == [-2.0, 0.0, np.inf] and has_missing
+    assert not np.signbit(values[1])
+
+
+@given(st.lists(finite | st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
+def test_quantise(y):
+    target, exponent, span = naive.quantise(y)
+    assert max(map(abs, target)) < 2**31 and span == max(target) - min(target)
+    if min(y) == max(y):
+        assert (span, exponent) == (0, 0)
+        return
+    assert max(map(abs, target)) >= 2**30 - 1  # no scale twice as fine would do
+    centre = 0.5 * min(y) + 0.5 * max(y)
+    for v, q in zip(y, target, strict=True):
+        assert abs(Fraction(v - centre) * Fraction(2) ** exponent - q) <= Fraction(1, 2)
+
+
+@given(st.lists(st.tuples(finite, st.integers(1, 2**31 - 1)), min_size=1, max_size=30))
+def test_mean_target(pairs):
+    y, weight = zip(*pairs, strict=True)
+    exact = sum(Fraction(v) * w for v, w in pairs) / sum(weight)
+    mean = naive.mean_target(list(y), list(weight))
+    assert abs(float(exact) - mean) <= 4 * np.spacing(max(map(abs, y)))
+    assert min(y) <= mean <= max(y)
+
+
+@pytest.mark.parametrize(
+    ("sample_weight", "expected", "k"),
+    [
+        ([1, 1, 1], [1, 1, 1], 0),
+        ([3, 1], [3, 1], 0),
+        ([2, 4], [1, 2], -1),
+        ([0.5, 0.75], [2, 3], 2),
+        ([2.0**100, 3 * 2.0**100], [1, 3], -100),
+        ([5e-324], [1], 1074),
+        ([2**31 - 1, 1], [2**31 - 1, 1], 0),
+        ([2**31, 1], [2**30, 1], -1),  # 1/2, made 1
+        ([2**31 + 6, 7], [2**30 + 3, 4], -1),  # 7/2, rounded to even
+        ([1.0, 1e-30], [2**30, 1], 30),
+        ([0.1, 0.2], [round(0.1 * 2**33), round(0.2 * 2**33)], 33),
+    ],
+)
+def test_integer_weights(sample_weight, expected, k):
+    weight, exponent = naive.integer_weights(sample_weight)
+    assert weight.dtype == np.uint32 and weight.tolist() == expected and exponent == k
+
+
+@given(st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=20), st.integers(-50, 50))
+def test_integer_weights_know_no_unit(sample_weight, j):
+    weight, k = naive.integer_weights(sample_weight)
+    scaled, k_scaled = naive.integer_weights([w * 2.0**j for w in sample_weight])
+    assert scaled.tolist() == weight.tolist() and k_scaled == k - j
+
+
+sides = st.integers(1, 6).flatmap(
+    lambda k: st.tuples(*[st.lists(st.integers(0, 1000), min_size=k, max_size=k).filter(any)] * 2)
+)
+
+
+def as_statistics(left, right):
+    total = [a + b for a, b in zip(left, right, strict=True)]
+    return [0, sum(left), *left], [0, sum(total), *total]
+
+
+def decrease(impurity, left, right):
+    """Weight times impurity decrease by the definition."""
+    total = [a + b for a, b in zip(left, right, strict=True)]
+    return sum(total) * impurity(total) - sum(left) * impurity(left) - sum(right) * impurity(right)
+
+
+@given(sides)
+def test_gini_score(sides):
+    left, right = sides
+    gini = decrease(lambda c: 1 - sum(Fraction(k, sum(c)) ** 2 for k in c), left, right)
+    assert naive.gini_score(*as_statistics(left, right)) == pytest.approx(float(gini), rel=1e-14)
+
+
+@given(sides)
+def test_entropy_score(sides):
+    left, right = sides
+    bits = decrease(lambda c: -sum(k / sum(c) * math.log2(k / sum(c)) for k in c if k), left, right)
+    score = naive.entropy_score(*as_statistics(left, right))
+    assert score >= 0 and score == pytest.approx(bits, rel=1e-9, abs=1e-9)
+
+
+def test_useless_cuts_score_zero():
+    for score in (naive.gini_score, naive.entropy_score):
+        assert score([0, 30, 9, 21], [0, 100, 30, 70]) == 0.0
+    assert naive.squared_error_score([0, 30, -33], [0, 100, -110]) == 0.0
+
+
+@given(st.floats(5e-324, 1e308, allow_subnormal=False))
+def test_log(x):
+    assert naive.log(x) == pytest.approx(math.log(x), rel=4e-16, abs=4e-16)
+
+
+draws = st.lists(st.tuples(st.integers(1, 2**31 - 1), st.integers(1 - 2**31, 2**31 - 1)), min_size=1, max_size=8)
+
+
+@given(draws, draws)
+def test_squared_error_score(left, right):
+    def error(draws):  # sum of w * (q - mean)**2
+        weight = sum(w for w, _ in draws)
+        mean = Fraction(sum(w * q for w, q in draws), weight)
+        return sum(w * (q - mean) ** 2 for w, q in draws)
+
+    def statistic(draws):
+        return [len(draws), sum(w for w, _ in draws), sum(w * q for w, q in draws)]
+
+    score = naive.squared_error_score(statistic(left), statistic(left + right))
+    exact = error(left + right) - error(left) - error(right)
+    weight = sum(w for w, _ in left + right)
+    assert score == pytest.approx(float(exact), rel=1e-9, abs=1e-15 * weight)
+
+
+def test_tiny_tree_by_hand():
+    X = np.array([[1.0, 5.0], [2.0, 5.0], [4.0, 5.0], [8.0, 5.0], [np.nan, 5.0]])
+    tree = naive.grow_tree(X, [0, 0, 1, 1, 1], criterion="gini", method="dense", n_classes=2)
+    assert naive.flatten(tree)["feature"].tolist() == [0, -1, -1]
+    assert (tree.threshold, tree.missing_left, tree.draws, tree.weight) == (3.0, False, 5, [2, 3])
+    assert (tree.left.weight, tree.right.weight) == ([2, 0], [0, 3])
+    # Values to one side, missing ones to the other: +inf. So too if missing ones are not half of the draws.
+    X = np.array([[1.0], [2.0], [np.nan], [np.nan]])
+    tree = naive.grow_tree(X, [0, 0, 1, 1], criterion="entropy", method="hist", n_classes=2)
+    assert (tree.threshold, tree.missing_left) == (np.inf, False)
+
+
+def test_tiny_regression_by_hand():
+    X = np.array([[1.0], [2.0], [4.0], [8.0]], np.float32)
+    arrays = naive.flatten(naive.grow_tree(X, [0.1, 0.1, 7, 9], criterion="squared_error", method="hist"), X.dtype)
+    assert arrays["feature"].tolist() == [0, -1, 0, -1, -1]
+    assert arrays["threshold"].dtype == np.float32 and arrays["threshold"].tolist() == [3, 0, 6, 0, 0]
+    assert arrays["right"].tolist() == [2, 0, 4, 0, 0]
+    assert arrays["value"].tolist() == pytest.approx([math.nan, 0.1, math.nan, 7, 9], rel=0, abs=0, nan_ok=True)
+    assert arrays["weight"].tolist() == [[4], [2], [2], [1], [1]] and arrays["draws"].tolist() == [4, 2, 2, 1, 1]
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])
+@pytest.mark.parametrize("method", ["dense", "hist"])
+def test_xor_is_learned(criterion, method):
+    X = np.array([[a, b] for a in (0.0, 1.0) for b in (0.0, 1.0)] * 3)
+    y = [int(a) ^ int(b) for a, b in X]
+    tree = naive.grow_tree(X, y, criterion=criterion, method=method, n_classes=2)
+    for x, target in zip(X, y, strict=True):
+        leaf = leaf_of(tree, x)
+        assert leaf.value == target if criterion == "squared_error" else leaf.weight[target] == leaf.draws
+
+
+def test_unseen_missing_values_go_with_the_larger_side():
+    for y, missing_left in [([0, 0, 0, 1], True), ([0, 1, 1, 1], False), ([0, 0, 1, 1], False)]:
+        tree = naive.grow_tree(np.arange(4.0)[:, None], y, criterion="gini", method="dense", n_classes=2)
+        assert tree.missing_left == missing_left
+
+
+def test_missing_values_go_where_they_score_more():
+    X = np.array([[0.0], [1], [2], [3], [np.nan]])
+    for y, threshold, missing_left in [([0, 0, 1, 1, 0], 1.5, True), ([0, 0, 1, 1, 1], 1.5, False)]:
+        tree = naive.grow_tree(X, y, criterion="entropy", method="dense", n_classes=2)
+        assert (tree.threshold, tree.missing_left) == (threshold, missing_left)
+
+
+@pytest.mark.parametrize("criterion", ["gini", "squared_error"])
+def test_limits(criterion):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 3, 60)
+    weight = rng.random(60)
+    settings = dict(criterion=criterion, method="dense", n_classes=3, sample_weight=weight, bootstrap=True, seed=1)
+    full = list(inner_nodes(naive.grow_tree(X, y, **settings)))
+    assert any(node.left.draws < 4 for node in full)
+    for node in inner_nodes(naive.grow_tree(X, y, min_samples_leaf=4, **settings)):
+        assert min(node.left.draws, node.right.draws) >= 4
+    assert all(node.draws >= 20 for node in inner_nodes(naive.grow_tree(X, y, min_samples_split=20, **settings)))
+    tree = naive.grow_tree(X, y, min_weight_fraction_leaf=0.1, **settings)
+    for node in inner_nodes(tree):
+        assert min(sum(node.left.weight), sum(node.right.weight)) >= 0.1 * sum(tree.weight)
+    stump = naive.grow_tree(X, y, max_depth=1, **settings)
+    assert stump.draws == 60 and stump.left.feature == stump.right.feature == -1
+    pruned = len(list(inner_nodes(naive.grow_tree(X, y, min_impurity_decrease=0.02, **settings))))
+    assert 0 < pruned < len(full)
+    assert naive.grow_tree(X, y, min_impurity_decrease=10.0, **settings).feature == -1
+
+
+def test_impurity_decrease_is_in_units_of_the_target():
+    X = np.array([[0.0], [1.0]])
+    settings = dict(criterion="squared_error", method="dense", sample_weight=[0.25, 0.25])
+    for unit in (1e-9, 1.0, 3e7):  # targets 0 and 2 units apart: variance of 1 unit squared
+        y = [0.0, 2.0 * unit]
+        assert naive.grow_tree(X, y, min_impurity_decrease=0.999 * unit**2, **settings).feature == 0
+        assert naive.grow_tree(X, y, min_impurity_decrease=1.001 * unit**2, **settings).feature == -1
+
+
+def test_integer_weights_are_repeated_rows():
+    rng = np.random.default_rng(3)
+    X, y, weight = rng.normal(size=(40, 2)), rng.normal(size=40), rng.integers(1, 5, 40)
+    for method in ("dense", "hist"):
+        settings = dict(criterion="squared_error", method=method, max_bins=8)
+        one = naive.flatten(naive.grow_tree(X, y, sample_weight=weight, **settings))
+        other = naive.flatten(naive.grow_tree(X.repeat(weight, axis=0), y.repeat(weight), **settings))
+        # Draws differ, and with them the side of missing values that were not seen.
+        for name in ("feature", "threshold", "right", "weight", "value"):
+            np.testing.assert_array_equal(one[name], other[name])
+
+
+def test_small_targets_beside_a_huge_one_are_told_apart():
+    X = np.arange(9.0)[:, None]
+    y = [*np.linspace(0, 1e-6, 8), 1e9]
+    tree = naive.grow_tree(X, y, criterion="squared_error", method="dense")
+    assert [leaf_of(tree, x).value for x in X] == y
+
+
+def test_features_are_tried_on_until_one_can_be_split():
+    X = np.zeros((6, 5))
+    X[:, 3] = np.arange(6)
+    for seed in range(5):
+        settings = dict(criterion="gini", method="dense", n_classes=2, max_features=1)
+        assert naive.grow_tree(X, [0, 0, 0, 1, 1, 1], seed=seed, **settings).feature == 3
+    orders = {tuple(naive.feature_order(5, seed, 0, naive.ROOT_PATH)) for seed in range(50)}
+    assert len(orders) > 30 and all(sorted(order) == list(range(5)) for order in orders)
+
+
+def test_nothing_compiled_is_imported():
+    code = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("naive", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+print([name for name in sys.modules if name.startswith("dforest")])
+"""
+    output = subprocess.run(
+        [sys.executable, "-I", "-c", code, str(Path(naive.__file__))], check=True, capture_output=True, text=True
+    ).stdout
+    assert output.strip() == "[]"

@@ -1,0 +1,103 @@
+"""Feature sampling, the order of the search, and the cuts of a node."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dforest
+from dforest.core.splitter import FeatureOrder
+from dforest.testing import naive
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 7, 300])
+def test_order_is_that_of_the_twin(n_features):
+    order = FeatureOrder(n_features)
+    for seed, tree, path in [(0, 0, naive.ROOT_PATH), (2**64 - 1, 2**32 - 1, 2**64 - 1), (5, 6, 7)]:
+        drawn = order.draw(seed, tree, path, n_features)
+        assert drawn == naive.feature_order(n_features, seed, tree, path)
+        assert sorted(drawn) == list(range(n_features))
+        assert order.draw(seed, tree, path, n_features // 2) == drawn[: n_features // 2]
+    with pytest.raises(ValueError, match="cannot draw"):
+        order.draw(0, 0, 0, n_features + 1)
+
+
+def test_orders_are_uniform_over_nodes_and_trees():
+    order = FeatureOrder(4)
+    number = {p: i for i, p in enumerate(permutations(range(4)))}
+    path, paths = naive.ROOT_PATH, []
+    for side in [0, 1] * 6:
+        paths.append(path)
+        path = naive.child_path(path, side)
+    observed = np.zeros(24, int)
+    for tree in range(1000):
+        for path in paths:
+            observed[number[tuple(order.draw(11, tree, path, 4))]] += 1
+    assert stats.chisquare(observed).pvalue > 1e-4
+
+
+def test_first_features_are_uniform_and_pairs_independent():
+    order = FeatureOrder(50)
+    drawn = np.array([order.draw(3, t, naive.ROOT_PATH, 7) for t in range(20000)])
+    for place in range(7):
+        assert stats.chisquare(np.bincount(drawn[:, place], minlength=50)).pvalue > 1e-4
+    assert (np.sort(drawn, axis=1)[:, 1:] > np.sort(drawn, axis=1)[:, :-1]).all()
+    pairs = np.bincount(drawn[:, 0] * 50 + drawn[:, 1], minlength=2500).reshape(50, 50)
+    assert (np.diag(pairs) == 0).all()
+    assert stats.chisquare(pairs[~np.eye(50, dtype=bool)]).pvalue > 1e-4
+
+
+def test_orders_differ_between_nodes_and_trees():
+    order = FeatureOrder(20)
+    left, right = (naive.child_path(naive.ROOT_PATH, side) for side in (0, 1))
+    drawn = {tuple(order.draw(0, tree, path, 20)) for tree in range(50) for path in (naive.ROOT_PATH, left, right)}
+    assert len(drawn) == 150
+
+
+@pytest.mark.parametrize("method", ["hist", "dense"])
+def test_search_goes_on_past_constant_columns_and_broken_leaf_rules(method):
+    n = 40
+    X = np.zeros((n, 30))
+    X[0, :29] = 1.0                          # every cut of these leaves one row alone
+    X[:, 29] = np.arange(n)
+    X[:, :10] = 5.0                          # and these are constant
+    y = np.arange(n) >= n // 2
+    for seed in range(5):
+        tree = dforest.DecisionTreeClassifier(method=method, max_features=1, min_samples_leaf=2, random_state=seed)
+        forest = tree.fit(X, y).forest_
+        assert forest.feature[0] == 29
+        # Within reach of leaf rules any cut is found, and the tree is finished.
+        assert tree.score(X, y) == 1.0
+
+
+@pytest.mark.parametrize("method", ["hist", "dense"])
+def test_a_constant_column_with_missing_values_is_a_split(method):
+    X = np.array([[1.0], [np.nan], [1.0], [np.nan]])
+    tree = dforest.DecisionTreeClassifier(method=method, random_state=0).fit(X, [0, 1, 0, 1])
+    assert tree.forest_.threshold[0] == np.inf and not tree.forest_.missing_left[0]
+    assert tree.predict([[1.0], [np.nan], [np.inf]]).tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("method", ["hist", "dense"])
+def test_xor_is_learned(method):
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 3)
+    y = X[:, 0] ^ X[:, 1]
+    tree = dforest.DecisionTreeClassifier(method=method, random_state=0).fit(X, y)
+    assert tree.score(X, y) == 1.0
+    regressor = dforest.DecisionTreeRegressor(method=method, random_state=0).fit(X, y)
+    assert np.array_equal(regressor.predict(X), y)
+
+
+@pytest.mark.parametrize("method", ["hist", "dense"])
+def test_missing_values_go_where_they_score_more_and_unseen_ones_with_the_larger_side(method):
+    X = np.array([0.0, 1, 2, 3, np.nan, np.nan])[:, None]
+    for y, expected in [([0, 0, 1, 1, 0, 0], 0), ([0, 0, 1, 1, 1, 1], 1)]:
+        tree = dforest.DecisionTreeClassifier(method=method, random_state=0).fit(X, y)
+        assert len(tree.forest_.feature) == 3
+        assert tree.predict([[np.nan]]) == expected
+    X = np.arange(5.0)[:, None]
+    for y, expected in [([0, 0, 0, 1, 1], 0), ([0, 0, 1, 1, 1], 1)]:
+        assert dforest.DecisionTreeClassifier(method=method).fit(X, y).predict([[np.nan]]) == expected
+    tie = dforest.DecisionTreeClassifier(method=method).fit(X[:4], [0, 0, 1, 1])
+    assert tie.predict([[np.nan]]) == 1       # to the right
