@@ -1,0 +1,84 @@
+"""Exact trees: scikit-learn's on data without ties, and thresholds between adjacent numbers."""
+
+import numpy as np
+import pytest
+from sklearn import tree as sklearn_tree
+
+import dforest
+
+
+def assert_same_splits(ours, theirs, rtol):
+    forest, tree = ours.forest_, theirs.tree_
+    is_leaf = tree.children_left < 0
+    np.testing.assert_array_equal(forest.feature, np.where(is_leaf, -1, tree.feature))
+    np.testing.assert_allclose(forest.threshold[~is_leaf], tree.threshold[~is_leaf], rtol=rtol)
+    np.testing.assert_array_equal(forest.right[~is_leaf], tree.children_right[~is_leaf])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_regression_has_the_splits_of_scikit_learn(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((1000, 6)).astype(np.float32)     # scikit-learn rounds to float32
+    y = X[:, 0] * X[:, 1] + np.sin(3 * X[:, 2]) + 0.3 * rng.standard_normal(1000)
+    # Nodes of a few rows are split alike by several columns; leaves of five rows are not.
+    limits = {"min_samples_leaf": 5, "random_state": 0}
+    ours = dforest.DecisionTreeRegressor(method="dense", **limits).fit(X, y)
+    theirs = sklearn_tree.DecisionTreeRegressor(**limits).fit(X, y)
+    assert_same_splits(ours, theirs, 1e-4)
+    # Where a single column decides there are no such ties down to the last row.
+    ours = dforest.DecisionTreeRegressor(method="dense").fit(X[:, :1], y)
+    theirs = sklearn_tree.DecisionTreeRegressor().fit(X[:, :1], y)
+    assert_same_splits(ours, theirs, 1e-4)
+    assert ours.score(X[:, :1], y) == 1.0
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("seed", range(5))
+def test_classification_has_the_splits_of_scikit_learn(seed, criterion):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((1000, 6)).astype(np.float32)
+    y = np.digitize(X[:, 0] * X[:, 1] + np.sin(3 * X[:, 2]) + 0.3 * rng.standard_normal(1000), [-1, 0, 1])
+    # No two cuts of equal class weights; sums are exact, or scikit-learn would split pure nodes.
+    weight = rng.integers(2**15, 2**20, 1000) / 2**15
+    # Small nodes are divided alike by several columns: large leaves first, then a single column.
+    for columns, limits in [(slice(6), {"min_samples_leaf": 40}), (slice(1), {"min_samples_leaf": 1})]:
+        limits = {**limits, "criterion": criterion, "random_state": 0}
+        ours = dforest.DecisionTreeClassifier(method="dense", **limits).fit(X[:, columns], y, weight)
+        theirs = sklearn_tree.DecisionTreeClassifier(**limits).fit(X[:, columns], y, weight)
+        assert_same_splits(ours, theirs, 1e-4)
+    X = X[:, :1]
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=1e-6)
+    np.testing.assert_allclose(ours.feature_importances_, theirs.feature_importances_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("method", ["dense", "hist"])
+def test_adjacent_numbers_are_told_apart(method, dtype):
+    largest, smallest = np.finfo(dtype).max, np.finfo(dtype).smallest_subnormal
+    for lo in (dtype(1), dtype(-1), dtype(0), smallest, -smallest, np.nextafter(largest, dtype(0)), -largest):
+        hi = np.nextafter(dtype(lo), dtype(np.inf))
+        X = np.array([[lo], [hi]] * 3, dtype)
+        tree = dforest.DecisionTreeClassifier(method=method).fit(X, [0, 1] * 3)
+        assert tree.forest_.threshold.dtype == dtype
+        assert tree.forest_.threshold[0] == lo                # the middle rounds to one of the two
+        assert tree.predict(X).tolist() == [0, 1] * 3
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("method", ["dense", "hist"])
+def test_thresholds_between_extreme_numbers(method, dtype):
+    largest = np.finfo(dtype).max
+    for lo, hi in [(-largest, largest), (-np.inf, 0), (0, np.inf), (-np.inf, np.inf), (largest / 2, largest), (largest, np.inf)]:
+        X = np.array([[lo], [hi]] * 3, dtype)
+        tree = dforest.DecisionTreeClassifier(method=method).fit(X, [0, 1] * 3)
+        assert lo <= tree.forest_.threshold[0] < hi
+        assert tree.predict(X).tolist() == [0, 1] * 3
+
+
+def test_hist_is_exact_where_every_value_has_a_bin():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 200, (2000, 5)).astype(float)
+    y = X[:, 0] * X[:, 1] + 1000 * rng.standard_normal(2000)
+    binned, exact = (dforest.DecisionTreeRegressor(method=m, random_state=0).fit(X, y) for m in ("hist", "dense"))
+    np.testing.assert_array_equal(binned.forest_.feature, exact.forest_.feature)
+    np.testing.assert_array_equal(binned.predict(X), exact.predict(X))
