@@ -30,6 +30,9 @@ cdef class Criterion:
     # Impurity of a set of draws; word 1 of its statistic is above 0.
     cdef double impurity(self, const int64_t* statistic) noexcept nogil
 
+    # Impurity of an open node, in units of the targets.
+    cdef double node_impurity(self, const Node* node) noexcept nogil
+
     # The first cut of highest score among n >= 1, and that score. left: [n, n_words], the
     # statistics of the left sides; total: [n_words], the node's.
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil

@@ -29,6 +29,7 @@ cdef extern from "numerics.h" nogil:
     ctypedef struct df_exact_sum:
         pass
     void df_add_product(df_exact_sum* sum, int64_t a, int64_t b)
+    void df_add_square(df_exact_sum* sum, int64_t a, int64_t w)
     double df_sum_value(const df_exact_sum* sum)
     int32_t df_scale_exponent(double largest, int bits)
 
@@ -102,6 +103,9 @@ cdef class Criterion:
             left += self.n_words
         score[0] = highest
         return best
+
+    cdef double node_impurity(self, const Node* node) noexcept nogil:
+        return self.impurity(node.statistics)
 
     cdef int score_exponent(self, const Node* node) noexcept nogil:
         return 0
@@ -340,6 +344,20 @@ cdef class SquaredError(Criterion):
             left += self.n_words
         score[0] = highest
         return best
+
+    cdef double node_impurity(self, const Node* node) noexcept nogil:
+        """Variance of the quantised targets, from an exact sum of squares around the rounded mean."""
+        cdef Py_ssize_t i
+        cdef int64_t w = node.statistics[1], offset
+        cdef int64_t high = node.statistics[3] if self.kind == TARGET_SUM_WIDE else 0
+        cdef int64_t mean = df_floor_mean(node.statistics[2], high, w)
+        cdef double remainder = df_offset_sum(node.statistics[2], high, w, mean) / <double> w
+        cdef df_exact_sum squares
+        memset(&squares, 0, sizeof(squares))
+        for i in range(node.n):
+            offset = node.draws[i].target - mean
+            df_add_square(&squares, offset, <int64_t> node.draws[i].count * node.draws[i].weight)
+        return ldexp(df_sum_value(&squares) / <double> w - remainder * remainder, self.score_exponent(node))
 
     cdef int score_exponent(self, const Node* node) noexcept nogil:
         return -2 * node.scale.exponent

@@ -10,6 +10,13 @@ cdef struct Tuning:
     int64_t insertion_below   # sorting: insertion sort below, radix sort from here
     int64_t chunk          # cuts scored by one call of the criterion
 
+cdef struct CodeRange:       # what occurs in a node
+    uint32_t lowest          # of the codes that are values
+    uint32_t highest         # below lowest: none are
+    bint has_missing
+
+cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil
+
 
 @cython.final
 cdef class Cuts:
@@ -32,6 +39,8 @@ cdef class Cuts:
 
     cdef int reserve(self, Py_ssize_t n_records, Py_ssize_t n_codes) except -1
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
+    cdef void find_at(self, const Node* node, const Column* column, uint32_t code, const LeafRules* rules,
+                      Split* best) noexcept nogil
     cdef void add(self, int64_t* statistic, const Draw* draw) noexcept nogil
     cdef void complete(self, int64_t* statistic) noexcept nogil
     cdef void emit(self, const int64_t* total, uint32_t code, const LeafRules* rules, Split* best) noexcept nogil

@@ -20,12 +20,35 @@ cdef enum:
     DIGITS = 2048      # radix sort: counters, 11 bits
 
 
-cdef inline uint32_t code_of(const Column* column, uint32_t row) noexcept nogil:
+cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil:
+    """The codes that occur in a node, from one pass over its draws."""
+    cdef CodeRange found
+    found.lowest = 0xFFFFFFFF
+    found.highest = 0
+    found.has_missing = False
     if column.width == 1:
-        return (<const uint8_t*> column.codes)[row]
-    if column.width == 2:
-        return (<const uint16_t*> column.codes)[row]
-    return (<const uint32_t*> column.codes)[row]
+        scan_range[uint8_t](node, <const uint8_t*> column.codes, column.n_codes, &found)
+    elif column.width == 2:
+        scan_range[uint16_t](node, <const uint16_t*> column.codes, column.n_codes, &found)
+    else:
+        scan_range[uint32_t](node, <const uint32_t*> column.codes, column.n_codes, &found)
+    return found
+
+
+cdef void scan_range(const Node* node, const code_t* codes, uint32_t n_codes, CodeRange* found) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef uint32_t code, lowest = 0xFFFFFFFF, highest = 0
+    cdef bint has_missing = False
+    for i in range(node.n):
+        code = codes[node.draws[i].row]
+        if code == n_codes:
+            has_missing = True
+        else:
+            lowest = min(lowest, code)
+            highest = max(highest, code)
+    found.lowest = lowest
+    found.highest = highest
+    found.has_missing = has_missing
 
 
 cdef void gather_keys(const Draw* draws, Py_ssize_t n, const code_t* codes, uint64_t* keys) noexcept nogil:
@@ -171,6 +194,23 @@ cdef class Cuts:
         if self.n_cuts > 0:
             self.score(node.statistics, best)
         return self.n_seen == 1
+
+    cdef void find_at(self, const Node* node, const Column* column, uint32_t code, const LeafRules* rules,
+                      Split* best) noexcept nogil:
+        """Replace `best` if the cut after this code has a higher score."""
+        memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
+        self.n_cuts = 0
+        if column.width == 1:
+            add_up_to[uint8_t](self, node, <const uint8_t*> column.codes, code, column.n_codes)
+        elif column.width == 2:
+            add_up_to[uint16_t](self, node, <const uint16_t*> column.codes, code, column.n_codes)
+        else:
+            add_up_to[uint32_t](self, node, <const uint32_t*> column.codes, code, column.n_codes)
+        self.complete(self.sum)
+        self.complete(self.missing)
+        self.emit(node.statistics, code, rules, best)
+        if self.n_cuts > 0:
+            self.score(node.statistics, best)
 
     cdef inline void add(self, int64_t* statistic, const Draw* draw) noexcept nogil:
         """Add a draw to a statistic, but for the words that `complete` derives."""
@@ -321,3 +361,15 @@ cdef void fill(Cuts cuts, const Node* node, const code_t* codes, bint pairs) noe
         count_sums(node.draws, node.n, codes, cuts.histogram)
     else:
         count_any(cuts, node.draws, node.n, codes)
+
+
+cdef void add_up_to(Cuts cuts, const Node* node, const code_t* codes, uint32_t code, uint32_t missing) noexcept nogil:
+    """Sum up the draws whose code is at most `code`, and those that are missing."""
+    cdef Py_ssize_t i
+    cdef uint32_t c
+    for i in range(node.n):
+        c = codes[node.draws[i].row]
+        if c <= code:
+            cuts.add(cuts.sum, &node.draws[i])
+        elif c == missing:
+            cuts.add(cuts.missing, &node.draws[i])

@@ -3,3 +3,7 @@ from dforest.core.splitter cimport Splitter
 
 cdef class DenseSplitter(Splitter):
     pass
+
+
+cdef class RandomDenseSplitter(DenseSplitter):
+    pass

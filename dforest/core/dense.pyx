@@ -1,10 +1,13 @@
-"""The best split among all values (method "dense")."""
+"""Splits between any two values (method "dense"), best and random."""
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
-from dforest.core.types cimport Column, Node, Split, code_t
+from dforest.core.cuts cimport CodeRange, code_range
+from dforest.core.random cimport DF_THRESHOLD, df_feature_path, df_stream, df_stream_open, df_uniform
+from dforest.core.types cimport Column, LeafRules, Node, Split, code_t
 
 cdef extern from "numerics.h" nogil:
     double df_middle(double lo, double hi, int is_float32)
+    double df_between(double lo, double hi, double u, int is_float32)
 
 
 cdef uint32_t next_code(const Node* node, const code_t* codes, uint32_t code, uint32_t n_codes) noexcept nogil:
@@ -16,6 +19,12 @@ cdef uint32_t next_code(const Node* node, const code_t* codes, uint32_t code, ui
         if c > code and c < lowest:
             lowest = c
     return lowest
+
+
+cdef inline double value_at(const Column* column, uint32_t code) noexcept nogil:
+    if column.is_float32:
+        return (<const float*> column.values)[code]
+    return (<const double*> column.values)[code]
 
 
 cdef class DenseSplitter(Splitter):
@@ -30,6 +39,36 @@ cdef class DenseSplitter(Splitter):
             hi = next_code[uint16_t](node, <const uint16_t*> column.codes, lo, column.n_codes)
         else:
             hi = next_code[uint32_t](node, <const uint32_t*> column.codes, lo, column.n_codes)
-        if column.is_float32:
-            return df_middle((<const float*> column.values)[lo], (<const float*> column.values)[hi], 1)
-        return df_middle((<const double*> column.values)[lo], (<const double*> column.values)[hi], 0)
+        return df_middle(value_at(column, lo), value_at(column, hi), column.is_float32)
+
+
+cdef class RandomDenseSplitter(DenseSplitter):
+    """One cut per feature, at a threshold uniform between the node's smallest and largest value.
+
+    A column of one value and missing values has one cut, between the two.
+    """
+
+    cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
+        cdef const Column* column = &self.data.columns[feature]
+        cdef CodeRange codes = code_range(node, column)
+        cdef uint32_t lo = codes.lowest, hi = codes.highest, middle
+        cdef double threshold = 0.0, before = best.score
+        cdef df_stream stream
+        if lo > hi or (lo == hi and not codes.has_missing):
+            return True
+        if lo < hi:
+            df_stream_open(&stream, self.seed, self.tree, df_feature_path(node.path, feature), DF_THRESHOLD)
+            threshold = df_between(value_at(column, lo), value_at(column, hi), df_uniform(&stream), column.is_float32)
+            while hi - lo > 1:     # value[lo] <= threshold < value[hi]
+                middle = lo + (hi - lo) // 2
+                if value_at(column, middle) <= threshold:
+                    lo = middle
+                else:
+                    hi = middle
+        self.cuts.find_at(node, column, lo, rules, best)
+        if best.score > before:
+            best.threshold = threshold
+        return False
+
+    cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
+        return split.threshold

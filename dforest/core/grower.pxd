@@ -3,14 +3,16 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from dforest.core.criterion cimport Criterion
 from dforest.core.data cimport DataView
 from dforest.core.splitter cimport Splitter
-from dforest.core.types cimport Draw, Node, Scale
+from dforest.core.types cimport Draw, Node, Scale, Split
 
 cdef struct Limits:
     Py_ssize_t max_depth           # a node at this depth is a leaf
     int64_t min_samples_split      # a node of fewer draws is a leaf
     int64_t min_samples_leaf
     double min_weight_fraction_leaf
+    double impurity_threshold      # a node of lower impurity is a leaf
     double min_impurity_decrease
+    Py_ssize_t max_leaf_nodes      # 0: no limit, and depth-first growth
 
 cdef struct NodeRecord:
     double threshold
@@ -18,12 +20,19 @@ cdef struct NodeRecord:
     uint32_t right                 # inner node: number of its right child; leaf: number of the leaf
     uint8_t missing_left
 
-cdef struct Pending:               # a node that waits to be grown
+cdef struct Place:                 # where a node stands
     Py_ssize_t first, n            # its records in Grower.draws
     uint64_t path
     Py_ssize_t depth
-    Py_ssize_t parent              # of a right child; else -1
+    Py_ssize_t parent              # its number, -1: none
+    bint is_right
     Scale scale
+
+cdef struct Candidate:             # a node grown best first, numbered in order of creation
+    Place place
+    Split split                    # the best one; feature -1: the node stays a leaf
+    double score                   # of the split, comparable between nodes
+    Py_ssize_t left                # number of its left child, the right one's is 1 more; -1: a leaf so far
 
 
 cdef class Grower:
@@ -34,16 +43,34 @@ cdef class Grower:
     cdef int64_t n_draws           # 0: every row once
     cdef Draw* draws               # [capacity] of the tree at hand
     cdef Draw* scratch             # [capacity]
+    cdef int64_t* of_block         # [blocks] draws of each block of the bootstrap
     cdef int64_t* statistics       # [n_words] of the node at hand
-    cdef Pending* stack
+    cdef int64_t root_weight
+    cdef Place* stack              # depth first: nodes to come
     cdef Py_ssize_t n_stack, stack_room
+    cdef Candidate* candidates
+    cdef Py_ssize_t n_candidates, candidate_room
+    cdef Py_ssize_t* heap          # numbers of candidates that can be split, the best one first
+    cdef Py_ssize_t n_heap, heap_room
     cdef NodeRecord* nodes
     cdef Py_ssize_t n_nodes, node_room
     cdef int64_t* leaves           # [leaf_room, n_leaf_words]
     cdef Py_ssize_t n_leaves, leaf_room, n_leaf_words
+    cdef Py_ssize_t since_poll     # records seen since
     cdef bint polls_signals        # whether this thread is to look for Ctrl-C
     cdef const int* stop           # becomes nonzero when growing is to end
 
     cdef int grow(self, uint64_t seed, uint32_t tree, const Scale* scale) except -1 nogil
-    cdef bint is_leaf(self, const Node* node, int64_t* root_weight) noexcept nogil
+    cdef int open(self, const Place* place, Node* node) except -1 nogil
+    cdef int find_split(self, Node* node, Split* split) except -1 nogil
+    cdef bint is_leaf(self, const Node* node) noexcept nogil
+    cdef Py_ssize_t divide(self, const Node* node, const Split* split, Place* left, Place* right) noexcept nogil
+    cdef Py_ssize_t add_node(self, const Place* place, const Split* split) except -1 nogil
     cdef int add_leaf(self, const Node* node) except -1 nogil
+    cdef int grow_depth_first(self, const Place* root) except -1 nogil
+    cdef int grow_best_first(self, const Place* root) except -1 nogil
+    cdef int add_candidate(self, const Place* place) except -1 nogil
+    cdef bint goes_before(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
+    cdef bint stands_before(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
+    cdef Py_ssize_t pop(self) noexcept nogil
+    cdef int poll(self, Py_ssize_t n_records) except -1 nogil

@@ -1,4 +1,4 @@
-"""Grows one tree at a time, depth first.
+"""Grows one tree at a time, depth first or best first.
 
 A node's draws are a run of `draws`; splitting a node moves those that go left to the front of its
 run, so that each child has a run of its own:
@@ -6,19 +6,23 @@ run, so that each child has a run of its own:
     draws:   | ...... | goes left | goes right | ...... |
                       first       first + n_left       first + n
 
+Depth first, a node's subtree is finished before its sibling's. Best first, for a limit on leaves, the
+nodes that may be split wait in a heap, ordered by the score of their best split; as a node's best
+split depends on nothing but the node, both ways give the same tree if the limit isn't reached.
+
 Nodes are numbered in preorder: a left child is its parent's number + 1, a right child's is stored.
 
 A grower belongs to one thread and owns all of its buffers, which it uses again for the next tree.
 """
 from libc.math cimport ldexp
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
 import numpy as np
 
 from dforest.core.random cimport DF_ROOT_PATH, df_child_path
-from dforest.core.rows cimport all_rows, draw_rows, partition
+from dforest.core.rows cimport all_rows, count_blocks, draw_rows, partition
 from dforest.core.types cimport LeafRules, Split
 
 cdef extern from "Python.h":
@@ -59,7 +63,7 @@ cdef class Grower:
         Of this thread; the splitter gets attached.
     limits : dict
         max_depth (None: no limit), min_samples_split, min_samples_leaf, min_weight_fraction_leaf,
-        min_impurity_decrease.
+        impurity_threshold, min_impurity_decrease, max_leaf_nodes (None: no limit, depth-first growth).
     n_draws : int
         Draws of the bootstrap; 0: every row once.
     """
@@ -75,113 +79,260 @@ cdef class Grower:
         self.limits.min_samples_split = limits["min_samples_split"]
         self.limits.min_samples_leaf = max(1, limits["min_samples_leaf"])
         self.limits.min_weight_fraction_leaf = limits["min_weight_fraction_leaf"]
+        self.limits.impurity_threshold = limits["impurity_threshold"]
         self.limits.min_impurity_decrease = limits["min_impurity_decrease"]
+        self.limits.max_leaf_nodes = limits["max_leaf_nodes"] or 0
         # A leaf keeps its draws and class weights, or its draws, weight and value.
         self.n_leaf_words = 1 + criterion.n_classes if criterion.n_classes else 3
         splitter.attach(data, criterion, capacity)
         self.draws = <Draw*> malloc(capacity * sizeof(Draw))
         self.scratch = <Draw*> malloc(capacity * sizeof(Draw))
         self.statistics = <int64_t*> malloc(criterion.n_words * sizeof(int64_t))
-        if self.draws == NULL or self.scratch == NULL or self.statistics == NULL:
+        self.of_block = <int64_t*> malloc(count_blocks(data.n_rows) * sizeof(int64_t))
+        if self.draws == NULL or self.scratch == NULL or self.statistics == NULL or self.of_block == NULL:
             raise MemoryError()
 
     def __dealloc__(self):
         free(self.draws)
         free(self.scratch)
         free(self.statistics)
+        free(self.of_block)
         free(self.stack)
+        free(self.candidates)
+        free(self.heap)
         free(self.nodes)
         free(self.leaves)
 
     cdef int grow(self, uint64_t seed, uint32_t tree, const Scale* scale) except -1 nogil:
         """Grow a tree into `nodes` and `leaves`."""
-        cdef Pending item
+        cdef Place root
         cdef Node node
-        cdef Split split
         cdef LeafRules rules
-        cdef NodeRecord* record
-        cdef Py_ssize_t number, n_left, since_poll = 0
-        cdef int64_t root_weight = 0
+        root.first = 0
+        if self.n_draws:
+            root.n = draw_rows(self.data, seed, tree, self.n_draws, self.of_block, self.draws)
+        else:
+            root.n = all_rows(self.data, self.draws)
+        root.path = DF_ROOT_PATH
+        root.depth = 0
+        root.parent = -1
+        root.is_right = False
+        root.scale = scale[0]
+        self.n_nodes = self.n_leaves = self.n_stack = self.n_candidates = self.n_heap = 0
+        self.open(&root, &node)
+        self.root_weight = node.statistics[1]
+        rules.min_draws = self.limits.min_samples_leaf
+        rules.min_weight = self.limits.min_weight_fraction_leaf * <double> self.root_weight
+        self.splitter.open_tree(seed, tree, &rules)
+        if self.limits.max_leaf_nodes:
+            return self.grow_best_first(&root)
+        return self.grow_depth_first(&root)
+
+    cdef int open(self, const Place* place, Node* node) except -1 nogil:
+        """Look at a node's draws: statistics, purity, perhaps a new scale."""
+        node.draws = self.draws + place.first
+        node.n = place.n
         node.statistics = self.statistics
-        item.first = 0
-        item.n = draw_rows(self.data, seed, tree, self.n_draws, self.draws) if self.n_draws else all_rows(self.data, self.draws)
-        item.path = DF_ROOT_PATH
-        item.depth = 0
-        item.parent = -1
-        item.scale = scale[0]
-        self.n_nodes = self.n_leaves = self.n_stack = 0
-        ensure_room(<void**> &self.stack, &self.stack_room, 1, sizeof(Pending))
-        self.stack[0] = item
-        self.n_stack = 1
-        while self.n_stack > 0:
-            self.n_stack -= 1
-            item = self.stack[self.n_stack]
-            since_poll += item.n
-            if since_poll >= POLL_RECORDS:
-                since_poll = 0
-                if self.polls_signals:
-                    with gil:
-                        PyErr_CheckSignals()
-                if self.stop[0]:
-                    with gil:
-                        raise Stopped()
-            number = self.n_nodes
-            if number > <Py_ssize_t> <uint32_t> -1:
-                with gil:
-                    raise OverflowError(f"tree {tree} has more than 2**32 nodes; limit max_depth or min_samples_leaf")
-            self.n_nodes += 1
-            ensure_room(<void**> &self.nodes, &self.node_room, self.n_nodes, sizeof(NodeRecord))
-            record = &self.nodes[number]
-            if item.parent >= 0:
-                self.nodes[item.parent].right = <uint32_t> number
-            node.draws = self.draws + item.first
-            node.n = item.n
-            node.path = item.path
-            node.depth = item.depth
-            node.scale = item.scale
-            self.criterion.open_node(self.data, &node)
-            if number == 0:
-                root_weight = self.statistics[1]
-                rules.min_draws = self.limits.min_samples_leaf
-                rules.min_weight = self.limits.min_weight_fraction_leaf * <double> root_weight
-                self.splitter.open_tree(seed, tree, &rules)
-            split.feature = -1
-            if not self.is_leaf(&node, &root_weight):
-                self.splitter.find_split(&node, &split)
-                if (split.feature >= 0 and self.limits.min_impurity_decrease > 0.0
-                        and ldexp(split.score, self.criterion.score_exponent(&node)) / <double> root_weight < self.limits.min_impurity_decrease):
-                    split.feature = -1
-            record.feature = <int> split.feature
-            record.threshold = 0.0
-            record.missing_left = 0
-            if split.feature < 0:
-                record.right = <uint32_t> self.n_leaves
-                self.add_leaf(&node)
-                continue
-            record.threshold = split.threshold
-            record.missing_left = split.missing_left
-            n_left = partition(node.draws, node.n, &self.data.columns[split.feature], &split, self.scratch)
-            ensure_room(<void**> &self.stack, &self.stack_room, self.n_stack + 2, sizeof(Pending))
-            item.depth += 1
-            item.scale = node.scale
-            item.first += n_left
-            item.n -= n_left
-            item.path = df_child_path(node.path, 1)
-            item.parent = number
-            self.stack[self.n_stack] = item
-            item.first -= n_left
-            item.n = n_left
-            item.path = df_child_path(node.path, 0)
-            item.parent = -1
-            self.stack[self.n_stack + 1] = item
-            self.n_stack += 2
+        node.path = place.path
+        node.depth = place.depth
+        node.scale = place.scale
+        return self.criterion.open_node(self.data, node)
+
+    cdef int find_split(self, Node* node, Split* split) except -1 nogil:
+        """The split of an open node that all limits allow; feature -1 if there is none."""
+        cdef double decrease
+        split.feature = -1
+        if self.is_leaf(node):
+            return 0
+        self.splitter.find_split(node, split)
+        if split.feature >= 0 and self.limits.min_impurity_decrease > 0.0:
+            decrease = ldexp(split.score, self.criterion.score_exponent(node)) / <double> self.root_weight
+            if decrease < self.limits.min_impurity_decrease:
+                split.feature = -1
         return 0
 
-    cdef bint is_leaf(self, const Node* node, int64_t* root_weight) noexcept nogil:
+    cdef bint is_leaf(self, const Node* node) noexcept nogil:
         cdef int64_t n_draws = node.statistics[0]
         return (node.is_pure or node.depth >= self.limits.max_depth
                 or n_draws < self.limits.min_samples_split or n_draws < 2 * self.limits.min_samples_leaf
-                or <double> node.statistics[1] < 2.0 * self.limits.min_weight_fraction_leaf * <double> root_weight[0])
+                or <double> node.statistics[1] < 2.0 * self.limits.min_weight_fraction_leaf * <double> self.root_weight
+                or (self.limits.impurity_threshold > 0.0
+                    and self.criterion.node_impurity(node) < self.limits.impurity_threshold))
+
+    cdef Py_ssize_t divide(self, const Node* node, const Split* split, Place* left, Place* right) noexcept nogil:
+        """Partition a node's draws, and set all of its children's places but for the parent."""
+        cdef Py_ssize_t n_left = partition(node.draws, node.n, &self.data.columns[split.feature], split, self.scratch)
+        left.first = node.draws - self.draws
+        left.n = n_left
+        left.path = df_child_path(node.path, 0)
+        left.is_right = False
+        right.first = left.first + n_left
+        right.n = node.n - n_left
+        right.path = df_child_path(node.path, 1)
+        right.is_right = True
+        left.depth = right.depth = node.depth + 1
+        left.scale = right.scale = node.scale
+        return n_left
+
+    cdef Py_ssize_t add_node(self, const Place* place, const Split* split) except -1 nogil:
+        """Append a node; nodes come in preorder."""
+        cdef Py_ssize_t number = self.n_nodes
+        cdef NodeRecord* record
+        if number >= <Py_ssize_t> <uint32_t> -1:
+            with gil:
+                raise OverflowError("a tree has more than 2**32 nodes; limit max_depth or min_samples_leaf")
+        ensure_room(<void**> &self.nodes, &self.node_room, number + 1, sizeof(NodeRecord))
+        self.n_nodes += 1
+        if place.is_right:
+            self.nodes[place.parent].right = <uint32_t> number
+        record = &self.nodes[number]
+        record.feature = <int32_t> split.feature
+        record.threshold = split.threshold if split.feature >= 0 else 0.0
+        record.missing_left = split.missing_left if split.feature >= 0 else 0
+        record.right = <uint32_t> self.n_leaves
+        return number
+
+    cdef int grow_depth_first(self, const Place* root) except -1 nogil:
+        cdef Place place, left, right
+        cdef Node node
+        cdef Split split
+        ensure_room(<void**> &self.stack, &self.stack_room, 1, sizeof(Place))
+        self.stack[0] = root[0]
+        self.n_stack = 1
+        while self.n_stack > 0:
+            self.n_stack -= 1
+            place = self.stack[self.n_stack]
+            self.poll(place.n)
+            self.open(&place, &node)
+            self.find_split(&node, &split)
+            left.parent = right.parent = self.add_node(&place, &split)
+            if split.feature < 0:
+                self.add_leaf(&node)
+                continue
+            self.divide(&node, &split, &left, &right)
+            ensure_room(<void**> &self.stack, &self.stack_room, self.n_stack + 2, sizeof(Place))
+            self.stack[self.n_stack] = right
+            self.stack[self.n_stack + 1] = left
+            self.n_stack += 2
+        return 0
+
+    cdef int grow_best_first(self, const Place* root) except -1 nogil:
+        """Split the node of highest score, of equal ones the first in preorder, until there are enough leaves."""
+        cdef Place place, left, right
+        cdef Node node
+        cdef Py_ssize_t number, n_leaves = 1
+        cdef Candidate* candidate
+        self.add_candidate(root)
+        while self.n_heap > 0 and n_leaves < self.limits.max_leaf_nodes:
+            number = self.pop()
+            n_leaves += 1
+            candidate = &self.candidates[number]
+            self.poll(candidate.place.n)
+            node.draws = self.draws + candidate.place.first
+            node.n = candidate.place.n
+            node.path = candidate.place.path
+            node.depth = candidate.place.depth
+            node.scale = candidate.place.scale
+            self.divide(&node, &candidate.split, &left, &right)
+            left.parent = right.parent = number
+            candidate.left = self.n_candidates
+            self.add_candidate(&left)
+            self.add_candidate(&right)
+        # Number the nodes in preorder. From here on a place's parent is a number in `nodes`.
+        ensure_room(<void**> &self.heap, &self.heap_room, self.n_candidates, sizeof(Py_ssize_t))
+        self.heap[0] = 0
+        self.n_heap = 1
+        while self.n_heap > 0:
+            self.n_heap -= 1
+            candidate = &self.candidates[self.heap[self.n_heap]]
+            if candidate.left < 0:
+                candidate.split.feature = -1
+            number = self.add_node(&candidate.place, &candidate.split)
+            if candidate.left < 0:
+                self.open(&candidate.place, &node)
+                self.add_leaf(&node)
+                continue
+            self.candidates[candidate.left].place.parent = self.candidates[candidate.left + 1].place.parent = number
+            self.heap[self.n_heap] = candidate.left + 1
+            self.heap[self.n_heap + 1] = candidate.left
+            self.n_heap += 2
+        return 0
+
+    cdef int add_candidate(self, const Place* place) except -1 nogil:
+        """Find the split of a new node; if there is one, put it into the heap."""
+        cdef Py_ssize_t number = self.n_candidates, at, above
+        cdef Candidate* candidate
+        cdef Node node
+        ensure_room(<void**> &self.candidates, &self.candidate_room, number + 1, sizeof(Candidate))
+        self.n_candidates += 1
+        candidate = &self.candidates[number]
+        candidate.place = place[0]
+        candidate.left = -1
+        self.open(place, &node)
+        candidate.place.scale = node.scale
+        self.splitter.forget_constants()       # what was found constant was so in another subtree
+        self.find_split(&node, &candidate.split)
+        if candidate.split.feature < 0:
+            return 0
+        candidate.score = ldexp(candidate.split.score, self.criterion.score_exponent(&node))
+        ensure_room(<void**> &self.heap, &self.heap_room, self.n_heap + 1, sizeof(Py_ssize_t))
+        at = self.n_heap
+        self.n_heap += 1
+        while at > 0:                          # the place `at` is free; its parent may have to move down
+            above = (at - 1) // 2
+            if not self.goes_before(number, self.heap[above]):
+                break
+            self.heap[at] = self.heap[above]
+            at = above
+        self.heap[at] = number
+        return 0
+
+    cdef Py_ssize_t pop(self) noexcept nogil:
+        """Take the best candidate off the heap."""
+        cdef Py_ssize_t best = self.heap[0], last, at = 0, below
+        self.n_heap -= 1
+        last = self.heap[self.n_heap]
+        while 2 * at + 1 < self.n_heap:        # the place `at` is free; a child may have to move up
+            below = 2 * at + 1
+            if below + 1 < self.n_heap and self.goes_before(self.heap[below + 1], self.heap[below]):
+                below += 1
+            if not self.goes_before(self.heap[below], last):
+                break
+            self.heap[at] = self.heap[below]
+            at = below
+        self.heap[at] = last
+        return best
+
+    cdef bint goes_before(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        cdef double x = self.candidates[a].score, y = self.candidates[b].score
+        return x > y or (x == y and self.stands_before(a, b))
+
+    cdef bint stands_before(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """Whether a comes before b in preorder; neither is below the other."""
+        cdef bint a_is_right = False
+        while self.candidates[a].place.depth > self.candidates[b].place.depth:
+            a = self.candidates[a].place.parent
+        while self.candidates[b].place.depth > self.candidates[a].place.depth:
+            b = self.candidates[b].place.parent
+        while a != b:
+            a_is_right = self.candidates[a].place.is_right
+            a = self.candidates[a].place.parent
+            b = self.candidates[b].place.parent
+        return not a_is_right
+
+    cdef int poll(self, Py_ssize_t n_records) except -1 nogil:
+        """Now and then, see whether growing is to end."""
+        self.since_poll += n_records
+        if self.since_poll < POLL_RECORDS:
+            return 0
+        self.since_poll = 0
+        if self.polls_signals:
+            with gil:
+                PyErr_CheckSignals()
+        if self.stop[0]:
+            with gil:
+                raise Stopped()
+        return 0
 
     cdef int add_leaf(self, const Node* node) except -1 nogil:
         cdef int64_t* words

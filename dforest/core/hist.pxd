@@ -3,3 +3,7 @@ from dforest.core.splitter cimport Splitter
 
 cdef class HistSplitter(Splitter):
     pass
+
+
+cdef class RandomHistSplitter(HistSplitter):
+    pass

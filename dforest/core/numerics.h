@@ -11,6 +11,7 @@
 #ifndef DFOREST_NUMERICS_H
 #define DFOREST_NUMERICS_H
 
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -120,12 +121,14 @@ static inline double df_mean_cross(int64_t weight_left, double sum_left, int64_t
     return (double)weight * sum_left - (double)weight_left * sum;
 }
 
-/* An exact sum of products of 62-bit and 63-bit integers. */
+/* An exact sum of weighted integers: products below 2^127 in magnitude, and so is their sum. */
 typedef struct {
     df_int128 value;
 } df_exact_sum;
 
 static inline void df_add_product(df_exact_sum *sum, int64_t a, int64_t b) { sum->value += (df_int128)a * b; }
+
+static inline void df_add_square(df_exact_sum *sum, int64_t a, int64_t w) { sum->value += (df_int128)a * a * w; }
 
 static inline double df_sum_value(const df_exact_sum *sum) { return (double)sum->value; }
 
@@ -149,6 +152,18 @@ static inline double df_middle(double lo, double hi, int is_float32) {
     if (is_float32)
         m = (double)(float)m;
     return m < hi && m >= lo ? m : lo;
+}
+
+/* A random threshold in [lo, hi), lo < hi, for u in [0, 1); infinite ends count as the largest
+ * finite values. */
+static inline double df_between(double lo, double hi, double u, int is_float32) {
+    double largest = is_float32 ? (double)FLT_MAX : DBL_MAX;
+    double a = lo < -largest ? -largest : lo;
+    double b = hi > largest ? largest : hi;
+    double t = a * (1.0 - u) + b * u;
+    if (is_float32)
+        t = (double)(float)t;
+    return t < hi && t >= lo ? t : lo;
 }
 
 #endif

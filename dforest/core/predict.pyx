@@ -11,34 +11,8 @@ from libc.stdint cimport int64_t, uint32_t
 
 import numpy as np
 
-ctypedef fused real_t:
-    float
-    double
-
 cdef enum:
     ROWS = 128                # of a block
-
-cdef uint32_t LEAF = 0xFFFFFFFF
-
-cdef struct PackedNode:
-    double threshold
-    uint32_t feature          # twice the feature, + 1 if missing values go left; LEAF: a leaf
-    uint32_t right            # as Forest.right
-
-
-cdef inline Py_ssize_t find_leaf(const PackedNode* nodes, const real_t* x) noexcept nogil:
-    """The number of the leaf that a row reaches."""
-    cdef Py_ssize_t i = 0
-    cdef uint32_t f = nodes[0].feature
-    cdef double value
-    while f != LEAF:
-        value = x[f >> 1]
-        if value <= nodes[i].threshold or (value != value and f & 1):
-            i += 1
-        else:
-            i = nodes[i].right
-        f = nodes[i].feature
-    return i
 
 
 cdef class PackedForest:
@@ -50,10 +24,6 @@ cdef class PackedForest:
     values : ndarray of shape (n_leaves, n_outputs), dtype float64
         What each leaf adds to the prediction.
     """
-    cdef readonly Py_ssize_t n_trees, n_features, n_outputs
-    cdef PackedNode[::1] nodes
-    cdef const int64_t[::1] offsets
-    cdef const double[:, ::1] values
 
     def __cinit__(self, forest not None, const double[:, ::1] values not None):
         packed = np.empty(len(forest.feature), [("threshold", np.float64), ("feature", np.uint32), ("right", np.uint32)])
@@ -84,7 +54,7 @@ cdef class PackedForest:
         result = np.zeros((n, self.n_outputs))
         cdef double[:, ::1] out = result
         for b in prange(n_blocks, nogil=True, num_threads=max(1, min(n_threads, n_blocks)), schedule="static"):
-            self.add_block(X, b * ROWS, min(n, (b + 1) * ROWS), out)
+            add_block(self, X, b * ROWS, min(n, (b + 1) * ROWS), out)
         return result
 
     def apply(self, const real_t[:, ::1] X not None, int n_threads):
@@ -143,16 +113,17 @@ cdef class PackedForest:
             raise ValueError(f"X has {n_features} features, but the forest was grown on {self.n_features}")
         return 0
 
-    cdef void add_block(self, const real_t[:, ::1] X, Py_ssize_t first, Py_ssize_t last, double[:, ::1] out) noexcept nogil:
-        cdef Py_ssize_t i, t, k
-        cdef uint32_t leaf
-        cdef const PackedNode* nodes
-        for t in range(self.n_trees):
-            nodes = &self.nodes[self.offsets[t]]
-            for i in range(first, last):
-                leaf = nodes[find_leaf(nodes, &X[i, 0])].right
-                for k in range(self.n_outputs):
-                    out[i, k] += self.values[leaf, k]
+
+cdef void add_block(PackedForest forest, const real_t[:, ::1] X, Py_ssize_t first, Py_ssize_t last, double[:, ::1] out) noexcept nogil:
+    cdef Py_ssize_t i, t, k
+    cdef uint32_t leaf
+    cdef const PackedNode* nodes
+    for t in range(forest.n_trees):
+        nodes = &forest.nodes[forest.offsets[t]]
         for i in range(first, last):
-            for k in range(self.n_outputs):
-                out[i, k] /= <double> self.n_trees
+            leaf = nodes[find_leaf(nodes, &X[i, 0])].right
+            for k in range(forest.n_outputs):
+                out[i, k] += forest.values[leaf, k]
+    for i in range(first, last):
+        for k in range(forest.n_outputs):
+            out[i, k] /= <double> forest.n_trees

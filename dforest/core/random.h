@@ -22,7 +22,9 @@
 enum {
     DF_FEATURES = 1,        /* order of the features at a node; path = the node's path */
     DF_BOOTSTRAP_SPLIT = 2, /* draws sent to the left half; path = node of the block tree */
-    DF_BOOTSTRAP_DRAW = 3   /* rows drawn inside a block; path = the block's number */
+    DF_BOOTSTRAP_DRAW = 3,  /* rows drawn inside a block; path = the block's number */
+    DF_THRESHOLD = 4,       /* random threshold; path = df_feature_path of node and feature */
+    DF_PERMUTATION = 5      /* order of a tree's out-of-bag rows; path = the feature */
 };
 
 typedef struct {
@@ -83,12 +85,26 @@ static inline uint32_t df_below(df_stream *s, uint32_t n) {
     return (uint32_t)(m >> 32);
 }
 
-/* The path of a child: a bijection of the parent's path for either side (splitmix64's finaliser). */
-static inline uint64_t df_child_path(uint64_t path, int right) {
-    uint64_t z = path ^ (right ? DF_RIGHT_CHILD : DF_LEFT_CHILD);
+/* Uniform in [0, 1), a multiple of 2^-53. */
+static inline double df_uniform(df_stream *s) {
+    uint64_t high = df_next(s) >> 5;
+    uint64_t low = df_next(s) >> 6;
+    return (double)(high << 26 | low) * (1.0 / 9007199254740992.0);
+}
+
+/* splitmix64's finaliser, a bijection. */
+static inline uint64_t df_mix(uint64_t z) {
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
     return z ^ (z >> 31);
+}
+
+/* The path of a feature in a node, for what is drawn per feature. */
+static inline uint64_t df_feature_path(uint64_t path, uint64_t feature) { return df_mix(path + (feature + 1) * DF_WEYL); }
+
+/* The path of a child: a bijection of the parent's path for either side. */
+static inline uint64_t df_child_path(uint64_t path, int right) {
+    return df_mix(path ^ (right ? DF_RIGHT_CHILD : DF_LEFT_CHILD));
 }
 
 #endif

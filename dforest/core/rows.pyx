@@ -23,11 +23,8 @@ from dforest.core.random cimport (
 )
 from dforest.core.types cimport code_t
 
-from dforest.core.data import CodedColumn
-
 cdef extern from *:
     """
-    #define DF_BLOCK 4096
     static inline int df_ones(uint32_t x) {
         x = x - ((x >> 1) & 0x55555555u);
         x = (x & 0x33333333u) + ((x >> 2) & 0x33333333u);
@@ -35,8 +32,6 @@ cdef extern from *:
     }
     """
     int df_ones(uint32_t x) nogil
-    enum:
-        DF_BLOCK
 
 cdef struct Bootstrap:
     uint64_t seed
@@ -73,27 +68,21 @@ cdef inline int64_t rows_before(const Bootstrap* b, int64_t block) noexcept nogi
     return min(b.n_rows, block * DF_BLOCK)
 
 
-cdef Py_ssize_t draw_rows(DataView data, uint64_t seed, uint32_t tree, int64_t n_draws, Draw* out) noexcept nogil:
-    """Write the draws of one tree, in row order; return the number of records.
+cdef Py_ssize_t count_blocks(Py_ssize_t n_rows) noexcept nogil:
+    return (n_rows + DF_BLOCK - 1) // DF_BLOCK
 
-    OUT out : [min(n_rows, n_draws)]
-    """
+
+cdef void deal_draws(uint64_t seed, uint32_t tree, Py_ssize_t n_rows, int64_t n_draws, int64_t* out) noexcept nogil:
+    """How many of a tree's draws fall into each block. OUT out : [count_blocks(n_rows)]"""
     cdef Bootstrap b
-    cdef uint32_t counts[DF_BLOCK]
     cdef int64_t pending[64]         # draws of the right siblings still to come, by level
-    cdef int64_t n_blocks, block, first, middle, last, draws, left, i, rows
-    cdef int height = 0, level
-    cdef df_stream stream
-    cdef Py_ssize_t written = 0
+    cdef int64_t n_blocks = count_blocks(n_rows), block = 0, first, middle, last, draws = n_draws, left
+    cdef int height = 0, level = 0
     b.seed = seed
     b.tree = tree
-    b.n_rows = data.n_rows
-    n_blocks = (b.n_rows + DF_BLOCK - 1) // DF_BLOCK
+    b.n_rows = n_rows
     while (<int64_t> 1 << height) < n_blocks:
         height += 1
-    draws = n_draws
-    level = 0
-    block = 0
     while block < n_blocks:
         # Down to this block from the highest node that starts at it.
         while level < height:
@@ -106,22 +95,43 @@ cdef Py_ssize_t draw_rows(DataView data, uint64_t seed, uint32_t tree, int64_t n
             level += 1
             pending[level] = draws - left
             draws = left
-        if draws > 0:
-            memset(counts, 0, sizeof(counts))
-            rows = rows_before(&b, block + 1) - rows_before(&b, block)
-            df_stream_open(&stream, seed, tree, block, DF_BOOTSTRAP_DRAW)
-            for i in range(draws):
-                counts[df_below(&stream, <uint32_t> rows)] += 1
-            for i in range(rows):
-                if counts[i] > 0:
-                    add_record(data, block * DF_BLOCK + i, counts[i], &out[written])
-                    written += 1
+        out[block] = draws
         block += 1
         # The next block is the first of a right sibling, at the level where the carry stops.
-        level = height
         while level > 0 and (block >> (height - level)) & 1 == 0:
             level -= 1
         draws = pending[level] if level > 0 else 0
+
+
+cdef Py_ssize_t draw_block(uint64_t seed, uint32_t tree, Py_ssize_t n_rows, Py_ssize_t block, int64_t n_draws,
+                           uint32_t* counts) noexcept nogil:
+    """How often each row of a block is drawn; return its number of rows. OUT counts : [DF_BLOCK]"""
+    cdef int64_t i, rows = min(n_rows - block * DF_BLOCK, DF_BLOCK)
+    cdef df_stream stream
+    memset(counts, 0, DF_BLOCK * sizeof(uint32_t))
+    df_stream_open(&stream, seed, tree, block, DF_BOOTSTRAP_DRAW)
+    for i in range(n_draws):
+        counts[df_below(&stream, <uint32_t> rows)] += 1
+    return rows
+
+
+cdef Py_ssize_t draw_rows(DataView data, uint64_t seed, uint32_t tree, int64_t n_draws, int64_t* of_block, Draw* out) noexcept nogil:
+    """Write the draws of one tree, in row order; return the number of records.
+
+    OUT of_block : [count_blocks(n_rows)] draws of each block
+    OUT out : [min(n_rows, n_draws)]
+    """
+    cdef uint32_t counts[DF_BLOCK]
+    cdef Py_ssize_t block, i, rows, written = 0
+    deal_draws(seed, tree, data.n_rows, n_draws, of_block)
+    for block in range(count_blocks(data.n_rows)):
+        if of_block[block] == 0:
+            continue
+        rows = draw_block(seed, tree, data.n_rows, block, of_block[block], counts)
+        for i in range(rows):
+            if counts[i] > 0:
+                add_record(data, block * DF_BLOCK + i, counts[i], &out[written])
+                written += 1
     return written
 
 
@@ -182,19 +192,16 @@ def bootstrap_counts(Py_ssize_t n_rows, int64_t n_draws, uint64_t seed, uint32_t
     -------
     ndarray of shape (n_rows,), dtype uint32
     """
-    cdef Py_ssize_t i, n
+    cdef Py_ssize_t block, i, rows
+    cdef uint32_t counts[DF_BLOCK]
     if n_rows < 1 or n_draws < 1:
         raise ValueError(f"cannot draw {n_draws} times from {n_rows} rows")
-    target = np.zeros(n_rows, np.int32)
-    column = CodedColumn(np.zeros(n_rows, np.uint8), np.zeros(1), False)
-    cdef DataView data = DataView([column], target)
-    records = np.empty((min(n_rows, n_draws), 4), np.uint32)
-    counts = np.zeros(n_rows, np.uint32)
-    cdef uint32_t[:, ::1] view = records
-    cdef uint32_t[::1] out = counts
-    n = draw_rows(data, seed, tree, n_draws, <Draw*> &view[0, 0])
-    for i in range(n):
-        out[view[i, 0]] = view[i, 1]
-    return counts
-
-
+    cdef int64_t[::1] of_block = np.empty(count_blocks(n_rows), np.int64)
+    result = np.empty(n_rows, np.uint32)
+    cdef uint32_t[::1] out = result
+    deal_draws(seed, tree, n_rows, n_draws, &of_block[0])
+    for block in range(count_blocks(n_rows)):
+        rows = draw_block(seed, tree, n_rows, block, of_block[block], counts)
+        for i in range(rows):
+            out[block * DF_BLOCK + i] = counts[i]
+    return result

@@ -15,7 +15,8 @@ and `threshold`, which turns the winning code into a number such that every draw
 it has x <= threshold and every other has not.
 
 Each thread has a splitter of its own (`clone`), which owns its scratch and shares nothing; the data
-view is shared and read only. Nodes of a tree come in depth-first preorder.
+view is shared and read only. Nodes of a tree come in depth-first preorder, unless `forget_constants`
+is called before each.
 """
 cimport cython
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -60,6 +61,7 @@ cdef class Splitter:
 
     cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1
     cdef int open_tree(self, uint64_t seed, uint32_t tree, const LeafRules* rules) except -1 nogil
+    cdef void forget_constants(self) noexcept nogil
     cdef int find_split(self, const Node* node, Split* out) except -1 nogil
     cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil

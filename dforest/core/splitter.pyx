@@ -111,10 +111,13 @@ cdef class Splitter:
         self.seed = seed
         self.tree = tree
         self.rules = rules[0]
+        self.forget_constants()
+        return 0
+
+    cdef void forget_constants(self) noexcept nogil:
         while self.n_marks > 0:
             self.n_marks -= 1
             self.is_constant[self.marks[self.n_marks].feature] = 0
-        return 0
 
     cdef int find_split(self, const Node* node, Split* out) except -1 nogil:
         cdef Py_ssize_t feature, n_features = self.data.n_features

@@ -29,7 +29,7 @@ import numpy as np
 WEYL = 0x9E3779B97F4A7C15
 ROOT_PATH = 0x243F6A8885A308D3
 CHILD = (0xA0761D6478BD642F, 0xE7037ED1A0B428DB)  # left, right
-FEATURES, BOOTSTRAP_SPLIT, BOOTSTRAP_DRAW = 1, 2, 3  # purposes
+FEATURES, BOOTSTRAP_SPLIT, BOOTSTRAP_DRAW, THRESHOLD = 1, 2, 3, 4  # purposes
 MASK32 = 2**32 - 1
 MASK64 = 2**64 - 1
 
@@ -72,12 +72,27 @@ class Stream:
         return product >> 32
 
 
-def child_path(path, side):
-    """The path of a node's left (side 0) or right (1) child."""
-    z = path ^ CHILD[side]
+    def uniform(self):
+        """A uniform number in [0, 1), a multiple of 2**-53."""
+        high, low = self.next() >> 5, self.next() >> 6
+        return float(high << 26 | low) * (1.0 / 2**53)
+
+
+def mix(z):
+    """The finaliser of splitmix64, a bijection of 64-bit words."""
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & MASK64
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB & MASK64
     return z ^ (z >> 31)
+
+
+def child_path(path, side):
+    """The path of a node's left (side 0) or right (1) child."""
+    return mix(path ^ CHILD[side])
+
+
+def feature_path(path, feature):
+    """The path of a feature in a node."""
+    return mix((path + (feature + 1) * WEYL) & MASK64)
 
 
 BLOCK = 4096
@@ -372,8 +387,41 @@ def statistic(draws, n_classes):
     return words
 
 
+def random_threshold(lo, hi, u, is_float32):
+    """A threshold in [lo, hi), lo < hi, for u in [0, 1)."""
+    largest = float(np.finfo(np.float32 if is_float32 else np.float64).max)
+    t = max(lo, -largest) * (1.0 - u) + min(hi, largest) * u
+    if is_float32:
+        with np.errstate(over="ignore"):
+            t = float(np.float32(t))
+    return t if lo <= t < hi else lo
+
+
+def random_cuts(draws, column, n_classes, stream):
+    """One random cut of a column, in one or two directions of the missing, as `cuts` gives them.
+
+    A column of one value in the node, and missing ones, has the cut between the two.
+    """
+    missing_code = len(column.values)
+    codes = sorted({int(column.codes[draw.row]) for draw in draws} - {missing_code})
+    if not codes:
+        return
+    threshold, cut = None, codes[0]
+    if len(codes) > 1 and column.is_dense:
+        lo, hi = float(column.values[codes[0]]), float(column.values[codes[-1]])
+        threshold = random_threshold(lo, hi, stream.uniform(), column.values.dtype == np.float32)
+        cut = max(code for code in codes if column.values[code] <= threshold)
+    elif len(codes) > 1:
+        cut = codes[0] + stream.below(codes[-1] - codes[0])
+    missing = [draw for draw in draws if column.codes[draw.row] == missing_code]
+    left = [draw for draw in draws if column.codes[draw.row] <= cut and column.codes[draw.row] != missing_code]
+    yield statistic(left, n_classes), cut, False, threshold
+    if missing:
+        yield statistic(left + missing, n_classes), cut, True, threshold
+
+
 def cuts(draws, column, n_classes):
-    """Every cut of a column between codes that occur: (statistic of the left side, code, missing_left).
+    """Every cut of a column between codes that occur: (statistic of the left side, code, missing_left, None).
 
     They come in the order of preference among equal scores. The last divides missing from the rest.
     """
@@ -384,9 +432,9 @@ def cuts(draws, column, n_classes):
     left = statistic([], n_classes)
     for code in sorted(by_code):
         left = [a + b for a, b in zip(left, statistic(by_code[code], n_classes), strict=True)]
-        yield left, code, False
+        yield left, code, False, None
         if missing[0] > 0:
-            yield [a + b for a, b in zip(left, missing, strict=True)], code, True
+            yield [a + b for a, b in zip(left, missing, strict=True)], code, True, None
 
 
 def feature_order(n_features, seed, tree, path):
@@ -399,8 +447,9 @@ def feature_order(n_features, seed, tree, path):
     return order
 
 
-def best_split(draws, columns, order, max_features, *, criterion, n_classes=0, min_draws=1, min_weight=0.0):
-    """The best split of a node, by trying every cut.
+def best_split(draws, columns, order, max_features, *, criterion, n_classes=0, min_draws=1, min_weight=0.0,
+               stream_of=None):
+    """The best split of a node, by trying every cut, or one random cut of each feature.
 
     Parameters
     ----------
@@ -411,6 +460,8 @@ def best_split(draws, columns, order, max_features, *, criterion, n_classes=0, m
         So many are tried, and more while none of them had a valid cut.
     min_draws, min_weight : int, float
         What each side of a valid cut has at least.
+    stream_of : callable, optional
+        The random stream of a feature: cuts are random.
 
     Returns
     -------
@@ -421,16 +472,18 @@ def best_split(draws, columns, order, max_features, *, criterion, n_classes=0, m
     for n_tried, feature in enumerate(order):
         if n_tried >= max_features and best is not None:
             break
-        for left, code, missing_left in cuts(draws, columns[feature], n_classes):
+        column = columns[feature]
+        tried = random_cuts(draws, column, n_classes, stream_of(feature)) if stream_of else cuts(draws, column, n_classes)
+        for left, code, missing_left, threshold in tried:
             n_right, w_right = total[0] - left[0], total[1] - left[1]
             if min(left[0], n_right) < min_draws or min(float(left[1]), float(w_right)) < min_weight:
                 continue
             score = SCORES[criterion](left, total)
             if best is None or score > best[0]:  # not >=: the first of equal scores stays
-                best = score, feature, code, missing_left, left
+                best = score, feature, code, missing_left, left, threshold
     if best is None:
         return None
-    score, feature, code, missing_left, left = best
+    score, feature, code, missing_left, left, threshold = best
     column = columns[feature]
     missing_code = len(column.values)
     codes = {int(column.codes[draw.row]) for draw in draws}
@@ -439,6 +492,8 @@ def best_split(draws, columns, order, max_features, *, criterion, n_classes=0, m
     above = [c for c in codes if code < c < missing_code]
     if not above:
         threshold = math.inf  # missing against the rest
+    elif column.is_dense and threshold is not None:
+        pass
     elif column.is_dense:
         is_float32 = column.values.dtype == np.float32
         threshold = middle(float(column.values[code]), float(column.values[min(above)]), is_float32)
@@ -466,7 +521,8 @@ class Node:
 
 def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weight=None, bootstrap=False, n_draws=None,
               seed=0, tree=0, max_features=None, max_depth=None, min_samples_split=2, min_samples_leaf=1,
-              min_weight_fraction_leaf=0.0, min_impurity_decrease=0.0):
+              min_weight_fraction_leaf=0.0, min_impurity_decrease=0.0, impurity_threshold=0.0, max_leaf_nodes=None,
+              splitter="best"):
     """Grow one tree of a forest.
 
     Parameters
@@ -485,6 +541,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
         The forest's seed, and the tree's number.
     max_features : int, optional
         None: all. The other limits are numbers as in scikit-learn.
+    splitter : {"best", "random"}
 
     Returns
     -------
@@ -506,8 +563,11 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
     root = [Draw(*record) for record in zip(range(n_rows), counts, target, weight, strict=True) if record[1] > 0]
     root_weight = float(statistic(root, n_classes)[1])
 
-    def grow(draws, path, depth, exponent, scale_range):
-        """Grow a node; its targets are quantised at 2**exponent, made for targets of this range."""
+    def find_split(draws, path, depth, exponent, scale_range):
+        """A node, its split or None, the score, and what its children inherit.
+
+        Targets are quantised at 2**exponent, made for targets of this range.
+        """
         targets = [draw.target for draw in draws]
         span = max(targets) - min(targets)
         is_pure = span == 0
@@ -519,33 +579,85 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
                 draws = [draw._replace(target=q) for draw, q in zip(draws, targets, strict=True)]
         words = statistic(draws, n_classes)
         node = Node(draws=words[0], weight=words[2:] if n_classes else words[1:2])
-        split = None
+        split, decrease = None, 0.0
         if not (is_pure or (max_depth is not None and depth >= max_depth)
                 or words[0] < min_samples_split or words[0] < 2 * min_samples_leaf
-                or float(words[1]) < 2.0 * min_weight_fraction_leaf * root_weight):
+                or float(words[1]) < 2.0 * min_weight_fraction_leaf * root_weight
+                or (impurity_threshold > 0.0 and impurity(draws, words, criterion, exponent) < impurity_threshold)):
             split = best_split(draws, columns, feature_order(n_features, seed, tree, path), max_features,
                                criterion=criterion, n_classes=n_classes, min_draws=min_samples_leaf,
-                               min_weight=min_weight_fraction_leaf * root_weight)
-        if split is not None and min_impurity_decrease > 0.0:
+                               min_weight=min_weight_fraction_leaf * root_weight,
+                               stream_of=stream_of(path) if splitter == "random" else None)
+        if split is not None:
             with np.errstate(over="ignore"):  # math.ldexp would raise
                 decrease = float(np.ldexp(split.score, -2 * exponent)) if is_regression else split.score
-            if decrease / root_weight < min_impurity_decrease:
+            if min_impurity_decrease > 0.0 and decrease / root_weight < min_impurity_decrease:
                 split = None
-        if split is None:
-            if is_regression:
-                node.value = mean_target([y[d.row] for d in draws], [d.count * d.weight for d in draws])
-            return node
+        if is_regression:
+            node.value = mean_target([y[d.row] for d in draws], [d.count * d.weight for d in draws])
+        return Found(node, split, decrease, draws, path, depth, exponent, scale_range)
+
+    def stream_of(path):
+        return lambda feature: Stream(seed, tree, feature_path(path, feature), THRESHOLD)
+
+    def children(found):
+        """Turn a node into an inner one, and look at its children."""
+        node, split = found.node, found.split
         node.feature, node.threshold, node.missing_left = split.feature, split.threshold, split.missing_left
+        node.value = math.nan
         sides = [], []
-        for draw in draws:
+        for draw in found.draws:
             x = float(X[draw.row, split.feature])
             goes_left = x <= split.threshold if x == x else split.missing_left
             sides[not goes_left].append(draw)
-        node.left = grow(sides[0], child_path(path, 0), depth + 1, exponent, scale_range)
-        node.right = grow(sides[1], child_path(path, 1), depth + 1, exponent, scale_range)
-        return node
+        found = [find_split(sides[side], child_path(found.path, side), found.depth + 1, found.exponent, found.scale_range)
+                 for side in (0, 1)]
+        node.left, node.right = found[0].node, found[1].node
+        return found
 
-    return grow(root, ROOT_PATH, 0, root_exponent, root_range)
+    root = find_split(root, ROOT_PATH, 0, root_exponent, root_range)
+    # The nodes that may be split, with their places as strings of 0 (left) and 1: these order like preorder.
+    frontier, n_leaves = {"": root}, 1
+    while n_leaves != max_leaf_nodes:
+        open_places = [place for place, found in frontier.items() if found.split is not None]
+        if not open_places:
+            break
+        place = min(open_places, key=lambda place: (-frontier[place].decrease, place))
+        left, right = children(frontier.pop(place))
+        frontier |= {place + "0": left, place + "1": right}
+        n_leaves += 1
+    return root.node
+
+
+class Found(NamedTuple):
+    """A node of the frontier: its split, that split's score in units of y, and what its children inherit."""
+
+    node: Node
+    split: Split
+    decrease: float
+    draws: list
+    path: int
+    depth: int
+    exponent: int
+    scale_range: int
+
+
+def impurity(draws, words, criterion, exponent):
+    """Impurity of a node, in units of the targets."""
+    w = float(words[1])
+    if criterion == "squared_error":
+        mean = words[2] // words[1]
+        remainder = float(words[2] - words[1] * mean) / w
+        squares = sum(d.count * d.weight * (d.target - mean) ** 2 for d in draws)
+        return math.ldexp(float(squares) / w - remainder * remainder, -2 * exponent)
+    total = 0.0
+    for c in words[2:]:
+        p = float(c) / w
+        if criterion == "gini":
+            total += p * (1.0 - p)
+        elif c > 0:
+            total -= p * (log(p) * 1.4426950408889634)
+    return total
 
 
 def flatten(tree, dtype=np.float64):

@@ -1,0 +1,290 @@
+"""What the rows that a tree's bootstrap left out say about it: predictions, errors, permuted errors.
+
+Words: a row is *out of bag* for a tree that never drew it. Which rows those are is computed again
+from the random streams. An *error* is 0 or 1 for classes, the squared deviation for numbers; errors
+are turned into integers before they are summed, so that their sums depend on no order.
+
+The arrays handed in are borrowed; everything returned is new.
+"""
+from cython.parallel cimport prange, threadid
+from libc.math cimport NAN, ldexp, rint
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
+
+import numpy as np
+
+from dforest.core.predict cimport LEAF, PackedForest, PackedNode, find_leaf, real_t
+from dforest.core.random cimport DF_PERMUTATION, df_below, df_stream, df_stream_open
+from dforest.core.rows cimport DF_BLOCK, count_blocks, deal_draws, draw_block
+
+cdef extern from "numerics.h" nogil:
+    ctypedef struct df_exact_sum:
+        pass
+    void df_add_product(df_exact_sum* sum, int64_t a, int64_t b)
+    double df_sum_value(const df_exact_sum* sum)
+    int32_t df_scale_exponent(double largest, int bits)
+
+
+def block_draws(Py_ssize_t n_rows, const int64_t[::1] n_draws not None, uint64_t seed, int n_threads):
+    """How many draws of each tree fall into each block of rows.
+
+    Parameters
+    ----------
+    n_rows : int
+    n_draws : ndarray of shape (n_trees,), dtype int64
+        Draws of each tree.
+    seed : int
+    n_threads : int
+
+    Returns
+    -------
+    ndarray of shape (n_trees, n_blocks), dtype int64
+    """
+    cdef Py_ssize_t t, n_trees = n_draws.shape[0]
+    result = np.empty((n_trees, count_blocks(n_rows)), np.int64)
+    cdef int64_t[:, ::1] out = result
+    for t in prange(n_trees, nogil=True, num_threads=max(1, min(n_threads, n_trees)), schedule="dynamic"):
+        deal_draws(seed, <uint32_t> t, n_rows, n_draws[t], &out[t, 0])
+    return result
+
+
+cdef struct ErrorScale:
+    bint is_regression
+    int exponent           # deviations times 2**exponent are below 2**30
+
+
+cdef ErrorScale scale_of(double lowest, double highest, bint is_regression) noexcept nogil:
+    cdef ErrorScale scale
+    cdef double half = 0.5 * highest - 0.5 * lowest
+    scale.is_regression = is_regression
+    scale.exponent = df_scale_exponent(half, 29) if is_regression and half > 0.0 else 0
+    return scale
+
+
+cdef inline int64_t error_of(ErrorScale scale, double target, double predicted) noexcept nogil:
+    """An error times 4**exponent, rounded; below 2**62 if the prediction lies among the targets."""
+    cdef double d
+    if not scale.is_regression:
+        return predicted != target
+    d = ldexp(target - predicted, scale.exponent)
+    return <int64_t> rint(d * d)
+
+
+def predict_out_of_bag(PackedForest packed not None, const real_t[:, ::1] X not None, const double[::1] target not None,
+                       leaf_class, const int64_t[::1] n_draws not None, uint64_t seed, int n_threads):
+    """Predict each row by the trees that never drew it.
+
+    Parameters
+    ----------
+    packed : PackedForest
+    X : ndarray of shape (n, n_features), dtype float32 or float64
+        The training rows.
+    target : ndarray of shape (n,), dtype float64
+        Class numbers, or numbers.
+    leaf_class : ndarray of shape (n_leaves,), dtype int32, or None
+        The class that each leaf votes for; None: regression.
+    n_draws : ndarray of shape (n_trees,), dtype int64
+    seed : int
+    n_threads : int
+
+    Returns
+    -------
+    sums : ndarray of shape (n, n_outputs), dtype float64
+        Sums of leaf values over the trees a row is out of bag for, in the order of the trees.
+    votes : ndarray of shape (n, n_outputs), dtype int32
+        Votes of these trees for each class; no columns in regression.
+    n_votes : ndarray of shape (n,), dtype int32
+        How many trees that are.
+    errors : ndarray of shape (n_trees,), dtype float64
+        Sum over rows of the error after so many trees: of the class with most votes (the lower one
+        of equals), or of the mean.
+    n_seen : ndarray of shape (n_trees,), dtype int64
+        Rows with any vote after so many trees.
+    """
+    cdef Py_ssize_t n = X.shape[0], n_trees = packed.n_trees, n_outputs = packed.n_outputs, b
+    cdef bint is_regression = leaf_class is None
+    cdef ErrorScale scale = scale_of(np.min(target), np.max(target), is_regression)
+    cdef int used = max(1, min(n_threads, count_blocks(n)))
+    packed.check(X.shape[1])
+    sums = np.zeros((n, n_outputs))
+    votes = np.zeros((n, 0 if is_regression else n_outputs), np.int32)
+    n_votes = np.zeros(n, np.int32)
+    changes = np.zeros((used, n_trees, 3), np.int64)     # of the sum of errors, in two words, and of rows seen
+    cdef double[:, ::1] to_sums = sums
+    cdef int32_t[:, ::1] to_votes = votes
+    cdef int32_t[::1] to_n_votes = n_votes
+    cdef int64_t[:, :, ::1] to_changes = changes
+    cdef const int32_t[::1] classes = np.empty(0, np.int32) if is_regression else leaf_class
+    cdef const int64_t[:, ::1] of_block = block_draws(n, n_draws, seed, n_threads)
+    for b in prange(count_blocks(n), nogil=True, num_threads=used, schedule="dynamic"):
+        vote_in_block(packed, X, target, classes, of_block, seed, b, scale, to_sums, to_votes, to_n_votes,
+                      to_changes[threadid()])
+    totals = np.cumsum(changes.sum(axis=0), axis=0)
+    errors = [float(int(high) * 2**31 + int(low)) for low, high in totals[:, :2]]
+    return sums, votes, n_votes, np.ldexp(errors, -2 * scale.exponent), totals[:, 2].copy()
+
+
+cdef void vote_in_block(PackedForest packed, const real_t[:, ::1] X, const double[::1] target, const int32_t[::1] classes,
+                        const int64_t[:, ::1] of_block, uint64_t seed, Py_ssize_t block, ErrorScale scale,
+                        double[:, ::1] sums, int32_t[:, ::1] votes, int32_t[::1] n_votes,
+                        int64_t[:, ::1] changes) noexcept nogil:
+    cdef uint32_t counts[DF_BLOCK]
+    cdef int64_t error[DF_BLOCK]     # of each row so far
+    cdef int32_t best[DF_BLOCK]      # class with most votes so far
+    cdef Py_ssize_t t, i, k, row, rows, first = block * DF_BLOCK
+    cdef int64_t now
+    cdef int32_t c
+    cdef uint32_t leaf
+    cdef const PackedNode* nodes
+    for t in range(packed.n_trees):
+        rows = draw_block(seed, <uint32_t> t, X.shape[0], block, of_block[t, block], counts)
+        nodes = &packed.nodes[packed.offsets[t]]
+        for i in range(rows):
+            if counts[i] > 0:
+                continue
+            row = first + i
+            leaf = nodes[find_leaf(nodes, &X[row, 0])].right
+            for k in range(packed.n_outputs):
+                sums[row, k] += packed.values[leaf, k]
+            if n_votes[row] == 0:
+                changes[t, 2] += 1
+                error[i] = 0
+                best[i] = 0
+            n_votes[row] += 1
+            if scale.is_regression:
+                now = error_of(scale, target[row], sums[row, 0] / <double> n_votes[row])
+            else:
+                c = classes[leaf]
+                votes[row, c] += 1
+                if votes[row, c] > votes[row, best[i]] or (votes[row, c] == votes[row, best[i]] and c < best[i]):
+                    best[i] = c
+                now = error_of(scale, target[row], best[i])
+            changes[t, 0] += (now & 0x7FFFFFFF) - (error[i] & 0x7FFFFFFF)
+            changes[t, 1] += (now >> 31) - (error[i] >> 31)
+            error[i] = now
+
+
+def permutation_rise(PackedForest packed not None, const real_t[:, ::1] X not None, const double[::1] target not None,
+                     const double[::1] leaf_value not None, bint is_regression, const uint32_t[::1] weight,
+                     const int64_t[::1] n_draws not None, uint64_t seed, int n_threads):
+    """By how much permuting a column raises each tree's mean error on the rows it never drew.
+
+    Parameters
+    ----------
+    packed, X, target, n_draws, seed, n_threads
+        As for `predict_out_of_bag`.
+    leaf_value : ndarray of shape (n_leaves,), dtype float64
+        What a tree predicts in each leaf: a class number or a number.
+    is_regression : bool
+    weight : ndarray of shape (n,), dtype uint32, or None
+        Integer weights of the rows in means; None: all 1.
+
+    Returns
+    -------
+    rise : ndarray of shape (n_trees, n_features), dtype float64
+        0 for features that a tree doesn't use; NaN for trees that drew every row.
+    """
+    cdef Py_ssize_t n = X.shape[0], n_trees = packed.n_trees, t
+    cdef ErrorScale scale = scale_of(np.min(target), np.max(target), is_regression)
+    cdef int failed = 0
+    packed.check(X.shape[1])
+    result = np.zeros((n_trees, packed.n_features))
+    cdef double[:, ::1] out = result
+    cdef const int64_t[:, ::1] of_block = block_draws(n, n_draws, seed, n_threads)
+    for t in prange(n_trees, nogil=True, num_threads=max(1, min(n_threads, n_trees)), schedule="dynamic"):
+        if permute_tree(packed, X, target, leaf_value, weight, of_block, seed, t, scale, &out[t, 0]) < 0:
+            failed = 1
+    if failed:
+        raise MemoryError()
+    return result
+
+
+cdef int permute_tree(PackedForest packed, const real_t[:, ::1] X, const double[::1] target, const double[::1] leaf_value,
+                      const uint32_t[::1] weight, const int64_t[:, ::1] of_block, uint64_t seed, Py_ssize_t tree,
+                      ErrorScale scale, double* out) noexcept nogil:
+    """Fill one row of `permutation_rise`; return -1 if there is no memory."""
+    cdef Py_ssize_t n = X.shape[0], n_words = (packed.n_features + 63) // 64
+    cdef Py_ssize_t n_out = 0, block, i, j, rows, at
+    cdef uint32_t counts[DF_BLOCK]
+    cdef const PackedNode* nodes = &packed.nodes[packed.offsets[tree]]
+    cdef const real_t* x
+    cdef uint32_t held, f
+    cdef int64_t total_weight = 0, w
+    cdef double value
+    cdef df_stream stream
+    cdef df_exact_sum total
+    cdef Py_ssize_t room = 0
+    for block in range(count_blocks(n)):
+        rows = draw_block(seed, <uint32_t> tree, n, block, of_block[tree, block], counts)
+        for i in range(rows):
+            room += counts[i] == 0
+    if room == 0:
+        for j in range(packed.n_features):
+            out[j] = NAN
+        return 0
+    cdef uint32_t* row = <uint32_t*> malloc(room * sizeof(uint32_t))         # rows out of bag
+    cdef uint32_t* other = <uint32_t*> malloc(room * sizeof(uint32_t))       # the rows they take values from
+    cdef int64_t* error = <int64_t*> malloc(room * sizeof(int64_t))          # before permuting
+    cdef uint64_t* tests = <uint64_t*> calloc(room * n_words, sizeof(uint64_t))  # features on each row's path
+    cdef uint64_t* used = <uint64_t*> calloc(n_words, sizeof(uint64_t))      # on any row's path
+    if row == NULL or other == NULL or error == NULL or tests == NULL or used == NULL:
+        free(row)
+        free(other)
+        free(error)
+        free(tests)
+        free(used)
+        return -1
+    for block in range(count_blocks(n)):
+        rows = draw_block(seed, <uint32_t> tree, n, block, of_block[tree, block], counts)
+        for i in range(rows):
+            if counts[i] == 0:
+                row[n_out] = <uint32_t> (block * DF_BLOCK + i)
+                n_out += 1
+    for i in range(n_out):
+        x = &X[row[i], 0]
+        at = 0
+        while nodes[at].feature != LEAF:
+            f = nodes[at].feature >> 1
+            tests[i * n_words + f // 64] |= <uint64_t> 1 << (f % 64)
+            at = step(nodes, at, x[f])
+        error[i] = error_of(scale, target[row[i]], leaf_value[nodes[at].right])
+        total_weight += weight[row[i]] if weight is not None else 1
+        for j in range(n_words):
+            used[j] |= tests[i * n_words + j]
+    for j in range(packed.n_features):
+        if not (used[j // 64] >> (j % 64)) & 1:
+            continue
+        for i in range(n_out):
+            other[i] = row[i]
+        df_stream_open(&stream, seed, <uint32_t> tree, j, DF_PERMUTATION)
+        for i in range(n_out - 1):
+            at = i + df_below(&stream, <uint32_t> (n_out - i))
+            held = other[at]
+            other[at] = other[i]
+            other[i] = held
+        memset(&total, 0, sizeof(total))
+        for i in range(n_out):
+            if not (tests[i * n_words + j // 64] >> (j % 64)) & 1:
+                continue
+            x = &X[row[i], 0]
+            value = X[other[i], j]
+            at = 0
+            while nodes[at].feature != LEAF:
+                f = nodes[at].feature >> 1
+                at = step(nodes, at, value if f == <uint32_t> j else x[f])
+            w = weight[row[i]] if weight is not None else 1
+            df_add_product(&total, error_of(scale, target[row[i]], leaf_value[nodes[at].right]) - error[i], w)
+        out[j] = ldexp(df_sum_value(&total) / <double> total_weight, -2 * scale.exponent)
+    free(row)
+    free(other)
+    free(error)
+    free(tests)
+    free(used)
+    return 0
+
+
+cdef inline Py_ssize_t step(const PackedNode* nodes, Py_ssize_t at, double value) noexcept nogil:
+    if value <= nodes[at].threshold or (value != value and nodes[at].feature & 1):
+        return at + 1
+    return nodes[at].right
