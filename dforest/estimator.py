@@ -10,10 +10,10 @@ from numbers import Integral, Real
 import numpy as np
 from joblib import effective_n_jobs
 from scipy.sparse import csr_array, csr_matrix
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.core.binning import code_columns
@@ -23,7 +23,17 @@ from dforest.core.dense import DenseSplitter
 from dforest.core.forest_arrays import Forest
 from dforest.core.hist import HistSplitter
 from dforest.core.trainer import grow_trees
-from dforest.validation import MOST_ROWS, check_weights, check_X, count_draws, count_features, count_samples
+from dforest.validation import (
+    MOST_ROWS,
+    check_class_weight,
+    check_classes,
+    check_targets,
+    check_weights,
+    check_X,
+    count_draws,
+    count_features,
+    count_samples,
+)
 
 SPLITTERS = {"hist": HistSplitter, "dense": DenseSplitter}
 
@@ -117,15 +127,13 @@ class TreeEstimator(BaseEstimator):
         if len(X) > MOST_ROWS:
             raise ValueError(f"X has {len(X)} rows; allowed are up to {MOST_ROWS}")
         y = self._encode(y)
+        if sample_weight is not None:
+            X, y, sample_weight = _rows_of_weight(sample_weight, X, y, sample_weight)
         weight = self._class_weight(y, sample_weight)
-        if sample_weight is not None or weight is not None:
-            kept = (weight if weight is not None else sample_weight) > 0
-            if not kept.any():
+        if weight is not None:
+            if not weight.any():
                 raise ValueError("`class_weight` is zero for the classes of all rows of positive weight")
-            if not kept.all():
-                X, y = X[kept], y[kept]
-                weight = None if weight is None else weight[kept]
-                sample_weight = None if sample_weight is None else sample_weight[kept]
+            X, y, sample_weight, weight = _rows_of_weight(weight, X, y, sample_weight, weight)
         n_draws = count_draws(max_samples, len(X))
         bin_weight = integer_weights(sample_weight)[0] if sample_weight is not None else None
         weight, exponent = integer_weights(weight) if weight is not None else (None, 0)
@@ -180,7 +188,7 @@ class TreeEstimator(BaseEstimator):
         """The nodes that each row passes, as a sparse matrix over the nodes of all trees."""
         X = self._check_fitted_X(X)
         indices, indptr = self.forest_.packed().paths(X)
-        kind = _sparse_kind()
+        kind = csr_array if get_config().get("sparse_interface") == "sparray" else csr_matrix
         return kind((np.ones(len(indices), np.int64), indices, indptr), shape=(len(X), len(self.forest_.feature)))
 
     @property
@@ -202,11 +210,11 @@ class TreeEstimator(BaseEstimator):
         return tags
 
 
-def _sparse_kind():
-    """The sparse container that this version of scikit-learn's trees return from decision_path."""
-    from sklearn import tree
-
-    return csr_array if hasattr(tree._classes, "csr_array") else csr_matrix
+def _rows_of_weight(weight, *arrays):
+    """The rows of some arrays, or Nones, whose weight is not zero."""
+    if weight.all():
+        return arrays
+    return tuple(array if array is None else array[weight > 0] for array in arrays)
 
 
 class ClassifierPart(ClassifierMixin):
@@ -218,26 +226,25 @@ class ClassifierPart(ClassifierMixin):
     }
 
     def _encode(self, y):
-        check_classification_targets(y)
-        self.classes_, y = np.unique(y, return_inverse=True)
+        self.classes_, y = check_classes(y)
         self.n_classes_ = len(self.classes_)
-        return y.astype(np.int32)
+        return y
 
     def _class_weight(self, y, sample_weight):
         if self.class_weight is None:
             return sample_weight
-        classes = np.arange(self.n_classes_)
-        given = self.class_weight
-        if isinstance(given, dict):
-            unknown = [c for c in given if c not in self.classes_]
-            if unknown:
-                raise ValueError(f"class_weight names the class {unknown[0]!r}; the classes are {self.classes_.tolist()}")
-            if min(given.values(), default=0) < 0:
-                raise ValueError(f"class_weight has the negative weight {min(given.values())}; allowed are numbers from 0")
-            by_class = np.array([given.get(c, 1.0) for c in self.classes_.tolist()], np.float64)
+        if isinstance(self.class_weight, dict):
+            factors = check_class_weight(self.class_weight, self.classes_)
         else:
-            by_class = compute_class_weight("balanced", classes=classes, y=y)
-        return by_class[y] if sample_weight is None else by_class[y] * sample_weight
+            counts = np.bincount(y, minlength=self.n_classes_)
+            factors = len(y) / (np.count_nonzero(counts) * np.maximum(counts, 1))
+        if sample_weight is None:
+            return factors[y]
+        with np.errstate(over="ignore", under="ignore"):
+            weight = factors[y] * sample_weight
+        if not (np.isfinite(weight) & ((weight > 0) | (factors[y] == 0))).all():
+            raise ValueError("`class_weight` times `sample_weight` is beyond the range of float64; rescale one of them")
+        return weight
 
     def _targets(self, y, wide):
         kind = Gini if self.criterion == "gini" else Entropy
@@ -284,7 +291,7 @@ class RegressorPart(RegressorMixin):
     _parameter_constraints = {"criterion": [StrOptions({"squared_error"})]}
 
     def _encode(self, y):
-        return y.astype(np.float64) + 0.0  # -0 becomes 0
+        return check_targets(y)
 
     def _class_weight(self, y, sample_weight):
         return sample_weight

@@ -68,7 +68,7 @@ class RandomForest(TreeEstimator):
         **TreeEstimator._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "bootstrap": ["boolean"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
         "max_samples": [
             Interval(Integral, 1, None, closed="left"),
@@ -93,8 +93,8 @@ class RandomForest(TreeEstimator):
         check_is_fitted(self)
         names = set(self._tree_class().get_params()) & set(self.get_params())
         pattern = self._tree_class(**{name: getattr(self, name) for name in names if name != "random_state"})
-        fitted = {name: getattr(self, name) for name in ("n_features_in_", "feature_names_in_", "classes_", "n_classes_")
-                  if hasattr(self, name)}
+        shared = {"n_features_in_", "feature_names_in_", "classes_", "n_classes_"}
+        fitted = {name: value for name, value in vars(self).items() if name in shared}
         trees = []
         for t in range(self.forest_.n_trees):
             tree = clone(pattern)
@@ -144,7 +144,8 @@ class RandomForestClassifier(ClassifierPart, RandomForest):
         The impurity; "log_loss" is another name of "entropy".
 {_PARAMETERS.format(max_features='"sqrt"').strip(chr(10))}
     class_weight : dict, "balanced" or None, default=None
-        Factors of the rows' weights by class; "balanced": n_rows / (n_classes * rows of the class).
+        Factors of the rows' weights by class; "balanced": n_rows / (n_classes * rows of the class),
+        among the rows of positive weight.
 {_METHOD.strip(chr(10))}
     voting : {{"soft", "hard"}}, default="soft"
         How trees are put together: the mean of their class shares, or one vote each.

@@ -92,7 +92,8 @@ class DecisionTreeClassifier(ClassifierPart, DecisionTree):
         The impurity; "log_loss" is another name of "entropy".
 {_PARAMETERS.strip(chr(10))}
     class_weight : dict, "balanced" or None, default=None
-        Factors of the rows' weights by class; "balanced": n_rows / (n_classes * rows of the class).
+        Factors of the rows' weights by class; "balanced": n_rows / (n_classes * rows of the class),
+        among the rows of positive weight.
 {_METHOD.strip(chr(10))}
     classes_ : ndarray of shape (n_classes,)
     n_classes_ : int

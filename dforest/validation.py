@@ -5,13 +5,32 @@ names the parameter or column, the value and what is allowed.
 """
 
 import math
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, _get_feature_names, validate_data
 
 LARGEST_EXACT = 2**53  # integers up to this are exact in float64
 MOST_ROWS = 2**32 - 1  # row numbers of the core have 32 bits
+ALLOWED = "allowed are numbers, booleans and missing values"
+
+
+class _NamedArray:
+    """A frame's values with its column names, for a scikit-learn that can't read the names of that kind of frame."""
+
+    def __init__(self, frame):
+        self.frame = frame
+        self.shape = frame.shape
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.frame, dtype)
+
+    def __dataframe__(self, **kwargs):
+        return self
+
+    def column_names(self):
+        return self.frame.columns
 
 
 def check_X(estimator, X, **kwargs):
@@ -29,61 +48,124 @@ def check_X(estimator, X, **kwargs):
     Raises
     ------
     ValueError
-        If a column holds something other than numbers, or integers that float64 cannot hold.
+        If a column holds something other than numbers, or numbers that float64 cannot hold, or if
+        two columns have the same name.
     """
-    _check_exact(X)
+    for label, column in _columns_of(X):
+        _check_column(f"X column {label}", column)
+    if hasattr(X, "iter_columns") and _get_feature_names(X) is None:
+        X = _NamedArray(X)
     try:
         return validate_data(estimator, X, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False, **kwargs)
-    except ValueError:
-        _name_bad_column(X)
+    except ValueError as error:
+        if str(error) == "Input contains NaN":  # of objects: it is y that may hold none
+            raise ValueError("Input y contains NaN; allowed are rows whose y is known") from None
         raise
 
 
 def _columns_of(X):
-    """(name, column) of each column of a frame or two-dimensional array; nothing for anything else."""
-    if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        return [(repr(name), X[name].to_numpy()) for name in X.columns] if len(set(X.columns)) == len(X.columns) else []
-    if isinstance(X, np.ndarray) and X.ndim == 2:
-        return [(str(j), X[:, j]) for j in range(X.shape[1])]
-    return []
+    """(label, values) of each column; a frame's without the missing ones, beside which integers become floats."""
+    if hasattr(X, "iloc") and hasattr(X, "columns"):  # pandas
+        _check_unique(X.columns)
+        for j, name in enumerate(X.columns):
+            column = X.iloc[:, j]
+            yield repr(name), (column if isinstance(column.dtype, np.dtype) else column.dropna()).to_numpy()
+    elif hasattr(X, "iter_columns"):  # polars
+        for column in X.iter_columns():
+            yield repr(column.name), column.drop_nulls().to_numpy()
+    elif hasattr(X, "column_names"):  # pyarrow
+        _check_unique(X.column_names)
+        for name, column in zip(X.column_names, X.columns, strict=True):
+            yield repr(name), column.drop_null().to_numpy()
+    elif not (isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32)):
+        X = np.asarray(X, dtype=object if isinstance(X, list | tuple) else None)
+        if X.ndim == 2:
+            yield from ((str(j), X[:, j]) for j in range(X.shape[1]))
 
 
-def _check_exact(X):
-    # A frame's columns are looked at one by one: together they may have been cast already.
-    if isinstance(X, np.ndarray) and not (X.dtype.kind in "iu" and X.dtype.itemsize == 8 or X.dtype == np.longdouble):
-        return
-    for name, column in _columns_of(X):
-        if column.dtype.kind in "iu" and column.dtype.itemsize == 8:
-            large = (column > LARGEST_EXACT) | (column < -LARGEST_EXACT if column.dtype.kind == "i" else False)
-            if large.any():
-                raise ValueError(
-                    f"X column {name} holds the integer {column[large][0]}; integers beyond 2**53 would be rounded: "
-                    "rescale the column, or use its rank"
-                )
-        elif column.dtype.kind == "f" and column.dtype.itemsize > 8:
-            with np.errstate(over="ignore"):
-                narrowed = column.astype(np.float64)
-            lost = (narrowed != column) & ~np.isnan(column)
-            if lost.any():
-                raise ValueError(f"X column {name} holds {column[lost][0]!r}, which float64 would round")
+def _check_unique(names):
+    seen = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"X has more than one column {name!r}; allowed are columns of different names")
+        seen.add(name)
 
 
-def _name_bad_column(X):
-    for name, column in _columns_of(X):
-        if column.dtype.kind in "biuf":
-            continue
-        for value in column:
-            try:
-                float(value)
-            except (TypeError, ValueError):
-                if value is None or type(value).__name__ in ("NAType", "NaTType"):
-                    continue
-                if not isinstance(value, str):
-                    return  # scikit-learn's own message says more
-                raise ValueError(
-                    f"X column {name} holds {value!r}; allowed are numbers, booleans and missing values. "
-                    "Encode text as numbers, for example with sklearn.preprocessing.OrdinalEncoder"
-                ) from None
+def _check_column(label, column):
+    """Refuse what float64 would not hold exactly, and what is no number."""
+    kind, width = column.dtype.kind, column.dtype.itemsize
+    if kind in "OUS":
+        for value in column.tolist():
+            _check_object(label, value)
+    elif kind in "iu" and width >= 8:
+        large = (column > LARGEST_EXACT) | (column < -LARGEST_EXACT)
+        if large.any():
+            _refuse_integer(label, column[large][0])
+    elif kind == "f" and width > 8:
+        with np.errstate(over="ignore"):
+            lost = (column.astype(np.float64) != column) & ~np.isnan(column)
+        if lost.any():
+            raise ValueError(f"{label} holds {column[lost][0]!r}, which float64 would round")
+    elif kind in "mM":
+        raise ValueError(f"{label} holds values of type {column.dtype}; {ALLOWED}. Turn times into numbers")
+
+
+def _check_object(label, value):
+    if isinstance(value, int | np.integer):
+        if abs(int(value)) > LARGEST_EXACT:
+            _refuse_integer(label, value)
+    elif not isinstance(value, float) and value is not None:
+        try:
+            float(value)
+        except ValueError:
+            raise ValueError(
+                f"{label} holds {value!r}; {ALLOWED}. "
+                "Encode text as numbers, for example with sklearn.preprocessing.OrdinalEncoder"
+            ) from None
+        except TypeError as error:
+            raise TypeError(f"{label} holds {value!r}; {ALLOWED} ({error})") from None
+
+
+def _refuse_integer(label, value):
+    raise ValueError(
+        f"{label} holds the integer {value}; integers beyond 2**53 would be rounded: rescale them, or use their ranks"
+    )
+
+
+def check_classes(y):
+    """The classes in ascending order, and the number of each row's class as int32.
+
+    Raises
+    ------
+    ValueError
+        If `y` holds no classes, or classes without an order.
+    """
+    try:
+        check_classification_targets(y)
+        classes, y = np.unique(y, return_inverse=True)
+    except TypeError:
+        types = sorted({type(label).__name__ for label in y})
+        if len(types) == 1:
+            raise
+        raise ValueError(f"y holds labels of the types {', '.join(types)}; allowed are labels of one type") from None
+    return classes, y.astype(np.int32)
+
+
+def check_targets(y):
+    """Numbers as float64, -0 as 0.
+
+    Raises
+    ------
+    ValueError
+        If one is missing, or something other than a number that float64 can hold.
+    """
+    if y.dtype.kind not in "biuf":
+        raise ValueError(f"y holds {y.tolist()[0]!r}; allowed are finite numbers")
+    _check_column("y", y)
+    y = y.astype(np.float64)
+    if np.isnan(y).any():
+        raise ValueError("Input y contains NaN; allowed are finite numbers")
+    return y + 0.0
 
 
 def check_weights(sample_weight, X):
@@ -103,8 +185,25 @@ def check_weights(sample_weight, X):
             f"got {sample_weight.min()}; allowed are finite numbers from 0"
         )
     if not sample_weight.any():
-        raise ValueError("`sample_weight` is zero for all rows; at least one weight must be above 0")
+        raise ValueError("Sample weights must contain at least one non-zero number.")
     return sample_weight
+
+
+def check_class_weight(class_weight, classes):
+    """Factors by class from a dict that may leave out some; ndarray of shape (n_classes,), dtype float64.
+
+    Raises
+    ------
+    ValueError
+        If it names something that is no class, or a factor is not a finite number from 0.
+    """
+    classes = classes.tolist()
+    for label, factor in class_weight.items():
+        if label not in classes:
+            raise ValueError(f"class_weight names the class {label!r}; the classes are {classes}")
+        if not (isinstance(factor, Real) and 0 <= factor < math.inf):
+            raise ValueError(f"class_weight gives the class {label!r} {factor!r}; allowed are finite numbers from 0")
+    return np.array([class_weight.get(label, 1.0) for label in classes], np.float64)
 
 
 def count_features(max_features, n_features):
@@ -135,4 +234,4 @@ def count_draws(max_samples, n_rows):
 
 def count_samples(limit, n_draws, least):
     """How many of a tree's draws a value of `min_samples_split` or `min_samples_leaf` means."""
-    return int(limit) if isinstance(limit, Integral) else max(least, math.ceil(limit * n_draws))
+    return min(limit, n_draws + 1) if isinstance(limit, Integral) else max(least, math.ceil(limit * n_draws))

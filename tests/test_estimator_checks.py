@@ -1,0 +1,30 @@
+"""scikit-learn's own checks of estimators."""
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
+
+ESTIMATORS = [
+    DecisionTreeClassifier(),
+    DecisionTreeClassifier(method="dense", criterion="entropy"),
+    DecisionTreeRegressor(),
+    DecisionTreeRegressor(method="dense"),
+    RandomForestClassifier(n_estimators=10),
+    RandomForestClassifier(n_estimators=10, bootstrap=False, voting="hard"),
+    RandomForestClassifier(n_estimators=10, bootstrap=False, method="dense"),
+    RandomForestRegressor(n_estimators=10),
+    RandomForestRegressor(n_estimators=10, bootstrap=False),
+    RandomForestRegressor(n_estimators=10, bootstrap=False, method="dense"),
+]
+
+
+def expected_failures(estimator):
+    if getattr(estimator, "bootstrap", False):
+        reason = "a bootstrap draws from other rows when some of them are left out or repeated"
+        return {"check_sample_weight_equivalence_on_dense_data": reason}
+    return {}
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)

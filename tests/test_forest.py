@@ -1,0 +1,344 @@
+"""Random forests: how trees are put together, threads, weights, failed and interrupted fits."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+import dforest.forest
+from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
+
+FORESTS = [RandomForestClassifier, RandomForestRegressor]
+DATA = {
+    RandomForestClassifier: load_wine(return_X_y=True),
+    RandomForestRegressor: load_diabetes(return_X_y=True),
+}
+METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
+KINDS = pytest.mark.parametrize("kind", FORESTS)
+
+
+def same_forest(a, b):
+    a, b = a.forest_.as_dict(), b.forest_.as_dict()
+    return all(np.array_equal(a[name], b[name]) and a[name].dtype == b[name].dtype for name in a)
+
+
+def draws_of_trees(model):
+    forest = model.forest_
+    trees = [forest.tree(t) for t in range(forest.n_trees)]
+    return [int(tree.leaf_draws[tree.right[tree.feature < 0]].sum()) for tree in trees]
+
+
+# Putting trees together
+
+
+@METHODS
+def test_soft_voting_is_the_mean_of_the_trees(method):
+    X, y = DATA[RandomForestClassifier]
+    model = RandomForestClassifier(n_estimators=7, max_depth=3, method=method, random_state=0).fit(X, y)
+    mean = sum(tree.predict_proba(X) for tree in model.estimators_) / 7
+    np.testing.assert_array_equal(model.predict_proba(X), mean)
+    np.testing.assert_array_equal(model.predict(X), mean.argmax(axis=1))
+    np.testing.assert_allclose(mean.sum(axis=1), 1)
+    assert not np.isin(mean, np.arange(8) / 7).all()
+
+
+@METHODS
+@pytest.mark.parametrize("n_trees", [2, 5])
+def test_hard_voting_is_the_majority_of_the_trees(method, n_trees):
+    X, _ = load_iris(return_X_y=True)
+    y = np.random.RandomState(0).randint(4, size=150)
+    names = np.array(["d", "b", "a", "c"])[y]
+    model = RandomForestClassifier(n_trees, voting="hard", max_depth=2, method=method, random_state=0).fit(X, names)
+    votes = np.array([tree.predict(X) for tree in model.estimators_])
+    shares = np.array([(votes == name).mean(axis=0) for name in "abcd"]).T
+    np.testing.assert_allclose(model.predict_proba(X), shares, rtol=1e-15)
+    tied = (shares == shares.max(axis=1, keepdims=True)).sum(axis=1) > 1
+    assert tied.any()
+    expected = [min("abcd", key=lambda name: (-list(column).count(name), name)) for column in votes.T]
+    np.testing.assert_array_equal(model.predict(X), expected)
+
+
+def test_a_leaf_that_is_tied_votes_for_the_lower_class():
+    model = RandomForestClassifier(1, voting="hard", bootstrap=False).fit([[0], [0], [1]], [2, 1, 5])
+    assert model.predict([[0], [1]]).tolist() == [1, 5]
+    assert model.predict_proba([[0]]).tolist() == [[1, 0, 0]]
+
+
+@METHODS
+def test_regression_is_the_mean_of_the_trees(method):
+    X, y = DATA[RandomForestRegressor]
+    model = RandomForestRegressor(n_estimators=7, max_depth=5, method=method, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), sum(tree.predict(X) for tree in model.estimators_) / 7)
+
+
+@KINDS
+def test_estimators(kind):
+    X, y = DATA[kind]
+    model = kind(n_estimators=5, max_features=3, min_samples_leaf=2, max_depth=6, random_state=0).fit(X, y)
+    trees = model.estimators_
+    assert len(trees) == 5
+    leaves = model.apply(X)
+    assert leaves.shape == (len(X), 5)
+    for t, tree in enumerate(trees):
+        assert type(tree) is (DecisionTreeClassifier if kind is RandomForestClassifier else DecisionTreeRegressor)
+        assert (tree.max_features, tree.min_samples_leaf, tree.max_depth, tree.n_features_in_) == (3, 2, 6, X.shape[1])
+        np.testing.assert_array_equal(tree.apply(X), leaves[:, t])
+    assert len({len(tree.forest_.feature) for tree in trees}) > 1
+
+
+@KINDS
+def test_decision_path_puts_the_trees_side_by_side(kind):
+    X, y = DATA[kind]
+    model = kind(n_estimators=4, random_state=0).fit(X, y)
+    path, offsets = model.decision_path(X[:40])
+    assert offsets.tolist() == model.forest_.node_offsets.tolist()
+    assert path.shape == (40, offsets[-1])
+    leaves = model.apply(X[:40])
+    for t, tree in enumerate(model.estimators_):
+        of_tree = path[:, offsets[t] : offsets[t + 1]].toarray()
+        np.testing.assert_array_equal(of_tree, tree.decision_path(X[:40]).toarray())
+        # Nodes are numbered in preorder: the leaf is the last node of its path.
+        np.testing.assert_array_equal([np.flatnonzero(row)[-1] for row in of_tree], leaves[:, t])
+
+
+@KINDS
+@METHODS
+def test_feature_importances(kind, method):
+    X, y = DATA[kind]
+    X = np.c_[X, np.zeros(len(X))]
+    model = kind(n_estimators=30, max_features=2, method=method, random_state=0).fit(X, y)
+    importances = model.feature_importances_
+    assert importances.shape == (X.shape[1],)
+    assert importances.sum() == pytest.approx(1)
+    assert (importances[:-1] > 0).all()
+    assert importances[-1] == 0
+    of_trees = np.mean([tree.feature_importances_ for tree in model.estimators_], axis=0)
+    np.testing.assert_allclose(importances, of_trees, rtol=1e-12)
+
+
+def test_trees_without_a_split_don_t_count_in_feature_importances():
+    X, y = [[0, 0], [1, 0], [2, 0]], [0, 0, 1]
+    model = RandomForestClassifier(50, random_state=0).fit(X, y)
+    assert {len(tree.forest_.feature) for tree in model.estimators_} > {1}
+    assert model.feature_importances_.tolist() == [1, 0]
+
+
+# Rows, threads, weights
+
+
+@KINDS
+@METHODS
+def test_any_number_of_threads_gives_the_same_forest(kind, method):
+    X, y = DATA[kind]
+    X = X.copy()
+    X[::7, 0] = np.nan
+    models = [kind(n_estimators=9, method=method, random_state=3, n_jobs=n).fit(X, y) for n in (None, 1, 2, 5, -1)]
+    for model in models[1:]:
+        assert same_forest(model, models[0])
+        np.testing.assert_array_equal(model.predict(X), models[0].predict(X))
+        np.testing.assert_array_equal(model.apply(X), models[0].apply(X))
+
+
+@KINDS
+def test_random_state(kind):
+    X, y = DATA[kind]
+    first, again, other = (kind(n_estimators=3, random_state=seed).fit(X, y) for seed in (1, 1, 2))
+    assert same_forest(first, again)
+    assert not same_forest(first, other)
+    generator = np.random.RandomState(1)
+    first, second = (kind(n_estimators=3, random_state=generator).fit(X, y) for _ in range(2))
+    assert not same_forest(first, second)
+
+
+@KINDS
+@pytest.mark.parametrize(("max_samples", "share"), [(None, 1), (50, None), (0.31, 0.31), (1.0, 1), (1, None)])
+def test_max_samples(kind, max_samples, share):
+    X, y = DATA[kind]
+    model = kind(n_estimators=3, max_samples=max_samples, random_state=0).fit(X, y)
+    expected = max_samples if share is None else round(share * len(X))
+    assert draws_of_trees(model) == [expected] * 3
+    assert model.forest_.n_draws == expected
+
+
+@KINDS
+def test_without_bootstrap_every_row_is_taken(kind):
+    X, y = DATA[kind]
+    model = kind(n_estimators=3, bootstrap=False, max_features=None, random_state=0).fit(X, y)
+    assert draws_of_trees(model) == [len(X)] * 3
+    tree = model._tree_class(random_state=0).fit(X, y)
+    assert same_forest(model.estimators_[0], tree)
+    if kind is RandomForestRegressor:  # no two rows are alike
+        np.testing.assert_array_equal(model.predict(X), y)
+
+
+@METHODS
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("class_weight", [{0: 2.5, 1: 0.3}, "balanced"])
+def test_class_weights_are_sample_weights(method, weighted, class_weight):
+    X, y = load_iris(return_X_y=True)  # no more distinct values than bins: weights cannot move their edges
+    X, y = X[:120], y[:120]
+    weight = 1 + np.arange(120) % 3 if weighted else np.ones(120)
+    factors = np.array([2.5, 0.3, 1.0] if isinstance(class_weight, dict) else [120 / 150, 120 / 150, 120 / 60])
+    model = RandomForestClassifier(5, class_weight=class_weight, method=method, random_state=0)
+    model.fit(X, y, weight if weighted else None)
+    by_hand = RandomForestClassifier(5, method=method, random_state=0).fit(X, y, factors[y] * weight)
+    assert same_forest(model, by_hand)
+    assert model.forest_.weight_exponent == by_hand.forest_.weight_exponent
+    assert not same_forest(model, RandomForestClassifier(5, method=method, random_state=0).fit(X, y))
+
+
+def test_balanced_counts_rows_of_positive_weight():
+    X, y = load_iris(return_X_y=True)
+    kept = (y != 2) & (np.random.RandomState(0).rand(150) > 0.5 + 0.2 * y)
+    model = RandomForestClassifier(3, class_weight="balanced", random_state=0).fit(X, y, kept)
+    without = RandomForestClassifier(3, class_weight="balanced", random_state=0).fit(X[kept], y[kept])
+    np.testing.assert_array_equal(model.predict_proba(X)[:, :2], without.predict_proba(X))
+    np.testing.assert_array_equal(model.forest_.leaf_weight[:, :2], without.forest_.leaf_weight)
+    assert model.forest_.weight_exponent == without.forest_.weight_exponent
+
+
+def test_a_class_of_weight_zero():
+    X, y = load_iris(return_X_y=True)
+    for class_weight in ({1: 0}, "balanced"):
+        model = RandomForestClassifier(3, class_weight=class_weight, random_state=0).fit(X, y, y != 1)
+        assert model.classes_.tolist() == [0, 1, 2]
+        assert not model.predict_proba(X)[:, 1].any()
+        assert model.score(X[y != 1], y[y != 1]) > 0.9
+
+
+def test_bin_edges_come_from_sample_weights_not_class_weights():
+    random = np.random.RandomState(0)
+    X, y = random.normal(size=(2000, 1)), random.randint(2, size=2000)
+    X[y == 1] += 1
+
+    def thresholds(class_weight=None, sample_weight=None):
+        model = RandomForestClassifier(1, bootstrap=False, max_bins=8, class_weight=class_weight)
+        forest = model.fit(X, y, sample_weight).forest_
+        return set(forest.threshold[forest.feature >= 0])
+
+    factors = np.array([1, 50])
+    assert len(thresholds()) == 7  # all edges of 8 bins
+    assert thresholds(class_weight={1: 50}) == thresholds()
+    assert thresholds(sample_weight=factors[y]) != thresholds()
+
+
+# Model selection
+
+
+@KINDS
+def test_cross_validation_and_grid_search(kind):
+    X, y = DATA[kind]
+    scores = cross_val_score(kind(n_estimators=20, random_state=0), X, y, cv=3)
+    assert scores.min() > (0.85 if kind is RandomForestClassifier else 0.3)
+    grid = {"max_depth": [1, None], "method": ["hist", "dense"]}
+    search = GridSearchCV(kind(n_estimators=10, random_state=0), grid, cv=3).fit(X, y)
+    assert set(search.best_params_) == set(grid)
+    assert search.best_estimator_.forest_.n_trees == 10
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_a_forest_beats_a_stump():
+    X, y = load_breast_cancer(return_X_y=True)
+    stump = cross_val_score(RandomForestClassifier(1, max_depth=1, random_state=0), X, y, cv=3).mean()
+    forest = cross_val_score(RandomForestClassifier(50, random_state=0), X, y, cv=3).mean()
+    assert forest > max(stump, 0.94)
+
+
+# Progress, failed and interrupted fits
+
+
+@pytest.mark.parametrize(("verbose", "lines"), [(0, []), (1, [*range(2, 21, 2), 21]), (2, [*range(1, 22)])])
+def test_verbose(verbose, lines, capsys):
+    X, y = DATA[RandomForestClassifier]
+    RandomForestClassifier(21, verbose=verbose, random_state=0, n_jobs=2).fit(X, y)
+    assert capsys.readouterr().err.splitlines() == [f"{n} of 21 trees" for n in lines]
+
+
+def state_of(model):
+    return dict(vars(model))
+
+
+def assert_unchanged(model, state):
+    assert list(vars(model)) == list(state)
+    assert all(vars(model)[name] is value for name, value in state.items())
+
+
+@KINDS
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("error", [RuntimeError("no more"), KeyboardInterrupt()], ids=["error", "interrupt"])
+def test_an_error_amid_growth_leaves_the_model_as_it_was(kind, n_jobs, error, monkeypatch):
+    X, y = DATA[kind]
+    model = kind(n_estimators=40, random_state=0, n_jobs=n_jobs, verbose=1)
+    calls = []
+
+    def report(self, n_grown):
+        calls.append(n_grown)
+        if n_grown == 3:
+            raise error
+
+    def failing_fit():
+        with monkeypatch.context() as patched:
+            patched.setattr(dforest.forest.RandomForest, "_report", report)
+            with pytest.raises(type(error)) as caught:
+                model.fit(X[:, :2], y)
+        assert caught.value is error
+        assert calls[:3] == [1, 2, 3]
+        assert len(calls) < 40
+        calls.clear()
+
+    before = state_of(model)
+    failing_fit()
+    assert_unchanged(model, before)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+    model.set_params(verbose=0).fit(X, y)
+    expected, model.verbose = model.predict(X), 1
+    before = state_of(model)
+    failing_fit()
+    assert_unchanged(model, before)
+    np.testing.assert_array_equal(model.predict(X), expected)
+    assert same_forest(model, kind(n_estimators=40, random_state=0).fit(X, y))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_rows", [100, 30000], ids=["small trees", "large trees"])
+def test_ctrl_c(n_rows, n_jobs):
+    script = f"""
+import numpy as np
+from dforest import RandomForestRegressor
+
+X, y = np.random.RandomState(0).normal(size=({n_rows}, 5)), np.random.RandomState(1).normal(size={n_rows})
+model = RandomForestRegressor(10**7, n_jobs={n_jobs})
+print("growing", flush=True)
+try:
+    model.fit(X, y)
+finally:
+    print([name for name in vars(model) if name.endswith("_")], flush=True)
+"""
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", script], stdout=pipe, stderr=pipe, text=True) as fit:
+        try:
+            assert fit.stdout.readline() == "growing\n"
+            time.sleep(0.5)
+            fit.send_signal(signal.SIGINT)
+            out, err = fit.communicate(timeout=20)
+        finally:
+            fit.kill()
+    assert out == "[]\n"
+    assert err.splitlines()[-1] == "KeyboardInterrupt"
+    assert fit.returncode == -signal.SIGINT
+
+
+def test_digits():
+    X, y = load_digits(return_X_y=True)
+    model = RandomForestClassifier(30, random_state=0).fit(X[:1200], y[:1200])
+    assert model.score(X[1200:], y[1200:]) > 0.9

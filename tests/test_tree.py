@@ -1,0 +1,350 @@
+"""Single trees, and what trees and forests have in common: attributes, paths, numbers, pickles, refits."""
+
+import copy
+import io
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+from scipy.sparse import issparse
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_diabetes, load_iris, load_wine
+from sklearn.tree import DecisionTreeRegressor as PeerTree
+
+from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
+
+TREES = [DecisionTreeClassifier, DecisionTreeRegressor]
+FORESTS = [RandomForestClassifier, RandomForestRegressor]
+CLASSIFIERS = [DecisionTreeClassifier, RandomForestClassifier]
+ALL = TREES + FORESTS
+KINDS = pytest.mark.parametrize("kind", ALL)
+METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
+
+
+def make(kind, **parameters):
+    if kind in FORESTS:
+        parameters = {"n_estimators": 5, **parameters}
+    return kind(random_state=0, **parameters)
+
+
+def on_all_rows(kind, **parameters):
+    """An estimator whose trees see every row and every feature."""
+    if kind in FORESTS:
+        parameters = {"n_estimators": 3, "bootstrap": False, "max_features": None, **parameters}
+    return kind(random_state=0, **parameters)
+
+
+def data_of(kind):
+    return load_wine(return_X_y=True) if kind in CLASSIFIERS else load_diabetes(return_X_y=True)
+
+
+def same_forest(a, b):
+    a, b = a.forest_.as_dict(), b.forest_.as_dict()
+    return all(np.array_equal(a[name], b[name]) and a[name].dtype == b[name].dtype for name in a)
+
+
+def walk(arrays, t, x):
+    """The nodes that a row passes in tree t."""
+    first = arrays["node_offsets"][t]
+    node, nodes = 0, [0]
+    while (feature := arrays["feature"][first + node]) >= 0:
+        value, threshold = float(x[feature]), float(arrays["threshold"][first + node])
+        left = arrays["missing_left"][first + node] if np.isnan(value) else value <= threshold
+        node = node + 1 if left else int(arrays["right"][first + node])
+        nodes.append(node)
+    return nodes
+
+
+# Attributes and predictions
+
+
+@KINDS
+@METHODS
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_apply_and_decision_path_are_the_way_through_the_arrays(kind, method, dtype):
+    X, y = data_of(kind)
+    X = X.astype(dtype)
+    X[::5, 1] = np.nan
+    model = make(kind, method=method, max_depth=6).fit(X, y)
+    X = X[:60]
+    X[0] = np.inf
+    X[1] = -np.inf
+    arrays = model.forest_.as_dict()
+    path, leaves = model.decision_path(X), model.apply(X)
+    if kind in FORESTS:
+        path, offsets = path
+    else:
+        leaves, offsets = leaves[:, None], [0]
+    assert issparse(path)
+    assert leaves.dtype == np.int64
+    for i, x in enumerate(X):
+        ways = [walk(arrays, t, x) for t in range(leaves.shape[1])]
+        assert leaves[i].tolist() == [way[-1] for way in ways]
+        row = path[[i]].toarray().ravel()
+        assert np.flatnonzero(row).tolist() == [offsets[t] + node for t, way in enumerate(ways) for node in way]
+        assert row.max() == 1
+
+
+@KINDS
+def test_predictions_are_the_leaves_means(kind):
+    X, y = data_of(kind)
+    model = on_all_rows(kind, max_depth=2).fit(X, y)
+    leaf = model.apply(X).reshape(len(X), -1)[:, 0]
+    for number in np.unique(leaf):
+        rows = leaf == number
+        if is_classifier(model):
+            shares = np.bincount(y[rows], minlength=3) / rows.sum()
+            np.testing.assert_allclose(model.predict_proba(X[rows]), np.tile(shares, (rows.sum(), 1)), rtol=1e-12)
+        else:
+            np.testing.assert_allclose(model.predict(X[rows]), y[rows].mean(), rtol=1e-12)
+
+
+LABELS = [
+    ["b", "c", "a"],
+    ["zebra", "a", "ant"],
+    [-1, -7, 3],
+    [0.0, -1.0, 2.0],
+    [True, False, True],
+    np.array([10, 20, 30], np.uint8),
+    np.array(["x", "yy", "zzz"], object),
+]
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+@pytest.mark.parametrize("labels", LABELS, ids=str)
+def test_labels_of_any_type(kind, labels):
+    X, codes = load_iris(return_X_y=True)
+    y = np.asarray(labels)[codes]
+    model = make(kind).fit(X, y.tolist() if y.dtype.kind in "Ub" else y)
+    assert model.classes_.tolist() == sorted(set(y.tolist()))
+    assert model.classes_.dtype == y.dtype
+    assert model.n_classes_ == len(model.classes_)
+    predicted = model.predict(X)
+    assert predicted.dtype == y.dtype
+    assert (predicted == y).mean() == model.score(X, y) > 0.95
+    proba = model.predict_proba(X)
+    assert proba.shape == (150, model.n_classes_)
+    np.testing.assert_array_equal(predicted, model.classes_[proba.argmax(axis=1)])
+    with np.errstate(divide="ignore"):
+        np.testing.assert_array_equal(model.predict_log_proba(X), np.log(proba))
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_equal_probabilities_give_the_lower_class(kind):
+    model = on_all_rows(kind).fit([[0]] * 4, ["b", "a", "b", "a"])
+    assert model.predict_proba([[0]]).tolist() == [[0.5, 0.5]]
+    assert model.predict([[0]]).tolist() == ["a"]
+
+
+@KINDS
+def test_score(kind):
+    X, y = data_of(kind)
+    model = make(kind, max_depth=4).fit(X, y)
+    predicted = model.predict(X)
+    expected = (predicted == y).mean() if is_classifier(model) else 1 - ((y - predicted) ** 2).sum() / y.var() / len(y)
+    assert model.score(X, y) == pytest.approx(expected)
+    weight = np.arange(len(y))
+    assert model.score(X, y, weight) != model.score(X, y)
+
+
+@METHODS
+@pytest.mark.parametrize("kind", TREES)
+def test_feature_importances(kind, method):
+    X, y = data_of(kind)
+    model = make(kind, method=method, max_depth=3).fit(X, y)
+    importances = model.feature_importances_
+    assert importances.sum() == pytest.approx(1)
+    used = np.isin(np.arange(X.shape[1]), model.forest_.feature)
+    np.testing.assert_array_equal(importances > 0, used)
+    assert not used.all()
+
+
+def test_feature_importances_are_those_of_the_peer():
+    X, y = load_diabetes(return_X_y=True)
+    model = DecisionTreeRegressor(method="dense", max_depth=4, min_samples_leaf=10).fit(X, y)
+    peer = PeerTree(max_depth=4, min_samples_leaf=10, random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), peer.predict(X))
+    np.testing.assert_allclose(model.feature_importances_, peer.feature_importances_, rtol=1e-9)
+
+
+# Numbers
+
+
+@KINDS
+@METHODS
+def test_numbers_that_float32_would_merge(kind, method):
+    X = np.array([[1.0], [1.0 + 1e-12], [1.0 + 2e-12]])
+    assert len(np.unique(X.astype(np.float32))) == 1
+    model = on_all_rows(kind, method=method).fit(X, [1, 2, 3])
+    assert model.forest_.threshold.dtype == np.float64
+    np.testing.assert_array_equal(model.predict(X), [1, 2, 3])
+
+
+@KINDS
+@METHODS
+def test_a_float32_forest_decides_in_float32(kind, method):
+    X, y = data_of(kind)
+    X = X.astype(np.float32)
+    model = make(kind, method=method).fit(X, y)
+    assert model.forest_.threshold.dtype == np.float32
+    np.testing.assert_array_equal(model.apply(X), model.apply(X.astype(np.float64)))
+    np.testing.assert_array_equal(model.predict(X), model.predict(X.astype(np.float64)))
+    arrays = model.forest_.as_dict()
+    split = np.flatnonzero(arrays["feature"] >= 0)[0]
+    threshold = np.float64(arrays["threshold"][split])
+    probe = np.zeros((2, X.shape[1]))
+    probe[:, arrays["feature"][split]] = threshold, np.nextafter(threshold, np.inf)
+    assert walk(arrays, 0, probe[0])[:2] == [0, 1]
+    assert walk(arrays, 0, probe[1])[1] == arrays["right"][split]
+    leaves = model.apply(probe).reshape(2, -1)[:, 0]
+    assert leaves.tolist() == [walk(arrays, 0, probe[0])[-1], walk(arrays, 0, probe[1])[-1]]
+
+
+@KINDS
+@METHODS
+def test_a_float64_forest_takes_float32(kind, method):
+    X, y = data_of(kind)
+    model = make(kind, method=method).fit(X, y)
+    narrow = X.astype(np.float32)
+    np.testing.assert_array_equal(model.apply(narrow), model.apply(narrow.astype(np.float64)))
+    np.testing.assert_array_equal(model.predict(narrow), model.predict(narrow.astype(np.float64)))
+
+
+@KINDS
+@METHODS
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_value_equal_to_the_threshold_goes_left(kind, method, dtype):
+    model = on_all_rows(kind, method=method).fit(np.array([[0], [1]], dtype), [0, 1])
+    threshold = model.forest_.threshold[0]
+    assert 0 <= threshold < 1
+    X = np.array([[threshold], [np.nextafter(threshold, dtype(1))]], dtype)
+    np.testing.assert_array_equal(model.predict(X), [0, 1])
+
+
+INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
+
+
+@KINDS
+@METHODS
+@pytest.mark.parametrize("dtype", [*INTEGERS, bool, np.float16, ">f4", ">i4"], ids=str)
+def test_other_numbers_are_taken_as_float64(kind, method, dtype):
+    random = np.random.RandomState(0)
+    X = random.randint(0, 2 if dtype is bool else 100, size=(80, 3)).astype(dtype)
+    if np.dtype(dtype).kind in "iu":
+        info = np.iinfo(dtype)
+        X[0], X[1] = max(info.min, -(2**53)), min(info.max, 2**53)
+    y = random.randint(3, size=80)
+    model, plain = (make(kind, method=method).fit(x, y) for x in (X, X.astype(np.float64)))
+    assert same_forest(model, plain)
+    assert model.forest_.threshold.dtype == np.float64
+    np.testing.assert_array_equal(model.apply(X), plain.apply(X.astype(np.float64)))
+
+
+@KINDS
+@METHODS
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_infinities_and_nan_are_values(kind, method, dtype):
+    X = np.array([[-np.inf], [-1], [0], [2], [np.inf], [np.nan]], dtype)
+    y = [3, 1, 4, 2, 0, 5]
+    np.testing.assert_array_equal(on_all_rows(kind, method=method).fit(X, y).predict(X), y)
+
+
+@KINDS
+def test_layout_of_X(kind):
+    X, y = data_of(kind)
+    plain = make(kind).fit(X, y)
+    frozen = X.copy()
+    frozen.setflags(write=False)
+    for other in (np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2], frozen, X.tolist()):
+        assert same_forest(make(kind).fit(other, y), plain)
+        np.testing.assert_array_equal(plain.predict(other), plain.predict(X))
+
+
+# Copies
+
+
+@KINDS
+def test_copies(kind):
+    X, y = data_of(kind)
+    model = make(kind, max_depth=5).fit(X, y)
+    model.predict(X)
+    stored = io.BytesIO()
+    joblib.dump(model, stored)
+    stored.seek(0)
+    for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), joblib.load(stored)):
+        assert same_forest(other, model)
+        assert other.get_params() == model.get_params()
+        assert other.forest_.__dict__.keys() == model.forest_.__dict__.keys()
+        np.testing.assert_array_equal(other.predict(X), model.predict(X))
+        np.testing.assert_array_equal(other.feature_importances_, model.feature_importances_)
+
+
+@KINDS
+def test_a_forest_mapped_from_a_file(kind, tmp_path):
+    X, y = data_of(kind)
+    model = make(kind).fit(X, y)
+    joblib.dump(model, tmp_path / "model")
+    mapped = joblib.load(tmp_path / "model", mmap_mode="r")
+    assert not mapped.forest_.feature.flags.writeable
+    np.testing.assert_array_equal(mapped.predict(X), model.predict(X))
+    np.testing.assert_array_equal(mapped.feature_importances_, model.feature_importances_)
+
+
+@KINDS
+def test_parameters_round_trip(kind):
+    model = make(kind)
+    changed = {"max_depth": 3, "min_samples_leaf": 4, "method": "dense", "max_bins": 17, "max_features": 0.5}
+    model.set_params(**changed)
+    assert changed.items() <= model.get_params().items()
+    X, y = data_of(kind)
+    twin = clone(model.fit(X, y))
+    assert twin.get_params() == model.get_params() == kind(**model.get_params()).get_params()
+    assert not hasattr(twin, "forest_")
+    assert same_forest(twin.fit(X, y), model)
+    path = model.decision_path(X)[0] if kind in FORESTS else model.decision_path(X)
+    assert path.sum(axis=1).max() == 4 * (5 if kind in FORESTS else 1)
+
+
+# Failed refits
+
+
+@KINDS
+@pytest.mark.parametrize("fitted", [False, True])
+def test_a_failed_fit_leaves_the_model_as_it_was(kind, fitted):
+    X, y = data_of(kind)
+    model = make(kind)
+    if fitted:
+        model.fit(X, y)
+        expected, arrays = model.predict(X), copy.deepcopy(model.forest_.as_dict())
+    text = X.astype(object)
+    text[3, 2] = "text"
+    failures = [
+        lambda: model.fit(X[:, :2], np.where(y > 1, np.nan, 1.0)),
+        lambda: model.fit(X[:, :2], y, -np.ones(len(y))),
+        lambda: model.fit(X[:, :2], y, np.zeros(len(y))),
+        lambda: model.fit(X[:, :2], y[:-1]),
+        lambda: model.fit(text, y),
+        lambda: model.fit(X[:0], y[:0]),
+        lambda: model.set_params(max_features=99).fit(X[:, :2], y),
+        lambda: model.set_params(max_depth=0).fit(X[:, :2], y),
+    ]
+    for fail in failures:
+        before = dict(vars(model))
+        with pytest.raises(ValueError):
+            fail()
+        model.set_params(max_features=before["max_features"], max_depth=before["max_depth"])
+        assert vars(model).keys() == before.keys()
+        assert all(vars(model)[name] is value for name, value in before.items())
+        assert hasattr(model, "n_features_in_") == hasattr(model, "forest_") == fitted
+        if fitted:
+            np.testing.assert_array_equal(model.predict(X), expected)
+            assert all(np.array_equal(model.forest_.as_dict()[name], array) for name, array in arrays.items())
+
+
+@KINDS
+def test_a_refit_replaces_the_model(kind):
+    X, y = data_of(kind)
+    model = make(kind).fit(X[:, :2], y[::-1])
+    assert same_forest(model.fit(X, y), make(kind).fit(X, y))
+    assert model.n_features_in_ == X.shape[1]

@@ -1,0 +1,456 @@
+"""Input of all kinds: what is taken as it is, and what is refused with a message that helps."""
+
+import datetime
+import decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.base import is_classifier
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.utils._param_validation import InvalidParameterError
+
+from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
+from dforest.validation import count_draws, count_features, count_samples
+
+TREES = [DecisionTreeClassifier, DecisionTreeRegressor]
+FORESTS = [RandomForestClassifier, RandomForestRegressor]
+CLASSIFIERS = [DecisionTreeClassifier, RandomForestClassifier]
+REGRESSORS = [DecisionTreeRegressor, RandomForestRegressor]
+ALL = TREES + FORESTS
+
+X_IRIS, Y_IRIS = load_iris(return_X_y=True)
+NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
+BIG = 2**53 + 1
+
+
+def make(kind, **parameters):
+    if kind in FORESTS:
+        parameters = {"n_estimators": 3, **parameters}
+    return kind(random_state=0, **parameters)
+
+
+def same_forest(a, b):
+    a, b = a.forest_.as_dict(), b.forest_.as_dict()
+    return all(np.array_equal(a[name], b[name]) and a[name].dtype == b[name].dtype for name in a)
+
+
+# Frames
+
+
+def to_pandas(X, names):
+    return pd.DataFrame(X, columns=names)
+
+
+def to_polars(X, names):
+    return pl.DataFrame(X, schema=names)
+
+
+def to_pyarrow(X, names):
+    return pa.table(dict(zip(names, np.asarray(X).T, strict=True)))
+
+
+FRAMES = pytest.mark.parametrize("to_frame", [to_pandas, to_polars, to_pyarrow])
+
+
+@FRAMES
+@pytest.mark.parametrize("kind", ALL)
+def test_a_frame_gives_the_forest_of_its_array(kind, to_frame):
+    frame = to_frame(X_IRIS, NAMES)
+    ours, plain = make(kind).fit(frame, Y_IRIS), make(kind).fit(X_IRIS, Y_IRIS)
+    assert same_forest(ours, plain)
+    assert ours.feature_names_in_.tolist() == NAMES
+    assert ours.n_features_in_ == plain.n_features_in_ == 4
+    assert not hasattr(plain, "feature_names_in_")
+    np.testing.assert_array_equal(ours.predict(frame), plain.predict(X_IRIS))
+
+
+@FRAMES
+@pytest.mark.parametrize("kind", ALL)
+def test_predict_wants_the_columns_of_fit(kind, to_frame):
+    model = make(kind).fit(to_frame(X_IRIS, NAMES), Y_IRIS)
+    wrong = [
+        to_frame(X_IRIS, [*NAMES[:3], "petal colour"]),
+        to_frame(X_IRIS[:, ::-1], NAMES[::-1]),
+        to_frame(X_IRIS[:, :3], NAMES[:3]),
+        to_frame(np.c_[X_IRIS, X_IRIS[:, 0]], [*NAMES, "more"]),
+    ]
+    for frame in wrong:
+        with pytest.raises(ValueError, match="feature names should match those that were passed during fit"):
+            model.predict(frame)
+
+
+def test_estimators_keep_feature_names():
+    frame = to_pandas(X_IRIS, NAMES)
+    model = make(RandomForestClassifier).fit(frame, Y_IRIS)
+    assert model.estimators_[0].feature_names_in_.tolist() == NAMES
+    assert model.estimators_[0].score(frame, Y_IRIS) > 0.8
+
+
+@pytest.mark.parametrize("repeated", [["a", "a"], [0, 0]])
+def test_columns_of_one_name_are_refused(repeated):
+    with pytest.raises(ValueError, match=f"more than one column {repeated[0]!r}"):
+        make(DecisionTreeClassifier).fit(pd.DataFrame(X_IRIS[:, :2], columns=repeated), Y_IRIS)
+
+
+MIXED = {"whole": [1, 2, 3, 4], "real": [0.5, 0.1, np.nan, 3.0], "flag": [True, False, True, False]}
+NULLS = {"whole": [1, 2, 3, None], "real": [0.5, None, 2.5, 3.0], "flag": [True, None, True, False]}
+AS_FLOAT = {
+    "mixed": [[1, 0.5, 1], [2, 0.1, 0], [3, np.nan, 1], [4, 3, 0]],
+    "nulls": [[1, 0.5, 1], [2, np.nan, np.nan], [3, 2.5, 1], [np.nan, 3, 0]],
+}
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize(
+    ("frame", "expected"),
+    [
+        (pd.DataFrame(MIXED), "mixed"),
+        (pl.DataFrame(MIXED, strict=False), "mixed"),
+        (pd.DataFrame(NULLS).astype({"whole": "Int64", "real": "Float64", "flag": "boolean"}), "nulls"),
+        (pd.DataFrame(NULLS).astype({"whole": "int16[pyarrow]", "real": "float[pyarrow]", "flag": "boolean"}), "nulls"),
+        (pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in NULLS.items()}), "nulls"),
+        (pl.DataFrame(NULLS), "nulls"),
+        (pa.table(NULLS), "nulls"),
+    ],
+    ids=["pandas", "polars", "pandas nullable", "pandas arrow", "pandas objects", "polars nulls", "pyarrow nulls"],
+)
+def test_mixed_columns_and_nulls(kind, frame, expected):
+    y = [0, 1, 2, 3]
+    array = np.array(AS_FLOAT[expected])
+    ours, plain = make(kind).fit(frame, y), make(kind).fit(array, y)
+    assert same_forest(ours, plain)
+    np.testing.assert_array_equal(ours.predict(frame), plain.predict(array))
+
+
+def test_narrow_columns_of_a_frame_stay_exact():
+    # float32 beside integers that float32 cannot hold
+    whole, real = np.array([2**24, 2**24 + 1], np.int32), np.array([0.5, 0.5], np.float32)
+    for frame in (pd.DataFrame({"a": whole, "b": real}), pl.DataFrame({"a": whole, "b": real})):
+        assert make(DecisionTreeClassifier).fit(frame, [0, 1]).predict(frame).tolist() == [0, 1]
+
+
+# Exactness of numbers
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.array([[1, BIG], [2, 3]]),
+        np.array([[1, -BIG], [2, 3]]),
+        np.array([[1, 2**63], [2, 3]], np.uint64),
+        np.array([[1, BIG], [2, 3]], ">i8"),
+        np.array([[1, BIG], [2, 0.5]], object),
+        [[1, BIG], [2, 0.5]],
+        pd.DataFrame({"a": [0.5, 1.5], "1": [1, BIG]}),
+        pd.DataFrame({"a": [0.5, 1.5], "1": pd.array([None, BIG], "Int64")}),
+        pd.DataFrame({"a": [0.5, 1.5], "1": pd.array([None, BIG], "int64[pyarrow]")}),
+        pl.DataFrame({"a": [0.5, 1.5], "1": [1, BIG]}),
+        pl.DataFrame({"a": [0.5, 1.5], "1": [None, BIG]}),
+        pa.table({"a": [0.5, 1.5], "1": [None, BIG]}),
+    ],
+    ids=lambda X: type(X).__name__,
+)
+def test_integers_that_float64_would_round_are_refused(X):
+    with pytest.raises(ValueError, match=r"X column '?1'? holds the integer -?\d+; integers beyond 2\*\*53"):
+        make(DecisionTreeClassifier).fit(X, [0, 1])
+
+
+def test_integers_are_checked_at_predict_too():
+    model = make(DecisionTreeClassifier).fit([[1], [2]], [0, 1])
+    with pytest.raises(ValueError, match=f"X column 0 holds the integer {BIG}"):
+        model.predict(np.array([[BIG]]))
+    assert model.predict(np.array([[2**53], [-(2**53)]])).tolist() == [1, 0]
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="long double is float64 here")
+def test_long_doubles():
+    third = np.longdouble(1) / 3
+    with pytest.raises(ValueError, match="X column 1 holds .*, which float64 would round"):
+        make(DecisionTreeClassifier).fit(np.array([[1, third], [2, 2]], np.longdouble), [0, 1])
+    X = np.array([[0.5], [np.nan], [np.inf]], np.longdouble)
+    assert make(DecisionTreeClassifier).fit(X, [0, 1, 2]).predict(X).tolist() == [0, 1, 2]
+
+
+# Things that are no numbers
+
+
+@pytest.mark.parametrize(
+    ("X", "column", "value"),
+    [
+        (np.array([[1, "red"], [2, "blue"]], object), "1", "'red'"),
+        (np.array([["1", "2"], ["3", "red"]]), "1", "'red'"),
+        ([[1, 2], [3, "red"]], "1", "'red'"),
+        (pd.DataFrame({"size": [1, 2], "colour": ["red", "blue"]}), "'colour'", "'red'"),
+        (pd.DataFrame({"size": [1, 2], "colour": pd.Categorical([None, "red"])}), "'colour'", "'red'"),
+        (pl.DataFrame({"size": [1, 2], "colour": ["red", None]}), "'colour'", "'red'"),
+        (pa.table({"size": [1, 2], "colour": ["red", None]}), "'colour'", "'red'"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_text_is_refused_by_column_and_value(X, column, value):
+    for call in (lambda: make(RandomForestClassifier).fit(X, [0, 1]),
+                 lambda: make(DecisionTreeRegressor).fit([[1, 2], [3, 4]], [0, 1]).predict(np.asarray(X))):
+        with pytest.raises(ValueError, match=r"X column .* holds .*; allowed are numbers, .*OrdinalEncoder") as caught:
+            call()
+        assert value in str(caught.value)
+    with pytest.raises(ValueError, match=f"X column {column} holds {value}"):
+        make(RandomForestClassifier).fit(X, [0, 1])
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.array([["2020-01-01"], ["NaT"]], "M8[D]"),
+        np.array([[1], [2]], "m8[s]"),
+        pd.DataFrame({"0": pd.to_datetime(["2020-01-01", None])}),
+        pl.DataFrame({"0": [datetime.date(2020, 1, 1), None]}),
+    ],
+)
+def test_times_are_refused(X):
+    with pytest.raises(ValueError, match=r"X column '?0'? holds values of type .*; allowed are numbers"):
+        make(DecisionTreeClassifier).fit(X, [0, 1])
+
+
+def test_other_objects_are_refused():
+    with pytest.raises(TypeError, match="X column 1 holds {}; allowed are numbers"):
+        make(DecisionTreeClassifier).fit(np.array([[1, {}], [2, 2]], object), [0, 1])
+
+
+def test_objects_that_are_numbers_are_taken():
+    X = np.array([[1, decimal.Decimal("0.5")], [np.float32(2), None], [True, np.int8(3)]], object)
+    plain = np.array([[1, 0.5], [2, np.nan], [1, 3]])
+    y = [0, 1, 2]
+    assert same_forest(make(DecisionTreeClassifier).fit(X, y), make(DecisionTreeClassifier).fit(plain, y))
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        (np.zeros((0, 2)), ValueError, "0 sample"),
+        (np.zeros((2, 0)), ValueError, "0 feature"),
+        (np.zeros(2), ValueError, "Expected 2D array, got 1D array"),
+        (np.zeros((2, 2, 2)), ValueError, "dim 3"),
+        (np.zeros((2, 2), complex), ValueError, "Complex data not supported"),
+        (csr_matrix(np.eye(2)), TypeError, "dense data is required"),
+        (np.zeros((3, 2)), ValueError, r"inconsistent numbers of samples: \[3, 2\]"),
+    ],
+)
+@pytest.mark.parametrize("kind", ALL)
+def test_shape_and_type_of_X(kind, X, error, message):
+    with pytest.raises(error, match=message):
+        make(kind).fit(X, [0, 1])
+
+
+# Targets
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_targets_must_be_finite(kind, value):
+    y = np.where(Y_IRIS == 1, value, 0.0)
+    with pytest.raises(ValueError, match="Input y contains " + ("NaN" if np.isnan(value) else "infinity")):
+        make(kind).fit(X_IRIS, y)
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.array([1.0, None], object), "Input y contains NaN"),
+        (["1", "2"], "y holds '1'; allowed are finite numbers"),
+        (np.array([1, 2], "M8[D]"), "y holds .*; allowed are finite numbers"),
+        ([1, BIG], f"y holds the integer {BIG}; integers beyond"),
+        ([[1, 2], [3, 4]], "y should be a 1d array"),
+    ],
+)
+def test_targets_must_be_numbers(kind, y, message):
+    with pytest.raises(ValueError, match=message):
+        make(kind).fit([[1.0], [2.0]], y)
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([0.5, 1.5], "Unknown label type: continuous"),
+        (np.array(["a", np.nan], object), "Input y contains NaN"),
+        (np.array(["a", None], object), "y holds labels of the types NoneType, str; allowed are labels of one type"),
+        (np.array(["a", 1], object), "y holds labels of the types int, str"),
+        ([[0, 1], [1, 0]], "y should be a 1d array"),
+        (None, "requires y"),
+    ],
+)
+def test_classes_must_be_classes(kind, y, message):
+    with pytest.raises(ValueError, match=message):
+        make(kind).fit([[1.0], [2.0]], y)
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("value", [0, 7, -3.0])
+def test_one_class_or_a_constant_target_gives_a_root(kind, value):
+    model = make(kind).fit(X_IRIS, np.full(150, value))
+    assert (model.forest_.feature == -1).all()
+    assert len(model.forest_.feature) == (1 if kind in TREES else 3)
+    np.testing.assert_array_equal(model.predict(X_IRIS), np.full(150, value))
+    assert not model.feature_importances_.any()
+    if is_classifier(model):
+        assert model.predict_proba(X_IRIS).tolist() == [[1.0]] * 150
+
+
+# Weights
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (np.where(Y_IRIS == 1, -0.5, 1), r"Negative values in data passed to `sample_weight`: got -0\.5; allowed are"),
+        (np.zeros(150), "Sample weights must contain at least one non-zero number"),
+        (np.where(Y_IRIS == 1, np.nan, 1), "sample_weight contains NaN"),
+        (np.where(Y_IRIS == 1, np.inf, 1), "sample_weight contains infinity"),
+        (np.ones(149), r"sample_weight.shape == \(149,\), expected \(150,\)"),
+        (np.ones((150, 2)), "Sample weights must be 1D"),
+    ],
+)
+def test_sample_weights(kind, weight, message):
+    with pytest.raises(ValueError, match=message):
+        make(kind).fit(X_IRIS, Y_IRIS, weight)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_rows_of_weight_zero_are_left_out(kind):
+    weight = np.arange(150) % 4
+    kept = weight > 0
+    whole = make(kind).fit(X_IRIS, Y_IRIS, weight)
+    assert same_forest(whole, make(kind).fit(X_IRIS[kept], Y_IRIS[kept], weight[kept]))
+    assert not same_forest(whole, make(kind).fit(X_IRIS, Y_IRIS))
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+@pytest.mark.parametrize(
+    ("class_weight", "message"),
+    [
+        ({3: 1.0}, r"class_weight names the class 3; the classes are \[0, 1, 2\]"),
+        ({"a": 1.0}, "class_weight names the class 'a'"),
+        ({1: -2}, "class_weight gives the class 1 -2; allowed are finite numbers from 0"),
+        ({1: np.nan}, "class_weight gives the class 1 nan"),
+        ({1: np.inf}, "class_weight gives the class 1 inf"),
+        ({1: "heavy"}, "class_weight gives the class 1 'heavy'"),
+        ({0: 0, 1: 0, 2: 0}, "`class_weight` is zero for the classes of all rows"),
+    ],
+)
+def test_class_weights(kind, class_weight, message):
+    with pytest.raises(ValueError, match=message):
+        make(kind, class_weight=class_weight).fit(X_IRIS, Y_IRIS)
+
+
+@pytest.mark.parametrize("factor", [1e300, 1e-300])
+def test_class_weight_times_sample_weight_out_of_range(factor):
+    with pytest.raises(ValueError, match="`class_weight` times `sample_weight` is beyond the range of float64"):
+        make(DecisionTreeClassifier, class_weight={1: factor}).fit(X_IRIS, Y_IRIS, np.full(150, factor))
+
+
+# Parameters
+
+OUT_OF_RANGE = {
+    "max_depth": [0, -1, 1.5, "deep"],
+    "min_samples_split": [1, 0, 0.0, 1.5, None],
+    "min_samples_leaf": [0, 1.0, 0.0, None],
+    "min_weight_fraction_leaf": [-0.1, 0.6, None],
+    "max_features": [0, -1, 0.0, 1.5, "all"],
+    "min_impurity_decrease": [-1e-9, np.nan, np.inf, None],
+    "random_state": [-1, "seed", 1.5],
+    "method": ["exact", None, 1],
+    "max_bins": [1, 65536, 0.5, None],
+    "criterion": ["absolute_error", None, 1],
+}
+ONLY_TREES = {"splitter": ["random", None]}
+ONLY_FORESTS = {
+    "n_estimators": [0, -1, 1.5, None],
+    "bootstrap": [None, "yes"],
+    "n_jobs": [0, 1.5, "all"],
+    "verbose": [-1, None],
+    "max_samples": [0, -1, 0.0, 1.5, "half"],
+}
+
+
+def wrong_parameters():
+    for kind in ALL:
+        table = OUT_OF_RANGE | (ONLY_TREES if kind in TREES else ONLY_FORESTS)
+        if kind in CLASSIFIERS:
+            table = table | {"criterion": ["squared_error"], "class_weight": ["even", 1.0, [1, 2]]}
+        else:
+            table = table | {"criterion": ["gini"]}
+        if kind is RandomForestClassifier:
+            table = table | {"voting": ["mean", None]}
+        assert set(table) == set(kind().get_params())
+        yield from ((kind, name, value) for name, values in table.items() for value in values)
+
+
+@pytest.mark.parametrize(("kind", "name", "value"), list(wrong_parameters()))
+def test_parameters_out_of_range(kind, name, value):
+    with pytest.raises(InvalidParameterError, match=f"The '{name}' parameter of {kind.__name__} must be") as error:
+        kind(**{name: value}).fit(X_IRIS, Y_IRIS)
+    assert f"Got {value!r} instead" in str(error.value)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_more_features_than_there_are(kind):
+    with pytest.raises(ValueError, match="max_features=5 is more than the 4 features of X"):
+        make(kind, max_features=5).fit(X_IRIS, Y_IRIS)
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_max_samples_against_the_rows(kind):
+    with pytest.raises(ValueError, match="max_samples=151 is more than the 150 rows of positive weight"):
+        make(kind, max_samples=151).fit(X_IRIS, Y_IRIS)
+    with pytest.raises(ValueError, match="max_samples=100 is more than the 50 rows of positive weight"):
+        make(kind, max_samples=100).fit(X_IRIS, Y_IRIS, Y_IRIS == 1)
+    with pytest.raises(ValueError, match="max_samples=0.5 needs bootstrap=True"):
+        make(kind, max_samples=0.5, bootstrap=False).fit(X_IRIS, Y_IRIS)
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("name", ["min_samples_split", "min_samples_leaf"])
+def test_limits_above_the_rows_give_a_root(kind, name):
+    for limit in (151, 2**62, 10**30):
+        assert (make(kind, **{name: limit}).fit(X_IRIS, Y_IRIS).forest_.feature == -1).all()
+    assert make(kind, **{name: 30}).fit(X_IRIS, Y_IRIS).forest_.feature[0] >= 0
+
+
+def test_numbers_of_things():
+    assert [count_features(f, 10) for f in (None, "sqrt", "log2", 1.0, 0.25, 0.01, 7)] == [10, 3, 3, 10, 2, 1, 7]
+    assert [count_features(f, 1) for f in (None, "sqrt", "log2", 0.5)] == [1, 1, 1, 1]
+    assert [count_draws(d, 10) for d in (None, 0.5, 0.26, 0.01, 1.0, 4)] == [10, 5, 3, 1, 10, 4]
+    assert [count_samples(s, 10, 2) for s in (2, 0.5, 0.51, 0.01, 1.0, 11, 99)] == [2, 5, 6, 2, 10, 11, 11]
+
+
+# Predicting
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_before_fit(kind):
+    model = make(kind)
+    calls = [model.predict, model.apply, model.decision_path, lambda X: model.feature_importances_]
+    if kind in CLASSIFIERS:
+        calls += [model.predict_proba, model.predict_log_proba]
+    if kind in FORESTS:
+        calls.append(lambda X: model.estimators_)
+    for call in calls:
+        with pytest.raises(NotFittedError, match=f"This {kind.__name__} instance is not fitted yet"):
+            call(X_IRIS)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_number_of_columns_at_predict(kind):
+    model = make(kind).fit(X_IRIS, Y_IRIS)
+    for call in (model.predict, model.apply, model.decision_path):
+        with pytest.raises(ValueError, match=f"X has 3 features, but {kind.__name__} is expecting 4 features"):
+            call(X_IRIS[:, :3])
+        with pytest.raises(ValueError, match="0 sample"):
+            call(X_IRIS[:0])
