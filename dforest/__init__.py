@@ -3,7 +3,12 @@
 from importlib.metadata import version
 from pathlib import Path
 
-from dforest.forest import RandomForestClassifier, RandomForestRegressor
+from dforest.forest import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from dforest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 __version__ = version("dforest")
@@ -11,6 +16,8 @@ __version__ = version("dforest")
 __all__ = [
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "get_include",

@@ -5,6 +5,7 @@ a fit that fails leaves the estimator as it was.
 """
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
@@ -13,15 +14,16 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import Interval, Options, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.core.binning import code_columns
 from dforest.core.criterion import Entropy, Gini, SquaredError, quantise
 from dforest.core.data import DataView, integer_weights
-from dforest.core.dense import DenseSplitter
+from dforest.core.dense import DenseSplitter, RandomDenseSplitter
 from dforest.core.forest_arrays import Forest
-from dforest.core.hist import HistSplitter
+from dforest.core.hist import HistSplitter, RandomHistSplitter
+from dforest.core.rows import bootstrap_counts
 from dforest.core.trainer import grow_trees
 from dforest.validation import (
     MOST_ROWS,
@@ -35,10 +37,86 @@ from dforest.validation import (
     count_samples,
 )
 
-SPLITTERS = {"hist": HistSplitter, "dense": DenseSplitter}
+SPLITTERS = {
+    ("hist", "best"): HistSplitter,
+    ("hist", "random"): RandomHistSplitter,
+    ("dense", "best"): DenseSplitter,
+    ("dense", "random"): RandomDenseSplitter,
+}
 
 # Size thresholds of the machinery, for tests: they change the speed, never the forest.
 TUNING = {}
+
+
+@dataclass
+class Plan:
+    """What a fit is to grow."""
+
+    n_trees: int  # in the end
+    bootstrap: bool = False
+    max_samples: object = None
+    n_threads: int = 1
+    on_tree: object = None  # callable, given the number of trees grown
+    grown: object = None  # a Forest to go on with
+    reweigh: object = None  # callable, given the rows and how often each was drawn: weights for one tree
+
+
+class TrainingRows:
+    """The rows of positive weight.
+
+    Attributes
+    ----------
+    X, y : ndarray
+        Of these rows.
+    sample_weight : ndarray or None
+        As the user gave it.
+    weight : ndarray or None
+        Times class weights.
+    kept : ndarray of bool
+        Which of all rows they are.
+    """
+
+    def __init__(self, X, y, sample_weight):
+        self.X, self.y, self.sample_weight, self.weight = X, y, sample_weight, sample_weight
+        self.kept = np.ones(len(X), bool)
+        self._drop_zeros()
+
+    def _drop_zeros(self):
+        if self.weight is None or self.weight.all():
+            return
+        positive = self.weight > 0
+        self.kept[self.kept] = positive
+        self.X, self.y, self.weight = self.X[positive], self.y[positive], self.weight[positive]
+        if self.sample_weight is not None:
+            self.sample_weight = self.sample_weight[positive]
+
+    def apply_class_weight(self, factors):
+        """Multiply weights by what `factors` says for each row; None: by 1."""
+        if factors is None:
+            return
+        if not factors.any():
+            raise ValueError("`class_weight` is zero for the classes of all rows of positive weight")
+        with np.errstate(over="ignore", under="ignore"):
+            self.weight = factors if self.sample_weight is None else factors * self.sample_weight
+        if not (np.isfinite(self.weight) & ((self.weight > 0) | (factors == 0))).all():
+            raise ValueError("`class_weight` times `sample_weight` is beyond the range of float64; rescale one of them")
+        self._drop_zeros()
+
+    def integer_weight(self):
+        """(integer weights, exponent); None for weights that are all 1."""
+        if self.weight is None:
+            return None, 0
+        weight, exponent = integer_weights(self.weight)
+        return (None if weight.max() == 1 else weight), exponent
+
+    def integer_bin_weight(self):
+        return None if self.sample_weight is None else integer_weights(self.sample_weight)[0]
+
+
+def balanced_factors(y, counts, n_classes):
+    """Factors by class that give all classes the same number of draws, on average 1."""
+    draws = np.bincount(y, counts, n_classes)
+    return draws.sum() / (np.count_nonzero(draws) * np.maximum(draws, 1))
 
 
 class TreeEstimator(BaseEstimator):
@@ -67,21 +145,27 @@ class TreeEstimator(BaseEstimator):
         ],
         "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
         "random_state": ["random_state"],
-        "method": [StrOptions(set(SPLITTERS))],
+        "splitter": [StrOptions({"best", "random"})],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), Options(Integral, {0}), None],
+        "impurity_threshold": [Interval(Real, 0.0, None, closed="left")],
+        "method": [StrOptions({"hist", "dense"})],
         "max_bins": [Interval(Integral, 2, 65535, closed="both")],
     }
 
     @abstractmethod
     def _plan(self):
-        """(number of trees, whether they draw rows, max_samples, n_jobs, on_tree)."""
+        """A `Plan` for a fit; raises where parameters contradict each other."""
+
+    def _after_growth(self, rows, plan):
+        """Set what is estimated from the training rows."""
 
     @abstractmethod
     def _encode(self, y):
         """Checked targets as class numbers or float64."""
 
     @abstractmethod
-    def _class_weight(self, y, sample_weight):
-        """Sample weights times class weights; None: all 1."""
+    def _class_factors(self, y):
+        """What the weight of each row is to be multiplied by; None: by 1."""
 
     @abstractmethod
     def _targets(self, y, wide):
@@ -121,55 +205,73 @@ class TreeEstimator(BaseEstimator):
         return self
 
     def _fit(self, X, y, sample_weight):
-        n_trees, bootstrap, max_samples, n_jobs, on_tree = self._plan()
+        plan = self._plan()
         X, y = check_X(self, X, y=y, y_numeric=is_regressor(self))
-        sample_weight = check_weights(sample_weight, X)
         if len(X) > MOST_ROWS:
             raise ValueError(f"X has {len(X)} rows; allowed are up to {MOST_ROWS}")
         y = self._encode(y)
-        if sample_weight is not None:
-            X, y, sample_weight = _rows_of_weight(sample_weight, X, y, sample_weight)
-        weight = self._class_weight(y, sample_weight)
-        if weight is not None:
-            if not weight.any():
-                raise ValueError("`class_weight` is zero for the classes of all rows of positive weight")
-            X, y, sample_weight, weight = _rows_of_weight(weight, X, y, sample_weight, weight)
-        n_draws = count_draws(max_samples, len(X))
-        bin_weight = integer_weights(sample_weight)[0] if sample_weight is not None else None
-        weight, exponent = integer_weights(weight) if weight is not None else (None, 0)
-        if weight is not None and weight.max() == 1:
-            weight = None
+        rows = TrainingRows(X, y, check_weights(sample_weight, X))
+        rows.apply_class_weight(self._class_factors(rows.y))
+        forest = plan.grown
+        self._grow(plan, rows)
+        if forest is not self.forest_:
+            self._after_growth(rows, plan)
+
+    def _grow(self, plan, rows):
+        """Set `forest_`: what is there already according to the plan, and the trees that are to come."""
+        n_rows, n_features = rows.X.shape
+        n_draws = count_draws(plan.max_samples, n_rows)
+        weight, exponent = rows.integer_weight()
         heaviest = int(weight.max()) if weight is not None else 1
-        criterion, target, exact, scale = self._targets(y, wide=heaviest * n_draws > 2**31)
-        threads = effective_n_jobs(n_jobs)
-        columns = code_columns(X, self.max_bins if self.method == "hist" else 0, bin_weight, threads)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
-        settings = {"seed": seed, "n_draws": n_draws if bootstrap else 0}
-        trees = grow_trees(
-            DataView(columns, target, exact, weight),
-            criterion,
-            SPLITTERS[self.method](count_features(self.max_features, X.shape[1]), TUNING),
-            {
-                "max_depth": self.max_depth,
-                "min_samples_split": count_samples(self.min_samples_split, n_draws, 2),
-                "min_samples_leaf": count_samples(self.min_samples_leaf, n_draws, 1),
-                "min_weight_fraction_leaf": self.min_weight_fraction_leaf,
-                "min_impurity_decrease": self.min_impurity_decrease,
-            },
-            trees=range(n_trees),
-            scale=scale,
-            n_threads=threads,
-            on_tree=on_tree,
-            **settings,
+        criterion, target, exact, scale = self._targets(rows.y, wide=heaviest * n_draws > 2**31)
+        min_samples_split, min_samples_leaf = (
+            count_samples(name, getattr(self, name), n_draws, least)
+            for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1))
         )
+        splitter = SPLITTERS[self.method, self.splitter](count_features(self.max_features, n_features), TUNING)
+        if plan.grown is None:
+            seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
+            trees = range(plan.n_trees)
+        else:
+            seed = plan.grown.seed
+            trees = range(plan.grown.n_trees, plan.n_trees)
+        draws = n_draws if plan.bootstrap else 0
+        reweigh, exponents = None, dict.fromkeys(trees, exponent)
+        if plan.reweigh is not None:
+            weight = np.ones(n_rows, np.uint32) if weight is None else weight
+
+            def reweigh(tree):
+                counts = bootstrap_counts(n_rows, draws, seed, tree) if draws else np.ones(n_rows, np.uint32)
+                integers, exponents[tree] = integer_weights(plan.reweigh(rows, counts))
+                return integers
+
+        columns = code_columns(
+            rows.X, self.max_bins if self.method == "hist" else 0, rows.integer_bin_weight(), plan.n_threads
+        )
+        limits = {
+            "max_depth": self.max_depth,
+            "min_samples_split": min_samples_split,
+            "min_samples_leaf": min_samples_leaf,
+            "min_weight_fraction_leaf": self.min_weight_fraction_leaf,
+            "impurity_threshold": self.impurity_threshold,
+            "min_impurity_decrease": self.min_impurity_decrease,
+            "max_leaf_nodes": self.max_leaf_nodes,
+        }
+        grown = grow_trees(
+            DataView(columns, target, exact, weight), criterion, splitter, limits, seed, trees, draws, scale,
+            plan.n_threads, plan.on_tree, reweigh,
+        )  # fmt: skip
         self.forest_ = Forest.from_trees(
-            trees,
-            X.dtype,
-            n_features=X.shape[1],
+            grown,
+            rows.X.dtype,
+            plan.grown,
+            n_rows=n_rows,
+            n_draws=np.full(len(trees), draws, np.int64),
+            weight_exponent=np.array([exponents[tree] for tree in trees], np.int64),
+            n_features=n_features,
             n_classes=criterion.n_classes,
             criterion=self.criterion,
-            weight_exponent=exponent,
-            **settings,
+            seed=seed,
         )
 
     def _check_fitted_X(self, X):
@@ -210,13 +312,6 @@ class TreeEstimator(BaseEstimator):
         return tags
 
 
-def _rows_of_weight(weight, *arrays):
-    """The rows of some arrays, or Nones, whose weight is not zero."""
-    if weight.all():
-        return arrays
-    return tuple(array if array is None else array[weight > 0] for array in arrays)
-
-
 class ClassifierPart(ClassifierMixin):
     """What makes a `TreeEstimator` a classifier."""
 
@@ -230,21 +325,19 @@ class ClassifierPart(ClassifierMixin):
         self.n_classes_ = len(self.classes_)
         return y
 
-    def _class_weight(self, y, sample_weight):
-        if self.class_weight is None:
-            return sample_weight
+    def _class_factors(self, y):
+        if self.class_weight is None or self.class_weight == "balanced_subsample":
+            return None
         if isinstance(self.class_weight, dict):
-            factors = check_class_weight(self.class_weight, self.classes_)
-        else:
-            counts = np.bincount(y, minlength=self.n_classes_)
-            factors = len(y) / (np.count_nonzero(counts) * np.maximum(counts, 1))
-        if sample_weight is None:
-            return factors[y]
-        with np.errstate(over="ignore", under="ignore"):
-            weight = factors[y] * sample_weight
-        if not (np.isfinite(weight) & ((weight > 0) | (factors[y] == 0))).all():
-            raise ValueError("`class_weight` times `sample_weight` is beyond the range of float64; rescale one of them")
-        return weight
+            return check_class_weight(self.class_weight, self.classes_)[y]
+        return balanced_factors(y, np.ones(len(y), np.int64), self.n_classes_)[y]
+
+    def _encode_known(self, y):
+        """Class numbers of labels that must all be known."""
+        unknown = ~np.isin(y, self.classes_)
+        if unknown.any():
+            raise ValueError(f"y holds {np.asarray(y)[unknown][0]!r}; the classes are {self.classes_.tolist()}")
+        return np.searchsorted(self.classes_, y).astype(np.int32)
 
     def _targets(self, y, wide):
         kind = Gini if self.criterion == "gini" else Entropy
@@ -293,8 +386,10 @@ class RegressorPart(RegressorMixin):
     def _encode(self, y):
         return check_targets(y)
 
-    def _class_weight(self, y, sample_weight):
-        return sample_weight
+    _encode_known = _encode
+
+    def _class_factors(self, y):
+        return None
 
     def _targets(self, y, wide):
         target, centre, exponent = quantise(y)

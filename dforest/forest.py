@@ -1,17 +1,35 @@
-"""Random forests."""
+"""Random forests and extremely randomised trees."""
 
 import sys
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import clone
+from joblib import effective_n_jobs
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.estimator import ClassifierPart, RegressorPart, TreeEstimator
+from dforest import importance, oob
+from dforest.estimator import ClassifierPart, Plan, RegressorPart, TrainingRows, TreeEstimator, balanced_factors
 from dforest.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from dforest.validation import check_weights, check_X
+
+_OOB_ATTRIBUTES = [
+    "oob_score_",
+    "oob_error_",
+    "oob_error_per_observation_",
+    "oob_curve_",
+    "oob_decision_function_",
+    "oob_prediction_",
+    "n_never_oob_",
+]
 
 _PARAMETERS = """
+    splitter : {{"best", "random"}}, default={splitter}
+        "best": try every cut of a feature; "random": one, uniform between the node's smallest and
+        largest value.
     max_depth : int, default=None
         A node at this depth is a leaf; the root's depth is 0. None: no limit.
     min_samples_split : int or float, default=2
@@ -23,28 +41,42 @@ _PARAMETERS = """
     max_features : int, float, {{"sqrt", "log2"}} or None, default={max_features}
         Features tried at each node: a number, a share, or a function of the number of features;
         None: all. Where none of them has a valid cut, the search goes on until one has.
+    max_leaf_nodes : int or None, default=None
+        Most leaves: nodes are split in the order of their impurity decrease, best first. None or 0:
+        no limit.
+    impurity_threshold : float, default=0.0
+        A node of lower impurity is a leaf.
     min_impurity_decrease : float, default=0.0
         A node is split only if that decreases the impurity by at least this much, weighted by the
         node's share of the total weight.
-    bootstrap : bool, default=True
+    bootstrap : bool, default={bootstrap}
         Whether each tree is grown on rows drawn with replacement, or on every row.
+    oob_score : bool or callable, default=False
+        Whether to predict each row by the trees that never drew it: see the attributes ``oob_*``. A
+        callable replaces accuracy or R2 in `oob_score_`: it is given true and predicted values.
     n_jobs : int or None, default=None
         Threads, as in joblib: None means 1, -1 all cores. The forest does not depend on it.
     random_state : int, RandomState or None, default=None
         The same number gives the same forest, whatever `n_jobs`.
     verbose : int, default=0
         1: a line for every tenth of the trees; 2: for every tree.
+    warm_start : bool, default=False
+        Whether `fit` keeps the trees there are and adds more, up to `n_estimators`.
 """
 
 _METHOD = """
     max_samples : int, float or None, default=None
         Draws of each tree: a number, a share of the rows (rounded), or None for as many as there
         are rows. Needs `bootstrap`.
-    method : {"hist", "dense"}, default="hist"
+    method : {{"hist", "dense"}}, default="hist"
         "hist" looks for splits between the bins that a feature's values are sorted into; "dense"
         between all of its values: exact, and slower.
     max_bins : int, default=256
         Method "hist": most bins of a feature, one for missing values included.
+    variable_importance : {{"mdi", "mda_raw", "mda_scaled"}} or None, default=None
+        What to compute as `variable_importance_`: "mdi", the mean over trees of the impurity
+        decrease that a feature brings; "mda_raw", the mean over trees of the rise of the error on
+        rows left out when the feature is permuted; "mda_scaled", that divided by its standard error.
 """
 
 _ATTRIBUTES = """
@@ -58,34 +90,158 @@ _ATTRIBUTES = """
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only if X was a frame whose column names are all strings.
     feature_importances_ : ndarray of shape (n_features_in_,)
+        Impurity-based, scaled to sum 1.
+    variable_importance_, variable_importance_std_ : ndarray of shape (n_features_in_,)
+        If `variable_importance` is set: the importances, and their standard deviation over trees.
+    oob_score_ : float
+        With `oob_score`, as all that follows: accuracy, R2, or what the callable gave.
+    oob_error_ : float
+        Misclassification rate by majority of the votes of a row's trees, or mean squared error.
+    oob_error_per_observation_ : ndarray of shape (n_rows,)
+        NaN for rows that every tree drew, or of weight 0.
+    oob_curve_ : ndarray of shape (n_estimators,)
+        `oob_error_` after 1, 2, ... trees.
+    n_never_oob_ : int
+        Rows of positive weight that every tree drew.
 """
 
 
-class RandomForest(TreeEstimator):
-    """What both kinds of random forests share."""
+class ForestEstimator(TreeEstimator):
+    """What all forests share."""
 
     _parameter_constraints = {
         **TreeEstimator._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "bootstrap": ["boolean"],
+        "oob_score": ["boolean", callable],
         "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
+        "warm_start": ["boolean"],
         "max_samples": [
             Interval(Integral, 1, None, closed="left"),
             Interval(RealNotInt, 0.0, 1.0, closed="right"),
             None,
         ],
+        "variable_importance": [StrOptions({"mdi", "mda_raw", "mda_scaled"}), None],
     }
 
     def _plan(self):
-        if self.max_samples is not None and not self.bootstrap:
-            raise ValueError(f"max_samples={self.max_samples} needs bootstrap=True; without it every row is taken")
-        return self.n_estimators, self.bootstrap, self.max_samples, self.n_jobs, self._report if self.verbose else None
+        if not self.bootstrap:
+            if self.max_samples is not None:
+                raise ValueError(f"max_samples={self.max_samples} needs bootstrap=True; without it every row is taken")
+            if self.oob_score:
+                raise ValueError(
+                    f"oob_score={self.oob_score} needs bootstrap=True: Out of bag estimation only available if trees "
+                    "leave out rows"
+                )
+            if self.variable_importance in ("mda_raw", "mda_scaled"):
+                raise ValueError(
+                    f"variable_importance={self.variable_importance!r} needs bootstrap=True, for trees to leave out "
+                    'rows; without it "mdi" is allowed'
+                )
+        grown = getattr(self, "forest_", None) if self.warm_start else None
+        if grown is not None and self.n_estimators < grown.n_trees:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to the {grown.n_trees} trees there are, "
+                "as warm_start=True keeps them"
+            )
+        return Plan(
+            n_trees=self.n_estimators,
+            bootstrap=self.bootstrap,
+            max_samples=self.max_samples,
+            n_threads=effective_n_jobs(self.n_jobs),
+            on_tree=self._report if self.verbose else None,
+            grown=grown,
+        )
 
     def _report(self, n_grown):
         every = 1 if self.verbose > 1 else max(1, self.n_estimators // 10)
         if n_grown % every == 0 or n_grown == self.n_estimators:
             print(f"{n_grown} of {self.n_estimators} trees", file=sys.stderr)
+
+    def _after_growth(self, rows, plan):
+        for name in [*_OOB_ATTRIBUTES, "variable_importance_", "variable_importance_std_"]:
+            self.__dict__.pop(name, None)
+        if self.oob_score:
+            found = oob.estimate(self.forest_, rows.X, rows.y, getattr(self, "voting", "soft"), plan.n_threads)
+            self._set_oob(found, rows)
+        if self.variable_importance == "mdi":
+            by_tree = importance.impurity_decrease(self.forest_)
+        elif self.variable_importance is not None:
+            by_tree = importance.accuracy_decrease(self.forest_, rows.X, rows.y, rows.sample_weight, plan.n_threads)
+        else:
+            return
+        scaled = self.variable_importance == "mda_scaled"
+        self.variable_importance_, self.variable_importance_std_ = importance.summarise(by_tree, scaled)
+
+    def _set_oob(self, found, rows):
+        """Attributes from out-of-bag estimates; rows of weight 0 get NaN."""
+        prediction = np.full((len(rows.kept), found.prediction.shape[1]), np.nan)
+        prediction[rows.kept] = found.prediction
+        self.oob_error_per_observation_ = np.full(len(rows.kept), np.nan)
+        self.oob_error_per_observation_[rows.kept] = found.error_per_row
+        self.oob_error_ = found.error
+        self.oob_curve_ = found.curve
+        self.n_never_oob_ = found.n_never
+        seen = ~np.isnan(found.error_per_row)
+        if is_classifier(self):
+            self.oob_decision_function_ = prediction
+            predicted, true = self.classes_[found.prediction[seen].argmax(axis=1)], self.classes_[rows.y[seen]]
+        else:
+            self.oob_prediction_ = prediction[:, 0]
+            predicted, true = found.prediction[seen, 0], rows.y[seen]
+        score = self.oob_score if callable(self.oob_score) else accuracy_score if is_classifier(self) else r2_score
+        self.oob_score_ = score(true, predicted) if seen.any() else np.nan
+
+    def oob_importance(self, X, y, sample_weight=None):
+        """Permutation importance on the rows that each tree's bootstrap left out (MDA).
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            What the forest was fitted on; rows of weight 0 are left out again. Other weights weigh
+            the errors.
+
+        Returns
+        -------
+        Bunch
+            importances : ndarray of shape (n_features, n_estimators)
+                The rise of each tree's mean error (misclassification, or squared) when the feature
+                is permuted: positive where that hurts, 0 where a tree doesn't use it. NaN for trees
+                that left out no row.
+            importances_mean, importances_std : ndarray of shape (n_features,)
+                Over the other trees; the standard deviation has ddof 1.
+            importances_scaled : ndarray of shape (n_features,)
+                The mean divided by its standard error; 0 where that is 0.
+
+        Raises
+        ------
+        ValueError
+            If the forest has no out-of-bag rows, or these are not as many rows as it was grown on.
+
+        References
+        ----------
+        L. Breiman, "Random forests", Machine Learning 45(1), 2001.
+        """
+        check_is_fitted(self)
+        forest = self.forest_
+        if not forest.n_draws.all():
+            raise ValueError("oob_importance needs a forest grown with bootstrap=True: without it no tree leaves out rows")
+        X, y = check_X(self, X, y=y, reset=False, y_numeric=is_regressor(self))
+        rows = TrainingRows(X, self._encode_known(y), check_weights(sample_weight, X))
+        if len(rows.X) != forest.n_rows:
+            raise ValueError(
+                f"X has {len(rows.X)} rows of positive weight, but the forest was grown on {forest.n_rows}: "
+                "which rows a tree left out is known for those only"
+            )
+        by_tree = importance.accuracy_decrease(forest, rows.X, rows.y, rows.sample_weight, effective_n_jobs(self.n_jobs))
+        mean, std = importance.summarise(by_tree)
+        return Bunch(
+            importances=by_tree.T,
+            importances_mean=mean,
+            importances_std=std,
+            importances_scaled=importance.summarise(by_tree, scaled=True)[0],
+        )
 
     @property
     def estimators_(self):
@@ -133,7 +289,39 @@ class RandomForest(TreeEstimator):
         return self._paths(X), np.array(self.forest_.node_offsets)
 
 
-class RandomForestClassifier(ClassifierPart, RandomForest):
+class ForestClassifier(ClassifierPart, ForestEstimator):
+    """What forests for classification share."""
+
+    _tree_class = DecisionTreeClassifier
+    _parameter_constraints = {
+        **ForestEstimator._parameter_constraints,
+        **ClassifierPart._parameter_constraints,
+        "class_weight": [dict, StrOptions({"balanced", "balanced_subsample"}), None],
+        "voting": [StrOptions({"soft", "hard"})],
+    }
+
+    def _plan(self):
+        plan = super()._plan()
+        if self.class_weight == "balanced_subsample":
+            plan.reweigh = self._balance
+        if plan.grown is not None and len(self.classes_) != plan.grown.n_classes:
+            raise ValueError("warm_start=True needs the classes of the first fit")
+        return plan
+
+    def _balance(self, rows, counts):
+        """Weights that give all classes of a tree's draws the same total, but for the rows' own weights."""
+        factors = balanced_factors(rows.y, counts, self.n_classes_)[rows.y]
+        return factors if rows.sample_weight is None else factors * rows.sample_weight
+
+
+class ForestRegressor(RegressorPart, ForestEstimator):
+    """What forests for regression share."""
+
+    _tree_class = DecisionTreeRegressor
+    _parameter_constraints = {**ForestEstimator._parameter_constraints, **RegressorPart._parameter_constraints}
+
+
+class RandomForestClassifier(ForestClassifier):
     __doc__ = f"""A random forest for classification.
 
     Parameters
@@ -142,11 +330,11 @@ class RandomForestClassifier(ClassifierPart, RandomForest):
         Trees.
     criterion : {{"gini", "entropy", "log_loss"}}, default="gini"
         The impurity; "log_loss" is another name of "entropy".
-{_PARAMETERS.format(max_features='"sqrt"').strip(chr(10))}
-    class_weight : dict, "balanced" or None, default=None
+{_PARAMETERS.format(splitter='"best"', max_features='"sqrt"', bootstrap=True).strip(chr(10))}
+    class_weight : dict, {{"balanced", "balanced_subsample"}} or None, default=None
         Factors of the rows' weights by class; "balanced": n_rows / (n_classes * rows of the class),
-        among the rows of positive weight.
-{_METHOD.strip(chr(10))}
+        among the rows of positive weight; "balanced_subsample": likewise, of each tree's draws.
+{_METHOD.format().strip(chr(10))}
     voting : {{"soft", "hard"}}, default="soft"
         How trees are put together: the mean of their class shares, or one vote each.
 {_ATTRIBUTES.format(tree="DecisionTreeClassifier").rstrip()}
@@ -166,54 +354,59 @@ class RandomForestClassifier(ClassifierPart, RandomForest):
     array([0, 0])
     """
 
-    _tree_class = DecisionTreeClassifier
-    _parameter_constraints = {
-        **RandomForest._parameter_constraints,
-        **ClassifierPart._parameter_constraints,
-        "voting": [StrOptions({"soft", "hard"})],
-    }
-
     def __init__(
         self,
         n_estimators=100,
         *,
         criterion="gini",
+        splitter="best",
         max_depth=None,
         min_samples_split=2,
         min_samples_leaf=1,
         min_weight_fraction_leaf=0.0,
         max_features="sqrt",
+        max_leaf_nodes=None,
+        impurity_threshold=0.0,
         min_impurity_decrease=0.0,
         bootstrap=True,
+        oob_score=False,
         n_jobs=None,
         random_state=None,
         verbose=0,
+        warm_start=False,
         class_weight=None,
         max_samples=None,
         method="hist",
         max_bins=256,
+        variable_importance=None,
         voting="soft",
     ):
         self.n_estimators = n_estimators
         self.criterion = criterion
+        self.splitter = splitter
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.impurity_threshold = impurity_threshold
         self.min_impurity_decrease = min_impurity_decrease
         self.bootstrap = bootstrap
+        self.oob_score = oob_score
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.warm_start = warm_start
         self.class_weight = class_weight
         self.max_samples = max_samples
         self.method = method
         self.max_bins = max_bins
+        self.variable_importance = variable_importance
         self.voting = voting
 
 
-class RandomForestRegressor(RegressorPart, RandomForest):
+class RandomForestRegressor(ForestRegressor):
     __doc__ = f"""A random forest for regression.
 
     Parameters
@@ -222,8 +415,8 @@ class RandomForestRegressor(RegressorPart, RandomForest):
         Trees.
     criterion : {{"squared_error"}}, default="squared_error"
         The impurity: mean squared deviation from the node's mean.
-{_PARAMETERS.format(max_features="1.0").strip(chr(10))}
-{_METHOD.strip(chr(10))}
+{_PARAMETERS.format(splitter='"best"', max_features="1.0", bootstrap=True).strip(chr(10))}
+{_METHOD.format().strip(chr(10))}
 {_ATTRIBUTES.format(tree="DecisionTreeRegressor").rstrip()}
 
     References
@@ -239,40 +432,208 @@ class RandomForestRegressor(RegressorPart, RandomForest):
     (442,)
     """
 
-    _tree_class = DecisionTreeRegressor
-    _parameter_constraints = {**RandomForest._parameter_constraints, **RegressorPart._parameter_constraints}
+    def __init__(
+        self,
+        n_estimators=100,
+        *,
+        criterion="squared_error",
+        splitter="best",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=1.0,
+        max_leaf_nodes=None,
+        impurity_threshold=0.0,
+        min_impurity_decrease=0.0,
+        bootstrap=True,
+        oob_score=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        warm_start=False,
+        max_samples=None,
+        method="hist",
+        max_bins=256,
+        variable_importance=None,
+    ):
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.impurity_threshold = impurity_threshold
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.max_samples = max_samples
+        self.method = method
+        self.max_bins = max_bins
+        self.variable_importance = variable_importance
+
+
+class ExtraTreesClassifier(ForestClassifier):
+    __doc__ = f"""Extremely randomised trees for classification.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Trees.
+    criterion : {{"gini", "entropy", "log_loss"}}, default="gini"
+        The impurity; "log_loss" is another name of "entropy".
+{_PARAMETERS.format(splitter='"random"', max_features='"sqrt"', bootstrap=False).strip(chr(10))}
+    class_weight : dict, {{"balanced", "balanced_subsample"}} or None, default=None
+        Factors of the rows' weights by class; "balanced": n_rows / (n_classes * rows of the class),
+        among the rows of positive weight; "balanced_subsample": likewise, of each tree's draws.
+{_METHOD.format().strip(chr(10))}
+    voting : {{"soft", "hard"}}, default="soft"
+        How trees are put together: the mean of their class shares, or one vote each.
+{_ATTRIBUTES.format(tree="DecisionTreeClassifier").rstrip()}
+    classes_ : ndarray of shape (n_classes,)
+    n_classes_ : int
+
+    References
+    ----------
+    P. Geurts, D. Ernst, L. Wehenkel, "Extremely randomized trees", Machine Learning 63(1), 2006.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dforest import ExtraTreesClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ExtraTreesClassifier(random_state=0).fit(X, y).predict(X[:2])
+    array([0, 0])
+    """
+
+    def __init__(
+        self,
+        n_estimators=100,
+        *,
+        criterion="gini",
+        splitter="random",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features="sqrt",
+        max_leaf_nodes=None,
+        impurity_threshold=0.0,
+        min_impurity_decrease=0.0,
+        bootstrap=False,
+        oob_score=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        warm_start=False,
+        class_weight=None,
+        max_samples=None,
+        method="hist",
+        max_bins=256,
+        variable_importance=None,
+        voting="soft",
+    ):
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.impurity_threshold = impurity_threshold
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.max_samples = max_samples
+        self.method = method
+        self.max_bins = max_bins
+        self.variable_importance = variable_importance
+        self.voting = voting
+
+
+class ExtraTreesRegressor(ForestRegressor):
+    __doc__ = f"""Extremely randomised trees for regression.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Trees.
+    criterion : {{"squared_error"}}, default="squared_error"
+        The impurity: mean squared deviation from the node's mean.
+{_PARAMETERS.format(splitter='"random"', max_features="1.0", bootstrap=False).strip(chr(10))}
+{_METHOD.format().strip(chr(10))}
+{_ATTRIBUTES.format(tree="DecisionTreeRegressor").rstrip()}
+
+    References
+    ----------
+    P. Geurts, D. Ernst, L. Wehenkel, "Extremely randomized trees", Machine Learning 63(1), 2006.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from dforest import ExtraTreesRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> ExtraTreesRegressor(random_state=0).fit(X, y).predict(X).shape
+    (442,)
+    """
 
     def __init__(
         self,
         n_estimators=100,
         *,
         criterion="squared_error",
+        splitter="random",
         max_depth=None,
         min_samples_split=2,
         min_samples_leaf=1,
         min_weight_fraction_leaf=0.0,
         max_features=1.0,
+        max_leaf_nodes=None,
+        impurity_threshold=0.0,
         min_impurity_decrease=0.0,
-        bootstrap=True,
+        bootstrap=False,
+        oob_score=False,
         n_jobs=None,
         random_state=None,
         verbose=0,
+        warm_start=False,
         max_samples=None,
         method="hist",
         max_bins=256,
+        variable_importance=None,
     ):
         self.n_estimators = n_estimators
         self.criterion = criterion
+        self.splitter = splitter
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.impurity_threshold = impurity_threshold
         self.min_impurity_decrease = min_impurity_decrease
         self.bootstrap = bootstrap
+        self.oob_score = oob_score
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.warm_start = warm_start
         self.max_samples = max_samples
         self.method = method
         self.max_bins = max_bins
+        self.variable_importance = variable_importance

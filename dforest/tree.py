@@ -1,12 +1,11 @@
 """Single decision trees."""
 
-from sklearn.utils._param_validation import StrOptions
-
-from dforest.estimator import ClassifierPart, RegressorPart, TreeEstimator
+from dforest.estimator import ClassifierPart, Plan, RegressorPart, TreeEstimator
 
 _PARAMETERS = """
-    splitter : {"best"}, default="best"
-        Try every cut of a feature.
+    splitter : {"best", "random"}, default="best"
+        "best": try every cut of a feature; "random": one, uniform between the node's smallest and
+        largest value.
     max_depth : int, default=None
         A node at this depth is a leaf; the root's depth is 0. None: no limit.
     min_samples_split : int or float, default=2
@@ -19,7 +18,12 @@ _PARAMETERS = """
         Features tried at each node: a number, a share, or a function of the number of features;
         None: all. Where none of them has a valid cut, the search goes on until one has.
     random_state : int, RandomState or None, default=None
-        Decides the order in which features are tried, and so ties between them.
+        Decides the order in which features are tried, and so ties between them, and random cuts.
+    max_leaf_nodes : int or None, default=None
+        Most leaves: nodes are split in the order of their impurity decrease, best first. None or 0:
+        no limit.
+    impurity_threshold : float, default=0.0
+        A node of lower impurity is a leaf.
     min_impurity_decrease : float, default=0.0
         A node is split only if that decreases the impurity by at least this much, weighted by the
         node's share of the total weight.
@@ -46,13 +50,8 @@ _METHOD = """
 class DecisionTree(TreeEstimator):
     """What both kinds of single trees share."""
 
-    _parameter_constraints = {
-        **TreeEstimator._parameter_constraints,
-        "splitter": [StrOptions({"best"})],
-    }
-
     def _plan(self):
-        return 1, False, None, None, None
+        return Plan(n_trees=1)
 
     def apply(self, X):
         """The number of the leaf that each row reaches.
@@ -111,7 +110,7 @@ class DecisionTreeClassifier(ClassifierPart, DecisionTree):
     array([0, 0])
     """
 
-    _parameter_constraints = {**DecisionTree._parameter_constraints, **ClassifierPart._parameter_constraints}
+    _parameter_constraints = {**TreeEstimator._parameter_constraints, **ClassifierPart._parameter_constraints}
 
     def __init__(
         self,
@@ -124,6 +123,8 @@ class DecisionTreeClassifier(ClassifierPart, DecisionTree):
         min_weight_fraction_leaf=0.0,
         max_features=None,
         random_state=None,
+        max_leaf_nodes=None,
+        impurity_threshold=0.0,
         min_impurity_decrease=0.0,
         class_weight=None,
         method="hist",
@@ -137,6 +138,8 @@ class DecisionTreeClassifier(ClassifierPart, DecisionTree):
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.random_state = random_state
+        self.max_leaf_nodes = max_leaf_nodes
+        self.impurity_threshold = impurity_threshold
         self.min_impurity_decrease = min_impurity_decrease
         self.class_weight = class_weight
         self.method = method
@@ -166,7 +169,7 @@ class DecisionTreeRegressor(RegressorPart, DecisionTree):
     1.0
     """
 
-    _parameter_constraints = {**DecisionTree._parameter_constraints, **RegressorPart._parameter_constraints}
+    _parameter_constraints = {**TreeEstimator._parameter_constraints, **RegressorPart._parameter_constraints}
 
     def __init__(
         self,
@@ -179,6 +182,8 @@ class DecisionTreeRegressor(RegressorPart, DecisionTree):
         min_weight_fraction_leaf=0.0,
         max_features=None,
         random_state=None,
+        max_leaf_nodes=None,
+        impurity_threshold=0.0,
         min_impurity_decrease=0.0,
         method="hist",
         max_bins=256,
@@ -191,6 +196,8 @@ class DecisionTreeRegressor(RegressorPart, DecisionTree):
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.random_state = random_state
+        self.max_leaf_nodes = max_leaf_nodes
+        self.impurity_threshold = impurity_threshold
         self.min_impurity_decrease = min_impurity_decrease
         self.method = method
         self.max_bins = max_bins

@@ -232,6 +232,10 @@ def count_draws(max_samples, n_rows):
     return int(max_samples)
 
 
-def count_samples(limit, n_draws, least):
+def count_samples(name, limit, n_draws, least):
     """How many of a tree's draws a value of `min_samples_split` or `min_samples_leaf` means."""
-    return min(limit, n_draws + 1) if isinstance(limit, Integral) else max(least, math.ceil(limit * n_draws))
+    if not isinstance(limit, Integral):
+        return max(least, math.ceil(limit * n_draws))
+    if name == "min_samples_leaf" and limit > n_draws:
+        raise ValueError(f"{name}={limit} is more than the {n_draws} draws of a tree")
+    return min(limit, n_draws + 1)

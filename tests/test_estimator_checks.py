@@ -2,7 +2,14 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
+from dforest import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
 ESTIMATORS = [
     DecisionTreeClassifier(),
@@ -15,6 +22,8 @@ ESTIMATORS = [
     RandomForestRegressor(n_estimators=10),
     RandomForestRegressor(n_estimators=10, bootstrap=False),
     RandomForestRegressor(n_estimators=10, bootstrap=False, method="dense"),
+    ExtraTreesClassifier(n_estimators=10),
+    ExtraTreesRegressor(n_estimators=10, method="dense"),
 ]
 
 

@@ -366,22 +366,27 @@ OUT_OF_RANGE = {
     "min_impurity_decrease": [-1e-9, np.nan, np.inf, None],
     "random_state": [-1, "seed", 1.5],
     "method": ["exact", None, 1],
+    "splitter": ["worst", None, 1],
+    "max_leaf_nodes": [1, -1, 2.5, "all"],
+    "impurity_threshold": [-1e-9, np.nan, None],
     "max_bins": [1, 65536, 0.5, None],
     "criterion": ["absolute_error", None, 1],
 }
-ONLY_TREES = {"splitter": ["random", None]}
 ONLY_FORESTS = {
     "n_estimators": [0, -1, 1.5, None],
     "bootstrap": [None, "yes"],
     "n_jobs": [0, 1.5, "all"],
     "verbose": [-1, None],
+    "warm_start": [None, "yes"],
+    "oob_score": [None, "accuracy"],
+    "variable_importance": ["gini", True],
     "max_samples": [0, -1, 0.0, 1.5, "half"],
 }
 
 
 def wrong_parameters():
     for kind in ALL:
-        table = OUT_OF_RANGE | (ONLY_TREES if kind in TREES else ONLY_FORESTS)
+        table = OUT_OF_RANGE | (ONLY_FORESTS if kind in FORESTS else {})
         if kind in CLASSIFIERS:
             table = table | {"criterion": ["squared_error"], "class_weight": ["even", 1.0, [1, 2]]}
         else:
@@ -416,18 +421,20 @@ def test_max_samples_against_the_rows(kind):
 
 
 @pytest.mark.parametrize("kind", ALL)
-@pytest.mark.parametrize("name", ["min_samples_split", "min_samples_leaf"])
-def test_limits_above_the_rows_give_a_root(kind, name):
+def test_limits_above_the_rows(kind):
     for limit in (151, 2**62, 10**30):
-        assert (make(kind, **{name: limit}).fit(X_IRIS, Y_IRIS).forest_.feature == -1).all()
-    assert make(kind, **{name: 30}).fit(X_IRIS, Y_IRIS).forest_.feature[0] >= 0
+        assert (make(kind, min_samples_split=limit).fit(X_IRIS, Y_IRIS).forest_.feature == -1).all()
+        with pytest.raises(ValueError, match=f"min_samples_leaf={limit} is more than the 150 draws of a tree"):
+            make(kind, min_samples_leaf=limit).fit(X_IRIS, Y_IRIS)
+    for name in ("min_samples_split", "min_samples_leaf"):
+        assert make(kind, **{name: 30}).fit(X_IRIS, Y_IRIS).forest_.feature[0] >= 0
 
 
 def test_numbers_of_things():
     assert [count_features(f, 10) for f in (None, "sqrt", "log2", 1.0, 0.25, 0.01, 7)] == [10, 3, 3, 10, 2, 1, 7]
     assert [count_features(f, 1) for f in (None, "sqrt", "log2", 0.5)] == [1, 1, 1, 1]
     assert [count_draws(d, 10) for d in (None, 0.5, 0.26, 0.01, 1.0, 4)] == [10, 5, 3, 1, 10, 4]
-    assert [count_samples(s, 10, 2) for s in (2, 0.5, 0.51, 0.01, 1.0, 11, 99)] == [2, 5, 6, 2, 10, 11, 11]
+    assert [count_samples("min_samples_split", s, 10, 2) for s in (2, 0.5, 0.51, 0.01, 1.0, 11, 99)] == [2, 5, 6, 2, 10, 11, 11]
 
 
 # Predicting

@@ -36,22 +36,26 @@ class Forest:
     leaf_draws : ndarray of shape (n_leaves,), dtype int64
         Draws of the bootstrap that reached the leaf.
     leaf_weight : ndarray of shape (n_leaves, n_classes) or (n_leaves, 1), dtype int64
-        Their integer weights, by class; times 2**-weight_exponent they are sample weights.
+        Their integer weights, by class; times 2**-weight_exponent of the tree they are sample weights.
     leaf_value : ndarray of shape (n_leaves,), dtype float64
         Regression: the mean target; empty for classification.
-    weight_exponent : int
-    seed, n_draws : int
-        Of the bootstrap; n_draws is 0 if every row was taken once.
-    n_features, n_classes : int
-        n_classes is 0 for regression.
+    seed : int
+        Of the random streams.
+    n_draws : ndarray of shape (n_trees,), dtype int64
+        Draws of each tree's bootstrap; 0 if it took every row once.
+    weight_exponent : ndarray of shape (n_trees,), dtype int64
+    n_rows, n_features, n_classes : int
+        Rows of positive weight (of the last fit, where trees were added); n_classes is 0 for
+        regression.
     criterion : str
     """
 
     _NAMES = ("node_offsets", *_NODE_ARRAYS, "leaf_draws", "leaf_weight", "leaf_value")
 
-    def __init__(self, arrays, *, n_features, n_classes, criterion, seed, n_draws, weight_exponent):
+    def __init__(self, arrays, *, n_rows, n_features, n_classes, criterion, seed, n_draws, weight_exponent):
         for name in self._NAMES:
             setattr(self, name, arrays[name])
+        self.n_rows = n_rows
         self.n_features = n_features
         self.n_classes = n_classes
         self.criterion = criterion
@@ -61,7 +65,7 @@ class Forest:
         self._packed = {}
 
     @classmethod
-    def from_trees(cls, trees, dtype, **settings):
+    def from_trees(cls, trees, dtype, before=None, **settings):
         """Put trees together.
 
         Parameters
@@ -70,13 +74,22 @@ class Forest:
             As `dforest.core.trainer.grow_trees` returns them.
         dtype : dtype
             Of the training data: float32 or float64.
+        before : Forest, optional
+            Whose trees come first.
         **settings
-            The attributes that are no arrays.
+            The attributes that are no arrays of nodes or leaves.
         """
-        arrays = {name: np.concatenate([tree[i] for tree in trees]) for i, name in enumerate(_NODE_ARRAYS)}
+        parts = [] if before is None else [before._as_tree()]
+        parts += trees
+        arrays = {name: np.concatenate([part[i] for part in parts]) for i, name in enumerate(_NODE_ARRAYS)}
         arrays["threshold"] = arrays["threshold"].astype(dtype)
-        arrays["node_offsets"] = np.cumsum([0] + [len(tree[0]) for tree in trees])
-        leaves, numbers = unique_rows(np.concatenate([tree[4] for tree in trees]))
+        lengths = [len(tree[0]) for tree in trees]
+        if before is not None:
+            lengths = [*np.diff(before.node_offsets), *lengths]
+            for name in ("n_draws", "weight_exponent"):
+                settings[name] = np.concatenate([getattr(before, name), settings[name]])
+        arrays["node_offsets"] = np.cumsum([0, *lengths])
+        leaves, numbers = unique_rows(np.concatenate([part[4] for part in parts]))
         # Leaves of a tree were numbered in the order of its nodes, so are those of all trees.
         arrays["right"][arrays["feature"] < 0] = numbers
         arrays["leaf_draws"] = np.ascontiguousarray(leaves[:, 0])
@@ -87,6 +100,14 @@ class Forest:
             arrays["leaf_weight"] = np.ascontiguousarray(leaves[:, 1:2])
             arrays["leaf_value"] = leaves[:, 2].view(np.float64).copy()
         return cls(arrays, **settings)
+
+    def _as_tree(self):
+        """All nodes, and the words of the leaf of each that is one, as `from_trees` takes a tree."""
+        leaves = [self.leaf_draws[:, None], self.leaf_weight]
+        if not self.n_classes:
+            leaves.append(self.leaf_value.view(np.int64)[:, None])
+        leaves = np.hstack(leaves)[self.right[self.feature < 0]]
+        return *(getattr(self, name) for name in _NODE_ARRAYS), leaves
 
     def __getstate__(self):
         return {**self.__dict__, "_packed": {}}
@@ -106,8 +127,13 @@ class Forest:
         for name in _NODE_ARRAYS:
             arrays[name] = arrays[name][first:last]
         arrays["node_offsets"] = np.array([0, last - first])
-        return Forest(arrays, n_features=self.n_features, n_classes=self.n_classes, criterion=self.criterion,
-                      seed=self.seed, n_draws=self.n_draws, weight_exponent=self.weight_exponent)
+        return Forest(arrays, n_rows=self.n_rows, n_features=self.n_features, n_classes=self.n_classes,
+                      criterion=self.criterion, seed=self.seed, n_draws=self.n_draws[t : t + 1],
+                      weight_exponent=self.weight_exponent[t : t + 1])
+
+    def leaf_class(self):
+        """The class of most weight in each leaf, of equals the lower one: ndarray, dtype int32."""
+        return self.leaf_weight.argmax(axis=1).astype(np.int32)
 
     def packed(self, voting="soft"):
         """The forest made ready to predict, built at the first call: see `PackedForest`."""
@@ -118,7 +144,7 @@ class Forest:
                 values = self.leaf_weight / self.leaf_weight.sum(axis=1, keepdims=True)
             else:
                 values = np.zeros(self.leaf_weight.shape)
-                values[np.arange(len(values)), self.leaf_weight.argmax(axis=1)] = 1.0
+                values[np.arange(len(values)), self.leaf_class()] = 1.0
             self._packed[voting] = PackedForest(self, values)
         return self._packed[voting]
 

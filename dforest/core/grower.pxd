@@ -35,12 +35,17 @@ cdef struct Candidate:             # a node grown best first, numbered in order 
     Py_ssize_t left                # number of its left child, the right one's is 1 more; -1: a leaf so far
 
 
+cdef class StopFlag:
+    cdef int value                 # nonzero: all growers that share the flag are to give up
+
+
 cdef class Grower:
     cdef DataView data
     cdef Criterion criterion
     cdef Splitter splitter
     cdef Limits limits
     cdef int64_t n_draws           # 0: every row once
+    cdef const uint32_t[::1] weight  # of the rows in the tree at hand; None: the data's
     cdef Draw* draws               # [capacity] of the tree at hand
     cdef Draw* scratch             # [capacity]
     cdef int64_t* of_block         # [blocks] draws of each block of the bootstrap
@@ -57,8 +62,7 @@ cdef class Grower:
     cdef int64_t* leaves           # [leaf_room, n_leaf_words]
     cdef Py_ssize_t n_leaves, leaf_room, n_leaf_words
     cdef Py_ssize_t since_poll     # records seen since
-    cdef bint polls_signals        # whether this thread is to look for Ctrl-C
-    cdef const int* stop           # becomes nonzero when growing is to end
+    cdef StopFlag stop
 
     cdef int grow(self, uint64_t seed, uint32_t tree, const Scale* scale) except -1 nogil
     cdef int open(self, const Place* place, Node* node) except -1 nogil

@@ -53,6 +53,10 @@ cdef int ensure_room(void** buffer, Py_ssize_t* room, Py_ssize_t needed, size_t 
     return 0
 
 
+cdef class StopFlag:
+    """Tells growers on other threads to give up."""
+
+
 cdef class Grower:
     """Grows trees on one thread.
 
@@ -66,15 +70,19 @@ cdef class Grower:
         impurity_threshold, min_impurity_decrease, max_leaf_nodes (None: no limit, depth-first growth).
     n_draws : int
         Draws of the bootstrap; 0: every row once.
+    stop : StopFlag
+        Shared with the growers of other threads.
     """
 
     def __cinit__(self, DataView data not None, Criterion criterion not None, Splitter splitter not None,
-                  dict limits not None, int64_t n_draws):
+                  dict limits not None, int64_t n_draws, StopFlag stop not None):
         cdef Py_ssize_t capacity = min(data.n_rows, n_draws) if n_draws else data.n_rows
         self.data = data
         self.criterion = criterion
         self.splitter = splitter
         self.n_draws = n_draws
+        self.stop = stop
+        self.weight = None
         self.limits.max_depth = data.n_rows if limits["max_depth"] is None else min(limits["max_depth"], data.n_rows)
         self.limits.min_samples_split = limits["min_samples_split"]
         self.limits.min_samples_leaf = max(1, limits["min_samples_leaf"])
@@ -103,16 +111,23 @@ cdef class Grower:
         free(self.nodes)
         free(self.leaves)
 
+    def set_weight(self, const uint32_t[::1] weight not None):
+        """Integer weights of the rows in the next tree, in place of the data's."""
+        if self.data.weight == NULL or weight.shape[0] != self.data.n_rows:
+            raise ValueError(f"weights for {weight.shape[0]} rows, of data of {self.data.n_rows} rows with weights")
+        self.weight = weight
+
     cdef int grow(self, uint64_t seed, uint32_t tree, const Scale* scale) except -1 nogil:
         """Grow a tree into `nodes` and `leaves`."""
         cdef Place root
         cdef Node node
         cdef LeafRules rules
         root.first = 0
+        cdef const uint32_t* weight = &self.weight[0] if self.weight is not None else self.data.weight
         if self.n_draws:
-            root.n = draw_rows(self.data, seed, tree, self.n_draws, self.of_block, self.draws)
+            root.n = draw_rows(self.data, weight, seed, tree, self.n_draws, self.of_block, self.draws)
         else:
-            root.n = all_rows(self.data, self.draws)
+            root.n = all_rows(self.data, weight, self.draws)
         root.path = DF_ROOT_PATH
         root.depth = 0
         root.parent = -1
@@ -120,6 +135,7 @@ cdef class Grower:
         root.scale = scale[0]
         self.n_nodes = self.n_leaves = self.n_stack = self.n_candidates = self.n_heap = 0
         self.open(&root, &node)
+        root.scale = node.scale
         self.root_weight = node.statistics[1]
         rules.min_draws = self.limits.min_samples_leaf
         rules.min_weight = self.limits.min_weight_fraction_leaf * <double> self.root_weight
@@ -326,12 +342,11 @@ cdef class Grower:
         if self.since_poll < POLL_RECORDS:
             return 0
         self.since_poll = 0
-        if self.polls_signals:
-            with gil:
-                PyErr_CheckSignals()
-        if self.stop[0]:
+        if self.stop.value:
             with gil:
                 raise Stopped()
+        with gil:
+            PyErr_CheckSignals()      # does nothing but in the main thread
         return 0
 
     cdef int add_leaf(self, const Node* node) except -1 nogil:

@@ -39,11 +39,11 @@ cdef struct Bootstrap:
     int64_t n_rows
 
 
-cdef inline void add_record(DataView data, Py_ssize_t row, uint32_t count, Draw* out) noexcept nogil:
+cdef inline void add_record(DataView data, const uint32_t* weight, Py_ssize_t row, uint32_t count, Draw* out) noexcept nogil:
     out.row = <uint32_t> row
     out.count = count
     out.target = data.target[row]
-    out.weight = data.weight[row] if data.weight != NULL else 1
+    out.weight = weight[row] if weight != NULL else 1
 
 
 cdef int64_t draws_to_left(const Bootstrap* b, uint64_t node, int64_t n_draws, int64_t left, int64_t right) noexcept nogil:
@@ -115,7 +115,8 @@ cdef Py_ssize_t draw_block(uint64_t seed, uint32_t tree, Py_ssize_t n_rows, Py_s
     return rows
 
 
-cdef Py_ssize_t draw_rows(DataView data, uint64_t seed, uint32_t tree, int64_t n_draws, int64_t* of_block, Draw* out) noexcept nogil:
+cdef Py_ssize_t draw_rows(DataView data, const uint32_t* weight, uint64_t seed, uint32_t tree, int64_t n_draws,
+                          int64_t* of_block, Draw* out) noexcept nogil:
     """Write the draws of one tree, in row order; return the number of records.
 
     OUT of_block : [count_blocks(n_rows)] draws of each block
@@ -130,16 +131,16 @@ cdef Py_ssize_t draw_rows(DataView data, uint64_t seed, uint32_t tree, int64_t n
         rows = draw_block(seed, tree, data.n_rows, block, of_block[block], counts)
         for i in range(rows):
             if counts[i] > 0:
-                add_record(data, block * DF_BLOCK + i, counts[i], &out[written])
+                add_record(data, weight, block * DF_BLOCK + i, counts[i], &out[written])
                 written += 1
     return written
 
 
-cdef Py_ssize_t all_rows(DataView data, Draw* out) noexcept nogil:
+cdef Py_ssize_t all_rows(DataView data, const uint32_t* weight, Draw* out) noexcept nogil:
     """Write every row once, in row order. OUT out : [n_rows]"""
     cdef Py_ssize_t row
     for row in range(data.n_rows):
-        add_record(data, row, 1, &out[row])
+        add_record(data, weight, row, 1, &out[row])
     return data.n_rows
 
 

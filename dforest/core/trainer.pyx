@@ -3,15 +3,17 @@
 Each thread has a grower of its own and takes the next tree as soon as it is done with one. A tree
 depends on the data, the parameters, the seed and its number alone, so it is the same whichever
 thread grows it.
+
+The threads are Python's: they hold the interpreter's lock only between trees, and the calling thread
+stays free to be interrupted.
 """
-from cpython.object cimport PyObject
-from cython.parallel cimport prange, threadid
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
 
 from dforest.core.criterion cimport Criterion
 from dforest.core.data cimport DataView
-from dforest.core.grower cimport Grower
+from dforest.core.grower cimport Grower, StopFlag
 from dforest.core.splitter cimport Splitter
 from dforest.core.types cimport Scale
 
@@ -19,7 +21,8 @@ from dforest.core.grower import Stopped
 
 
 def grow_trees(DataView data not None, Criterion criterion not None, Splitter splitter not None, dict limits not None,
-               uint64_t seed, trees, int64_t n_draws, tuple scale, int n_threads, on_tree=None):
+               uint64_t seed, trees, int64_t n_draws, tuple scale, int n_threads, on_tree=None,
+               reweigh=None):
     """Grow some trees of a forest.
 
     Parameters
@@ -39,7 +42,10 @@ def grow_trees(DataView data not None, Criterion criterion not None, Splitter sp
         Centre, exponent and range of the quantised targets; (0.0, 0, 0) for classification.
     n_threads : int
     on_tree : callable, optional
-        Called with the number of trees finished, after each, under the interpreter's lock.
+        Called with the number of trees finished, after each, by the thread that grew it.
+    reweigh : callable, optional
+        Given a tree's number, the integer weights of its rows in place of the data's (which must
+        have some): ndarray of shape (n_rows,), dtype uint32.
 
     Returns
     -------
@@ -51,50 +57,43 @@ def grow_trees(DataView data not None, Criterion criterion not None, Splitter sp
     Exception
         What a thread raised first; all threads have stopped by then.
     """
-    cdef Py_ssize_t i, n_trees = len(trees)
-    cdef uint32_t first = trees.start
-    cdef int n = max(1, min(n_threads, n_trees)), stop = 0
+    cdef StopFlag stop = StopFlag()
     cdef Scale c_scale
-    cdef Grower grower
-    cdef PyObject** workers
+    n_threads = max(1, min(n_threads, len(trees)))
     c_scale.centre, c_scale.exponent, c_scale.range = scale
-    growers = [Grower(data, criterion.clone(), splitter.clone(), limits, n_draws) for _ in range(n)]
-    results = [None] * n_trees
-    errors = []
-    state = (results, [], errors, on_tree)
-    workers = <PyObject**> calloc(n, sizeof(PyObject*))
-    if workers == NULL:
-        raise MemoryError()
-    for i in range(n):
-        grower = growers[i]
-        grower.stop = &stop
-        grower.polls_signals = i == 0
-        workers[i] = <PyObject*> grower
-    try:
-        with nogil:
-            for i in prange(n_trees, num_threads=n, schedule="dynamic", chunksize=1):
-                if not stop:
-                    grow_one(workers[threadid()], seed, first + <uint32_t> i, i, &c_scale, <PyObject*> state, &stop)
-    finally:
-        free(workers)
-    if errors:
-        raise errors[0]
-    return results
+    growers = [Grower(data, criterion.clone(), splitter.clone(), limits, n_draws, stop) for _ in range(n_threads)]
+    grown = {}
+    to_grow = iter(trees)        # shared: each thread takes the next tree
 
+    def work(Grower grower):
+        cdef uint32_t tree
+        try:
+            for number in to_grow:
+                if stop.value:
+                    return
+                tree = number
+                if reweigh is not None:
+                    grower.set_weight(reweigh(number))
+                with nogil:
+                    grower.grow(seed, tree, &c_scale)
+                grown[number] = grower.arrays()
+                if on_tree is not None:
+                    on_tree(len(grown))
+        except BaseException:
+            stop.value = 1
+            raise
 
-cdef void grow_one(PyObject* worker, uint64_t seed, uint32_t tree, Py_ssize_t place, const Scale* scale, PyObject* state,
-                   int* stop) noexcept with gil:
-    results, done, errors, on_tree = <tuple> state
-    cdef Grower grower = <Grower> worker
-    try:
-        with nogil:
-            grower.grow(seed, tree, scale)
-        results[place] = grower.arrays()
-        done.append(tree)
-        if on_tree is not None:
-            on_tree(len(done))
-    except Stopped:
-        pass
-    except BaseException as error:
-        stop[0] = 1
-        errors.append(error)
+    if n_threads == 1:
+        work(growers[0])
+    else:
+        with ThreadPoolExecutor(n_threads) as pool:
+            futures = [pool.submit(work, grower) for grower in growers]
+            try:
+                wait(futures, return_when=FIRST_EXCEPTION)
+            except BaseException:        # Ctrl-C
+                stop.value = 1
+                raise
+        errors = [future.exception() for future in futures]
+        for error in sorted((e for e in errors if e is not None), key=lambda e: isinstance(e, Stopped)):
+            raise error
+    return [grown[number] for number in trees]

@@ -589,8 +589,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
                                min_weight=min_weight_fraction_leaf * root_weight,
                                stream_of=stream_of(path) if splitter == "random" else None)
         if split is not None:
-            with np.errstate(over="ignore"):  # math.ldexp would raise
-                decrease = float(np.ldexp(split.score, -2 * exponent)) if is_regression else split.score
+            decrease = in_units_of_y(split.score, exponent) if is_regression else split.score
             if min_impurity_decrease > 0.0 and decrease / root_weight < min_impurity_decrease:
                 split = None
         if is_regression:
@@ -642,6 +641,12 @@ class Found(NamedTuple):
     scale_range: int
 
 
+def in_units_of_y(x, exponent):
+    """A score or variance of targets quantised at 2**exponent; may be infinite, where math.ldexp would raise."""
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(x, -2 * exponent))
+
+
 def impurity(draws, words, criterion, exponent):
     """Impurity of a node, in units of the targets."""
     w = float(words[1])
@@ -649,7 +654,7 @@ def impurity(draws, words, criterion, exponent):
         mean = words[2] // words[1]
         remainder = float(words[2] - words[1] * mean) / w
         squares = sum(d.count * d.weight * (d.target - mean) ** 2 for d in draws)
-        return math.ldexp(float(squares) / w - remainder * remainder, -2 * exponent)
+        return in_units_of_y(float(squares) / w - remainder * remainder, exponent)
     total = 0.0
     for c in words[2:]:
         p = float(c) / w

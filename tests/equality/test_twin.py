@@ -53,12 +53,17 @@ def problems(draw):
         "min_samples_leaf": draw(st.sampled_from([1, 1, 2, 4])),
         "min_weight_fraction_leaf": draw(st.sampled_from([0.0, 0.0, 0.1])),
         "min_impurity_decrease": draw(st.sampled_from([0.0, 0.0, 0.01, 0.1])),
+        "impurity_threshold": draw(st.sampled_from([0.0, 0.0, 0.3])),
+        "max_leaf_nodes": draw(st.sampled_from([None, None, 2, 3, 6, 1000])),
+        "splitter": draw(st.sampled_from(["best", "random"])),
         "bootstrap": draw(st.booleans()),
         "random_state": draw(st.integers(0, 2**31)),
         "n_jobs": draw(st.sampled_from([1, 2])),
     }
     if parameters["bootstrap"]:
         parameters["max_samples"] = draw(st.sampled_from([None, 0.5, 1]))
+        n = {None: n, 0.5: max(1, round(0.5 * n)), 1: 1}[parameters["max_samples"]]
+    parameters["min_samples_leaf"] = min(parameters["min_samples_leaf"], n)
     return X, y, sample_weight, parameters
 
 
@@ -72,11 +77,12 @@ def test_every_node_is_that_of_the_twin(tuning, tree_nodes, extreme, problem):
     with tuning(extreme):
         forest = kind(n_estimators=2, **parameters).fit(X, y, sample_weight).forest_
     names = ("criterion", "method", "max_bins", "max_depth", "min_samples_split", "min_samples_leaf",
-             "min_weight_fraction_leaf", "min_impurity_decrease", "bootstrap", "max_features")
+             "min_weight_fraction_leaf", "min_impurity_decrease", "impurity_threshold", "max_leaf_nodes", "splitter",
+             "bootstrap", "max_features")
     classes = np.unique(y, return_inverse=True)[1] if is_classifier else y
     for t in range(2):
         twin = naive.flatten(
-            naive.grow_tree(X, classes, sample_weight=sample_weight, n_classes=forest.n_classes, n_draws=forest.n_draws,
+            naive.grow_tree(X, classes, sample_weight=sample_weight, n_classes=forest.n_classes, n_draws=forest.n_draws[t],
                             seed=forest.seed, tree=t, **{name: parameters[name] for name in names}),
             X.dtype,
         )
