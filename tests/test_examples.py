@@ -1,0 +1,137 @@
+"""The examples run, and print and draw what they say."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer
+
+TOP = Path(__file__).parent.parent
+QUICKSTART = TOP / "examples" / "quickstart.py"
+METHODS = ["hist", "dense", "scikit-learn"]
+ROW = re.compile(r"(\S.*?)  +(\d+) x (\d+)  (\S+) +(\d+) +(-?\d\.\d{3}) (accuracy|R2) +\d+\.\d{3} s +\d+\.\d{3} s")
+
+pytest.importorskip("matplotlib")
+
+
+def quickstart(*arguments):
+    command = [sys.executable, str(QUICKSTART), "--trees", "5", "--jobs", "2", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=300)
+
+
+def rows_of(finished):
+    """The table's rows: (data, rows, columns, method, trees, score, measure)."""
+    assert finished.returncode == 0, finished.stderr
+    rows = []
+    for line in finished.stdout.splitlines():
+        match = ROW.fullmatch(line)
+        if match:
+            name, n_rows, n_columns, method, trees, score, measure = match.groups()
+            rows.append((name, int(n_rows), int(n_columns), method, int(trees), float(score), measure))
+    return rows
+
+
+def assert_drawn(path, n_panels):
+    from matplotlib import pyplot as plt
+
+    pixels = plt.imread(path)
+    assert pixels.shape[1] >= 500 * n_panels
+    assert pixels[..., :3].std() > 0.05
+
+
+@pytest.fixture
+def table(tmp_path):
+    """400 rows with text, true/false, numbers and empty cells, in a CSV file."""
+    random = np.random.default_rng(0)
+    n = 400
+    table = pd.DataFrame({
+        "town": random.choice(["Aachen", "Bern", "Cádiz", None], n),
+        "rooms": random.integers(1, 8, n).astype(float),
+        "area": random.normal(100, 30, n),
+        "garden": random.choice([True, False, None], n),
+        "never": np.full(n, np.nan),
+    })
+    table["price"] = table["area"] * (table["town"] == "Bern") + 20 * table["rooms"]
+    table["size"] = np.where(table["area"] > 100, "large", "small")
+    table["floors"] = np.where(table["rooms"] > 4, 2, 1)
+    for name in ["rooms", "area"]:
+        table.loc[random.random(n) < 0.1, name] = np.nan
+    table.loc[:6, "price"] = np.nan
+    table.to_csv(tmp_path / "houses.csv", index=False)
+    return tmp_path / "houses.csv"
+
+
+def test_bundled_data(tmp_path):
+    finished = quickstart("--plot", tmp_path / "importances.png")
+    rows = rows_of(finished)
+    expected = [("digits", 1797, 64, "accuracy"), ("breast cancer", 569, 30, "accuracy"), ("diabetes", 442, 10, "R2")]
+    assert [(*row[:5], row[6]) for row in rows] == [
+        (name, n_rows, n_columns, method, 5, measure)
+        for name, n_rows, n_columns, measure in expected
+        for method in METHODS
+    ]
+    for name, *_, score, _ in rows:
+        assert score > {"digits": 0.85, "breast cancer": 0.9, "diabetes": -0.1}[name]
+    lines = finished.stdout.splitlines()
+    assert len({len(line) for line in lines[:10]}) == 1, "the table is not aligned"
+    assert_drawn(tmp_path / "importances.png", n_panels=3)
+
+
+def test_csv_regression(table, tmp_path):
+    finished = quickstart("--csv", table, "--target", "price", "--plot", tmp_path / "importances.png")
+    rows = rows_of(finished)
+    assert [row[:5] for row in rows] == [("houses", 393, 7, method, 5) for method in METHODS]
+    assert all(measure == "R2" and score > 0.5 for *_, score, measure in rows)
+    assert "left out 7 of 400 rows, whose cell in 'price' is empty" in finished.stdout
+    assert_drawn(tmp_path / "importances.png", n_panels=1)
+
+
+@pytest.mark.parametrize("target", ["size", "floors", "garden"])
+def test_csv_classification(table, target):
+    rows = rows_of(quickstart("--csv", table, "--target", target))
+    assert [row[3] for row in rows] == METHODS
+    assert {row[6] for row in rows} == {"accuracy"}
+    if target != "garden":  # which is random
+        assert all(row[5] > 0.8 for row in rows)
+
+
+def test_task_overrides_the_guess(table):
+    rows = rows_of(quickstart("--csv", table, "--target", "floors", "--task", "regression"))
+    assert [row[6] for row in rows] == ["R2"] * 3
+
+
+def test_text_never_seen_in_training(tmp_path):
+    table = pd.DataFrame({"name": [f"n{i}" for i in range(60)], "x": range(60), "y": ["a", "b"] * 30})
+    table.to_csv(tmp_path / "names.csv", index=False)
+    rows = rows_of(quickstart("--csv", tmp_path / "names.csv", "--target", "y"))
+    assert [row[:4] for row in rows] == [("names", 60, 2, method) for method in METHODS]
+
+
+def test_errors(table, tmp_path):
+    (tmp_path / "nothing.csv").write_text("")
+    for arguments, message in [
+        (["--csv", table, "--target", "cost"], "no column 'cost'; its columns are 'town', 'rooms', 'area'"),
+        (["--csv", tmp_path / "gone.csv", "--target", "a"], "there is no file"),
+        (["--csv", tmp_path / "nothing.csv", "--target", "a"], "not a CSV file that can be read"),
+        (["--csv", table, "--target", "never"], "0 rows with a target"),
+        (["--csv", table, "--target", "size", "--task", "regression"], "regression needs a target of numbers"),
+        (["--plot", tmp_path / "gone" / "a.png"], "there is no folder"),
+    ]:
+        finished = quickstart(*arguments)
+        assert finished.returncode != 0
+        assert message in finished.stderr
+        assert "Traceback" not in finished.stderr
+
+
+def test_readme_example():
+    readme = (TOP / "README.md").read_text(encoding="utf-8")
+    code = readme.split("```python\n")[1].split("```")[0]
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert finished.returncode == 0, finished.stderr
+    score, column = finished.stdout.splitlines()
+    assert float(score) > 0.9
+    assert column in load_breast_cancer().feature_names
