@@ -67,7 +67,8 @@ def problems(draw):
     return X, y, sample_weight, parameters
 
 
-@pytest.mark.parametrize("extreme", ["default", "count always", "insertion sort always", "radix sort always"])
+@pytest.mark.parametrize("extreme", ["default", "count always", "count and mark always", "insertion sort always",
+                                     "radix sort always"])
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(problems())
 def test_every_node_is_that_of_the_twin(tuning, tree_nodes, extreme, problem):
