@@ -32,7 +32,7 @@ cdef class Cuts:
     cdef Py_ssize_t n_words
     cdef int64_t* histogram          # [codes, n_words] or smaller, all 0 between calls
     cdef uint64_t* marks             # [codes / 64] a bit for each code that occurs, all 0 between calls
-    cdef uint64_t* keys              # [records], for sorting: code << 32 | record
+    cdef uint64_t* keys              # [records], for sorting: see gather_keys
     cdef uint64_t* keys_to           # [records]
     cdef int64_t* left               # [records, n_words] by value that occurs: statistic up to it
     cdef uint32_t* code              # [records] its code
@@ -55,4 +55,7 @@ cdef class Cuts:
     cdef Py_ssize_t walk_sums(self, uint32_t n_codes) noexcept nogil
     cdef Py_ssize_t walk(self, Tally tally, uint32_t n_codes) noexcept nogil
     cdef Py_ssize_t walk_marked(self, Tally tally, uint32_t n_codes) noexcept nogil
+    cdef Py_ssize_t walk_sorted_pairs(self, const uint64_t* keys, Py_ssize_t n) noexcept nogil
+    cdef Py_ssize_t walk_sorted_sums(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws) noexcept nogil
+    cdef Py_ssize_t walk_sorted(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws) noexcept nogil
     cdef Py_ssize_t sort(self, const Node* node, const Column* column) noexcept nogil

@@ -60,10 +60,15 @@ cdef void scan_range(const Node* node, const code_t* codes, uint32_t n_codes, Co
     found.has_missing = has_missing
 
 
-cdef void gather_keys(const Draw* draws, Py_ssize_t n, const code_t* codes, uint64_t* keys) noexcept nogil:
+cdef void gather_keys(Tally tally, const Draw* draws, Py_ssize_t n, const code_t* codes, uint64_t* keys) noexcept nogil:
+    """Keys to sort: the code, and below it the record's number, or twice its count and its class."""
     cdef Py_ssize_t i
-    for i in range(n):
-        keys[i] = (<uint64_t> codes[draws[i].row] << 32) | <uint64_t> i
+    if tally == PAIRS:
+        for i in range(n):
+            keys[i] = (<uint64_t> codes[draws[i].row] << 32) | (draws[i].count << 1) | <uint32_t> draws[i].target
+    else:
+        for i in range(n):
+            keys[i] = (<uint64_t> codes[draws[i].row] << 32) | <uint64_t> i
 
 
 cdef void insertion_sort(uint64_t* keys, Py_ssize_t n) noexcept nogil:
@@ -428,27 +433,80 @@ cdef class Cuts:
     cdef Py_ssize_t sort(self, const Node* node, const Column* column) noexcept nogil:
         """Fill `left` and `code` by sorting; return how many values occur."""
         cdef uint64_t* keys = self.keys
-        cdef Py_ssize_t i, n = node.n, n_values = 0
-        cdef const Draw* draw
-        cdef uint32_t code
+        cdef Py_ssize_t n = node.n, n_values = node.n
+        cdef Tally tally = self.tally_of(node.statistics)
+        if tally == PAIRS and node.statistics[0] >> 31:
+            tally = RECORDS        # a count might not fit a key
         if column.width == 1:
-            gather_keys[uint8_t](node.draws, n, <const uint8_t*> column.codes, keys)
+            gather_keys[uint8_t](tally, node.draws, n, <const uint8_t*> column.codes, keys)
         elif column.width == 2:
-            gather_keys[uint16_t](node.draws, n, <const uint16_t*> column.codes, keys)
+            gather_keys[uint16_t](tally, node.draws, n, <const uint16_t*> column.codes, keys)
         else:
-            gather_keys[uint32_t](node.draws, n, <const uint32_t*> column.codes, keys)
+            gather_keys[uint32_t](tally, node.draws, n, <const uint32_t*> column.codes, keys)
         if n < self.tuning.insertion_below:
             insertion_sort(keys, n)
         else:
             keys = radix_sort(keys, self.keys_to, n)
         if column.has_missing:
-            while n > 0 and <uint32_t> (keys[n - 1] >> 32) == column.n_codes:
-                n -= 1
-                self.add(self.missing, &node.draws[<uint32_t> keys[n]])
-            self.complete(self.missing)
+            while n_values > 0 and <uint32_t> (keys[n_values - 1] >> 32) == column.n_codes:
+                n_values -= 1
+            if n_values < n:
+                if tally == PAIRS:
+                    self.walk_sorted_pairs(keys + n_values, n - n_values)
+                elif tally == SUMS:
+                    self.walk_sorted_sums(keys + n_values, n - n_values, node.draws)
+                else:
+                    self.walk_sorted(keys + n_values, n - n_values, node.draws)
+                memcpy(self.missing, self.left, self.n_words * sizeof(int64_t))
+                memset(self.sum, 0, self.n_words * sizeof(int64_t))
+        if tally == PAIRS:
+            return self.walk_sorted_pairs(keys, n_values)
+        if tally == SUMS:
+            return self.walk_sorted_sums(keys, n_values, node.draws)
+        return self.walk_sorted(keys, n_values, node.draws)
+
+    cdef Py_ssize_t walk_sorted_pairs(self, const uint64_t* keys, Py_ssize_t n) noexcept nogil:
+        cdef int64_t both = 0, second = 0, count
+        cdef int64_t* left = self.left
+        cdef Py_ssize_t i, n_values = 0
+        cdef uint32_t code, next_code = <uint32_t> (keys[0] >> 32) if n else 0
+        for i in range(n):               # a value that goes on is written over
+            code = next_code
+            next_code = <uint32_t> (keys[i + 1] >> 32) if i + 1 < n else ~code
+            count = <uint32_t> keys[i] >> 1
+            both += count
+            second += count & -<int64_t> (keys[i] & 1)
+            left[4 * n_values] = left[4 * n_values + 1] = both
+            left[4 * n_values + 2] = both - second
+            left[4 * n_values + 3] = second
+            self.code[n_values] = code
+            n_values += code != next_code
+        return n_values
+
+    cdef Py_ssize_t walk_sorted_sums(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws) noexcept nogil:
+        cdef int64_t weight = 0, total = 0
+        cdef int64_t* left = self.left
+        cdef const Draw* draw
+        cdef Py_ssize_t i, n_values = 0
+        cdef uint32_t code, next_code = <uint32_t> (keys[0] >> 32) if n else 0
+        for i in range(n):
+            code = next_code
+            next_code = <uint32_t> (keys[i + 1] >> 32) if i + 1 < n else ~code
+            draw = &draws[<uint32_t> keys[i]]
+            weight += draw.count
+            total += <int64_t> draw.count * draw.target
+            left[3 * n_values] = left[3 * n_values + 1] = weight
+            left[3 * n_values + 2] = total
+            self.code[n_values] = code
+            n_values += code != next_code
+        return n_values
+
+    cdef Py_ssize_t walk_sorted(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws) noexcept nogil:
+        cdef Py_ssize_t i, n_values = 0
+        cdef uint32_t code
         for i in range(n):
             code = <uint32_t> (keys[i] >> 32)
-            self.add(self.sum, &node.draws[<uint32_t> keys[i]])
+            self.add(self.sum, &draws[<uint32_t> keys[i]])
             self.complete(self.sum)
             memcpy(self.left + n_values * self.n_words, self.sum, self.n_words * sizeof(int64_t))
             self.code[n_values] = code

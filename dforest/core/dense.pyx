@@ -31,7 +31,7 @@ cdef class DenseSplitter(Splitter):
     """Best exact split; a threshold is the middle of two neighbouring values present in the node."""
 
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
-        cdef const Column* column = &self.data.columns[split.feature]
+        cdef const Column* column = &node.columns[split.feature]
         cdef uint32_t lo = split.code, hi
         if column.width == 1:
             hi = next_code[uint8_t](node, <const uint8_t*> column.codes, lo, column.n_codes)
@@ -49,7 +49,7 @@ cdef class RandomDenseSplitter(DenseSplitter):
     """
 
     cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
-        cdef const Column* column = &self.data.columns[feature]
+        cdef const Column* column = &node.columns[feature]
         cdef CodeRange codes = code_range(node, column)
         cdef uint32_t lo = codes.lowest, hi = codes.highest, middle
         cdef double threshold = 0.0, before = best.score

@@ -10,7 +10,7 @@ cdef class HistSplitter(Splitter):
     """Best binned split; a threshold is the upper edge of the last bin that goes left."""
 
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
-        cdef const Column* column = &self.data.columns[split.feature]
+        cdef const Column* column = &node.columns[split.feature]
         if column.is_float32:
             return (<const float*> column.values)[split.code]
         return (<const double*> column.values)[split.code]
@@ -23,7 +23,7 @@ cdef class RandomHistSplitter(HistSplitter):
     """
 
     cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
-        cdef const Column* column = &self.data.columns[feature]
+        cdef const Column* column = &node.columns[feature]
         cdef CodeRange codes = code_range(node, column)
         cdef uint32_t code = codes.lowest
         cdef df_stream stream
