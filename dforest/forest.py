@@ -1,6 +1,7 @@
 """Random forests and extremely randomised trees."""
 
 import sys
+import warnings
 from numbers import Integral
 
 import numpy as np
@@ -139,20 +140,48 @@ class ForestEstimator(TreeEstimator):
                     f"variable_importance={self.variable_importance!r} needs bootstrap=True, for trees to leave out "
                     'rows; without it "mdi" is allowed'
                 )
-        grown = getattr(self, "forest_", None) if self.warm_start else None
-        if grown is not None and self.n_estimators < grown.n_trees:
-            raise ValueError(
-                f"n_estimators={self.n_estimators} must be larger or equal to the {grown.n_trees} trees there are, "
-                "as warm_start=True keeps them"
-            )
-        return Plan(
+        plan = Plan(
             n_trees=self.n_estimators,
             bootstrap=self.bootstrap,
             max_samples=self.max_samples,
             n_threads=effective_n_jobs(self.n_jobs),
-            on_tree=self._report if self.verbose else None,
-            grown=grown,
+            grown=getattr(self, "forest_", None) if self.warm_start else None,
+            classes=getattr(self, "classes_", None),
         )
+        if plan.n_trees < plan.n_grown:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to the {plan.n_grown} trees there are, "
+                "as warm_start=True keeps them"
+            )
+        if plan.n_trees == plan.n_grown:
+            warnings.warn(
+                f"Warm-start fitting without increasing n_estimators does not fit new trees: there are {plan.n_grown}",
+                UserWarning,
+                stacklevel=4,
+            )
+        if self.verbose:
+            plan.on_tree = lambda n_more: self._report(plan.n_grown + n_more)
+        return plan
+
+    def _check_plan(self, rows, plan):
+        grown = plan.grown
+        if grown is None:
+            return
+        if rows.X.shape[1] != grown.n_features:
+            raise ValueError(
+                f"X has {rows.X.shape[1]} features, but warm_start=True goes on with trees grown on {grown.n_features}"
+            )
+        if self.criterion != grown.criterion:
+            raise ValueError(
+                f"criterion={self.criterion!r}, but warm_start=True goes on with trees grown by {grown.criterion!r}"
+            )
+        if is_classifier(self) and not np.array_equal(self.classes_, plan.classes):
+            raise ValueError(
+                f"y has the classes {self.classes_.tolist()}, but warm_start=True goes on with trees grown on "
+                f"{plan.classes.tolist()}"
+            )
+        if self.oob_score or self.variable_importance in ("mda_raw", "mda_scaled"):
+            oob.check_available(grown, len(rows.X))
 
     def _report(self, n_grown):
         every = 1 if self.verbose > 1 else max(1, self.n_estimators // 10)
@@ -199,8 +228,8 @@ class ForestEstimator(TreeEstimator):
         Parameters
         ----------
         X, y, sample_weight
-            What the forest was fitted on; rows of weight 0 are left out again. Other weights weigh
-            the errors.
+            What the forest was fitted on; rows of weight 0, or of a class of weight 0, are left out
+            again. Other sample weights weigh the errors.
 
         Returns
         -------
@@ -224,17 +253,11 @@ class ForestEstimator(TreeEstimator):
         L. Breiman, "Random forests", Machine Learning 45(1), 2001.
         """
         check_is_fitted(self)
-        forest = self.forest_
-        if not forest.n_draws.all():
-            raise ValueError("oob_importance needs a forest grown with bootstrap=True: without it no tree leaves out rows")
         X, y = check_X(self, X, y=y, reset=False, y_numeric=is_regressor(self))
         rows = TrainingRows(X, self._encode_known(y), check_weights(sample_weight, X))
-        if len(rows.X) != forest.n_rows:
-            raise ValueError(
-                f"X has {len(rows.X)} rows of positive weight, but the forest was grown on {forest.n_rows}: "
-                "which rows a tree left out is known for those only"
-            )
-        by_tree = importance.accuracy_decrease(forest, rows.X, rows.y, rows.sample_weight, effective_n_jobs(self.n_jobs))
+        rows.apply_class_weight(self._class_factors(rows.y))
+        oob.check_available(self.forest_, len(rows.X))
+        by_tree = importance.accuracy_decrease(self.forest_, rows.X, rows.y, rows.sample_weight, effective_n_jobs(self.n_jobs))
         mean, std = importance.summarise(by_tree)
         return Bunch(
             importances=by_tree.T,
@@ -304,8 +327,6 @@ class ForestClassifier(ClassifierPart, ForestEstimator):
         plan = super()._plan()
         if self.class_weight == "balanced_subsample":
             plan.reweigh = self._balance
-        if plan.grown is not None and len(self.classes_) != plan.grown.n_classes:
-            raise ValueError("warm_start=True needs the classes of the first fit")
         return plan
 
     def _balance(self, rows, counts):

@@ -322,14 +322,26 @@ def entropy_term(x):
     return u * log(u) - x
 
 
-def log(x):
-    """Natural logarithm; math.log differs between machines."""
+def log_of_fraction(x):
+    """(ln m, exponent) of x = m * 2**exponent with m around 1; math.log differs between machines."""
     m, exponent = math.frexp(x)
     m, exponent = 2.0 * m, exponent - 1  # m in [1, 2)
     if m > 1.4142135623730951:
         m, exponent = m * 0.5, exponent + 1
     s = (m - 1.0) / (m + 1.0)
-    return exponent * 0.6931471805599453 + (2.0 * s + 2.0 * s * atanh_tail(s))
+    return 2.0 * s + 2.0 * s * atanh_tail(s), exponent
+
+
+def log(x):
+    """Natural logarithm."""
+    fraction, exponent = log_of_fraction(x)
+    return exponent * 0.6931471805599453 + fraction
+
+
+def log2(x):
+    """Binary logarithm, exact for powers of two."""
+    fraction, exponent = log_of_fraction(x)
+    return exponent + fraction * 1.4426950408889634
 
 
 def atanh_tail(s):
@@ -661,7 +673,7 @@ def impurity(draws, words, criterion, exponent):
         if criterion == "gini":
             total += p * (1.0 - p)
         elif c > 0:
-            total -= p * (log(p) * 1.4426950408889634)
+            total -= p * log2(p)
     return total
 
 

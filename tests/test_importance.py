@@ -1,0 +1,317 @@
+"""Variable importance against brute force: impurities and permutations computed anew, tree by tree."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
+from dforest.testing import naive
+
+PERMUTATION = 5  # the purpose of the random streams that permute columns
+METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
+TASKS = pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
+CRITERIA = pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])
+KINDS = {"gini": RandomForestClassifier, "entropy": RandomForestClassifier, "squared_error": RandomForestRegressor}
+
+
+def problem(kind, seed=0, n=150):
+    """Features: informative, somewhat so, of no use, constant, informative with many missing."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 5))
+    y = 2 * X[:, 0] + X[:, 1] ** 2 + X[:, 4] + rng.standard_normal(n) / 2
+    X[:, 3] = 1
+    X[rng.random(n) < 0.3, 4] = np.nan
+    X[rng.random(n) < 0.05, 0] = np.nan
+    return X, y if kind is RandomForestRegressor else np.array([3, 5, 9])[np.digitize(y, [0, 2.5])]
+
+
+# Mean decrease of impurity
+
+
+def impurity(y, weight, criterion):
+    if criterion == "squared_error":
+        return np.average((y - np.average(y, weights=weight)) ** 2, weights=weight)
+    share = np.bincount(y, weight) / weight.sum()
+    return 1 - (share**2).sum() if criterion == "gini" else -sum(p * np.log2(p) for p in share if p > 0)
+
+
+def decreases(node, X, y, weight, criterion, out):
+    """Add weight * (impurity decrease) of a twin's nodes to the entries of the features they test."""
+    if node.feature < 0:
+        return
+    x = X[:, node.feature]
+    left = np.where(np.isnan(x), node.missing_left, x <= node.threshold)
+    out[node.feature] += weight.sum() * impurity(y, weight, criterion)
+    for side, child in ((left, node.left), (~left, node.right)):
+        out[node.feature] -= weight[side].sum() * impurity(y[side], weight[side], criterion)
+        decreases(child, X[side], y[side], weight[side], criterion, out)
+
+
+def impurity_decreases(model, X, y, sample_weight, **parameters):
+    """The summands of MDI: (n_trees, n_features)."""
+    forest = model.forest_
+    result = np.zeros((forest.n_trees, X.shape[1]))
+    for t in range(forest.n_trees):
+        counts, draws = np.ones(len(X)), {}
+        if forest.n_draws[t]:
+            draws = {"bootstrap": True, "n_draws": int(forest.n_draws[t])}
+            counts = naive.bootstrap_counts(len(X), draws["n_draws"], forest.seed, t)
+        twin = naive.grow_tree(X, y, n_classes=forest.n_classes, sample_weight=sample_weight, seed=forest.seed, tree=t,
+                               **draws, **parameters)  # fmt: skip
+        weight = counts * (1 if sample_weight is None else sample_weight)
+        drawn = counts > 0
+        decreases(twin, X[drawn], y[drawn], weight[drawn], parameters["criterion"], result[t])
+        result[t] /= weight.sum()
+    return result
+
+
+@CRITERIA
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("bootstrap", [False, True])
+def test_mdi(criterion, weighted, bootstrap):
+    X, y = problem(KINDS[criterion], n=80)
+    weight = np.random.default_rng(1).integers(1, 9, len(X)) / 4 if weighted else None
+    parameters = {"criterion": criterion, "method": "dense" if bootstrap else "hist", "max_features": 2, "max_depth": 4}
+    model = KINDS[criterion](4, bootstrap=bootstrap, variable_importance="mdi", random_state=0, **parameters)
+    model.fit(X, y, weight)
+    codes = y if criterion == "squared_error" else np.searchsorted(model.classes_, y)
+    expected = impurity_decreases(model, X, codes, weight, **parameters)
+    np.testing.assert_allclose(model.variable_importance_, expected.mean(axis=0), rtol=1e-7, atol=1e-12)
+    np.testing.assert_allclose(model.variable_importance_std_, expected.std(axis=0, ddof=1), rtol=1e-7, atol=1e-12)
+    shares = expected / expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.feature_importances_, shares.mean(axis=0), rtol=1e-7, atol=1e-12)
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    assert model.variable_importance_[3] == model.variable_importance_std_[3] == 0
+
+
+def test_mdi_and_log_loss():
+    X, y = problem(RandomForestClassifier)
+    models = [
+        RandomForestClassifier(5, criterion=name, variable_importance="mdi", random_state=0).fit(X, y)
+        for name in ("entropy", "log_loss")
+    ]
+    np.testing.assert_array_equal(models[0].variable_importance_, models[1].variable_importance_)
+
+
+@TASKS
+def test_mdi_of_trees_grown_out_is_the_impurity_of_the_draws(kind):
+    X, y = problem(kind)
+    model = kind(1, bootstrap=False, variable_importance="mdi", random_state=0).fit(X, y)
+    codes, criterion = (y, "squared_error") if kind is RandomForestRegressor else (y // 4, "gini")
+    assert model.variable_importance_.sum() == pytest.approx(impurity(codes, np.ones(len(y)), criterion))
+    np.testing.assert_array_equal(model.variable_importance_std_, 0)
+
+
+@TASKS
+def test_roots_alone_give_0(kind):
+    X, y = problem(kind)
+    model = kind(5, min_samples_leaf=100, variable_importance="mdi", random_state=0).fit(X, y)
+    assert len(model.forest_.feature) == 5
+    for name in ("feature_importances_", "variable_importance_", "variable_importance_std_"):
+        np.testing.assert_array_equal(getattr(model, name), np.zeros(5))
+    found = model.oob_importance(X, y)
+    for name in ("importances_mean", "importances_std", "importances_scaled"):
+        np.testing.assert_array_equal(found[name], np.zeros(5))
+
+
+def test_trees_without_a_split_don_t_change_feature_importances():
+    X = np.c_[np.arange(8) % 2, [0, 1, 0, 1, 0, 0, 1, 1]].astype(float)
+    y = [0, 1, 0, 1, 0, 1, 0, 1]
+    model = RandomForestClassifier(60, max_features=1, max_samples=2, random_state=0).fit(X, y)
+    shares = np.array([tree.feature_importances_ for tree in model.estimators_])
+    of_roots = shares.sum(axis=1) == 0
+    assert of_roots.any() and not of_roots.all()
+    assert set(shares[~of_roots].sum(axis=1)) == {1.0}
+    np.testing.assert_allclose(model.feature_importances_, shares[~of_roots].mean(axis=0), rtol=1e-12)
+    assert model.feature_importances_.sum() == pytest.approx(1)
+
+
+# Mean decrease of accuracy
+
+
+def error_rises(model, X, y, weight=None):
+    """The summands of MDA: (n_trees, n_features)."""
+    forest = model.forest_
+    weight = np.ones(len(X)) if weight is None else weight
+    result = np.full((forest.n_trees, X.shape[1]), np.nan)
+
+    def error(tree, X, y):
+        return tree.predict(X) != y if forest.n_classes else (tree.predict(X) - y) ** 2
+
+    for t, tree in enumerate(model.estimators_):
+        rows = np.flatnonzero(naive.bootstrap_counts(len(X), int(forest.n_draws[t]), forest.seed, t) == 0)
+        if len(rows) == 0:
+            continue
+        before = np.average(error(tree, X[rows], y[rows]), weights=weight[rows])
+        for j in range(X.shape[1]):
+            stream = naive.Stream(forest.seed, t, j, PERMUTATION)
+            other = rows.copy()
+            for i in range(len(rows) - 1):
+                at = i + stream.below(len(rows) - i)
+                other[[i, at]] = other[[at, i]]
+            permuted = X[rows]
+            permuted[:, j] = X[other, j]
+            result[t, j] = np.average(error(tree, permuted, y[rows]), weights=weight[rows]) - before
+    return result
+
+
+def summary(rises):
+    """(raw, spread, scaled)"""
+    rises = rises[~np.isnan(rises[:, 0])]
+    mean, spread = rises.mean(axis=0), rises.std(axis=0, ddof=1)
+    return mean, spread, [m / (s / np.sqrt(len(rises))) if s > 0 else 0.0 for m, s in zip(mean, spread, strict=True)]
+
+
+def assert_close(a, b):
+    np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9)
+
+
+@METHODS
+@CRITERIA
+@pytest.mark.parametrize("weighted", [False, True])
+def test_mda(criterion, method, weighted):
+    kind = KINDS[criterion]
+    X, y = problem(kind)
+    weight = np.random.default_rng(1).random(len(X)) + 0.1 if weighted else None
+    parameters = {"n_estimators": 8, "criterion": criterion, "method": method, "max_features": 2, "random_state": 0}
+    raw, scaled = (
+        kind(variable_importance=name, **parameters).fit(X, y, weight) for name in ("mda_raw", "mda_scaled")
+    )
+    rises = error_rises(raw, X, y, weight)
+    mean, spread, ratio = summary(rises)
+    assert_close(raw.variable_importance_, mean)
+    assert_close(raw.variable_importance_std_, spread)
+    assert_close(scaled.variable_importance_, ratio)
+    assert_close(scaled.variable_importance_std_, spread)
+    assert raw.variable_importance_.argmax() == 0
+    assert raw.variable_importance_[0] > 0
+    assert raw.variable_importance_[3] == scaled.variable_importance_[3] == 0
+
+    found = raw.oob_importance(X, y, weight)
+    assert_close(found.importances, rises.T)
+    np.testing.assert_array_equal(found.importances_mean, raw.variable_importance_)
+    np.testing.assert_array_equal(found.importances_std, raw.variable_importance_std_)
+    np.testing.assert_array_equal(found.importances_scaled, scaled.variable_importance_)
+
+
+@TASKS
+def test_features_that_a_tree_does_not_use_get_exactly_0(kind):
+    X, y = problem(kind)
+    model = kind(10, max_depth=2, max_features=1, random_state=0).fit(X, y)
+    importances = model.oob_importance(X, y).importances
+    for t, tree in enumerate(model.estimators_):
+        unused = np.setdiff1d(np.arange(5), tree.forest_.feature)
+        assert len(unused)
+        np.testing.assert_array_equal(importances[unused, t], 0)
+
+
+@TASKS
+def test_trees_that_leave_out_no_row_do_not_count(kind):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4, 2))
+    y = np.arange(4) % 2 if kind is RandomForestClassifier else X[:, 0]
+    model = kind(60, max_features=1, variable_importance="mda_scaled", random_state=3).fit(X, y)
+    rises = error_rises(model, X, y)
+    assert np.isnan(rises).any() and not np.isnan(rises).all()
+    assert_close(model.oob_importance(X, y).importances, rises.T)
+    assert_close(model.variable_importance_, summary(rises)[2])
+    assert_close(model.variable_importance_std_, summary(rises)[1])
+
+
+def test_no_row_left_out_at_all():
+    model = RandomForestClassifier(3, variable_importance="mda_raw").fit([[1.0, 2.0]], [0])
+    assert np.isnan(model.variable_importance_).all() and np.isnan(model.variable_importance_std_).all()
+
+
+def test_a_single_tree():
+    X, y = problem(RandomForestRegressor)
+    model = RandomForestRegressor(1, variable_importance="mda_raw", random_state=0).fit(X, y)
+    assert_close(model.variable_importance_, error_rises(model, X, y)[0])
+    np.testing.assert_array_equal(model.variable_importance_std_, 0)
+    np.testing.assert_array_equal(model.oob_importance(X, y).importances_scaled, 0)
+
+
+@TASKS
+def test_more_rows_than_a_block_more_features_than_a_word_and_any_number_of_threads(kind):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((5000, 70)).astype(np.float32)
+    y = np.round(X[:, 0] + X[:, 64] + X[:, 69]).clip(-1, 1)
+    parameters = {"n_estimators": 3, "max_features": 0.5, "max_depth": 3, "max_samples": 4000, "random_state": 0}
+    models = [kind(n_jobs=n, variable_importance="mda_raw", **parameters).fit(X, y) for n in (1, 4)]
+    expected = error_rises(models[0], X, y)
+    assert_close(models[0].variable_importance_, expected.mean(axis=0))
+    assert set(np.argsort(models[0].variable_importance_)[-3:]) == {0, 64, 69}
+    for name in ("variable_importance_", "variable_importance_std_"):
+        assert getattr(models[0], name).tobytes() == getattr(models[1], name).tobytes()
+    found = [model.oob_importance(X, y).importances.tobytes() for model in models]
+    assert found[0] == found[1]
+
+
+@METHODS
+@TASKS
+def test_rows_of_weight_0_are_left_out(kind, method):
+    X, y = problem(kind)
+    weight = np.random.default_rng(2).integers(0, 3, len(X)).astype(float)
+    kept = weight > 0
+    parameters = {"n_estimators": 6, "method": method, "variable_importance": "mda_raw", "random_state": 0}
+    model = kind(**parameters).fit(X, y, weight)
+    assert_close(model.variable_importance_, summary(error_rises(model, X[kept], y[kept], weight[kept]))[0])
+    np.testing.assert_array_equal(model.oob_importance(X, y, weight).importances_mean, model.variable_importance_)
+    without = model.oob_importance(X[kept], y[kept], weight[kept])
+    np.testing.assert_array_equal(without.importances_mean, model.variable_importance_)
+
+
+def test_rows_of_a_class_of_weight_0_are_left_out():
+    X, y = problem(RandomForestClassifier)
+    model = RandomForestClassifier(6, class_weight={5: 0, 9: 3}, variable_importance="mda_raw", random_state=0)
+    model.fit(X, y)
+    kept = y != 5
+    assert_close(model.variable_importance_, summary(error_rises(model, X[kept], y[kept]))[0])
+    np.testing.assert_array_equal(model.oob_importance(X[kept], y[kept]).importances_mean, model.variable_importance_)
+    np.testing.assert_array_equal(model.oob_importance(X, y, kept + 0.0).importances_mean, model.variable_importance_)
+    np.testing.assert_array_equal(model.oob_importance(X, y).importances_mean, model.variable_importance_)
+
+
+@pytest.mark.parametrize("importance", ["mdi", "mda_raw", "mda_scaled"])
+def test_a_fit_without_importance_drops_the_old_one(importance):
+    X, y = problem(RandomForestClassifier)
+    model = RandomForestClassifier(5, variable_importance=importance, random_state=0).fit(X, y)
+    assert model.variable_importance_.shape == model.variable_importance_std_.shape == (5,)
+    model.set_params(variable_importance=None).fit(X, y)
+    assert not hasattr(model, "variable_importance_") and not hasattr(model, "variable_importance_std_")
+
+
+# Errors
+
+
+@TASKS
+def test_errors_of_oob_importance(kind):
+    X, y = problem(kind)
+    with pytest.raises(NotFittedError):
+        kind().oob_importance(X, y)
+    model = kind(3, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="X has 149 rows of positive weight, but trees were grown on 150 rows"):
+        model.oob_importance(X[1:], y[1:])
+    with pytest.raises(ValueError, match="X has 149 rows of positive weight"):
+        model.oob_importance(X, y, np.arange(150))
+    with pytest.raises(ValueError, match="4 features"):
+        model.oob_importance(X[:, :4], y)
+    with pytest.raises(ValueError, match="inconsistent"):
+        model.oob_importance(X, y[1:])
+    y = y.copy()
+    y[7] = np.nan if kind is RandomForestRegressor else 4
+    with pytest.raises(ValueError, match="y contains NaN" if kind is RandomForestRegressor else r"4.*\[3, 5, 9\]"):
+        model.oob_importance(X, y)
+    with pytest.raises(ValueError, match="bootstrap=True"):
+        kind(3, bootstrap=False).fit(*problem(kind)).oob_importance(*problem(kind))
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier])
+@pytest.mark.parametrize("importance", ["mda_raw", "mda_scaled"])
+def test_permutation_needs_bootstrap(kind, importance, monkeypatch):
+    def grow_trees(*args):
+        raise AssertionError("it has been grown")
+
+    monkeypatch.setattr("dforest.estimator.grow_trees", grow_trees)
+    with pytest.raises(ValueError, match=f"variable_importance='{importance}' needs bootstrap=True"):
+        kind(3, bootstrap=False, variable_importance=importance).fit([[0], [1]], [0, 1])

@@ -1,0 +1,228 @@
+"""Out-of-bag estimates against a brute force: trees one by one, bootstraps from the naive twin."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, mean_absolute_error, r2_score
+
+from dforest import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from dforest.testing import naive
+
+CLASSIFIERS = [RandomForestClassifier, ExtraTreesClassifier]
+REGRESSORS = [RandomForestRegressor, ExtraTreesRegressor]
+TASKS = pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
+METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
+NAMES = ["oob_score_", "oob_error_", "oob_error_per_observation_", "oob_curve_", "n_never_oob_"]
+
+
+def problem(kind, seed=0, n=200):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 4))
+    y = X[:, 0] + X[:, 1] ** 2 + rng.standard_normal(n)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    return X, np.array([3, 5, 9])[np.digitize(y, [0, 1.5])] if kind in CLASSIFIERS else y
+
+
+def fit(kind, X, y, sample_weight=None, **parameters):
+    parameters = {"n_estimators": 12, "bootstrap": True, "oob_score": True, "random_state": 0} | parameters
+    return kind(**parameters).fit(X, y, sample_weight)
+
+
+def left_out(model, n_rows):
+    """Which rows each tree never drew: (n_trees, n_rows)."""
+    forest = model.forest_
+    counts = [naive.bootstrap_counts(n_rows, int(n), forest.seed, t) for t, n in enumerate(forest.n_draws)]
+    return np.array(counts) == 0
+
+
+def estimate(model, X, y):
+    """(predictions, errors of rows, errors of the first 1, 2, ... trees)."""
+    is_classifier = hasattr(model, "classes_")
+    sums = np.zeros((len(X), len(model.classes_) if is_classifier else 1))
+    votes, n_votes, curve = np.zeros_like(sums), np.zeros(len(X)), []
+    for tree, out in zip(model.estimators_, left_out(model, len(X)), strict=True):
+        if is_classifier:
+            vote = (tree.predict(X)[:, None] == model.classes_).astype(float)
+            votes += vote * out[:, None]
+            output = tree.predict_proba(X) if model.voting == "soft" else vote
+        else:
+            output = tree.predict(X)[:, None]
+        sums += output * out[:, None]
+        n_votes += out
+        with np.errstate(invalid="ignore"):
+            prediction = sums / n_votes[:, None]
+        error = (model.classes_[votes.argmax(axis=1)] != y) + 0.0 if is_classifier else (prediction[:, 0] - y) ** 2
+        error[n_votes == 0] = np.nan
+        curve.append(error[n_votes > 0].mean() if n_votes.any() else np.nan)
+    return prediction, error, np.array(curve)
+
+
+def assert_estimates(model, X, y):
+    prediction, error, curve = estimate(model, X, y)
+    seen = ~np.isnan(error)
+    if hasattr(model, "classes_"):
+        np.testing.assert_array_equal(model.oob_decision_function_, prediction)
+        score = accuracy_score(y[seen], model.classes_[prediction[seen].argmax(axis=1)])
+    else:
+        np.testing.assert_array_equal(model.oob_prediction_, prediction[:, 0])
+        score = r2_score(y[seen], prediction[seen, 0])
+    np.testing.assert_array_equal(model.oob_error_per_observation_, error)
+    np.testing.assert_allclose(model.oob_curve_, curve, rtol=1e-12)
+    assert model.oob_error_ == model.oob_curve_[-1] == pytest.approx(error[seen].mean(), rel=1e-12)
+    assert model.n_never_oob_ == (~seen).sum()
+    assert model.oob_score_ == pytest.approx(score, rel=1e-12)
+
+
+@METHODS
+@pytest.mark.parametrize("max_samples", [None, 0.3])
+@pytest.mark.parametrize(
+    ("kind", "voting"),
+    [(kind, {"voting": voting}) for kind in CLASSIFIERS for voting in ("soft", "hard")] + [(k, {}) for k in REGRESSORS],
+)
+def test_estimates(kind, voting, max_samples, method):
+    X, y = problem(kind)
+    model = fit(kind, X, y, n_estimators=30, max_samples=max_samples, max_depth=4, method=method, **voting)
+    assert_estimates(model, X, y)
+    assert model.n_never_oob_ == 0
+    if not max_samples:  # the first tree leaves out about e**-1 of the rows; later ones see all
+        assert 0.3 < left_out(model, len(X))[0].mean() < 0.43
+
+
+@METHODS
+@TASKS
+def test_rows_that_every_tree_drew(kind, method):
+    X, y = problem(kind)
+    with pytest.warns(UserWarning, match="Some inputs do not have OOB scores") as caught:
+        model = fit(kind, X, y, n_estimators=3, method=method)
+    assert model.n_never_oob_ > 0
+    assert f"{model.n_never_oob_} of 200 rows" in str(caught[0].message)
+    assert_estimates(model, X, y)
+
+
+@TASKS
+def test_no_row_is_left_out(kind):
+    with pytest.warns(UserWarning, match="1 of 1 rows"):
+        model = fit(kind, [[1.0]], [2.0 if kind in REGRESSORS else 2])
+    assert model.n_never_oob_ == 1
+    assert np.isnan([model.oob_score_, model.oob_error_, *model.oob_error_per_observation_, *model.oob_curve_]).all()
+    assert model.predict([[0.0]]).tolist() == [2]
+
+
+def test_tied_votes_go_to_the_lower_class():
+    X, y = problem(RandomForestClassifier)
+    model = fit(RandomForestClassifier, X, y, n_estimators=20, max_depth=2, voting="hard")
+    votes = np.sort(model.oob_decision_function_, axis=1)
+    tied = votes[:, -1] == votes[:, -2]
+    assert tied.any()
+    assert_estimates(model, X, y)
+    predicted = model.classes_[model.oob_decision_function_.argmax(axis=1)]
+    np.testing.assert_array_equal(model.oob_error_per_observation_, predicted != y)
+
+
+@TASKS
+def test_more_rows_than_a_block_and_any_number_of_threads(kind):
+    X, y = problem(kind, n=9000)
+    parameters = {"n_estimators": 20, "max_depth": 5, "max_samples": 0.5}
+    models = [fit(kind, X, y, n_jobs=n, **parameters) for n in (1, 4)]
+    assert_estimates(models[0], X, y)
+    for name in [*NAMES, "oob_decision_function_" if kind in CLASSIFIERS else "oob_prediction_"]:
+        a, b = (np.asarray(getattr(model, name)) for model in models)
+        assert a.tobytes() == b.tobytes(), name
+
+
+@METHODS
+@TASKS
+def test_weights(kind, method):
+    """Rows of weight 0 get NaN and change nothing else; errors are not weighted."""
+    X, y = problem(kind)
+    weight = np.random.default_rng(0).integers(0, 4, len(X)) / 2
+    kept = weight > 0
+    model = fit(kind, X, y, weight, n_estimators=30, method=method)
+    without = fit(kind, X[kept], y[kept], weight[kept], n_estimators=30, method=method)
+    assert_estimates(without, X[kept], y[kept])
+    for name in ("oob_score_", "oob_error_", "n_never_oob_"):
+        assert getattr(model, name) == getattr(without, name)
+    np.testing.assert_array_equal(model.oob_curve_, without.oob_curve_)
+    by_row = ["oob_error_per_observation_", "oob_decision_function_" if kind in CLASSIFIERS else "oob_prediction_"]
+    for name in by_row:
+        assert np.isnan(getattr(model, name)[~kept]).all()
+        np.testing.assert_array_equal(getattr(model, name)[kept], getattr(without, name))
+
+
+def test_a_class_of_weight_0():
+    X, y = problem(RandomForestClassifier)
+    model = fit(RandomForestClassifier, X, y, n_estimators=30, class_weight={5: 0})
+    assert model.oob_decision_function_.shape == (200, 3)
+    np.testing.assert_array_equal(np.isnan(model.oob_error_per_observation_), y == 5)
+    assert model.n_never_oob_ == 0
+    assert model.oob_score_ == np.mean(model.classes_[model.oob_decision_function_.argmax(axis=1)][y != 5] == y[y != 5])
+
+
+@pytest.mark.parametrize(
+    ("kind", "score"), [(RandomForestClassifier, balanced_accuracy_score), (RandomForestRegressor, mean_absolute_error)]
+)
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+def test_a_callable_score(kind, score):
+    X, y = problem(kind)
+    given = []
+
+    def callable_score(true, predicted):
+        given.append((true, predicted))
+        return score(true, predicted)
+
+    model = fit(kind, X, y, n_estimators=4, oob_score=callable_score)
+    prediction, error, _ = estimate(model, X, y)
+    seen = ~np.isnan(error)
+    assert 0 < seen.sum() < 200
+    prediction = model.classes_[prediction.argmax(axis=1)] if kind in CLASSIFIERS else prediction[:, 0]
+    [(true, predicted)] = given
+    np.testing.assert_array_equal(true, y[seen])
+    np.testing.assert_array_equal(predicted, prediction[seen])
+    assert model.oob_score_ == score(y[seen], prediction[seen])
+
+
+@METHODS
+def test_trees_that_memorise_know_nothing_of_random_labels(method):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((1000, 5)), rng.integers(0, 2, 1000)
+    model = fit(RandomForestClassifier, X, y, n_estimators=40, method=method)
+    assert model.score(X, y) > 0.97
+    assert 0.45 < model.oob_error_ < 0.55
+    target = rng.standard_normal(1000)
+    model = fit(RandomForestRegressor, X, target, n_estimators=40, method=method)
+    assert model.score(X, target) > 0.7
+    assert model.oob_score_ < 0.05
+
+
+@TASKS
+def test_float32(kind):
+    X, y = problem(kind)
+    X = X.astype(np.float32)
+    assert_estimates(fit(kind, X, y, n_estimators=30), X, y)
+
+
+@TASKS
+def test_targets_far_from_0(kind):
+    X, y = problem(RandomForestRegressor)
+    y = 1e9 + y if kind is RandomForestRegressor else (y > 0) - 10**9
+    model = fit(kind, X, y, n_estimators=30)
+    assert_estimates(model, X, y)
+    assert model.oob_score_ > 0.3
+
+
+@pytest.mark.parametrize("kind", [*CLASSIFIERS, *REGRESSORS])
+@pytest.mark.parametrize("oob_score", [True, accuracy_score])
+def test_without_bootstrap(kind, oob_score):
+    X, y = problem(kind)
+    model = kind(2, bootstrap=False, oob_score=oob_score)
+    with pytest.raises(ValueError, match="oob_score=.* needs bootstrap=True"):
+        model.fit(X, y)
+    assert not hasattr(model, "forest_")
+
+
+@TASKS
+def test_a_fit_without_estimates_drops_old_ones(kind):
+    X, y = problem(kind)
+    model = fit(kind, X, y, n_estimators=30)
+    assert all(hasattr(model, name) for name in NAMES)
+    model.set_params(oob_score=False).fit(X, y)
+    assert not [name for name in vars(model) if "oob" in name and name.endswith("_")]

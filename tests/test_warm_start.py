@@ -1,0 +1,299 @@
+"""Adding trees to a forest, and class weights by tree."""
+
+import numpy as np
+import pytest
+
+from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
+from dforest.testing import naive
+
+TASKS = pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
+OUT_OF_BAG = pytest.mark.parametrize(
+    "estimate",
+    [{"oob_score": True}, {"variable_importance": "mda_raw"}, {"variable_importance": "mda_scaled"}],
+    ids=str,
+)
+METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
+
+
+def problem(kind, seed=0, n=200):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 4))
+    y = X[:, 0] + X[:, 1] ** 2 + rng.standard_normal(n)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    return X, y if kind is RandomForestRegressor else np.array([3, 5, 9])[np.digitize(y, [0.5, 2])]
+
+
+def assert_same(a, b):
+    assert (a.forest_.seed, a.forest_.n_draws.tolist()) == (b.forest_.seed, b.forest_.n_draws.tolist())
+    assert a.forest_.weight_exponent.tolist() == b.forest_.weight_exponent.tolist()
+    a, b = a.forest_.as_dict(), b.forest_.as_dict()
+    for name in a:
+        assert a[name].dtype == b[name].dtype and a[name].tobytes() == b[name].tobytes(), name
+
+
+def nodes_of(forest, t):
+    """A tree as lists, what leaves hold with its nodes."""
+    tree = forest.tree(t)
+    leaf = tree.right[tree.feature < 0]
+    arrays = (tree.feature, tree.threshold, tree.missing_left, tree.right[tree.feature >= 0], tree.leaf_draws[leaf],
+              tree.leaf_weight[leaf], tree.leaf_value[leaf] if not forest.n_classes else leaf[:0])  # fmt: skip
+    return [array.tolist() for array in arrays]
+
+
+def state_of(model):
+    return {**vars(model), **model.forest_.as_dict()}
+
+
+def assert_unchanged(model, state):
+    now = state_of(model)
+    assert list(now) == list(state)
+    assert all(now[name] is state[name] for name in state)
+
+
+# Warm start
+
+
+@TASKS
+@METHODS
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("extra", [{}, {"bootstrap": False}, {"max_samples": 0.4}, {"max_leaf_nodes": 7}], ids=str)
+def test_growing_in_steps_is_growing_at_once(kind, method, weighted, extra):
+    X, y = problem(kind)
+    weight = np.random.default_rng(1).integers(0, 4, len(X)) / 3 if weighted else None
+    parameters = {"method": method, "splitter": "random", "random_state": 0, **extra}
+    model = kind(3, warm_start=True, **parameters).fit(X, y, weight)
+    first = [nodes_of(model.forest_, t) for t in range(3)]
+    model.set_params(n_estimators=4).fit(X, y, weight)
+    model.set_params(n_estimators=9, n_jobs=3).fit(X, y, weight)
+    assert [nodes_of(model.forest_, t) for t in range(3)] == first
+    at_once = kind(9, **parameters).fit(X, y, weight)
+    assert_same(model, at_once)
+    np.testing.assert_array_equal(model.predict(X), at_once.predict(X))
+    assert len(model.estimators_) == 9
+
+
+@TASKS
+def test_the_second_random_state_is_not_looked_at(kind):
+    X, y = problem(kind)
+    model = kind(2, warm_start=True, random_state=0).fit(X, y)
+    model.set_params(n_estimators=6, random_state=1).fit(X, y)
+    assert_same(model, kind(6, random_state=0).fit(X, y))
+    generator = np.random.RandomState(0)
+    model = kind(2, warm_start=True, random_state=generator).fit(X, y)
+    expected = generator.get_state()[2]
+    model.set_params(n_estimators=6).fit(X, y)
+    assert generator.get_state()[2] == expected
+    assert_same(model, kind(6, random_state=np.random.RandomState(0)).fit(X, y))
+
+
+@TASKS
+def test_new_trees_grow_on_the_data_and_parameters_of_the_new_fit(kind):
+    X, y = problem(kind)
+    other, other_y = problem(kind, seed=1, n=120)
+    model = kind(2, warm_start=True, random_state=0).fit(X, y)
+    model.set_params(n_estimators=4, max_depth=2).fit(other, other_y)
+    first, second = kind(2, random_state=0).fit(X, y), kind(4, random_state=0, max_depth=2).fit(other, other_y)
+    for t in range(4):
+        assert nodes_of(model.forest_, t) == nodes_of((first if t < 2 else second).forest_, t)
+    assert model.forest_.n_draws.tolist() == [200, 200, 120, 120]
+
+
+@TASKS
+def test_fewer_trees(kind):
+    X, y = problem(kind)
+    model = kind(5, warm_start=True, random_state=0).fit(X, y)
+    model.n_estimators = 4
+    before = state_of(model)
+    with pytest.raises(ValueError, match="n_estimators=4 must be larger or equal to the 5 trees"):
+        model.fit(X, y)
+    assert_unchanged(model, before)
+
+
+@TASKS
+def test_an_equal_number_of_trees(kind):
+    X, y = problem(kind)
+    model = kind(30, warm_start=True, oob_score=True, variable_importance="mda_raw", random_state=0).fit(X, y)
+    fresh = kind(30, oob_score=True, variable_importance="mda_raw", random_state=0).fit(X, y)
+    model.fit(X, y)
+    assert_same(model, fresh)
+    assert model.oob_score_ == fresh.oob_score_
+    np.testing.assert_array_equal(model.oob_curve_, fresh.oob_curve_)
+    np.testing.assert_array_equal(model.variable_importance_, fresh.variable_importance_)
+
+
+def test_progress_counts_all_trees(capsys):
+    X, y = problem(RandomForestClassifier)
+    model = RandomForestClassifier(5, warm_start=True, verbose=2, random_state=0).fit(X, y)
+    capsys.readouterr()
+    model.set_params(n_estimators=8).fit(X, y)
+    assert capsys.readouterr().err.splitlines() == [f"{n} of 8 trees" for n in (6, 7, 8)]
+
+
+@TASKS
+def test_without_warm_start_all_trees_are_new(kind):
+    X, y = problem(kind)
+    model = kind(5, random_state=0).fit(X, y)
+    model.set_params(n_estimators=3, random_state=1).fit(X, y)
+    assert_same(model, kind(3, random_state=1).fit(X, y))
+
+
+@TASKS
+def test_out_of_bag_estimates_of_all_trees(kind):
+    X, y = problem(kind)
+    parameters = {"oob_score": True, "variable_importance": "mda_scaled", "random_state": 0}
+    model = kind(20, warm_start=True, **parameters).fit(X, y)
+    model.set_params(n_estimators=40, max_samples=0.5).fit(X, y)
+    forest = model.forest_
+    assert forest.n_draws.tolist() == [200] * 20 + [100] * 20
+    sums = n_trees = 0
+    for t, tree in enumerate(model.estimators_):
+        out = naive.bootstrap_counts(len(X), int(forest.n_draws[t]), forest.seed, t)[:, None] == 0
+        sums = sums + out * (tree.predict_proba(X) if forest.n_classes else tree.predict(X)[:, None])
+        n_trees = n_trees + out
+    found = model.oob_decision_function_ if forest.n_classes else model.oob_prediction_[:, None]
+    np.testing.assert_array_equal(found, sums / n_trees)
+    assert model.oob_curve_.shape == (40,)
+    assert model.oob_importance(X, y).importances.shape == (4, 40)
+    np.testing.assert_array_equal(model.oob_importance(X, y).importances_scaled, model.variable_importance_)
+    model.set_params(max_samples=None, n_estimators=50)
+    two_steps = kind(40, warm_start=True, **parameters).fit(X, y).set_params(n_estimators=50).fit(X, y)
+    at_once = kind(50, **parameters).fit(X, y)
+    for name in ("oob_score_", "oob_error_", "oob_curve_", "oob_error_per_observation_", "variable_importance_"):
+        np.testing.assert_array_equal(getattr(two_steps, name), getattr(at_once, name))
+
+
+# What does not go together with the trees there are
+
+
+def assert_refused(model, match, X, y, **parameters):
+    parameters = {"n_estimators": 12} | parameters
+    model.set_params(**parameters)
+    before, predicted = state_of(model), model.predict(problem(type(model))[0])
+    with pytest.raises(ValueError, match=match):
+        model.fit(X, y)
+    assert_unchanged(model, before)
+    np.testing.assert_array_equal(model.predict(problem(type(model))[0]), predicted)
+
+
+@TASKS
+@pytest.mark.parametrize("n_features", [3, 5])
+def test_another_number_of_columns(kind, n_features):
+    X, y = problem(kind)
+    model = kind(10, warm_start=True, random_state=0).fit(X, y)
+    assert_refused(model, "features", np.c_[X, X][:, :n_features], y)
+
+
+@pytest.mark.parametrize("change", ["more", "fewer", "others"])
+def test_other_classes(change):
+    X, y = problem(RandomForestClassifier)
+    model = RandomForestClassifier(10, warm_start=True, random_state=0).fit(X, y)
+    other = {"more": np.arange(200) % 4, "fewer": np.minimum(y, 5), "others": y + 1}[change]
+    assert_refused(model, "class", X, other)
+
+
+@TASKS
+@OUT_OF_BAG
+def test_trees_without_bootstrap_have_no_out_of_bag_estimates(kind, estimate):
+    """They took every row, so an estimate on the rows they left out would be one on all rows they took."""
+    X, y = problem(kind)
+    model = kind(10, bootstrap=False, warm_start=True, random_state=0).fit(X, y)
+    assert_refused(model, "bootstrap", X, y, bootstrap=True, **estimate)
+
+
+@TASKS
+@OUT_OF_BAG
+def test_out_of_bag_estimates_need_the_same_number_of_rows(kind, estimate):
+    """Which rows the first trees left out is known for the rows they were grown on only."""
+    X, y = problem(kind)
+    model = kind(10, warm_start=True, random_state=0).fit(X, y)
+    assert_refused(model, "rows", X[:150], y[:150], n_estimators=40, **estimate)
+
+
+@TASKS
+@pytest.mark.parametrize(("first", "second"), [(np.float32, np.float64), (np.float64, np.float32)])
+def test_another_precision_changes_no_decision(kind, first, second):
+    """Thresholds keep their precision, or the fit is refused."""
+    X, y = problem(kind)
+    model = kind(10, warm_start=True, random_state=0).fit(X.astype(first), y)
+    thresholds = model.forest_.threshold.astype(np.float64)
+    try:
+        model.set_params(n_estimators=12).fit(X.astype(second), y)
+    except ValueError as error:
+        assert "float" in str(error)
+    np.testing.assert_array_equal(model.forest_.threshold[: len(thresholds)].astype(np.float64), thresholds)
+
+
+# Class weights by tree
+
+
+def class_totals(model, y, sample_weight=None):
+    """(total of each class in each tree, as its leaves have it; the same by brute force), each (n_trees, n_classes)."""
+    forest = model.forest_
+    found, expected = [], []
+    codes = np.searchsorted(model.classes_, y)
+    weight = np.ones(len(y)) if sample_weight is None else sample_weight
+    for t in range(forest.n_trees):
+        counts = naive.bootstrap_counts(len(y), int(forest.n_draws[t]), forest.seed, t)
+        draws = np.bincount(codes, counts, len(model.classes_))
+        factor = draws.sum() / ((draws > 0).sum() * np.maximum(draws, 1))
+        expected.append(np.bincount(codes, counts * factor[codes] * weight, len(factor)))
+        tree = forest.tree(t)
+        found.append(np.ldexp(tree.leaf_weight[tree.right[tree.feature < 0]].sum(axis=0), -tree.weight_exponent[0]))
+    return np.array(found), np.array(expected)
+
+
+@METHODS
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
+def test_balanced_subsample(kind, method, weighted):
+    X, y = problem(kind)
+    weight = np.random.default_rng(1).random(len(X)) + 0.1 if weighted else None
+    model = kind(8, bootstrap=True, class_weight="balanced_subsample", method=method, max_depth=3, random_state=0)
+    model.fit(X, y, weight)
+    found, expected = class_totals(model, y, weight)
+    np.testing.assert_allclose(found, expected, rtol=1e-8)
+    if not weighted:
+        np.testing.assert_allclose(found, 200 / 3, rtol=1e-8)
+    for t, tree in enumerate(model.estimators_):  # leaf by leaf
+        counts = naive.bootstrap_counts(len(y), len(y), model.forest_.seed, t)
+        codes = np.searchsorted(model.classes_, y)
+        draws = np.bincount(codes, counts)
+        w = counts * (200 / (3 * draws))[codes] * (1 if weight is None else weight)
+        leaves, proba = tree.apply(X), tree.predict_proba(X)
+        for leaf in np.unique(leaves):
+            inside = leaves == leaf
+            shares = np.bincount(codes[inside], w[inside], 3)
+            np.testing.assert_allclose(proba[inside], np.tile(shares / shares.sum(), (inside.sum(), 1)), atol=1e-8)
+            assert tree.forest_.leaf_draws[tree.forest_.right[leaf]] == counts[inside].sum()
+
+
+def test_balanced_subsample_without_a_class():
+    """A class that a tree never drew takes no part."""
+    X, y = np.arange(12.0)[:, None], np.array([0] * 10 + [1, 2])
+    model = RandomForestClassifier(30, class_weight="balanced_subsample", random_state=0).fit(X, y)
+    found, expected = class_totals(model, y)
+    np.testing.assert_allclose(found, expected, rtol=1e-8)
+    assert {2, 3} <= set((found > 0).sum(axis=1))
+    np.testing.assert_allclose(found.sum(axis=1), 12, rtol=1e-8)
+
+
+@METHODS
+def test_balanced_subsample_without_bootstrap_is_balanced(method):
+    X, y = problem(RandomForestClassifier)
+    models = [
+        RandomForestClassifier(4, bootstrap=False, class_weight=name, method=method, random_state=0).fit(X, y)
+        for name in ("balanced_subsample", "balanced")
+    ]
+    assert_same(*models)
+
+
+@METHODS
+@pytest.mark.parametrize("weighted", [False, True])
+def test_balanced_subsample_threads_and_warm_start(method, weighted):
+    X, y = problem(RandomForestClassifier)
+    weight = np.random.default_rng(1).integers(0, 3, len(X)) if weighted else None
+    parameters = {"class_weight": "balanced_subsample", "method": method, "random_state": 0}
+    one, four = (RandomForestClassifier(12, n_jobs=n, **parameters).fit(X, y, weight) for n in (1, 4))
+    assert_same(one, four)
+    steps = RandomForestClassifier(5, warm_start=True, **parameters).fit(X, y, weight)
+    assert_same(steps.set_params(n_estimators=12).fit(X, y, weight), one)
