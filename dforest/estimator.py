@@ -118,10 +118,12 @@ class TrainingRows:
         return None if self.sample_weight is None else integer_weights(self.sample_weight)[0]
 
 
-def balanced_factors(y, counts, n_classes):
-    """Factors by class that give all classes the same number of draws, on average 1."""
-    draws = np.bincount(y, counts, n_classes)
-    return draws.sum() / (np.count_nonzero(draws) * np.maximum(draws, 1))
+def balanced_factors(rows, counts, n_classes):
+    """Factors of the weights of rows that give all classes drawn the same total weight, on average 1."""
+    weight = rows.integer_bin_weight()
+    total = np.zeros(n_classes, np.int64)
+    np.add.at(total, rows.y, counts.astype(np.int64) * (1 if weight is None else weight.astype(np.int64)))
+    return (int(total.sum()) / (np.count_nonzero(total) * np.maximum(total, 1)))[rows.y]
 
 
 class TreeEstimator(BaseEstimator):
@@ -172,7 +174,7 @@ class TreeEstimator(BaseEstimator):
         """Checked targets as class numbers or float64."""
 
     @abstractmethod
-    def _class_factors(self, y):
+    def _class_factors(self, rows):
         """What the weight of each row is to be multiplied by; None: by 1."""
 
     @abstractmethod
@@ -219,7 +221,7 @@ class TreeEstimator(BaseEstimator):
             raise ValueError(f"X has {len(X)} rows; allowed are up to {MOST_ROWS}")
         y = self._encode(y)
         rows = TrainingRows(X, y, check_weights(sample_weight, X))
-        rows.apply_class_weight(self._class_factors(rows.y))
+        rows.apply_class_weight(self._class_factors(rows))
         self._check_plan(rows, plan)
         self._grow(plan, rows)
         self._after_growth(rows, plan)
@@ -336,12 +338,12 @@ class ClassifierPart(ClassifierMixin):
         self.n_classes_ = len(self.classes_)
         return y
 
-    def _class_factors(self, y):
+    def _class_factors(self, rows):
         if self.class_weight is None or self.class_weight == "balanced_subsample":
             return None
         if isinstance(self.class_weight, dict):
-            return check_class_weight(self.class_weight, self.classes_)[y]
-        return balanced_factors(y, np.ones(len(y), np.int64), self.n_classes_)[y]
+            return check_class_weight(self.class_weight, self.classes_)[rows.y]
+        return balanced_factors(rows, np.ones(len(rows.y), np.int64), self.n_classes_)
 
     def _encode_known(self, y):
         """Class numbers of labels that must all be known."""
@@ -399,7 +401,7 @@ class RegressorPart(RegressorMixin):
 
     _encode_known = _encode
 
-    def _class_factors(self, y):
+    def _class_factors(self, rows):
         return None
 
     def _targets(self, y, wide):

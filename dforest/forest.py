@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dforest import importance, oob
+from dforest.core.rows import bootstrap_counts
 from dforest.estimator import ClassifierPart, Plan, RegressorPart, TrainingRows, TreeEstimator, balanced_factors
 from dforest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.validation import check_weights, check_X
@@ -67,8 +68,8 @@ _PARAMETERS = """
 
 _METHOD = """
     max_samples : int, float or None, default=None
-        Draws of each tree: a number, a share of the rows (rounded), or None for as many as there
-        are rows. Needs `bootstrap`.
+        Draws of each tree: a number, a share of the rows of positive weight (rounded; above 1 too,
+        as rows are drawn with replacement), or None for as many as there are. Needs `bootstrap`.
     method : {{"hist", "dense"}}, default="hist"
         "hist" looks for splits between the bins that a feature's values are sorted into; "dense"
         between all of its values: exact, and slower.
@@ -120,7 +121,7 @@ class ForestEstimator(TreeEstimator):
         "warm_start": ["boolean"],
         "max_samples": [
             Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+            Interval(RealNotInt, 0.0, None, closed="neither"),
             None,
         ],
         "variable_importance": [StrOptions({"mdi", "mda_raw", "mda_scaled"}), None],
@@ -132,8 +133,8 @@ class ForestEstimator(TreeEstimator):
                 raise ValueError(f"max_samples={self.max_samples} needs bootstrap=True; without it every row is taken")
             if self.oob_score:
                 raise ValueError(
-                    f"oob_score={self.oob_score} needs bootstrap=True: Out of bag estimation only available if trees "
-                    "leave out rows"
+                    f"oob_score={self.oob_score} needs bootstrap=True: Out of bag estimation only available if "
+                    "bootstrap=True, as without it no tree leaves out rows"
                 )
             if self.variable_importance in ("mda_raw", "mda_scaled"):
                 raise ValueError(
@@ -255,7 +256,7 @@ class ForestEstimator(TreeEstimator):
         check_is_fitted(self)
         X, y = check_X(self, X, y=y, reset=False, y_numeric=is_regressor(self))
         rows = TrainingRows(X, self._encode_known(y), check_weights(sample_weight, X))
-        rows.apply_class_weight(self._class_factors(rows.y))
+        rows.apply_class_weight(self._class_factors(rows))
         oob.check_available(self.forest_, len(rows.X))
         by_tree = importance.accuracy_decrease(self.forest_, rows.X, rows.y, rows.sample_weight, effective_n_jobs(self.n_jobs))
         mean, std = importance.summarise(by_tree)
@@ -270,6 +271,43 @@ class ForestEstimator(TreeEstimator):
     def estimators_(self):
         """The trees one by one, as fitted single-tree estimators that share the forest's arrays."""
         check_is_fitted(self)
+        made_for, trees = self.__dict__.get("_trees", (None, None))
+        if made_for is not self.forest_:
+            trees = self._make_trees()
+            self._trees = (self.forest_, trees)
+        return trees
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_trees"}
+
+    def __len__(self):
+        """The number of trees."""
+        return len(self.estimators_)
+
+    def __getitem__(self, index):
+        """One of the trees."""
+        return self.estimators_[index]
+
+    def __iter__(self):
+        """The trees one by one."""
+        return iter(self.estimators_)
+
+    @property
+    def estimators_samples_(self):
+        """The rows each tree drew, repeated as often as drawn: a list of ndarrays of row numbers.
+
+        Numbers are those of the rows of positive weight.
+        """
+        check_is_fitted(self)
+        forest = self.forest_
+        counts = (
+            bootstrap_counts(n_rows, n_draws, forest.seed, t) if n_draws else np.ones(n_rows, np.int64)
+            for t, (n_rows, n_draws) in enumerate(zip(forest.n_rows.tolist(), forest.n_draws.tolist(), strict=True))
+        )
+        return [np.repeat(np.arange(len(count)), count) for count in counts]
+
+    def _make_trees(self):
         names = set(self._tree_class().get_params()) & set(self.get_params())
         pattern = self._tree_class(**{name: getattr(self, name) for name in names if name != "random_state"})
         shared = {"n_features_in_", "feature_names_in_", "classes_", "n_classes_"}
@@ -331,7 +369,7 @@ class ForestClassifier(ClassifierPart, ForestEstimator):
 
     def _balance(self, rows, counts):
         """Weights that give all classes of a tree's draws the same total, but for the rows' own weights."""
-        factors = balanced_factors(rows.y, counts, self.n_classes_)[rows.y]
+        factors = balanced_factors(rows, counts, self.n_classes_)
         return factors if rows.sample_weight is None else factors * rows.sample_weight
 
 
@@ -353,8 +391,8 @@ class RandomForestClassifier(ForestClassifier):
         The impurity; "log_loss" is another name of "entropy".
 {_PARAMETERS.format(splitter='"best"', max_features='"sqrt"', bootstrap=True).strip(chr(10))}
     class_weight : dict, {{"balanced", "balanced_subsample"}} or None, default=None
-        Factors of the rows' weights by class; "balanced": n_rows / (n_classes * rows of the class),
-        among the rows of positive weight; "balanced_subsample": likewise, of each tree's draws.
+        Factors of the rows' weights by class; "balanced": total weight / (n_classes * weight of the
+        class); "balanced_subsample": likewise, of each tree's draws.
 {_METHOD.format().strip(chr(10))}
     voting : {{"soft", "hard"}}, default="soft"
         How trees are put together: the mean of their class shares, or one vote each.
@@ -512,8 +550,8 @@ class ExtraTreesClassifier(ForestClassifier):
         The impurity; "log_loss" is another name of "entropy".
 {_PARAMETERS.format(splitter='"random"', max_features='"sqrt"', bootstrap=False).strip(chr(10))}
     class_weight : dict, {{"balanced", "balanced_subsample"}} or None, default=None
-        Factors of the rows' weights by class; "balanced": n_rows / (n_classes * rows of the class),
-        among the rows of positive weight; "balanced_subsample": likewise, of each tree's draws.
+        Factors of the rows' weights by class; "balanced": total weight / (n_classes * weight of the
+        class); "balanced_subsample": likewise, of each tree's draws.
 {_METHOD.format().strip(chr(10))}
     voting : {{"soft", "hard"}}, default="soft"
         How trees are put together: the mean of their class shares, or one vote each.

@@ -22,6 +22,7 @@ cdef struct CodeRange:        # what occurs in a node
     bint has_missing
 
 cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil
+cdef uint32_t next_code(const Node* node, const Column* column, uint32_t code) noexcept nogil
 
 
 @cython.final

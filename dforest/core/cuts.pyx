@@ -60,6 +60,25 @@ cdef void scan_range(const Node* node, const code_t* codes, uint32_t n_codes, Co
     found.has_missing = has_missing
 
 
+cdef uint32_t next_code(const Node* node, const Column* column, uint32_t code) noexcept nogil:
+    """The lowest code of a value above `code` that occurs in a node; n_codes if none does."""
+    if column.width == 1:
+        return scan_next[uint8_t](node, <const uint8_t*> column.codes, code, column.n_codes)
+    if column.width == 2:
+        return scan_next[uint16_t](node, <const uint16_t*> column.codes, code, column.n_codes)
+    return scan_next[uint32_t](node, <const uint32_t*> column.codes, code, column.n_codes)
+
+
+cdef uint32_t scan_next(const Node* node, const code_t* codes, uint32_t code, uint32_t n_codes) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef uint32_t c, lowest = n_codes
+    for i in range(node.n):
+        c = codes[node.draws[i].row]
+        if c > code and c < lowest:
+            lowest = c
+    return lowest
+
+
 cdef void gather_keys(Tally tally, const Draw* draws, Py_ssize_t n, const code_t* codes, uint64_t* keys) noexcept nogil:
     """Keys to sort: the code, and below it the record's number, or twice its count and its class."""
     cdef Py_ssize_t i

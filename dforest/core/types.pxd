@@ -30,7 +30,15 @@ cdef struct Column:
     uint32_t n_codes       # codes of values are 0, ..., n_codes - 1
     bint has_missing       # if so, code n_codes means missing
     const void* values     # dense: the n_codes values; hist: the n_codes upper edges of the bins
-    bint is_float32        # dtype of values: float32 or float64
+    const void* lows       # smallest value of each code
+    const void* highs      # largest value of each code
+    bint is_float32        # dtype of these three: float32 or float64
+
+cdef inline double number_at(const Column* column, const void* numbers, uint32_t code) noexcept nogil:
+    """An entry of a column's values, lows or highs."""
+    if column.is_float32:
+        return (<const float*> numbers)[code]
+    return (<const double*> numbers)[code]
 
 cdef struct Scale:
     double centre          # quantised target = (y - centre) * 2**exponent, rounded
