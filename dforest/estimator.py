@@ -58,7 +58,12 @@ class Plan:
     n_threads: int = 1
     on_tree: object = None  # callable, given the number of trees grown
     grown: object = None  # a Forest to go on with
+    classes: object = None  # of the Forest to go on with
     reweigh: object = None  # callable, given the rows and how often each was drawn: weights for one tree
+
+    @property
+    def n_grown(self):
+        return 0 if self.grown is None else self.grown.n_trees
 
 
 class TrainingRows:
@@ -113,10 +118,12 @@ class TrainingRows:
         return None if self.sample_weight is None else integer_weights(self.sample_weight)[0]
 
 
-def balanced_factors(y, counts, n_classes):
-    """Factors by class that give all classes the same number of draws, on average 1."""
-    draws = np.bincount(y, counts, n_classes)
-    return draws.sum() / (np.count_nonzero(draws) * np.maximum(draws, 1))
+def balanced_factors(rows, counts, n_classes):
+    """Factors of the weights of rows that give all classes drawn the same total weight, on average 1."""
+    weight = rows.integer_bin_weight()
+    total = np.zeros(n_classes, np.int64)
+    np.add.at(total, rows.y, counts.astype(np.int64) * (1 if weight is None else weight.astype(np.int64)))
+    return (int(total.sum()) / (np.count_nonzero(total) * np.maximum(total, 1)))[rows.y]
 
 
 class TreeEstimator(BaseEstimator):
@@ -156,6 +163,9 @@ class TreeEstimator(BaseEstimator):
     def _plan(self):
         """A `Plan` for a fit; raises where parameters contradict each other."""
 
+    def _check_plan(self, rows, plan):
+        """Raise where the rows do not fit the plan."""
+
     def _after_growth(self, rows, plan):
         """Set what is estimated from the training rows."""
 
@@ -164,7 +174,7 @@ class TreeEstimator(BaseEstimator):
         """Checked targets as class numbers or float64."""
 
     @abstractmethod
-    def _class_factors(self, y):
+    def _class_factors(self, rows):
         """What the weight of each row is to be multiplied by; None: by 1."""
 
     @abstractmethod
@@ -211,11 +221,10 @@ class TreeEstimator(BaseEstimator):
             raise ValueError(f"X has {len(X)} rows; allowed are up to {MOST_ROWS}")
         y = self._encode(y)
         rows = TrainingRows(X, y, check_weights(sample_weight, X))
-        rows.apply_class_weight(self._class_factors(rows.y))
-        forest = plan.grown
+        rows.apply_class_weight(self._class_factors(rows))
+        self._check_plan(rows, plan)
         self._grow(plan, rows)
-        if forest is not self.forest_:
-            self._after_growth(rows, plan)
+        self._after_growth(rows, plan)
 
     def _grow(self, plan, rows):
         """Set `forest_`: what is there already according to the plan, and the trees that are to come."""
@@ -229,12 +238,16 @@ class TreeEstimator(BaseEstimator):
             for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1))
         )
         splitter = SPLITTERS[self.method, self.splitter](count_features(self.max_features, n_features), TUNING)
+        if plan.n_grown == plan.n_trees:
+            self.forest_ = plan.grown
+            return
         if plan.grown is None:
             seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
-            trees = range(plan.n_trees)
         else:
             seed = plan.grown.seed
-            trees = range(plan.grown.n_trees, plan.n_trees)
+            # float32 values and thresholds are exact in float64, not the other way round.
+            rows.X = rows.X.astype(np.result_type(rows.X, plan.grown.threshold), copy=False)
+        trees = range(plan.n_grown, plan.n_trees)
         draws = n_draws if plan.bootstrap else 0
         reweigh, exponents = None, dict.fromkeys(trees, exponent)
         if plan.reweigh is not None:
@@ -265,7 +278,7 @@ class TreeEstimator(BaseEstimator):
             grown,
             rows.X.dtype,
             plan.grown,
-            n_rows=n_rows,
+            n_rows=np.full(len(trees), n_rows, np.int64),
             n_draws=np.full(len(trees), draws, np.int64),
             weight_exponent=np.array([exponents[tree] for tree in trees], np.int64),
             n_features=n_features,
@@ -301,7 +314,7 @@ class TreeEstimator(BaseEstimator):
         scaled to sum 1 and the mean scaled again; all 0 if no tree has a split.
         """
         check_is_fitted(self)
-        decrease = self.forest_.impurity_decrease()
+        decrease = self.forest_.impurity_decrease(relative=True)
         totals = decrease.sum(axis=1, keepdims=True)
         mean = np.divide(decrease, totals, out=np.zeros_like(decrease), where=totals > 0).mean(axis=0)
         return mean / mean.sum() if mean.any() else mean
@@ -325,12 +338,12 @@ class ClassifierPart(ClassifierMixin):
         self.n_classes_ = len(self.classes_)
         return y
 
-    def _class_factors(self, y):
+    def _class_factors(self, rows):
         if self.class_weight is None or self.class_weight == "balanced_subsample":
             return None
         if isinstance(self.class_weight, dict):
-            return check_class_weight(self.class_weight, self.classes_)[y]
-        return balanced_factors(y, np.ones(len(y), np.int64), self.n_classes_)[y]
+            return check_class_weight(self.class_weight, self.classes_)[rows.y]
+        return balanced_factors(rows, np.ones(len(rows.y), np.int64), self.n_classes_)
 
     def _encode_known(self, y):
         """Class numbers of labels that must all be known."""
@@ -388,7 +401,7 @@ class RegressorPart(RegressorMixin):
 
     _encode_known = _encode
 
-    def _class_factors(self, y):
+    def _class_factors(self, rows):
         return None
 
     def _targets(self, y, wide):

@@ -1,6 +1,7 @@
 """Random forests and extremely randomised trees."""
 
 import sys
+import warnings
 from numbers import Integral
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dforest import importance, oob
+from dforest.core.rows import bootstrap_counts
 from dforest.estimator import ClassifierPart, Plan, RegressorPart, TrainingRows, TreeEstimator, balanced_factors
 from dforest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.validation import check_weights, check_X
@@ -66,8 +68,8 @@ _PARAMETERS = """
 
 _METHOD = """
     max_samples : int, float or None, default=None
-        Draws of each tree: a number, a share of the rows (rounded), or None for as many as there
-        are rows. Needs `bootstrap`.
+        Draws of each tree: a number, a share of the rows of positive weight (rounded; above 1 too,
+        as rows are drawn with replacement), or None for as many as there are. Needs `bootstrap`.
     method : {{"hist", "dense"}}, default="hist"
         "hist" looks for splits between the bins that a feature's values are sorted into; "dense"
         between all of its values: exact, and slower.
@@ -119,7 +121,7 @@ class ForestEstimator(TreeEstimator):
         "warm_start": ["boolean"],
         "max_samples": [
             Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+            Interval(RealNotInt, 0.0, None, closed="neither"),
             None,
         ],
         "variable_importance": [StrOptions({"mdi", "mda_raw", "mda_scaled"}), None],
@@ -131,28 +133,56 @@ class ForestEstimator(TreeEstimator):
                 raise ValueError(f"max_samples={self.max_samples} needs bootstrap=True; without it every row is taken")
             if self.oob_score:
                 raise ValueError(
-                    f"oob_score={self.oob_score} needs bootstrap=True: Out of bag estimation only available if trees "
-                    "leave out rows"
+                    f"oob_score={self.oob_score} needs bootstrap=True: Out of bag estimation only available if "
+                    "bootstrap=True, as without it no tree leaves out rows"
                 )
             if self.variable_importance in ("mda_raw", "mda_scaled"):
                 raise ValueError(
                     f"variable_importance={self.variable_importance!r} needs bootstrap=True, for trees to leave out "
                     'rows; without it "mdi" is allowed'
                 )
-        grown = getattr(self, "forest_", None) if self.warm_start else None
-        if grown is not None and self.n_estimators < grown.n_trees:
-            raise ValueError(
-                f"n_estimators={self.n_estimators} must be larger or equal to the {grown.n_trees} trees there are, "
-                "as warm_start=True keeps them"
-            )
-        return Plan(
+        plan = Plan(
             n_trees=self.n_estimators,
             bootstrap=self.bootstrap,
             max_samples=self.max_samples,
             n_threads=effective_n_jobs(self.n_jobs),
-            on_tree=self._report if self.verbose else None,
-            grown=grown,
+            grown=getattr(self, "forest_", None) if self.warm_start else None,
+            classes=getattr(self, "classes_", None),
         )
+        if plan.n_trees < plan.n_grown:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to the {plan.n_grown} trees there are, "
+                "as warm_start=True keeps them"
+            )
+        if plan.n_trees == plan.n_grown:
+            warnings.warn(
+                f"Warm-start fitting without increasing n_estimators does not fit new trees: there are {plan.n_grown}",
+                UserWarning,
+                stacklevel=4,
+            )
+        if self.verbose:
+            plan.on_tree = lambda n_more: self._report(plan.n_grown + n_more)
+        return plan
+
+    def _check_plan(self, rows, plan):
+        grown = plan.grown
+        if grown is None:
+            return
+        if rows.X.shape[1] != grown.n_features:
+            raise ValueError(
+                f"X has {rows.X.shape[1]} features, but warm_start=True goes on with trees grown on {grown.n_features}"
+            )
+        if self.criterion != grown.criterion:
+            raise ValueError(
+                f"criterion={self.criterion!r}, but warm_start=True goes on with trees grown by {grown.criterion!r}"
+            )
+        if is_classifier(self) and not np.array_equal(self.classes_, plan.classes):
+            raise ValueError(
+                f"y has the classes {self.classes_.tolist()}, but warm_start=True goes on with trees grown on "
+                f"{plan.classes.tolist()}"
+            )
+        if self.oob_score or self.variable_importance in ("mda_raw", "mda_scaled"):
+            oob.check_available(grown, len(rows.X))
 
     def _report(self, n_grown):
         every = 1 if self.verbose > 1 else max(1, self.n_estimators // 10)
@@ -199,8 +229,8 @@ class ForestEstimator(TreeEstimator):
         Parameters
         ----------
         X, y, sample_weight
-            What the forest was fitted on; rows of weight 0 are left out again. Other weights weigh
-            the errors.
+            What the forest was fitted on; rows of weight 0, or of a class of weight 0, are left out
+            again. Other sample weights weigh the errors.
 
         Returns
         -------
@@ -224,17 +254,11 @@ class ForestEstimator(TreeEstimator):
         L. Breiman, "Random forests", Machine Learning 45(1), 2001.
         """
         check_is_fitted(self)
-        forest = self.forest_
-        if not forest.n_draws.all():
-            raise ValueError("oob_importance needs a forest grown with bootstrap=True: without it no tree leaves out rows")
         X, y = check_X(self, X, y=y, reset=False, y_numeric=is_regressor(self))
         rows = TrainingRows(X, self._encode_known(y), check_weights(sample_weight, X))
-        if len(rows.X) != forest.n_rows:
-            raise ValueError(
-                f"X has {len(rows.X)} rows of positive weight, but the forest was grown on {forest.n_rows}: "
-                "which rows a tree left out is known for those only"
-            )
-        by_tree = importance.accuracy_decrease(forest, rows.X, rows.y, rows.sample_weight, effective_n_jobs(self.n_jobs))
+        rows.apply_class_weight(self._class_factors(rows))
+        oob.check_available(self.forest_, len(rows.X))
+        by_tree = importance.accuracy_decrease(self.forest_, rows.X, rows.y, rows.sample_weight, effective_n_jobs(self.n_jobs))
         mean, std = importance.summarise(by_tree)
         return Bunch(
             importances=by_tree.T,
@@ -247,6 +271,43 @@ class ForestEstimator(TreeEstimator):
     def estimators_(self):
         """The trees one by one, as fitted single-tree estimators that share the forest's arrays."""
         check_is_fitted(self)
+        made_for, trees = self.__dict__.get("_trees", (None, None))
+        if made_for is not self.forest_:
+            trees = self._make_trees()
+            self._trees = (self.forest_, trees)
+        return trees
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_trees"}
+
+    def __len__(self):
+        """The number of trees."""
+        return len(self.estimators_)
+
+    def __getitem__(self, index):
+        """One of the trees."""
+        return self.estimators_[index]
+
+    def __iter__(self):
+        """The trees one by one."""
+        return iter(self.estimators_)
+
+    @property
+    def estimators_samples_(self):
+        """The rows each tree drew, repeated as often as drawn: a list of ndarrays of row numbers.
+
+        Numbers are those of the rows of positive weight.
+        """
+        check_is_fitted(self)
+        forest = self.forest_
+        counts = (
+            bootstrap_counts(n_rows, n_draws, forest.seed, t) if n_draws else np.ones(n_rows, np.int64)
+            for t, (n_rows, n_draws) in enumerate(zip(forest.n_rows.tolist(), forest.n_draws.tolist(), strict=True))
+        )
+        return [np.repeat(np.arange(len(count)), count) for count in counts]
+
+    def _make_trees(self):
         names = set(self._tree_class().get_params()) & set(self.get_params())
         pattern = self._tree_class(**{name: getattr(self, name) for name in names if name != "random_state"})
         shared = {"n_features_in_", "feature_names_in_", "classes_", "n_classes_"}
@@ -304,13 +365,11 @@ class ForestClassifier(ClassifierPart, ForestEstimator):
         plan = super()._plan()
         if self.class_weight == "balanced_subsample":
             plan.reweigh = self._balance
-        if plan.grown is not None and len(self.classes_) != plan.grown.n_classes:
-            raise ValueError("warm_start=True needs the classes of the first fit")
         return plan
 
     def _balance(self, rows, counts):
         """Weights that give all classes of a tree's draws the same total, but for the rows' own weights."""
-        factors = balanced_factors(rows.y, counts, self.n_classes_)[rows.y]
+        factors = balanced_factors(rows, counts, self.n_classes_)
         return factors if rows.sample_weight is None else factors * rows.sample_weight
 
 
@@ -332,8 +391,8 @@ class RandomForestClassifier(ForestClassifier):
         The impurity; "log_loss" is another name of "entropy".
 {_PARAMETERS.format(splitter='"best"', max_features='"sqrt"', bootstrap=True).strip(chr(10))}
     class_weight : dict, {{"balanced", "balanced_subsample"}} or None, default=None
-        Factors of the rows' weights by class; "balanced": n_rows / (n_classes * rows of the class),
-        among the rows of positive weight; "balanced_subsample": likewise, of each tree's draws.
+        Factors of the rows' weights by class; "balanced": total weight / (n_classes * weight of the
+        class); "balanced_subsample": likewise, of each tree's draws.
 {_METHOD.format().strip(chr(10))}
     voting : {{"soft", "hard"}}, default="soft"
         How trees are put together: the mean of their class shares, or one vote each.
@@ -491,8 +550,8 @@ class ExtraTreesClassifier(ForestClassifier):
         The impurity; "log_loss" is another name of "entropy".
 {_PARAMETERS.format(splitter='"random"', max_features='"sqrt"', bootstrap=False).strip(chr(10))}
     class_weight : dict, {{"balanced", "balanced_subsample"}} or None, default=None
-        Factors of the rows' weights by class; "balanced": n_rows / (n_classes * rows of the class),
-        among the rows of positive weight; "balanced_subsample": likewise, of each tree's draws.
+        Factors of the rows' weights by class; "balanced": total weight / (n_classes * weight of the
+        class); "balanced_subsample": likewise, of each tree's draws.
 {_METHOD.format().strip(chr(10))}
     voting : {{"soft", "hard"}}, default="soft"
         How trees are put together: the mean of their class shares, or one vote each.

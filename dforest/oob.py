@@ -38,6 +38,19 @@ class OutOfBag:
     n_never: int
 
 
+def check_available(forest, n_rows):
+    """Raise if some tree of a forest, or None, was not grown on draws from so many rows."""
+    if forest is None:
+        return
+    if not forest.n_draws.all():
+        raise ValueError("Out of bag estimation needs trees grown with bootstrap=True: without it they leave out no rows")
+    if (forest.n_rows != n_rows).any():
+        raise ValueError(
+            f"X has {n_rows} rows of positive weight, but trees were grown on {forest.n_rows[0]} rows: which rows "
+            "a tree left out is known for those only"
+        )
+
+
 def estimate(forest, X, target, voting, n_threads):
     """Out-of-bag estimates of a forest on the rows it was grown on.
 
@@ -74,6 +87,6 @@ def estimate(forest, X, target, voting, n_threads):
             f"Some inputs do not have OOB scores: {n_never} of {len(target)} rows were drawn by each of the "
             f"{forest.n_trees} trees; more trees leave out more rows",
             UserWarning,
-            stacklevel=2,
+            stacklevel=5,
         )
     return OutOfBag(prediction, per_row, float(curve[-1]), curve, n_never)

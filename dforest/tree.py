@@ -91,8 +91,8 @@ class DecisionTreeClassifier(ClassifierPart, DecisionTree):
         The impurity; "log_loss" is another name of "entropy".
 {_PARAMETERS.strip(chr(10))}
     class_weight : dict, "balanced" or None, default=None
-        Factors of the rows' weights by class; "balanced": n_rows / (n_classes * rows of the class),
-        among the rows of positive weight.
+        Factors of the rows' weights by class; "balanced": total weight / (n_classes * weight of the
+        class).
 {_METHOD.strip(chr(10))}
     classes_ : ndarray of shape (n_classes,)
     n_classes_ : int

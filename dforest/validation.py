@@ -227,8 +227,6 @@ def count_draws(max_samples, n_rows):
         return n_rows
     if not isinstance(max_samples, Integral):
         return max(1, round(max_samples * n_rows))
-    if max_samples > n_rows:
-        raise ValueError(f"max_samples={max_samples} is more than the {n_rows} rows of positive weight")
     return int(max_samples)
 
 

@@ -158,7 +158,7 @@ def test_random_state(kind):
 
 
 @KINDS
-@pytest.mark.parametrize(("max_samples", "share"), [(None, 1), (50, None), (0.31, 0.31), (1.0, 1), (1, None)])
+@pytest.mark.parametrize(("max_samples", "share"), [(None, 1), (50, None), (0.31, 0.31), (1.0, 1), (1, None), (1.5, 1.5), (700, None)])
 def test_max_samples(kind, max_samples, share):
     X, y = DATA[kind]
     model = kind(n_estimators=3, max_samples=max_samples, random_state=0).fit(X, y)
@@ -185,7 +185,8 @@ def test_class_weights_are_sample_weights(method, weighted, class_weight):
     X, y = load_iris(return_X_y=True)  # no more distinct values than bins: weights cannot move their edges
     X, y = X[:120], y[:120]
     weight = 1 + np.arange(120) % 3 if weighted else np.ones(120)
-    factors = np.array([2.5, 0.3, 1.0] if isinstance(class_weight, dict) else [120 / 150, 120 / 150, 120 / 60])
+    totals = np.bincount(y, weight)
+    factors = np.array([2.5, 0.3, 1.0] if isinstance(class_weight, dict) else totals.sum() / (3 * totals))
     model = RandomForestClassifier(5, class_weight=class_weight, method=method, random_state=0)
     model.fit(X, y, weight if weighted else None)
     by_hand = RandomForestClassifier(5, method=method, random_state=0).fit(X, y, factors[y] * weight)

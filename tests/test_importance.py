@@ -290,7 +290,7 @@ def test_errors_of_oob_importance(kind):
     with pytest.raises(NotFittedError):
         kind().oob_importance(X, y)
     model = kind(3, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="X has 149 rows of positive weight, but the forest was grown on 150"):
+    with pytest.raises(ValueError, match="X has 149 rows of positive weight, but trees were grown on 150 rows"):
         model.oob_importance(X[1:], y[1:])
     with pytest.raises(ValueError, match="X has 149 rows of positive weight"):
         model.oob_importance(X, y, np.arange(150))

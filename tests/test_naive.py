@@ -109,7 +109,7 @@ def test_bins(values, max_codes, data):
     weight = data.draw(st.none() | st.lists(st.integers(1, 9), min_size=len(x), max_size=len(x)))
     present = x[x == x]
     n_distinct = len(np.unique(present))
-    codes, edges, has_missing = naive.code_column(x, max_codes, weight)
+    codes, edges, lows, highs, has_missing = naive.code_column(x, max_codes, weight)
     assert has_missing == (len(present) < len(x)) and edges.dtype == x.dtype
     assert len(edges) == min(n_distinct, max_codes - has_missing)  # as many bins as there may be, none empty
     assert sorted(set(codes[x == x].tolist())) == list(range(len(edges)))
@@ -117,6 +117,8 @@ def test_bins(values, max_codes, data):
     assert (codes[x != x] == len(edges)).all()
     for code, edge in enumerate(edges):
         assert ((x <= edge) == (codes <= code))[x == x].all()
+    for code, (low, high) in enumerate(zip(lows, highs, strict=True)):
+        assert (low, high) == (x[codes == code].min(), x[codes == code].max())
     if len(edges):
         assert edges[-1] == np.inf
 
@@ -136,7 +138,7 @@ def test_bins_of_equal_shares():
 
 
 def test_dense_codes_are_ranks():
-    codes, values, has_missing = naive.code_column(np.array([0.0, np.inf, -0.0, np.nan, -2.0]))
+    codes, values, _, _, has_missing = naive.code_column(np.array([0.0, np.inf, -0.0, np.nan, -2.0]))
     assert codes.tolist() == [1, 2, 1, 3, 0] and values.tolist() == [-2.0, 0.0, np.inf] and has_missing
     assert not np.signbit(values[1])
 

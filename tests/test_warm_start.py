@@ -234,8 +234,8 @@ def class_totals(model, y, sample_weight=None):
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     for t in range(forest.n_trees):
         counts = naive.bootstrap_counts(len(y), int(forest.n_draws[t]), forest.seed, t)
-        draws = np.bincount(codes, counts, len(model.classes_))
-        factor = draws.sum() / ((draws > 0).sum() * np.maximum(draws, 1))
+        total = np.bincount(codes, counts * weight, len(model.classes_))
+        factor = total.sum() / ((total > 0).sum() * np.where(total > 0, total, 1))
         expected.append(np.bincount(codes, counts * factor[codes] * weight, len(factor)))
         tree = forest.tree(t)
         found.append(np.ldexp(tree.leaf_weight[tree.right[tree.feature < 0]].sum(axis=0), -tree.weight_exponent[0]))
@@ -257,8 +257,9 @@ def test_balanced_subsample(kind, method, weighted):
     for t, tree in enumerate(model.estimators_):  # leaf by leaf
         counts = naive.bootstrap_counts(len(y), len(y), model.forest_.seed, t)
         codes = np.searchsorted(model.classes_, y)
-        draws = np.bincount(codes, counts)
-        w = counts * (200 / (3 * draws))[codes] * (1 if weight is None else weight)
+        w = counts * (np.ones(len(y)) if weight is None else weight)
+        total = np.bincount(codes, w)
+        w *= (total.sum() / (3 * total))[codes]
         leaves, proba = tree.apply(X), tree.predict_proba(X)
         for leaf in np.unique(leaves):
             inside = leaves == leaf

@@ -209,15 +209,17 @@ cdef void write_codes(Workspace space, code_t* codes) noexcept nogil:
         codes[space.sorter.rows[i]] = <code_t> space.n_codes
 
 
-cdef void write_values(Workspace space, bint edges, bint is_float32, double* values) noexcept nogil:
-    cdef uint32_t code
-    cdef double lo
+cdef void write_values(Workspace space, bint is_float32, double[:, ::1] out) noexcept nogil:
+    """OUT out : [3, n_codes] upper edges, smallest and largest values"""
+    cdef uint32_t code, begin = 0
     for code in range(space.n_codes):
-        lo = value_of(space.sorter.keys[space.ends[code] - 1], is_float32)
-        if edges and code + 1 < space.n_codes:
-            values[code] = df_middle(lo, value_of(space.sorter.keys[space.ends[code]], is_float32), is_float32)
+        out[1, code] = value_of(space.sorter.keys[begin], is_float32)
+        begin = space.ends[code]
+        out[2, code] = value_of(space.sorter.keys[begin - 1], is_float32)
+        if code + 1 < space.n_codes:
+            out[0, code] = df_middle(out[2, code], value_of(space.sorter.keys[begin], is_float32), is_float32)
         else:
-            values[code] = INFINITY if edges else lo
+            out[0, code] = INFINITY
 
 
 def code_column(Workspace space not None, const real_t[::1] x not None, int64_t max_codes, const uint32_t[::1] weight=None):
@@ -241,7 +243,6 @@ def code_column(Workspace space not None, const real_t[::1] x not None, int64_t 
     cdef uint8_t[::1] codes8
     cdef uint16_t[::1] codes16
     cdef uint32_t[::1] codes32
-    cdef double[::1] to_values
     cdef const uint32_t* w = &weight[0] if weight is not None else NULL
     if n != space.n:
         raise ValueError(f"a workspace for {space.n} rows got {n}")
@@ -251,10 +252,9 @@ def code_column(Workspace space not None, const real_t[::1] x not None, int64_t 
         divide(space)
         if max_codes and <int64_t> space.n_codes > max_codes - has_missing:
             merge(space, max_codes - has_missing, w)
-    values = np.empty(space.n_codes, np.float64)
-    if space.n_codes:
-        to_values = values
-        write_values(space, max_codes > 0, is_float32, &to_values[0])
+    numbers = np.empty((3, space.n_codes), np.float64)
+    write_values(space, is_float32, numbers)
+    edges, lows, highs = numbers.astype(np.asarray(x).dtype)
     largest = space.n_codes - 1 + has_missing
     if largest <= 0xFF:
         codes = codes8 = np.empty(n, np.uint8)
@@ -268,7 +268,7 @@ def code_column(Workspace space not None, const real_t[::1] x not None, int64_t 
         codes = codes32 = np.empty(n, np.uint32)
         with nogil:
             write_codes(space, &codes32[0])
-    return CodedColumn(np.asarray(codes), values.astype(np.asarray(x).dtype), bool(has_missing))
+    return CodedColumn(np.asarray(codes), edges if max_codes else lows, lows, highs, bool(has_missing))
 
 
 def code_columns(X, max_codes=0, weight=None, n_threads=1):

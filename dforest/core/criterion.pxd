@@ -11,7 +11,6 @@ chunk of cuts), never per row.
 """
 from libc.stdint cimport int64_t
 
-from dforest.core.data cimport DataView
 from dforest.core.types cimport DrawKind, Node
 
 
@@ -25,7 +24,7 @@ cdef class Criterion:
 
     # Set statistics and is_pure of a node from its draws. Called once per node, before anything
     # else; may rewrite the draws' targets and the node's scale, which no other node sees.
-    cdef int open_node(self, DataView data, Node* node) except -1 nogil
+    cdef int open_node(self, Node* node) except -1 nogil
 
     # Impurity of a set of draws; word 1 of its statistic is above 0.
     cdef double impurity(self, const int64_t* statistic) noexcept nogil
@@ -41,7 +40,7 @@ cdef class Criterion:
     cdef int score_exponent(self, const Node* node) noexcept nogil
 
     # The number a leaf predicts. Regression only: a class forest keeps the statistics of its leaves.
-    cdef int leaf_value(self, DataView data, const Node* node, double* out) except -1 nogil
+    cdef int leaf_value(self, const Node* node, double* out) except -1 nogil
 
 
 cdef class ClassCriterion(Criterion):
@@ -57,4 +56,4 @@ cdef class Entropy(ClassCriterion):
 
 
 cdef class SquaredError(Criterion):
-    cdef void requantise(self, DataView data, Node* node) noexcept nogil
+    cdef void requantise(self, Node* node) noexcept nogil

@@ -79,7 +79,7 @@ cdef class Criterion:
             raise MemoryError()
         return 0
 
-    cdef int open_node(self, DataView data, Node* node) except -1 nogil:
+    cdef int open_node(self, Node* node) except -1 nogil:
         with gil:
             raise TypeError(f"{type(self).__name__} does not define open_node")
 
@@ -110,7 +110,7 @@ cdef class Criterion:
     cdef int score_exponent(self, const Node* node) noexcept nogil:
         return 0
 
-    cdef int leaf_value(self, DataView data, const Node* node, double* out) except -1 nogil:
+    cdef int leaf_value(self, const Node* node, double* out) except -1 nogil:
         return 0
 
     def score_cuts(self, const int64_t[:, ::1] left not None, const int64_t[::1] total not None, bint base=False):
@@ -164,7 +164,7 @@ cdef class ClassCriterion(Criterion):
         """Another one with the same parameters."""
         return type(self)(self.n_classes)
 
-    cdef int open_node(self, DataView data, Node* node) except -1 nogil:
+    cdef int open_node(self, Node* node) except -1 nogil:
         cdef Py_ssize_t i, k, present = 0
         cdef int64_t* s = node.statistics
         cdef int64_t w
@@ -270,7 +270,7 @@ cdef class SquaredError(Criterion):
         """Another one with the same parameters."""
         return type(self)(self.kind == TARGET_SUM_WIDE)
 
-    cdef int open_node(self, DataView data, Node* node) except -1 nogil:
+    cdef int open_node(self, Node* node) except -1 nogil:
         cdef Py_ssize_t i
         cdef int64_t* s = node.statistics
         cdef int64_t w, product
@@ -281,7 +281,7 @@ cdef class SquaredError(Criterion):
             hi = max(hi, node.draws[i].target)
         node.is_pure = False
         if lo == hi or REQUANTISE * (<int64_t> hi - lo) < node.scale.range:
-            self.requantise(data, node)
+            self.requantise(node)
         for i in range(self.n_words):
             s[i] = 0
         for i in range(node.n):
@@ -297,13 +297,13 @@ cdef class SquaredError(Criterion):
                 s[3] += (product >> 31) * draw.count
         return 0
 
-    cdef void requantise(self, DataView data, Node* node) noexcept nogil:
+    cdef void requantise(self, Node* node) noexcept nogil:
         """Give a node of narrow range a scale of its own, or find that all its targets are equal."""
         cdef Py_ssize_t i
-        cdef double lo = data.y[node.draws[0].row], hi = lo, y, centre
+        cdef double lo = node.y[node.draws[0].row], hi = lo, y, centre
         cdef int32_t exponent, q, smallest = 0x7FFFFFFF, largest = -0x7FFFFFFF
         for i in range(node.n):
-            y = data.y[node.draws[i].row]
+            y = node.y[node.draws[i].row]
             lo = min(lo, y)
             hi = max(hi, y)
         if lo == hi:
@@ -312,7 +312,7 @@ cdef class SquaredError(Criterion):
         centre = 0.5 * lo + 0.5 * hi
         exponent = df_scale_exponent(max(hi - centre, centre - lo), 31)
         for i in range(node.n):
-            q = <int32_t> rint(ldexp(data.y[node.draws[i].row] - centre, exponent))
+            q = <int32_t> rint(ldexp(node.y[node.draws[i].row] - centre, exponent))
             node.draws[i].target = q
             smallest = min(smallest, q)
             largest = max(largest, q)
@@ -362,16 +362,16 @@ cdef class SquaredError(Criterion):
     cdef int score_exponent(self, const Node* node) noexcept nogil:
         return -2 * node.scale.exponent
 
-    cdef int leaf_value(self, DataView data, const Node* node, double* out) except -1 nogil:
+    cdef int leaf_value(self, const Node* node, double* out) except -1 nogil:
         """Mean of the exact targets: 62-bit offsets from the middle, summed in 128 bits."""
         cdef Py_ssize_t i
-        cdef double lo = data.y[node.draws[0].row], hi = lo, y, centre
+        cdef double lo = node.y[node.draws[0].row], hi = lo, y, centre
         cdef df_exact_sum total
         cdef int64_t offset, w, weight = 0
         cdef int32_t exponent
         cdef Draw* draw
         for i in range(node.n):
-            y = data.y[node.draws[i].row]
+            y = node.y[node.draws[i].row]
             lo = min(lo, y)
             hi = max(hi, y)
         if lo == hi:
@@ -382,7 +382,7 @@ cdef class SquaredError(Criterion):
         memset(&total, 0, sizeof(total))
         for i in range(node.n):
             draw = &node.draws[i]
-            offset = <int64_t> rint(ldexp(data.y[draw.row] - centre, exponent))
+            offset = <int64_t> rint(ldexp(node.y[draw.row] - centre, exponent))
             w = <int64_t> draw.count * draw.weight
             weight += w
             df_add_product(&total, w, offset)

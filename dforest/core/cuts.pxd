@@ -5,17 +5,24 @@ from dforest.core.criterion cimport Criterion
 from dforest.core.types cimport Column, Draw, LeafRules, Node, Split
 
 cdef struct Tuning:
-    int64_t sort_below     # nodes of fewer records are sorted, larger ones counted ...
+    int64_t sort_below        # nodes of fewer records are sorted, larger ones counted ...
     int64_t codes_per_record  # ... unless the column has more codes than this times the records
     int64_t insertion_below   # sorting: insertion sort below, radix sort from here
-    int64_t chunk          # cuts scored by one call of the criterion
+    int64_t mark_from         # counting: codes are marked if there are this many times more than records
 
-cdef struct CodeRange:       # what occurs in a node
-    uint32_t lowest          # of the codes that are values
-    uint32_t highest         # below lowest: none are
+cdef enum Tally:              # how draws are counted
+    PAIRS                     # two classes, weights of 1: both counts in one word
+    CLASSES                   # more classes, weights of 1: a 32-bit counter for each
+    SUMS                      # weights of 1: number of draws and sum of targets
+    RECORDS                   # anything: whole statistics
+
+cdef struct CodeRange:        # what occurs in a node
+    uint32_t lowest           # of the codes that are values
+    uint32_t highest          # below lowest: none are
     bint has_missing
 
 cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil
+cdef uint32_t next_code(const Node* node, const Column* column, uint32_t code) noexcept nogil
 
 
 @cython.final
@@ -24,26 +31,32 @@ cdef class Cuts:
     cdef Tuning tuning
     cdef bint is_unit                # all weights are 1
     cdef Py_ssize_t n_words
-    cdef int64_t* histogram          # [codes, n_words], all 0 between calls
-    cdef Py_ssize_t n_histogram      # codes it has room for
-    cdef uint64_t* keys              # [records], for sorting: code << 32 | record
+    cdef int64_t* histogram          # [codes, n_words] or smaller, all 0 between calls
+    cdef uint64_t* marks             # [codes / 64] a bit for each code that occurs, all 0 between calls
+    cdef uint64_t* keys              # [records], for sorting: see gather_keys
     cdef uint64_t* keys_to           # [records]
-    cdef Py_ssize_t n_keys
-    cdef int64_t* left               # [chunk, n_words] statistics of the left sides of cuts to score
-    cdef uint32_t* code              # [chunk]
-    cdef bint* missing_left          # [chunk]
-    cdef Py_ssize_t n_cuts
-    cdef int64_t* sum                # [n_words] of the values seen so far
+    cdef int64_t* left               # [records, n_words] by value that occurs: statistic up to it
+    cdef uint32_t* code              # [records] its code
+    cdef int64_t* sum                # [n_words] of the values so far
     cdef int64_t* missing            # [n_words] of the missing ones
-    cdef Py_ssize_t n_seen           # different codes
 
     cdef int reserve(self, Py_ssize_t n_records, Py_ssize_t n_codes) except -1
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
     cdef void find_at(self, const Node* node, const Column* column, uint32_t code, const LeafRules* rules,
                       Split* best) noexcept nogil
+    cdef void choose(self, const int64_t* total, Py_ssize_t n_values, const LeafRules* rules, Split* best) noexcept nogil
+    cdef Py_ssize_t best_of(self, const int64_t* total, Py_ssize_t n_values, const LeafRules* rules,
+                            double* score) noexcept nogil
+    cdef Tally tally_of(self, const int64_t* total) noexcept nogil
     cdef void add(self, int64_t* statistic, const Draw* draw) noexcept nogil
     cdef void complete(self, int64_t* statistic) noexcept nogil
-    cdef void emit(self, const int64_t* total, uint32_t code, const LeafRules* rules, Split* best) noexcept nogil
-    cdef void score(self, const int64_t* total, Split* best) noexcept nogil
-    cdef void count(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
-    cdef void sort(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
+    cdef void take(self, Tally tally, uint32_t code, int64_t* statistic) noexcept nogil
+    cdef Py_ssize_t count(self, const Node* node, const Column* column) noexcept nogil
+    cdef Py_ssize_t walk_pairs(self, uint32_t n_codes) noexcept nogil
+    cdef Py_ssize_t walk_sums(self, uint32_t n_codes) noexcept nogil
+    cdef Py_ssize_t walk(self, Tally tally, uint32_t n_codes) noexcept nogil
+    cdef Py_ssize_t walk_marked(self, Tally tally, uint32_t n_codes) noexcept nogil
+    cdef Py_ssize_t walk_sorted_pairs(self, const uint64_t* keys, Py_ssize_t n) noexcept nogil
+    cdef Py_ssize_t walk_sorted_sums(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws) noexcept nogil
+    cdef Py_ssize_t walk_sorted(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws) noexcept nogil
+    cdef Py_ssize_t sort(self, const Node* node, const Column* column) noexcept nogil

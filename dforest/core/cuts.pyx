@@ -1,13 +1,16 @@
 """The cuts of one feature in one node, from codes to the best one.
 
-Two ways lead to the same cuts. *Counting* adds every draw to a histogram over the column's codes
-and walks through it; *sorting* sorts the node's records by code and walks through them. Either walk
-meets the codes that occur in ascending order and sums up what has gone by; after each it *emits*
-the cut "codes up to here go left", if both sides satisfy the leaf rules: first with the missing
-draws on the right, then, where the node has any, with them on the left. After the last code the
-former is the cut that divides missing from all the rest. Emitted cuts are scored in chunks.
+Two ways lead from the node's draws to the values that occur in it, in ascending order, each with the
+statistic of all draws up to it. *Counting* adds every draw to a histogram over the column's codes,
+then walks through it (through its marked codes, where few occur). *Sorting* sorts the node's records
+by code. Both give the same integers.
 
-A `Cuts` belongs to one thread and owns its scratch. Its histogram is all zero between calls.
+These statistics are those of the left sides of the cuts, missing values on the right; the last one,
+of all values, is the cut that divides missing from the rest. As they grow from one value to the next,
+the cuts that satisfy the leaf rules are a run among them, and the criterion picks the best of that
+run. Where the node has missing values, they are then added to all left sides, and it picks again.
+
+A `Cuts` belongs to one thread and owns its scratch. Histogram and marks are all 0 between calls.
 """
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -15,6 +18,12 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, code_t
+
+cdef extern from *:
+    """
+    #define df_lowest_bit(x) __builtin_ctzll(x)
+    """
+    int df_lowest_bit(uint64_t x) nogil
 
 cdef enum:
     DIGITS = 2048      # radix sort: counters, 11 bits
@@ -51,10 +60,34 @@ cdef void scan_range(const Node* node, const code_t* codes, uint32_t n_codes, Co
     found.has_missing = has_missing
 
 
-cdef void gather_keys(const Draw* draws, Py_ssize_t n, const code_t* codes, uint64_t* keys) noexcept nogil:
+cdef uint32_t next_code(const Node* node, const Column* column, uint32_t code) noexcept nogil:
+    """The lowest code of a value above `code` that occurs in a node; n_codes if none does."""
+    if column.width == 1:
+        return scan_next[uint8_t](node, <const uint8_t*> column.codes, code, column.n_codes)
+    if column.width == 2:
+        return scan_next[uint16_t](node, <const uint16_t*> column.codes, code, column.n_codes)
+    return scan_next[uint32_t](node, <const uint32_t*> column.codes, code, column.n_codes)
+
+
+cdef uint32_t scan_next(const Node* node, const code_t* codes, uint32_t code, uint32_t n_codes) noexcept nogil:
     cdef Py_ssize_t i
-    for i in range(n):
-        keys[i] = (<uint64_t> codes[draws[i].row] << 32) | <uint64_t> i
+    cdef uint32_t c, lowest = n_codes
+    for i in range(node.n):
+        c = codes[node.draws[i].row]
+        if c > code and c < lowest:
+            lowest = c
+    return lowest
+
+
+cdef void gather_keys(Tally tally, const Draw* draws, Py_ssize_t n, const code_t* codes, uint64_t* keys) noexcept nogil:
+    """Keys to sort: the code, and below it the record's number, or twice its count and its class."""
+    cdef Py_ssize_t i
+    if tally == PAIRS:
+        for i in range(n):
+            keys[i] = (<uint64_t> codes[draws[i].row] << 32) | (draws[i].count << 1) | <uint32_t> draws[i].target
+    else:
+        for i in range(n):
+            keys[i] = (<uint64_t> codes[draws[i].row] << 32) | <uint64_t> i
 
 
 cdef void insertion_sort(uint64_t* keys, Py_ssize_t n) noexcept nogil:
@@ -103,34 +136,47 @@ cdef uint64_t* radix_sort(uint64_t* keys, uint64_t* other, Py_ssize_t n) noexcep
     return keys
 
 
-cdef void count_pairs(const Draw* draws, Py_ssize_t n, const code_t* codes, uint64_t* histogram) noexcept nogil:
-    """Two classes, weights of 1: both counts in one word, the second class in its upper half."""
-    cdef Py_ssize_t i
-    for i in range(n):
-        histogram[codes[draws[i].row]] += <uint64_t> draws[i].count << (32 * draws[i].target)
-
-
-cdef void count_classes(const Draw* draws, Py_ssize_t n, const code_t* codes, int64_t* histogram, Py_ssize_t n_words) noexcept nogil:
-    """Weights of 1: class counts only."""
-    cdef Py_ssize_t i
-    for i in range(n):
-        histogram[codes[draws[i].row] * n_words + 2 + draws[i].target] += draws[i].count
-
-
-cdef void count_sums(const Draw* draws, Py_ssize_t n, const code_t* codes, int64_t* histogram) noexcept nogil:
-    """Weights of 1: draws and sums of targets only."""
-    cdef Py_ssize_t i
+cdef void fill(Tally tally, Cuts cuts, const Node* node, const code_t* codes) noexcept nogil:
+    """Add the node's draws to the histogram."""
+    cdef const Draw* draws = node.draws
+    cdef uint64_t* packed = <uint64_t*> cuts.histogram
+    cdef uint32_t* counters = <uint32_t*> cuts.histogram
+    cdef Py_ssize_t i, n = node.n, n_classes = cuts.n_words - 2
     cdef int64_t* words
-    for i in range(n):
-        words = histogram + <Py_ssize_t> codes[draws[i].row] * 3
-        words[1] += draws[i].count
-        words[2] += <int64_t> draws[i].count * draws[i].target
+    if tally == PAIRS:             # the second class in the upper half of the word
+        for i in range(n):
+            packed[codes[draws[i].row]] += <uint64_t> draws[i].count << (32 * draws[i].target)
+    elif tally == CLASSES:
+        for i in range(n):
+            counters[codes[draws[i].row] * n_classes + draws[i].target] += draws[i].count
+    elif tally == SUMS:
+        for i in range(n):
+            words = cuts.histogram + 2 * <Py_ssize_t> codes[draws[i].row]
+            words[0] += draws[i].count
+            words[1] += <int64_t> draws[i].count * draws[i].target
+    else:
+        for i in range(n):
+            cuts.add(cuts.histogram + codes[draws[i].row] * cuts.n_words, &draws[i])
 
 
-cdef void count_any(Cuts cuts, const Draw* draws, Py_ssize_t n, const code_t* codes) noexcept nogil:
+cdef void mark(uint64_t* marks, const Node* node, const code_t* codes) noexcept nogil:
     cdef Py_ssize_t i
-    for i in range(n):
-        cuts.add(cuts.histogram + codes[draws[i].row] * cuts.n_words, &draws[i])
+    cdef uint32_t code
+    for i in range(node.n):
+        code = codes[node.draws[i].row]
+        marks[code >> 6] |= <uint64_t> 1 << (code & 63)
+
+
+cdef void add_up_to(Cuts cuts, const Node* node, const code_t* codes, uint32_t code, uint32_t missing) noexcept nogil:
+    """Sum up the draws whose code is at most `code`, and those that are missing."""
+    cdef Py_ssize_t i
+    cdef uint32_t c
+    for i in range(node.n):
+        c = codes[node.draws[i].row]
+        if c <= code:
+            cuts.add(cuts.sum, &node.draws[i])
+        elif c == missing:
+            cuts.add(cuts.missing, &node.draws[i])
 
 
 @cython.final
@@ -151,55 +197,53 @@ cdef class Cuts:
         self.criterion = criterion
         self.is_unit = is_unit
         self.n_words = criterion.n_words
-        self.tuning.sort_below = tuning.get("sort_below", 24)
+        self.tuning.sort_below = tuning.get("sort_below", 20)
         self.tuning.codes_per_record = tuning.get("codes_per_record", 8)
         self.tuning.insertion_below = tuning.get("insertion_below", 24)
-        self.tuning.chunk = tuning.get("chunk", 256)
-        self.left = <int64_t*> malloc((self.tuning.chunk + 2) * self.n_words * sizeof(int64_t))
-        self.code = <uint32_t*> malloc(self.tuning.chunk * sizeof(uint32_t))
-        self.missing_left = <bint*> malloc(self.tuning.chunk * sizeof(bint))
-        if self.left == NULL or self.code == NULL or self.missing_left == NULL:
-            raise MemoryError()
-        self.sum = self.left + self.tuning.chunk * self.n_words
-        self.missing = self.sum + self.n_words
+        self.tuning.mark_from = tuning.get("mark_from", 2)
 
     def __dealloc__(self):
-        free(self.left)
-        free(self.code)
-        free(self.missing_left)
         free(self.histogram)
+        free(self.marks)
         free(self.keys)
         free(self.keys_to)
+        free(self.left)
+        free(self.code)
 
     cdef int reserve(self, Py_ssize_t n_records, Py_ssize_t n_codes) except -1:
-        """Make room for nodes of n_records records, and columns of n_codes codes that get counted."""
-        self.n_histogram = min(n_codes, self.tuning.codes_per_record * n_records) + 1
-        self.n_keys = n_records
-        self.histogram = <int64_t*> calloc(self.n_histogram * self.n_words, sizeof(int64_t))
-        self.keys = <uint64_t*> malloc(self.n_keys * sizeof(uint64_t))
-        self.keys_to = <uint64_t*> malloc(self.n_keys * sizeof(uint64_t))
-        if self.histogram == NULL or self.keys == NULL or self.keys_to == NULL:
+        """Make room for nodes of n_records records, and columns of n_codes codes."""
+        cdef Py_ssize_t n_counted = min(n_codes, self.tuning.codes_per_record * n_records) + 1
+        cdef Py_ssize_t n_values = min(n_records, n_codes) + 1
+        self.histogram = <int64_t*> calloc(n_counted * self.n_words, sizeof(int64_t))
+        self.marks = <uint64_t*> calloc(n_counted // 64 + 1, sizeof(uint64_t))
+        self.keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))
+        self.keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
+        self.left = <int64_t*> malloc((n_values + 2) * self.n_words * sizeof(int64_t))
+        self.code = <uint32_t*> malloc(n_values * sizeof(uint32_t))
+        if (self.histogram == NULL or self.marks == NULL or self.keys == NULL or self.keys_to == NULL
+                or self.left == NULL or self.code == NULL):
             raise MemoryError()
+        self.sum = self.left + n_values * self.n_words
+        self.missing = self.sum + self.n_words
         return 0
 
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
         """Replace `best` if a cut of this column has a higher score; return whether it is constant."""
+        cdef Py_ssize_t n_values
         memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
-        self.n_seen = 0
-        self.n_cuts = 0
         if node.n >= self.tuning.sort_below and <int64_t> column.n_codes <= self.tuning.codes_per_record * node.n:
-            self.count(node, column, rules, best)
+            n_values = self.count(node, column)
         else:
-            self.sort(node, column, rules, best)
-        if self.n_cuts > 0:
-            self.score(node.statistics, best)
-        return self.n_seen == 1
+            n_values = self.sort(node, column)
+        if n_values + (self.missing[0] > 0) == 1:
+            return True
+        self.choose(node.statistics, n_values, rules, best)
+        return False
 
     cdef void find_at(self, const Node* node, const Column* column, uint32_t code, const LeafRules* rules,
                       Split* best) noexcept nogil:
-        """Replace `best` if the cut after this code has a higher score."""
+        """Replace `best` if the cut after this code has a higher score; some value is not above it."""
         memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
-        self.n_cuts = 0
         if column.width == 1:
             add_up_to[uint8_t](self, node, <const uint8_t*> column.codes, code, column.n_codes)
         elif column.width == 2:
@@ -208,9 +252,56 @@ cdef class Cuts:
             add_up_to[uint32_t](self, node, <const uint32_t*> column.codes, code, column.n_codes)
         self.complete(self.sum)
         self.complete(self.missing)
-        self.emit(node.statistics, code, rules, best)
-        if self.n_cuts > 0:
-            self.score(node.statistics, best)
+        memcpy(self.left, self.sum, self.n_words * sizeof(int64_t))
+        self.code[0] = code
+        self.choose(node.statistics, 1, rules, best)
+
+    cdef void choose(self, const int64_t* total, Py_ssize_t n_values, const LeafRules* rules, Split* best) noexcept nogil:
+        """Replace `best` if one of the cuts in `left` has a higher score, in either direction of the missing."""
+        cdef double score, other_score
+        cdef Py_ssize_t i, k, other
+        cdef int64_t n_left
+        cdef bint has_missing = self.missing[0] > 0, missing_left = False
+        i = self.best_of(total, n_values, rules, &score)
+        n_left = self.left[i * self.n_words] if i >= 0 else 0
+        if has_missing:
+            for other in range(n_values):
+                for k in range(self.n_words):
+                    self.left[other * self.n_words + k] += self.missing[k]
+            other = self.best_of(total, n_values, rules, &other_score)
+            if other >= 0 and (i < 0 or other_score > score or (other_score == score and other < i)):
+                i = other
+                score = other_score
+                missing_left = True
+        if i < 0 or score <= best.score:
+            return
+        best.score = score
+        best.code = self.code[i]
+        best.only_missing_right = has_missing and not missing_left and n_left + self.missing[0] == total[0]
+        # Where none is missing, missing values will go with the larger side.
+        best.missing_left = missing_left if has_missing else 2 * n_left > total[0]
+
+    cdef Py_ssize_t best_of(self, const int64_t* total, Py_ssize_t n_values, const LeafRules* rules,
+                            double* score) noexcept nogil:
+        """The first of the best cuts among those that satisfy the leaf rules; -1 if none does."""
+        cdef Py_ssize_t first = 0, last = n_values      # cuts in [0, first) and [last, n_values) do not
+        cdef const int64_t* left = self.left
+        while first < last and (left[first * self.n_words] < rules.min_draws
+                                or <double> left[first * self.n_words + 1] < rules.min_weight):
+            first += 1
+        while last > first and (total[0] - left[(last - 1) * self.n_words] < rules.min_draws
+                                or <double> (total[1] - left[(last - 1) * self.n_words + 1]) < rules.min_weight):
+            last -= 1
+        if first == last:
+            return -1
+        return first + self.criterion.best_cut(left + first * self.n_words, last - first, total, score)
+
+    cdef inline Tally tally_of(self, const int64_t* total) noexcept nogil:
+        if not self.is_unit or total[0] >> 32:
+            return RECORDS
+        if self.criterion.kind == CLASS_WEIGHTS:
+            return PAIRS if self.n_words == 4 else CLASSES
+        return SUMS if self.criterion.kind == TARGET_SUM else RECORDS
 
     cdef inline void add(self, int64_t* statistic, const Draw* draw) noexcept nogil:
         """Add a draw to a statistic, but for the words that `complete` derives."""
@@ -234,142 +325,209 @@ cdef class Cuts:
             for k in range(2, self.n_words):
                 weight += statistic[k]
             statistic[1] = weight
-        if self.is_unit:
+
+    cdef inline void take(self, Tally tally, uint32_t code, int64_t* statistic) noexcept nogil:
+        """Move what the histogram has of a code to a statistic."""
+        cdef uint64_t* packed = <uint64_t*> self.histogram
+        cdef uint32_t* counters = <uint32_t*> self.histogram
+        cdef int64_t* words
+        cdef Py_ssize_t k
+        if tally == PAIRS:
+            statistic[2] += <int64_t> <uint32_t> packed[code]
+            statistic[3] += packed[code] >> 32
+            packed[code] = 0
+        elif tally == CLASSES:
+            counters += <Py_ssize_t> code * (self.n_words - 2)
+            for k in range(self.n_words - 2):
+                statistic[2 + k] += counters[k]
+                counters[k] = 0
+        elif tally == SUMS:
+            words = self.histogram + 2 * <Py_ssize_t> code
+            statistic[1] += words[0]
+            statistic[2] += words[1]
+            words[0] = words[1] = 0
+        else:
+            words = self.histogram + code * self.n_words
+            for k in range(self.n_words):
+                statistic[k] += words[k]
+                words[k] = 0
+        self.complete(statistic)
+        if tally != RECORDS:
             statistic[0] = statistic[1]
 
-    cdef inline void emit(self, const int64_t* total, uint32_t code, const LeafRules* rules, Split* best) noexcept nogil:
-        """Keep the cuts after this code, with `sum` the statistic of all values so far."""
-        cdef Py_ssize_t k, side
-        cdef int64_t* left
-        for side in range(1 + (self.missing[0] > 0)):
-            left = self.left + self.n_cuts * self.n_words
-            for k in range(self.n_words):
-                left[k] = self.sum[k] + (self.missing[k] if side else 0)
-            if (left[0] < rules.min_draws or total[0] - left[0] < rules.min_draws
-                    or <double> left[1] < rules.min_weight or <double> (total[1] - left[1]) < rules.min_weight):
-                continue
-            self.code[self.n_cuts] = code
-            self.missing_left[self.n_cuts] = side
-            self.n_cuts += 1
-            if self.n_cuts == self.tuning.chunk:
-                self.score(total, best)
+    cdef Py_ssize_t count(self, const Node* node, const Column* column) noexcept nogil:
+        """Fill `left` and `code` by counting; return how many values occur."""
+        cdef Tally tally = self.tally_of(node.statistics)
+        cdef bint marked = <int64_t> column.n_codes >= self.tuning.mark_from * node.n
+        if column.width == 1:
+            fill[uint8_t](tally, self, node, <const uint8_t*> column.codes)
+            if marked:
+                mark[uint8_t](self.marks, node, <const uint8_t*> column.codes)
+        elif column.width == 2:
+            fill[uint16_t](tally, self, node, <const uint16_t*> column.codes)
+            if marked:
+                mark[uint16_t](self.marks, node, <const uint16_t*> column.codes)
+        else:
+            fill[uint32_t](tally, self, node, <const uint32_t*> column.codes)
+            if marked:
+                mark[uint32_t](self.marks, node, <const uint32_t*> column.codes)
+        if column.has_missing:
+            self.take(tally, column.n_codes, self.missing)
+            if marked:
+                self.marks[column.n_codes >> 6] &= ~(<uint64_t> 1 << (column.n_codes & 63))
+        if marked:
+            return self.walk_marked(tally, column.n_codes)
+        if tally == PAIRS:
+            return self.walk_pairs(column.n_codes)
+        if tally == SUMS:
+            return self.walk_sums(column.n_codes)
+        return self.walk(tally, column.n_codes)
 
-    cdef void score(self, const int64_t* total, Split* best) noexcept nogil:
-        """Score the cuts kept, update `best`, and start afresh."""
-        cdef double score
-        cdef Py_ssize_t i = self.criterion.best_cut(self.left, self.n_cuts, total, &score)
-        cdef int64_t* left = self.left + i * self.n_words
-        if score > best.score:
-            best.score = score
-            best.code = self.code[i]
-            best.only_missing_right = self.missing[0] > 0 and left[0] + self.missing[0] == total[0] and not self.missing_left[i]
-            # Where none is missing, missing values will go with the larger side.
-            best.missing_left = self.missing_left[i] if self.missing[0] > 0 else 2 * left[0] > total[0]
-        self.n_cuts = 0
-
-    cdef void count(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
-        cdef const int64_t* total = node.statistics
-        cdef bint pairs = (self.is_unit and self.criterion.kind == CLASS_WEIGHTS and self.n_words == 4
-                           and total[1] < <int64_t> 1 << 32)
+    cdef Py_ssize_t walk_pairs(self, uint32_t n_codes) noexcept nogil:
         cdef uint64_t* packed = <uint64_t*> self.histogram
         cdef uint64_t word
-        cdef int64_t* words
+        cdef int64_t first = 0, second = 0
+        cdef int64_t* left = self.left
+        cdef uint32_t* codes = self.code
         cdef uint32_t code
-        cdef Py_ssize_t k
-        cdef bint occurs
-        if column.width == 1:
-            fill[uint8_t](self, node, <const uint8_t*> column.codes, pairs)
-        elif column.width == 2:
-            fill[uint16_t](self, node, <const uint16_t*> column.codes, pairs)
-        else:
-            fill[uint32_t](self, node, <const uint32_t*> column.codes, pairs)
-        if pairs:
-            if column.has_missing:
-                word = packed[column.n_codes]
-                packed[column.n_codes] = 0
-                self.missing[2] = <int64_t> <uint32_t> word
-                self.missing[3] = word >> 32
-                self.complete(self.missing)
-                self.n_seen += self.missing[0] > 0
-            for code in range(column.n_codes):
-                word = packed[code]
-                if word:
-                    packed[code] = 0
-                    self.sum[2] += <int64_t> <uint32_t> word
-                    self.sum[3] += word >> 32
-                    self.sum[1] = self.sum[2] + self.sum[3]
-                    self.sum[0] = self.sum[1]
-                    self.n_seen += 1
-                    self.emit(total, code, rules, best)
-            return
-        if column.has_missing:
-            words = self.histogram + column.n_codes * self.n_words
-            self.complete(words)
-            memcpy(self.missing, words, self.n_words * sizeof(int64_t))
-            memset(words, 0, self.n_words * sizeof(int64_t))
-            self.n_seen += self.missing[0] > 0
-        words = self.histogram
-        for code in range(column.n_codes):
-            self.complete(words)
-            if words[0] > 0:
-                for k in range(self.n_words):
-                    self.sum[k] += words[k]
-                    words[k] = 0
-                self.n_seen += 1
-                self.emit(total, code, rules, best)
-            words += self.n_words
+        cdef Py_ssize_t n = 0
+        for code in range(n_codes):      # no branches: a code that does not occur is written over
+            word = packed[code]
+            packed[code] = 0
+            first += <int64_t> <uint32_t> word
+            second += word >> 32
+            left[4 * n] = left[4 * n + 1] = first + second
+            left[4 * n + 2] = first
+            left[4 * n + 3] = second
+            codes[n] = code
+            n += word != 0
+        return n
 
-    cdef void sort(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
-        cdef const int64_t* total = node.statistics
-        cdef uint64_t* keys = self.keys
-        cdef Py_ssize_t i, n = node.n, n_values
+    cdef Py_ssize_t walk_sums(self, uint32_t n_codes) noexcept nogil:
+        cdef int64_t* words = self.histogram
+        cdef int64_t here, weight = 0, total = 0
+        cdef int64_t* left = self.left
+        cdef uint32_t* codes = self.code
         cdef uint32_t code
+        cdef Py_ssize_t n = 0
+        for code in range(n_codes):
+            here = words[2 * <Py_ssize_t> code]
+            weight += here
+            total += words[2 * <Py_ssize_t> code + 1]
+            words[2 * <Py_ssize_t> code] = words[2 * <Py_ssize_t> code + 1] = 0
+            left[3 * n] = left[3 * n + 1] = weight
+            left[3 * n + 2] = total
+            codes[n] = code
+            n += here != 0
+        return n
+
+    cdef Py_ssize_t walk(self, Tally tally, uint32_t n_codes) noexcept nogil:
+        cdef uint32_t code
+        cdef int64_t before
+        cdef Py_ssize_t n = 0
+        for code in range(n_codes):
+            before = self.sum[0]
+            self.take(tally, code, self.sum)
+            memcpy(self.left + n * self.n_words, self.sum, self.n_words * sizeof(int64_t))
+            self.code[n] = code
+            n += self.sum[0] != before
+        return n
+
+    cdef Py_ssize_t walk_marked(self, Tally tally, uint32_t n_codes) noexcept nogil:
+        cdef uint64_t word
+        cdef uint32_t code, at
+        cdef Py_ssize_t n = 0
+        for at in range((n_codes + 63) // 64):
+            word = self.marks[at]
+            self.marks[at] = 0
+            while word:
+                code = 64 * at + <uint32_t> df_lowest_bit(word)
+                word &= word - 1
+                self.take(tally, code, self.sum)
+                memcpy(self.left + n * self.n_words, self.sum, self.n_words * sizeof(int64_t))
+                self.code[n] = code
+                n += 1
+        return n
+
+    cdef Py_ssize_t sort(self, const Node* node, const Column* column) noexcept nogil:
+        """Fill `left` and `code` by sorting; return how many values occur."""
+        cdef uint64_t* keys = self.keys
+        cdef Py_ssize_t n = node.n, n_values = node.n
+        cdef Tally tally = self.tally_of(node.statistics)
+        if tally == PAIRS and node.statistics[0] >> 31:
+            tally = RECORDS        # a count might not fit a key
         if column.width == 1:
-            gather_keys[uint8_t](node.draws, n, <const uint8_t*> column.codes, keys)
+            gather_keys[uint8_t](tally, node.draws, n, <const uint8_t*> column.codes, keys)
         elif column.width == 2:
-            gather_keys[uint16_t](node.draws, n, <const uint16_t*> column.codes, keys)
+            gather_keys[uint16_t](tally, node.draws, n, <const uint16_t*> column.codes, keys)
         else:
-            gather_keys[uint32_t](node.draws, n, <const uint32_t*> column.codes, keys)
+            gather_keys[uint32_t](tally, node.draws, n, <const uint32_t*> column.codes, keys)
         if n < self.tuning.insertion_below:
             insertion_sort(keys, n)
         else:
             keys = radix_sort(keys, self.keys_to, n)
-        n_values = n
         if column.has_missing:
             while n_values > 0 and <uint32_t> (keys[n_values - 1] >> 32) == column.n_codes:
                 n_values -= 1
-                self.add(self.missing, &node.draws[<uint32_t> keys[n_values]])
             if n_values < n:
-                self.complete(self.missing)
-                self.n_seen += 1
-        for i in range(n_values):
+                if tally == PAIRS:
+                    self.walk_sorted_pairs(keys + n_values, n - n_values)
+                elif tally == SUMS:
+                    self.walk_sorted_sums(keys + n_values, n - n_values, node.draws)
+                else:
+                    self.walk_sorted(keys + n_values, n - n_values, node.draws)
+                memcpy(self.missing, self.left, self.n_words * sizeof(int64_t))
+                memset(self.sum, 0, self.n_words * sizeof(int64_t))
+        if tally == PAIRS:
+            return self.walk_sorted_pairs(keys, n_values)
+        if tally == SUMS:
+            return self.walk_sorted_sums(keys, n_values, node.draws)
+        return self.walk_sorted(keys, n_values, node.draws)
+
+    cdef Py_ssize_t walk_sorted_pairs(self, const uint64_t* keys, Py_ssize_t n) noexcept nogil:
+        cdef int64_t both = 0, second = 0, count
+        cdef int64_t* left = self.left
+        cdef Py_ssize_t i, n_values = 0
+        cdef uint32_t code, next_code = <uint32_t> (keys[0] >> 32) if n else 0
+        for i in range(n):               # a value that goes on is written over
+            code = next_code
+            next_code = <uint32_t> (keys[i + 1] >> 32) if i + 1 < n else ~code
+            count = <uint32_t> keys[i] >> 1
+            both += count
+            second += count & -<int64_t> (keys[i] & 1)
+            left[4 * n_values] = left[4 * n_values + 1] = both
+            left[4 * n_values + 2] = both - second
+            left[4 * n_values + 3] = second
+            self.code[n_values] = code
+            n_values += code != next_code
+        return n_values
+
+    cdef Py_ssize_t walk_sorted_sums(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws) noexcept nogil:
+        cdef int64_t weight = 0, total = 0
+        cdef int64_t* left = self.left
+        cdef const Draw* draw
+        cdef Py_ssize_t i, n_values = 0
+        cdef uint32_t code, next_code = <uint32_t> (keys[0] >> 32) if n else 0
+        for i in range(n):
+            code = next_code
+            next_code = <uint32_t> (keys[i + 1] >> 32) if i + 1 < n else ~code
+            draw = &draws[<uint32_t> keys[i]]
+            weight += draw.count
+            total += <int64_t> draw.count * draw.target
+            left[3 * n_values] = left[3 * n_values + 1] = weight
+            left[3 * n_values + 2] = total
+            self.code[n_values] = code
+            n_values += code != next_code
+        return n_values
+
+    cdef Py_ssize_t walk_sorted(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws) noexcept nogil:
+        cdef Py_ssize_t i, n_values = 0
+        cdef uint32_t code
+        for i in range(n):
             code = <uint32_t> (keys[i] >> 32)
-            self.add(self.sum, &node.draws[<uint32_t> keys[i]])
-            if i + 1 == n_values or <uint32_t> (keys[i + 1] >> 32) != code:
-                self.complete(self.sum)
-                self.n_seen += 1
-                self.emit(total, code, rules, best)
-
-
-cdef void fill(Cuts cuts, const Node* node, const code_t* codes, bint pairs) noexcept nogil:
-    """Add the node's draws to the histogram over codes."""
-    if pairs:
-        count_pairs(node.draws, node.n, codes, <uint64_t*> cuts.histogram)
-    elif cuts.is_unit and cuts.criterion.kind == CLASS_WEIGHTS:
-        count_classes(node.draws, node.n, codes, cuts.histogram, cuts.n_words)
-    elif cuts.is_unit and cuts.criterion.kind == TARGET_SUM:
-        count_sums(node.draws, node.n, codes, cuts.histogram)
-    else:
-        count_any(cuts, node.draws, node.n, codes)
-
-
-cdef void add_up_to(Cuts cuts, const Node* node, const code_t* codes, uint32_t code, uint32_t missing) noexcept nogil:
-    """Sum up the draws whose code is at most `code`, and those that are missing."""
-    cdef Py_ssize_t i
-    cdef uint32_t c
-    for i in range(node.n):
-        c = codes[node.draws[i].row]
-        if c <= code:
-            cuts.add(cuts.sum, &node.draws[i])
-        elif c == missing:
-            cuts.add(cuts.missing, &node.draws[i])
+            self.add(self.sum, &draws[<uint32_t> keys[i]])
+            self.complete(self.sum)
+            memcpy(self.left + n_values * self.n_words, self.sum, self.n_words * sizeof(int64_t))
+            self.code[n_values] = code
+            n_values += i + 1 == n or <uint32_t> (keys[i + 1] >> 32) != code
+        return n_values

@@ -9,7 +9,7 @@ from libc.stdlib cimport calloc, free
 
 import numpy as np
 
-CodedColumn = namedtuple("CodedColumn", ["codes", "values", "has_missing"])
+CodedColumn = namedtuple("CodedColumn", ["codes", "values", "lows", "highs", "has_missing"])
 CodedColumn.__doc__ = """One feature's codes for all rows.
 
 codes : ndarray of shape (n_rows,), dtype uint8, uint16 or uint32
@@ -17,6 +17,8 @@ codes : ndarray of shape (n_rows,), dtype uint8, uint16 or uint32
 values : ndarray, dtype float32 or float64
     Method dense: the distinct values, ascending. Method hist: the upper edges of the bins, the last
     of them infinite.
+lows, highs : ndarray, like values
+    The smallest and the largest value of each code.
 has_missing : bool
 """
 
@@ -89,8 +91,15 @@ cdef class DataView:
             column.width = given.codes.dtype.itemsize
             column.n_codes = len(given.values)
             column.has_missing = given.has_missing
+            for numbers in (given.lows, given.highs):
+                if numbers.shape != given.values.shape or numbers.dtype != given.values.dtype:
+                    raise ValueError(f"column {j} has lows or highs unlike its values")
             address = given.values.ctypes.data
             column.values = <const void*> address
+            address = given.lows.ctypes.data
+            column.lows = <const void*> address
+            address = given.highs.ctypes.data
+            column.highs = <const void*> address
             column.is_float32 = given.values.dtype == np.float32
         self.target = &target[0]
         self.y = &y[0] if y is not None else NULL

@@ -1,45 +1,22 @@
 """Splits between any two values (method "dense"), best and random."""
-from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libc.stdint cimport uint32_t
 
-from dforest.core.cuts cimport CodeRange, code_range
+from dforest.core.cuts cimport CodeRange, code_range, next_code
 from dforest.core.random cimport DF_THRESHOLD, df_feature_path, df_stream, df_stream_open, df_uniform
-from dforest.core.types cimport Column, LeafRules, Node, Split, code_t
+from dforest.core.types cimport Column, LeafRules, Node, Split, number_at
 
 cdef extern from "numerics.h" nogil:
     double df_middle(double lo, double hi, int is_float32)
     double df_between(double lo, double hi, double u, int is_float32)
 
 
-cdef uint32_t next_code(const Node* node, const code_t* codes, uint32_t code, uint32_t n_codes) noexcept nogil:
-    """The lowest code above `code` that occurs in the node."""
-    cdef Py_ssize_t i
-    cdef uint32_t c, lowest = n_codes
-    for i in range(node.n):
-        c = codes[node.draws[i].row]
-        if c > code and c < lowest:
-            lowest = c
-    return lowest
-
-
-cdef inline double value_at(const Column* column, uint32_t code) noexcept nogil:
-    if column.is_float32:
-        return (<const float*> column.values)[code]
-    return (<const double*> column.values)[code]
-
-
 cdef class DenseSplitter(Splitter):
     """Best exact split; a threshold is the middle of two neighbouring values present in the node."""
 
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
-        cdef const Column* column = &self.data.columns[split.feature]
-        cdef uint32_t lo = split.code, hi
-        if column.width == 1:
-            hi = next_code[uint8_t](node, <const uint8_t*> column.codes, lo, column.n_codes)
-        elif column.width == 2:
-            hi = next_code[uint16_t](node, <const uint16_t*> column.codes, lo, column.n_codes)
-        else:
-            hi = next_code[uint32_t](node, <const uint32_t*> column.codes, lo, column.n_codes)
-        return df_middle(value_at(column, lo), value_at(column, hi), column.is_float32)
+        cdef const Column* column = &node.columns[split.feature]
+        cdef uint32_t above = next_code(node, column, split.code)
+        return df_middle(number_at(column, column.values, split.code), number_at(column, column.values, above), column.is_float32)
 
 
 cdef class RandomDenseSplitter(DenseSplitter):
@@ -49,7 +26,7 @@ cdef class RandomDenseSplitter(DenseSplitter):
     """
 
     cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
-        cdef const Column* column = &self.data.columns[feature]
+        cdef const Column* column = &node.columns[feature]
         cdef CodeRange codes = code_range(node, column)
         cdef uint32_t lo = codes.lowest, hi = codes.highest, middle
         cdef double threshold = 0.0, before = best.score
@@ -58,10 +35,10 @@ cdef class RandomDenseSplitter(DenseSplitter):
             return True
         if lo < hi:
             df_stream_open(&stream, self.seed, self.tree, df_feature_path(node.path, feature), DF_THRESHOLD)
-            threshold = df_between(value_at(column, lo), value_at(column, hi), df_uniform(&stream), column.is_float32)
+            threshold = df_between(number_at(column, column.values, lo), number_at(column, column.values, hi), df_uniform(&stream), column.is_float32)
             while hi - lo > 1:     # value[lo] <= threshold < value[hi]
                 middle = lo + (hi - lo) // 2
-                if value_at(column, middle) <= threshold:
+                if number_at(column, column.values, middle) <= threshold:
                     lo = middle
                 else:
                     hi = middle

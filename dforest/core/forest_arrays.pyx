@@ -44,9 +44,10 @@ class Forest:
     n_draws : ndarray of shape (n_trees,), dtype int64
         Draws of each tree's bootstrap; 0 if it took every row once.
     weight_exponent : ndarray of shape (n_trees,), dtype int64
-    n_rows, n_features, n_classes : int
-        Rows of positive weight (of the last fit, where trees were added); n_classes is 0 for
-        regression.
+    n_rows : ndarray of shape (n_trees,), dtype int64
+        Rows of positive weight that each tree was grown on.
+    n_features, n_classes : int
+        n_classes is 0 for regression.
     criterion : str
     """
 
@@ -86,7 +87,7 @@ class Forest:
         lengths = [len(tree[0]) for tree in trees]
         if before is not None:
             lengths = [*np.diff(before.node_offsets), *lengths]
-            for name in ("n_draws", "weight_exponent"):
+            for name in ("n_rows", "n_draws", "weight_exponent"):
                 settings[name] = np.concatenate([getattr(before, name), settings[name]])
         arrays["node_offsets"] = np.cumsum([0, *lengths])
         leaves, numbers = unique_rows(np.concatenate([part[4] for part in parts]))
@@ -127,7 +128,7 @@ class Forest:
         for name in _NODE_ARRAYS:
             arrays[name] = arrays[name][first:last]
         arrays["node_offsets"] = np.array([0, last - first])
-        return Forest(arrays, n_rows=self.n_rows, n_features=self.n_features, n_classes=self.n_classes,
+        return Forest(arrays, n_rows=self.n_rows[t : t + 1], n_features=self.n_features, n_classes=self.n_classes,
                       criterion=self.criterion, seed=self.seed, n_draws=self.n_draws[t : t + 1],
                       weight_exponent=self.weight_exponent[t : t + 1])
 
@@ -148,8 +149,13 @@ class Forest:
             self._packed[voting] = PackedForest(self, values)
         return self._packed[voting]
 
-    def impurity_decrease(self):
+    def impurity_decrease(self, relative=False):
         """Total impurity decrease of each feature in each tree.
+
+        Parameters
+        ----------
+        relative : bool
+            Leave out a common factor, for which squares of targets could leave float64's range.
 
         Returns
         -------
@@ -163,14 +169,19 @@ class Forest:
            forests of randomized trees", NeurIPS 2013, equation 2.
         """
         decrease = np.zeros((self.n_trees, self.n_features))
+        exponent = int(np.frexp(np.abs(self.leaf_value).max(initial=0.0))[1])
+        leaf_value = np.ldexp(self.leaf_value, -exponent)
         for t in range(self.n_trees):
             nodes = slice(self.node_offsets[t], self.node_offsets[t + 1])
             if self.n_classes:
                 _class_decrease(self.feature[nodes], self.right[nodes], self.leaf_draws, self.leaf_weight,
                                 _CLASS_CRITERIA[self.criterion](self.n_classes), decrease[t])
             else:
-                _variance_decrease(self.feature[nodes], self.right[nodes], self.leaf_weight, self.leaf_value, decrease[t])
-        return decrease
+                _variance_decrease(self.feature[nodes], self.right[nodes], self.leaf_weight, leaf_value, decrease[t])
+        if relative:
+            return decrease
+        with np.errstate(over="ignore"):
+            return np.ldexp(decrease, 2 * exponent)
 
 
 cdef _class_decrease(const int32_t[::1] feature, const uint32_t[::1] right, const int64_t[::1] leaf_draws,

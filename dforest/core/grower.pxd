@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from dforest.core.criterion cimport Criterion
 from dforest.core.data cimport DataView
 from dforest.core.splitter cimport Splitter
-from dforest.core.types cimport Draw, Node, Scale, Split
+from dforest.core.types cimport Column, Draw, Node, Scale, Split
 
 cdef struct Limits:
     Py_ssize_t max_depth           # a node at this depth is a leaf
@@ -51,6 +51,13 @@ cdef class Grower:
     cdef int64_t* of_block         # [blocks] draws of each block of the bootstrap
     cdef int64_t* statistics       # [n_words] of the node at hand
     cdef int64_t root_weight
+    cdef Column* block_columns     # [n_features] of the block, if there is one
+    cdef const double* block_y     # targets in the block
+    cdef uint8_t* block            # targets of a subtree's records, then their codes column by column
+    cdef size_t block_bytes        # its size; 0: no blocks
+    cdef size_t row_bytes          # that a record takes in it
+    cdef bint in_block
+    cdef Py_ssize_t block_base     # the block's subtree is done when fewer nodes than this wait
     cdef Place* stack              # depth first: nodes to come
     cdef Py_ssize_t n_stack, stack_room
     cdef Candidate* candidates
@@ -71,6 +78,8 @@ cdef class Grower:
     cdef Py_ssize_t divide(self, const Node* node, const Split* split, Place* left, Place* right) noexcept nogil
     cdef Py_ssize_t add_node(self, const Place* place, const Split* split) except -1 nogil
     cdef int add_leaf(self, const Node* node) except -1 nogil
+    cdef int reserve_block(self, size_t n_bytes) except -1
+    cdef void make_block(self, const Place* place) noexcept nogil
     cdef int grow_depth_first(self, const Place* root) except -1 nogil
     cdef int grow_best_first(self, const Place* root) except -1 nogil
     cdef int add_candidate(self, const Place* place) except -1 nogil

@@ -10,12 +10,15 @@ Depth first, a node's subtree is finished before its sibling's. Best first, for 
 nodes that may be split wait in a heap, ordered by the score of their best split; as a node's best
 split depends on nothing but the node, both ways give the same tree if the limit isn't reached.
 
+Depth first, the codes of a subtree small enough are copied into a *block* that stays in the cache, and
+its records are numbered anew; the subtree is finished there.
+
 Nodes are numbered in preorder: a left child is its parent's number + 1, a right child's is stored.
 
 A grower belongs to one thread and owns all of its buffers, which it uses again for the next tree.
 """
 from libc.math cimport ldexp
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
@@ -23,13 +26,20 @@ import numpy as np
 
 from dforest.core.random cimport DF_ROOT_PATH, df_child_path
 from dforest.core.rows cimport all_rows, count_blocks, draw_rows, partition
-from dforest.core.types cimport LeafRules, Split
+from dforest.core.types cimport Column, LeafRules, Split, code_t
 
 cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
 
 cdef enum:
     POLL_RECORDS = 200000      # look for signals each time so many records have been split
+    SMALLEST_BLOCK = 64        # records
+
+
+cdef void gather(const Draw* draws, Py_ssize_t n, const code_t* codes, code_t* to) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        to[i] = codes[draws[i].row]
 
 
 class Stopped(Exception):
@@ -83,6 +93,7 @@ cdef class Grower:
         self.n_draws = n_draws
         self.stop = stop
         self.weight = None
+        self.reserve_block(splitter.tuning.get("block_bytes", 1 << 18))
         self.limits.max_depth = data.n_rows if limits["max_depth"] is None else min(limits["max_depth"], data.n_rows)
         self.limits.min_samples_split = limits["min_samples_split"]
         self.limits.min_samples_leaf = max(1, limits["min_samples_leaf"])
@@ -105,11 +116,62 @@ cdef class Grower:
         free(self.scratch)
         free(self.statistics)
         free(self.of_block)
+        free(self.block)
+        free(self.block_columns)
         free(self.stack)
         free(self.candidates)
         free(self.heap)
         free(self.nodes)
         free(self.leaves)
+
+    cdef int reserve_block(self, size_t n_bytes) except -1:
+        """Make room for blocks of so many bytes, if they pay off."""
+        cdef Py_ssize_t j, n_features = self.data.n_features
+        self.row_bytes = sizeof(double) if self.data.y != NULL else 0
+        for j in range(n_features):
+            self.row_bytes += self.data.columns[j].width
+        self.block_bytes = n_bytes
+        # A block is filled once and read max_features times for each level below: about a dozen.
+        if n_features > 12 * self.splitter.max_features or self.limits.max_leaf_nodes:
+            self.block_bytes = 0
+        self.block_columns = <Column*> malloc(n_features * sizeof(Column))
+        self.block = <uint8_t*> malloc(self.block_bytes + sizeof(double))
+        if self.block_columns == NULL or self.block == NULL:
+            raise MemoryError()
+        memcpy(self.block_columns, self.data.columns, n_features * sizeof(Column))
+        return 0
+
+    cdef void make_block(self, const Place* place) noexcept nogil:
+        """Copy what a subtree's records need, and number them by their place in the block."""
+        cdef Draw* draws = self.draws + place.first
+        cdef Py_ssize_t i, j
+        cdef int32_t width = 4
+        cdef uint8_t* to = self.block
+        cdef double* y = <double*> to
+        cdef const Column* column
+        self.block_y = y
+        if self.data.y != NULL:
+            for i in range(place.n):
+                y[i] = self.data.y[draws[i].row]
+            to += place.n * sizeof(double)
+        while width > 0:               # wide codes first: all are aligned
+            for j in range(self.data.n_features):
+                column = &self.data.columns[j]
+                if column.width != width:
+                    continue
+                self.block_columns[j].codes = to
+                if width == 1:
+                    gather[uint8_t](draws, place.n, <const uint8_t*> column.codes, <uint8_t*> to)
+                elif width == 2:
+                    gather[uint16_t](draws, place.n, <const uint16_t*> column.codes, <uint16_t*> to)
+                else:
+                    gather[uint32_t](draws, place.n, <const uint32_t*> column.codes, <uint32_t*> to)
+                to += place.n * width
+            width //= 2
+        for i in range(place.n):
+            draws[i].row = <uint32_t> i
+        self.in_block = True
+        self.block_base = self.n_stack
 
     def set_weight(self, const uint32_t[::1] weight not None):
         """Integer weights of the rows in the next tree, in place of the data's."""
@@ -134,6 +196,7 @@ cdef class Grower:
         root.is_right = False
         root.scale = scale[0]
         self.n_nodes = self.n_leaves = self.n_stack = self.n_candidates = self.n_heap = 0
+        self.in_block = False
         self.open(&root, &node)
         root.scale = node.scale
         self.root_weight = node.statistics[1]
@@ -152,7 +215,9 @@ cdef class Grower:
         node.path = place.path
         node.depth = place.depth
         node.scale = place.scale
-        return self.criterion.open_node(self.data, node)
+        node.columns = self.block_columns if self.in_block else self.data.columns
+        node.y = <const double*> self.block_y if self.in_block else self.data.y
+        return self.criterion.open_node(node)
 
     cdef int find_split(self, Node* node, Split* split) except -1 nogil:
         """The split of an open node that all limits allow; feature -1 if there is none."""
@@ -177,7 +242,7 @@ cdef class Grower:
 
     cdef Py_ssize_t divide(self, const Node* node, const Split* split, Place* left, Place* right) noexcept nogil:
         """Partition a node's draws, and set all of its children's places but for the parent."""
-        cdef Py_ssize_t n_left = partition(node.draws, node.n, &self.data.columns[split.feature], split, self.scratch)
+        cdef Py_ssize_t n_left = partition(node.draws, node.n, &node.columns[split.feature], split, self.scratch)
         left.first = node.draws - self.draws
         left.n = n_left
         left.path = df_child_path(node.path, 0)
@@ -219,6 +284,10 @@ cdef class Grower:
             self.n_stack -= 1
             place = self.stack[self.n_stack]
             self.poll(place.n)
+            if self.in_block:
+                self.in_block = self.n_stack >= self.block_base
+            elif place.n * self.row_bytes <= self.block_bytes and place.n >= SMALLEST_BLOCK:
+                self.make_block(&place)
             self.open(&place, &node)
             self.find_split(&node, &split)
             left.parent = right.parent = self.add_node(&place, &split)
@@ -249,6 +318,7 @@ cdef class Grower:
             node.path = candidate.place.path
             node.depth = candidate.place.depth
             node.scale = candidate.place.scale
+            node.columns = self.data.columns
             self.divide(&node, &candidate.split, &left, &right)
             left.parent = right.parent = number
             candidate.left = self.n_candidates
@@ -362,7 +432,7 @@ cdef class Grower:
                 words[1 + k] = node.statistics[2 + k]
             return 0
         words[1] = node.statistics[1]
-        self.criterion.leaf_value(self.data, node, &value)
+        self.criterion.leaf_value(node, &value)
         memcpy(&words[2], &value, sizeof(double))
         return 0
 

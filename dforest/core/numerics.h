@@ -54,24 +54,34 @@ static inline double df_atanh_tail(double s) {
 #define DF_LN_2 0.6931471805599453
 #define DF_SQRT_2 1.4142135623730951
 
-/* Natural logarithm of a positive, finite, normal number. */
-static inline double df_log(double x) {
+/* x = m * 2^exponent, m in (sqrt(1/2), sqrt(2)], x positive, finite and normal: ln m. */
+static inline double df_log_of_fraction(double x, int *exponent) {
     uint64_t bits;
-    int exponent;
     double m, s;
     memcpy(&bits, &x, 8);
-    exponent = (int)(bits >> 52) - 1023;
+    *exponent = (int)(bits >> 52) - 1023;
     bits = (bits & 0x000FFFFFFFFFFFFFull) | 0x3FF0000000000000ull;
     memcpy(&m, &bits, 8);
     if (m > DF_SQRT_2) {
         m = m * 0.5;
-        exponent = exponent + 1;
+        *exponent += 1;
     }
     s = (m - 1.0) / (m + 1.0);
-    return exponent * DF_LN_2 + (2.0 * s + 2.0 * s * df_atanh_tail(s));
+    return 2.0 * s + 2.0 * s * df_atanh_tail(s);
 }
 
-static inline double df_log2(double x) { return df_log(x) * DF_LOG2_E; }
+static inline double df_log(double x) {
+    int exponent;
+    double fraction = df_log_of_fraction(x, &exponent);
+    return exponent * DF_LN_2 + fraction;
+}
+
+/* Exact for powers of two. */
+static inline double df_log2(double x) {
+    int exponent;
+    double fraction = df_log_of_fraction(x, &exponent);
+    return exponent + fraction * DF_LOG2_E;
+}
 
 /* h(x) = (1 + x) ln(1 + x) - x for x >= -1: never negative, 0 at 0, without cancellation near 0. */
 static inline double df_entropy_term(double x) {

@@ -144,14 +144,14 @@ cdef class Splitter:
         self.order.close()
         if out.feature >= 0:
             if out.only_missing_right:
-                out.code = self.data.columns[out.feature].n_codes - 1
+                out.code = node.columns[out.feature].n_codes - 1
                 out.threshold = INFINITY
             else:
                 out.threshold = self.threshold(node, out)
         return 0
 
     cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
-        return self.cuts.find(node, &self.data.columns[feature], rules, best)
+        return self.cuts.find(node, &node.columns[feature], rules, best)
 
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
         return INFINITY

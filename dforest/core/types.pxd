@@ -9,8 +9,7 @@ A *statistic* is a record of int64 words, the sum over draws of what the criteri
     word 1           sum of their weights
     word 2, 3, ...   the criterion's own (class weights, or sums of weight times target)
 
-Nothing here owns memory: `Node.draws` points into the tree's draws, `Node.statistics` into the
-grower's scratch.
+Nothing here owns memory: a node's pointers lead into the data view and the grower's scratch.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
@@ -20,7 +19,7 @@ ctypedef fused code_t:
     uint32_t
 
 cdef struct Draw:
-    uint32_t row      # row of the data view
+    uint32_t row      # row of the data view, or of the subtree's own copy: see Node.columns
     uint32_t count    # how often it was drawn
     int32_t target    # class number, or quantised target
     uint32_t weight   # integer weight of one draw
@@ -31,7 +30,15 @@ cdef struct Column:
     uint32_t n_codes       # codes of values are 0, ..., n_codes - 1
     bint has_missing       # if so, code n_codes means missing
     const void* values     # dense: the n_codes values; hist: the n_codes upper edges of the bins
-    bint is_float32        # dtype of values: float32 or float64
+    const void* lows       # smallest value of each code
+    const void* highs      # largest value of each code
+    bint is_float32        # dtype of these three: float32 or float64
+
+cdef inline double number_at(const Column* column, const void* numbers, uint32_t code) noexcept nogil:
+    """An entry of a column's values, lows or highs."""
+    if column.is_float32:
+        return (<const float*> numbers)[code]
+    return (<const double*> numbers)[code]
 
 cdef struct Scale:
     double centre          # quantised target = (y - centre) * 2**exponent, rounded
@@ -41,6 +48,8 @@ cdef struct Scale:
 cdef struct Node:
     Draw* draws
     Py_ssize_t n           # records, not draws
+    const Column* columns  # [n_features] codes by Draw.row: of all rows, or copied for this subtree
+    const double* y        # exact targets by Draw.row, likewise; NULL for classification
     int64_t* statistics    # their sum
     uint64_t path
     Py_ssize_t depth       # the root's is 0

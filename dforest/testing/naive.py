@@ -203,12 +203,16 @@ def code_column(x, max_codes=0, weight=None):
         ``len(values)`` where the value is missing.
     values : ndarray, dtype of x
         The distinct values, or the upper edges of the bins.
+    lows, highs : ndarray, dtype of x
+        The smallest and largest value of each code.
     has_missing : bool
     """
     values = bin_edges(x, max_codes, weight) if max_codes else distinct(x)
     # A value's code is the first whose upper edge, or whose value, is not below it.
     codes = [bisect_left(values, v) if v == v else len(values) for v in x.tolist()]
-    return np.array(codes, np.int64), np.array(values, x.dtype), len(values) in codes
+    members = [[v + 0.0 for v, c in zip(x.tolist(), codes, strict=True) if c == code] for code in range(len(values))]
+    lows, highs = (np.array([end(m) for m in members], x.dtype) for end in (min, max))
+    return np.array(codes, np.int64), np.array(values, x.dtype), lows, highs, len(values) in codes
 
 
 # From targets and weights to integers ----------------------------------------------------------------
@@ -322,14 +326,26 @@ def entropy_term(x):
     return u * log(u) - x
 
 
-def log(x):
-    """Natural logarithm; math.log differs between machines."""
+def log_of_fraction(x):
+    """(ln m, exponent) of x = m * 2**exponent with m around 1; math.log differs between machines."""
     m, exponent = math.frexp(x)
     m, exponent = 2.0 * m, exponent - 1  # m in [1, 2)
     if m > 1.4142135623730951:
         m, exponent = m * 0.5, exponent + 1
     s = (m - 1.0) / (m + 1.0)
-    return exponent * 0.6931471805599453 + (2.0 * s + 2.0 * s * atanh_tail(s))
+    return 2.0 * s + 2.0 * s * atanh_tail(s), exponent
+
+
+def log(x):
+    """Natural logarithm."""
+    fraction, exponent = log_of_fraction(x)
+    return exponent * 0.6931471805599453 + fraction
+
+
+def log2(x):
+    """Binary logarithm, exact for powers of two."""
+    fraction, exponent = log_of_fraction(x)
+    return exponent + fraction * 1.4426950408889634
 
 
 def atanh_tail(s):
@@ -360,6 +376,8 @@ class Column(NamedTuple):
 
     codes: np.ndarray
     values: np.ndarray
+    lows: np.ndarray  # smallest value of each code
+    highs: np.ndarray  # largest
     is_dense: bool
 
 
@@ -412,7 +430,13 @@ def random_cuts(draws, column, n_classes, stream):
         threshold = random_threshold(lo, hi, stream.uniform(), column.values.dtype == np.float32)
         cut = max(code for code in codes if column.values[code] <= threshold)
     elif len(codes) > 1:
-        cut = codes[0] + stream.below(codes[-1] - codes[0])
+        lo, hi = float(column.lows[codes[0]]), float(column.highs[codes[-1]])
+        threshold = random_threshold(lo, hi, stream.uniform(), column.values.dtype == np.float32)
+        edges = [float(edge) for edge in column.values[codes[0] : codes[-1]]]
+        place = min(bisect_left(edges, threshold), len(edges) - 1)
+        if place > 0 and threshold - edges[place - 1] < edges[place] - threshold:
+            place -= 1
+        cut = codes[0] + place
     missing = [draw for draw in draws if column.codes[draw.row] == missing_code]
     left = [draw for draw in draws if column.codes[draw.row] <= cut and column.codes[draw.row] != missing_code]
     yield statistic(left, n_classes), cut, False, threshold
@@ -497,8 +521,10 @@ def best_split(draws, columns, order, max_features, *, criterion, n_classes=0, m
     elif column.is_dense:
         is_float32 = column.values.dtype == np.float32
         threshold = middle(float(column.values[code]), float(column.values[min(above)]), is_float32)
-    else:
+    elif threshold is not None:
         threshold = float(column.values[code])
+    else:  # bins between the two sides that the node has not: half of them to the left
+        threshold = float(column.values[(code + min(above) - 1) // 2])
     return Split(feature, code, missing_left, threshold, score)
 
 
@@ -554,7 +580,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
     min_samples_leaf = max(1, min_samples_leaf)
     weight = [1] * n_rows if sample_weight is None else integer_weights(sample_weight)[0].tolist()
     max_codes = max_bins if method == "hist" else 0
-    columns = [Column(*code_column(x, max_codes, weight)[:2], method == "dense") for x in X.T]
+    columns = [Column(*code_column(x, max_codes, weight)[:4], method == "dense") for x in X.T]
     y = [float(v) for v in y] if is_regression else [int(v) for v in y]
     target, root_exponent, root_range = quantise(y) if is_regression else (y, 0, 0)
     counts = [1] * n_rows
@@ -661,7 +687,7 @@ def impurity(draws, words, criterion, exponent):
         if criterion == "gini":
             total += p * (1.0 - p)
         elif c > 0:
-            total -= p * (log(p) * 1.4426950408889634)
+            total -= p * log2(p)
     return total
 
 

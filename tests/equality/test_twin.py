@@ -67,7 +67,8 @@ def problems(draw):
     return X, y, sample_weight, parameters
 
 
-@pytest.mark.parametrize("extreme", ["default", "count always", "insertion sort always", "radix sort always"])
+@pytest.mark.parametrize("extreme", ["default", "count always", "count and mark always", "insertion sort always",
+                                     "radix sort always"])
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(problems())
 def test_every_node_is_that_of_the_twin(tuning, tree_nodes, extreme, problem):
@@ -104,7 +105,9 @@ def test_bins_are_those_of_the_twin(seed, n, max_codes, weighted, dtype):
     weight = rng.integers(1, rng.choice([3, 50]), n).astype(np.uint32) if weighted else None
     for most in (0, max_codes):
         column = code_columns(x[:, None], most, weight)[0]
-        codes, values, has_missing = naive.code_column(x, most, weight)
+        codes, values, lows, highs, has_missing = naive.code_column(x, most, weight)
+        np.testing.assert_array_equal(column.lows, lows)
+        np.testing.assert_array_equal(column.highs, highs)
         np.testing.assert_array_equal(column.values, values)
         np.testing.assert_array_equal(column.codes, codes)
         assert column.has_missing == has_missing
