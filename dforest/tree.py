@@ -1,5 +1,7 @@
 """Single decision trees."""
 
+from sklearn.utils.validation import check_is_fitted
+
 from dforest.estimator import ClassifierPart, Plan, RegressorPart, TreeEstimator
 
 _PARAMETERS = """
@@ -52,6 +54,16 @@ class DecisionTree(TreeEstimator):
 
     def _plan(self):
         return Plan(n_trees=1)
+
+    def get_depth(self):
+        """The depth of the deepest leaf; a root alone has depth 0."""
+        check_is_fitted(self)
+        return int(self.forest_.depths().max())
+
+    def get_n_leaves(self):
+        """The number of leaves."""
+        check_is_fitted(self)
+        return int((self.forest_.feature < 0).sum())
 
     def apply(self, X):
         """The number of the leaf that each row reaches.

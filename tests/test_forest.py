@@ -158,7 +158,9 @@ def test_random_state(kind):
 
 
 @KINDS
-@pytest.mark.parametrize(("max_samples", "share"), [(None, 1), (50, None), (0.31, 0.31), (1.0, 1), (1, None), (1.5, 1.5), (700, None)])
+@pytest.mark.parametrize(
+    ("max_samples", "share"), [(None, 1), (50, None), (0.31, 0.31), (1.0, 1), (1, None), (1.5, 1.5), (700, None)]
+)
 def test_max_samples(kind, max_samples, share):
     X, y = DATA[kind]
     model = kind(n_estimators=3, max_samples=max_samples, random_state=0).fit(X, y)

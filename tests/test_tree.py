@@ -348,3 +348,35 @@ def test_a_refit_replaces_the_model(kind):
     model = make(kind).fit(X[:, :2], y[::-1])
     assert same_forest(model.fit(X, y), make(kind).fit(X, y))
     assert model.n_features_in_ == X.shape[1]
+
+
+@pytest.mark.parametrize("kind", TREES)
+@METHODS
+def test_depth_and_leaves(kind, method):
+    X, y = data_of(kind)
+    for max_depth in (1, 4, None):
+        tree = kind(max_depth=max_depth, method=method, random_state=0).fit(X, y)
+        passed = tree.decision_path(X).sum(axis=1)
+        assert tree.get_depth() == passed.max() - 1
+        assert tree.get_n_leaves() == len(np.unique(tree.apply(X)))
+    root = kind().fit(X, np.zeros(len(X)))
+    assert (root.get_depth(), root.get_n_leaves()) == (0, 1)
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_a_forest_is_a_sequence_of_trees(kind):
+    X, y = data_of(kind)
+    model = make(kind).fit(X, y)
+    assert len(model) == 5
+    assert list(model) == model.estimators_ and model[1] is model.estimators_[1]
+    for drawn, tree in zip(model.estimators_samples_, model, strict=True):
+        assert len(drawn) == len(X)
+        counts = np.bincount(drawn, minlength=len(X))
+        leaves = tree.apply(X)
+        f = tree.forest_
+        for leaf in np.unique(leaves):
+            assert counts[leaves == leaf].sum() == f.leaf_draws[f.right[leaf]]
+    assert [s.tolist() for s in make(kind, bootstrap=False).fit(X, y).estimators_samples_] == [list(range(len(X)))] * 5
+    assert "_trees" not in pickle.loads(pickle.dumps(model)).__dict__
+    before = model.estimators_
+    assert model.fit(X, y).estimators_ is not before

@@ -35,7 +35,8 @@ cdef class RandomDenseSplitter(DenseSplitter):
             return True
         if lo < hi:
             df_stream_open(&stream, self.seed, self.tree, df_feature_path(node.path, feature), DF_THRESHOLD)
-            threshold = df_between(number_at(column, column.values, lo), number_at(column, column.values, hi), df_uniform(&stream), column.is_float32)
+            threshold = df_between(number_at(column, column.values, lo),
+                                   number_at(column, column.values, hi), df_uniform(&stream), column.is_float32)
             while hi - lo > 1:     # value[lo] <= threshold < value[hi]
                 middle = lo + (hi - lo) // 2
                 if number_at(column, column.values, middle) <= threshold:

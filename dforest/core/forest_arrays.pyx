@@ -6,7 +6,7 @@ of the leaf tables; nodes whose leaves are equal share a row.
 
 A `Forest` owns its arrays, which nobody may change; a forest cut out of another one shares them.
 """
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 import numpy as np
 
@@ -148,6 +148,21 @@ class Forest:
                 values[np.arange(len(values)), self.leaf_class()] = 1.0
             self._packed[voting] = PackedForest(self, values)
         return self._packed[voting]
+
+    def depths(self):
+        """Depth of every node, ndarray of shape (n_nodes,), dtype int64; a root's is 0."""
+        depth = np.zeros(len(self.feature), np.int64)
+        cdef int64_t[::1] to = depth
+        cdef const int32_t[::1] feature = self.feature
+        cdef const uint32_t[::1] right = self.right
+        cdef const int64_t[::1] offsets = self.node_offsets
+        cdef Py_ssize_t t, i
+        for t in range(offsets.shape[0] - 1):
+            for i in range(offsets[t], offsets[t + 1]):
+                if feature[i] >= 0:
+                    to[i + 1] = to[i] + 1
+                    to[offsets[t] + right[i]] = to[i] + 1
+        return depth
 
     def impurity_decrease(self, relative=False):
         """Total impurity decrease of each feature in each tree.

@@ -303,7 +303,7 @@ cdef class Grower:
 
     cdef int grow_best_first(self, const Place* root) except -1 nogil:
         """Split the node of highest score, of equal ones the first in preorder, until there are enough leaves."""
-        cdef Place place, left, right
+        cdef Place left, right
         cdef Node node
         cdef Py_ssize_t number, n_leaves = 1
         cdef Candidate* candidate

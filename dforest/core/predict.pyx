@@ -114,7 +114,8 @@ cdef class PackedForest:
         return 0
 
 
-cdef void add_block(PackedForest forest, const real_t[:, ::1] X, Py_ssize_t first, Py_ssize_t last, double[:, ::1] out) noexcept nogil:
+cdef void add_block(PackedForest forest, const real_t[:, ::1] X, Py_ssize_t first, Py_ssize_t last,
+                    double[:, ::1] out) noexcept nogil:
     cdef Py_ssize_t i, t, k
     cdef uint32_t leaf
     cdef const PackedNode* nodes

@@ -49,17 +49,17 @@ cdef inline void add_record(DataView data, const uint32_t* weight, Py_ssize_t ro
 cdef int64_t draws_to_left(const Bootstrap* b, uint64_t node, int64_t n_draws, int64_t left, int64_t right) noexcept nogil:
     """How many of a node's draws go to its left half, of `left` against `right` rows."""
     cdef df_stream stream
-    cdef int64_t i, count = 0
+    cdef int64_t _i, count = 0
     if right == 0:
         return n_draws
     df_stream_open(&stream, b.seed, b.tree, node, DF_BOOTSTRAP_SPLIT)
     if left == right:
-        for i in range(n_draws // 32):
+        for _i in range(n_draws // 32):
             count += df_ones(df_next(&stream))
         if n_draws % 32:
             count += df_ones(df_next(&stream) & ((<uint32_t> 1 << (n_draws % 32)) - 1))
     else:
-        for i in range(n_draws):
+        for _i in range(n_draws):
             count += df_below(&stream, <uint32_t> (left + right)) < <uint32_t> left
     return count
 
@@ -106,11 +106,11 @@ cdef void deal_draws(uint64_t seed, uint32_t tree, Py_ssize_t n_rows, int64_t n_
 cdef Py_ssize_t draw_block(uint64_t seed, uint32_t tree, Py_ssize_t n_rows, Py_ssize_t block, int64_t n_draws,
                            uint32_t* counts) noexcept nogil:
     """How often each row of a block is drawn; return its number of rows. OUT counts : [DF_BLOCK]"""
-    cdef int64_t i, rows = min(n_rows - block * DF_BLOCK, DF_BLOCK)
+    cdef int64_t _i, rows = min(n_rows - block * DF_BLOCK, DF_BLOCK)
     cdef df_stream stream
     memset(counts, 0, DF_BLOCK * sizeof(uint32_t))
     df_stream_open(&stream, seed, tree, block, DF_BOOTSTRAP_DRAW)
-    for i in range(n_draws):
+    for _i in range(n_draws):
         counts[df_below(&stream, <uint32_t> rows)] += 1
     return rows
 
@@ -144,7 +144,8 @@ cdef Py_ssize_t all_rows(DataView data, const uint32_t* weight, Draw* out) noexc
     return data.n_rows
 
 
-cdef Py_ssize_t partition_codes(Draw* draws, Py_ssize_t n, const code_t* codes, uint32_t cut, uint32_t also, Draw* scratch) noexcept nogil:
+cdef Py_ssize_t partition_codes(Draw* draws, Py_ssize_t n, const code_t* codes, uint32_t cut, uint32_t also,
+                                Draw* scratch) noexcept nogil:
     cdef Py_ssize_t i, n_left = 0, n_right = 0
     cdef uint32_t code
     cdef bint left

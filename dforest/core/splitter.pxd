@@ -27,6 +27,7 @@ from dforest.core.data cimport DataView
 from dforest.core.random cimport df_stream
 from dforest.core.types cimport LeafRules, Node, Split
 
+
 @cython.final
 cdef class FeatureOrder:
     cdef Py_ssize_t n_features
