@@ -126,6 +126,13 @@ def balanced_factors(rows, counts, n_classes):
     return (int(total.sum()) / (np.count_nonzero(total) * np.maximum(total, 1)))[rows.y]
 
 
+def keep_parameters(estimator, arguments):
+    """Set an attribute for each argument of a constructor, given its locals()."""
+    for name, value in arguments.items():
+        if name not in ("self", "__class__"):
+            setattr(estimator, name, value)
+
+
 class TreeEstimator(BaseEstimator):
     """Base class of trees and forests.
 

@@ -14,7 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest import importance, oob
 from dforest.core.rows import bootstrap_counts
-from dforest.estimator import ClassifierPart, Plan, RegressorPart, TrainingRows, TreeEstimator, balanced_factors
+from dforest.estimator import (
+    ClassifierPart,
+    Plan,
+    RegressorPart,
+    TrainingRows,
+    TreeEstimator,
+    balanced_factors,
+    keep_parameters,
+)
 from dforest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.validation import check_weights, check_X
 
@@ -440,29 +448,7 @@ class RandomForestClassifier(ForestClassifier):
         variable_importance=None,
         voting="soft",
     ):
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.impurity_threshold = impurity_threshold
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.max_samples = max_samples
-        self.method = method
-        self.max_bins = max_bins
-        self.variable_importance = variable_importance
-        self.voting = voting
+        keep_parameters(self, locals())
 
 
 class RandomForestRegressor(ForestRegressor):
@@ -516,27 +502,7 @@ class RandomForestRegressor(ForestRegressor):
         max_bins=256,
         variable_importance=None,
     ):
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.impurity_threshold = impurity_threshold
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.max_samples = max_samples
-        self.method = method
-        self.max_bins = max_bins
-        self.variable_importance = variable_importance
+        keep_parameters(self, locals())
 
 
 class ExtraTreesClassifier(ForestClassifier):
@@ -599,29 +565,7 @@ class ExtraTreesClassifier(ForestClassifier):
         variable_importance=None,
         voting="soft",
     ):
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.impurity_threshold = impurity_threshold
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.max_samples = max_samples
-        self.method = method
-        self.max_bins = max_bins
-        self.variable_importance = variable_importance
-        self.voting = voting
+        keep_parameters(self, locals())
 
 
 class ExtraTreesRegressor(ForestRegressor):
@@ -675,24 +619,4 @@ class ExtraTreesRegressor(ForestRegressor):
         max_bins=256,
         variable_importance=None,
     ):
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.impurity_threshold = impurity_threshold
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.max_samples = max_samples
-        self.method = method
-        self.max_bins = max_bins
-        self.variable_importance = variable_importance
+        keep_parameters(self, locals())

@@ -2,7 +2,7 @@
 
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.estimator import ClassifierPart, Plan, RegressorPart, TreeEstimator
+from dforest.estimator import ClassifierPart, Plan, RegressorPart, TreeEstimator, keep_parameters
 
 _PARAMETERS = """
     splitter : {"best", "random"}, default="best"
@@ -142,20 +142,7 @@ class DecisionTreeClassifier(ClassifierPart, DecisionTree):
         method="hist",
         max_bins=256,
     ):
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.random_state = random_state
-        self.max_leaf_nodes = max_leaf_nodes
-        self.impurity_threshold = impurity_threshold
-        self.min_impurity_decrease = min_impurity_decrease
-        self.class_weight = class_weight
-        self.method = method
-        self.max_bins = max_bins
+        keep_parameters(self, locals())
 
 
 class DecisionTreeRegressor(RegressorPart, DecisionTree):
@@ -200,16 +187,4 @@ class DecisionTreeRegressor(RegressorPart, DecisionTree):
         method="hist",
         max_bins=256,
     ):
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.random_state = random_state
-        self.max_leaf_nodes = max_leaf_nodes
-        self.impurity_threshold = impurity_threshold
-        self.min_impurity_decrease = min_impurity_decrease
-        self.method = method
-        self.max_bins = max_bins
+        keep_parameters(self, locals())
