@@ -10,11 +10,11 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport NAN, ldexp, rint
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from dforest.core.predict cimport LEAF, PackedForest, PackedNode, find_leaf, real_t
+from dforest.core.predict cimport LEAF, TOGETHER, PackedForest, PackedNode, find_leaves, real_t, step
 from dforest.core.random cimport DF_PERMUTATION, df_below, df_stream, df_stream_open
 from dforest.core.rows cimport DF_BLOCK, count_blocks, deal_draws, draw_block
 
@@ -24,6 +24,14 @@ cdef extern from "numerics.h" nogil:
     void df_add_product(df_exact_sum* sum, int64_t a, int64_t b)
     double df_sum_value(const df_exact_sum* sum)
     int32_t df_scale_exponent(double largest, int bits)
+
+cdef enum:
+    GROUP_ENTRIES = 1 << 23       # rows times features permuted at a time
+
+cdef struct Test:                 # a feature on a row's path
+    uint32_t feature
+    Py_ssize_t at                 # a node
+    double value                  # what it has in the row it takes a value from
 
 
 def block_draws(Py_ssize_t n_rows, const int64_t[::1] n_draws not None, uint64_t seed, int n_threads):
@@ -132,7 +140,9 @@ cdef void vote_in_block(PackedForest packed, const real_t[:, ::1] X, const doubl
     cdef uint32_t counts[DF_BLOCK]
     cdef int64_t error[DF_BLOCK]     # of each row so far
     cdef int32_t best[DF_BLOCK]      # class with most votes so far
-    cdef Py_ssize_t t, i, k, row, rows, first = block * DF_BLOCK
+    cdef Py_ssize_t out[DF_BLOCK]    # rows out of bag
+    cdef Py_ssize_t at[TOGETHER]
+    cdef Py_ssize_t t, i, j, k, row, rows, n_out, first = block * DF_BLOCK
     cdef int64_t now
     cdef int32_t c
     cdef uint32_t leaf
@@ -140,11 +150,16 @@ cdef void vote_in_block(PackedForest packed, const real_t[:, ::1] X, const doubl
     for t in range(packed.n_trees):
         rows = draw_block(seed, <uint32_t> t, X.shape[0], block, of_block[t, block], counts)
         nodes = &packed.nodes[packed.offsets[t]]
+        n_out = 0
         for i in range(rows):
-            if counts[i] > 0:
-                continue
-            row = first + i
-            leaf = nodes[find_leaf(nodes, &X[row, 0])].right
+            out[n_out] = first + i
+            n_out += counts[i] == 0
+        for j in range(n_out):
+            if j % TOGETHER == 0:
+                find_leaves(nodes, X, out + j, min(<Py_ssize_t> TOGETHER, n_out - j), at)
+            row = out[j]
+            i = row - first
+            leaf = nodes[at[j % TOGETHER]].right
             for k in range(packed.n_outputs):
                 sums[row, k] += packed.values[leaf, k]
             if n_votes[row] == 0:
@@ -204,36 +219,36 @@ cdef int permute_tree(PackedForest packed, const real_t[:, ::1] X, const double[
                       const uint32_t[::1] weight, const int64_t[:, ::1] of_block, uint64_t seed, Py_ssize_t tree,
                       ErrorScale scale, double* out) noexcept nogil:
     """Fill one row of `permutation_rise`; return -1 if there is no memory."""
-    cdef Py_ssize_t n = X.shape[0], n_words = (packed.n_features + 63) // 64
-    cdef Py_ssize_t n_out = 0, block, i, j, rows, at
+    cdef Py_ssize_t n = X.shape[0], n_features = packed.n_features, n_out = 0, room = 0, group, n_group
+    cdef Py_ssize_t block, i, j, k, rows, at, n_tests
     cdef uint32_t counts[DF_BLOCK]
     cdef const PackedNode* nodes = &packed.nodes[packed.offsets[tree]]
     cdef const real_t* x
     cdef uint32_t held, f
-    cdef int64_t total_weight = 0, w
-    cdef double value
+    cdef int64_t total_weight = 0, w, error
     cdef df_stream stream
-    cdef df_exact_sum total
-    cdef Py_ssize_t room = 0
     for block in range(count_blocks(n)):
         rows = draw_block(seed, <uint32_t> tree, n, block, of_block[tree, block], counts)
         for i in range(rows):
             room += counts[i] == 0
     if room == 0:
-        for j in range(packed.n_features):
+        for j in range(n_features):
             out[j] = NAN
         return 0
-    cdef uint32_t* row = <uint32_t*> malloc(room * sizeof(uint32_t))         # rows out of bag
-    cdef uint32_t* other = <uint32_t*> malloc(room * sizeof(uint32_t))       # the rows they take values from
-    cdef int64_t* error = <int64_t*> malloc(room * sizeof(int64_t))          # before permuting
-    cdef uint64_t* tests = <uint64_t*> calloc(room * n_words, sizeof(uint64_t))  # features on each row's path
-    cdef uint64_t* used = <uint64_t*> calloc(n_words, sizeof(uint64_t))      # on any row's path
-    if row == NULL or other == NULL or error == NULL or tests == NULL or used == NULL:
+    n_group = max(1, min(n_features, GROUP_ENTRIES // room))       # features looked at together
+    cdef uint32_t* row = <uint32_t*> malloc(room * sizeof(uint32_t))    # rows out of bag
+    # [n_group, room] the rows they take a feature's values from
+    cdef uint32_t* other = <uint32_t*> malloc(n_group * room * sizeof(uint32_t))
+    cdef df_exact_sum* total = <df_exact_sum*> malloc(n_group * sizeof(df_exact_sum))
+    # [n_group] 1 + the first node on the row's path that tests a feature; 0: none does
+    cdef uint32_t* first = <uint32_t*> calloc(n_group, sizeof(uint32_t))
+    cdef Test* tests = <Test*> malloc(n_group * sizeof(Test))           # those of the row's path
+    if row == NULL or other == NULL or total == NULL or first == NULL or tests == NULL:
         free(row)
         free(other)
-        free(error)
+        free(total)
+        free(first)
         free(tests)
-        free(used)
         return -1
     for block in range(count_blocks(n)):
         rows = draw_block(seed, <uint32_t> tree, n, block, of_block[tree, block], counts)
@@ -242,49 +257,66 @@ cdef int permute_tree(PackedForest packed, const real_t[:, ::1] X, const double[
                 row[n_out] = <uint32_t> (block * DF_BLOCK + i)
                 n_out += 1
     for i in range(n_out):
-        x = &X[row[i], 0]
-        at = 0
-        while nodes[at].feature != LEAF:
-            f = nodes[at].feature >> 1
-            tests[i * n_words + f // 64] |= <uint64_t> 1 << (f % 64)
-            at = step(nodes, at, x[f])
-        error[i] = error_of(scale, target[row[i]], leaf_value[nodes[at].right])
         total_weight += weight[row[i]] if weight is not None else 1
-        for j in range(n_words):
-            used[j] |= tests[i * n_words + j]
-    for j in range(packed.n_features):
-        if not (used[j // 64] >> (j % 64)) & 1:
-            continue
-        for i in range(n_out):
-            other[i] = row[i]
-        df_stream_open(&stream, seed, <uint32_t> tree, j, DF_PERMUTATION)
-        for i in range(n_out - 1):
-            at = i + df_below(&stream, <uint32_t> (n_out - i))
-            held = other[at]
-            other[at] = other[i]
-            other[i] = held
-        memset(&total, 0, sizeof(total))
-        for i in range(n_out):
-            if not (tests[i * n_words + j // 64] >> (j % 64)) & 1:
+    group = 0
+    while group < n_features:
+        n_group = min(n_group, n_features - group)
+        memset(total, 0, n_group * sizeof(df_exact_sum))
+        for i in range(packed.offsets[tree + 1] - packed.offsets[tree]):
+            f = nodes[i].feature >> 1
+            if nodes[i].feature != LEAF and <Py_ssize_t> f >= group and <Py_ssize_t> f < group + n_group:
+                first[f - group] = 1
+        for j in range(n_group):
+            if first[j] == 0:
                 continue
+            first[j] = 0
+            memcpy(other + j * room, row, room * sizeof(uint32_t))
+            df_stream_open(&stream, seed, <uint32_t> tree, group + j, DF_PERMUTATION)
+            for i in range(n_out - 1):
+                at = j * room + i + df_below(&stream, <uint32_t> (n_out - i))
+                held = other[at]
+                other[at] = other[j * room + i]
+                other[j * room + i] = held
+        for i in range(n_out):
             x = &X[row[i], 0]
-            value = X[other[i], j]
             at = 0
+            n_tests = 0
             while nodes[at].feature != LEAF:
                 f = nodes[at].feature >> 1
-                at = step(nodes, at, value if f == <uint32_t> j else x[f])
+                if <Py_ssize_t> f >= group and <Py_ssize_t> f < group + n_group and first[f - group] == 0:
+                    first[f - group] = <uint32_t> at + 1
+                    tests[n_tests].feature = f
+                    tests[n_tests].at = at
+                    tests[n_tests].value = X[other[(f - group) * room + i], f]
+                    n_tests += 1
+                at = step(&nodes[at], at, x[f])
+            error = error_of(scale, target[row[i]], leaf_value[nodes[at].right])
             w = weight[row[i]] if weight is not None else 1
-            df_add_product(&total, error_of(scale, target[row[i]], leaf_value[nodes[at].right]) - error[i], w)
-        out[j] = ldexp(df_sum_value(&total) / <double> total_weight, -2 * scale.exponent)
+            walk_on(nodes, x, tests, n_tests)
+            for k in range(n_tests):
+                j = tests[k].feature - group
+                first[j] = 0
+                df_add_product(&total[j], error_of(scale, target[row[i]], leaf_value[nodes[tests[k].at].right]) - error, w)
+        for j in range(n_group):
+            out[group + j] = ldexp(df_sum_value(&total[j]) / <double> total_weight, -2 * scale.exponent)
+        group += n_group
     free(row)
     free(other)
-    free(error)
+    free(total)
+    free(first)
     free(tests)
-    free(used)
     return 0
 
 
-cdef inline Py_ssize_t step(const PackedNode* nodes, Py_ssize_t at, double value) noexcept nogil:
-    if value <= nodes[at].threshold or (value != value and nodes[at].feature & 1):
-        return at + 1
-    return nodes[at].right
+cdef void walk_on(const PackedNode* nodes, const real_t* x, Test* tests, Py_ssize_t n) noexcept nogil:
+    """From where each test stands to a leaf, with the feature's other value; a step of each in turn."""
+    cdef Py_ssize_t k
+    cdef uint32_t f
+    cdef bint done = False
+    while not done:
+        done = True
+        for k in range(n):
+            if nodes[tests[k].at].feature != LEAF:
+                f = nodes[tests[k].at].feature >> 1
+                tests[k].at = step(&nodes[tests[k].at], tests[k].at, tests[k].value if f == tests[k].feature else x[f])
+                done = False

@@ -79,7 +79,6 @@ cdef class PackedForest:
             Where each row's begin.
         """
         cdef Py_ssize_t n = X.shape[0], i, t, at, length = 0
-        cdef double value
         cdef const PackedNode* nodes
         self.check(X.shape[1])
         starts = np.zeros(n + 1, np.int64)
@@ -100,11 +99,7 @@ cdef class PackedForest:
                         length += 1
                         if nodes[at].feature == LEAF:
                             break
-                        value = X[i, nodes[at].feature >> 1]
-                        if value <= nodes[at].threshold or (value != value and nodes[at].feature & 1):
-                            at += 1
-                        else:
-                            at = nodes[at].right
+                        at = step(&nodes[at], at, X[i, nodes[at].feature >> 1])
                 indptr[i + 1] = length
         return result, starts
 
@@ -116,15 +111,24 @@ cdef class PackedForest:
 
 cdef void add_block(PackedForest forest, const real_t[:, ::1] X, Py_ssize_t first, Py_ssize_t last,
                     double[:, ::1] out) noexcept nogil:
-    cdef Py_ssize_t i, t, k
+    cdef Py_ssize_t i, j, t, k, n
     cdef uint32_t leaf
+    cdef Py_ssize_t rows[TOGETHER]
+    cdef Py_ssize_t at[TOGETHER]
     cdef const PackedNode* nodes
     for t in range(forest.n_trees):
         nodes = &forest.nodes[forest.offsets[t]]
-        for i in range(first, last):
-            leaf = nodes[find_leaf(nodes, &X[i, 0])].right
-            for k in range(forest.n_outputs):
-                out[i, k] += forest.values[leaf, k]
+        i = first
+        while i < last:
+            n = min(<Py_ssize_t> TOGETHER, last - i)
+            for j in range(n):
+                rows[j] = i + j
+            find_leaves(nodes, X, rows, n, at)
+            for j in range(n):
+                leaf = nodes[at[j]].right
+                for k in range(forest.n_outputs):
+                    out[i + j, k] += forest.values[leaf, k]
+            i += n
     for i in range(first, last):
         for k in range(forest.n_outputs):
             out[i, k] /= <double> forest.n_trees
