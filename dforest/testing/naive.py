@@ -1,8 +1,9 @@
 """The naive twin: the whole training algorithm again, slow and plain, to compare the compiled core with.
 
-It imports nothing compiled but NumPy. Sums are Python integers, which never overflow; the few float
-expressions follow `numerics.h` operation for operation, so that scores and thresholds have the same
-bits. Where the core counts, sorts by radix, packs words and skips work, this file loops.
+It and `streams`, its random numbers, import nothing compiled but NumPy. Sums are Python integers,
+which never overflow; the few float expressions follow `numerics.h` operation for operation, so that
+scores and thresholds have the same bits. Where the core counts, sorts by radix, packs words and
+skips work, this file loops.
 
 Words: a *row* is a row of X; a *draw* is one selection of a row by the bootstrap, and equal draws
 are one `Draw` record with a count. A *code* is an integer that stands for a value (`dense`: its rank
@@ -24,114 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Random streams (random.h) ---------------------------------------------------------------------------
-
-WEYL = 0x9E3779B97F4A7C15
-ROOT_PATH = 0x243F6A8885A308D3
-CHILD = (0xA0761D6478BD642F, 0xE7037ED1A0B428DB)  # left, right
-FEATURES, BOOTSTRAP_SPLIT, BOOTSTRAP_DRAW, THRESHOLD = 1, 2, 3, 4  # purposes
-MASK32 = 2**32 - 1
-MASK64 = 2**64 - 1
-
-
-def philox(counter, key):
-    """Philox4x32-10: four words from a counter of four words and a key of two."""
-    a, b, c, d = counter
-    k0, k1 = key
-    for _ in range(10):
-        p = 0xD2511F53 * a
-        q = 0xCD9E8D57 * c
-        a, b, c, d = (q >> 32) ^ b ^ k0, q & MASK32, (p >> 32) ^ d ^ k1, p & MASK32
-        k0 = (k0 + 0x9E3779B9) & MASK32
-        k1 = (k1 + 0xBB67AE85) & MASK32
-    return a, b, c, d
-
-
-class Stream:
-    """The random words named by (seed, tree, path, purpose)."""
-
-    def __init__(self, seed, tree, path, purpose):
-        key = (seed + purpose * WEYL) & MASK64
-        self.key = key & MASK32, key >> 32
-        self.name = tree & MASK32, path & MASK32, path >> 32
-        self.block = 0
-        self.words = []
-
-    def next(self):
-        """The next 32-bit word."""
-        if not self.words:
-            self.words = list(philox((self.block, *self.name), self.key))
-            self.block += 1
-        return self.words.pop(0)
-
-    def below(self, n):
-        """A uniform integer in [0, n): words whose low product would favour some results are passed over."""
-        product = self.next() * n
-        while product & MASK32 < 2**32 % n:
-            product = self.next() * n
-        return product >> 32
-
-
-    def uniform(self):
-        """A uniform number in [0, 1), a multiple of 2**-53."""
-        high, low = self.next() >> 5, self.next() >> 6
-        return float(high << 26 | low) * (1.0 / 2**53)
-
-
-def mix(z):
-    """The finaliser of splitmix64, a bijection of 64-bit words."""
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & MASK64
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & MASK64
-    return z ^ (z >> 31)
-
-
-def child_path(path, side):
-    """The path of a node's left (side 0) or right (1) child."""
-    return mix(path ^ CHILD[side])
-
-
-def feature_path(path, feature):
-    """The path of a feature in a node."""
-    return mix((path + (feature + 1) * WEYL) & MASK64)
-
-
-BLOCK = 4096
-
-
-def bootstrap_counts(n_rows, n_draws, seed, tree):
-    """How often each row is drawn for a tree: ndarray of shape (n_rows,), dtype uint32."""
-    counts = np.zeros(n_rows, np.uint32)
-
-    def deal(number, first, n_blocks, n):
-        """Deal n draws out to some blocks of rows: down a binary tree with nodes numbered as in a heap."""
-        rows = min(n_rows, (first + n_blocks) * BLOCK) - first * BLOCK
-        if rows <= 0:  # padding
-            return
-        if n_blocks == 1:
-            stream = Stream(seed, tree, first, BOOTSTRAP_DRAW)
-            for _ in range(n):
-                counts[first * BLOCK + stream.below(rows)] += 1
-            return
-        half = n_blocks // 2
-        left_rows = min(rows, half * BLOCK)
-        stream = Stream(seed, tree, number, BOOTSTRAP_SPLIT)
-        if left_rows == rows:
-            left = n
-        elif 2 * left_rows == rows:  # a random bit a draw, the lowest of a word first
-            left = 0
-            for i in range(n):
-                if i % 32 == 0:
-                    word = stream.next()
-                left += word >> i % 32 & 1
-        else:
-            left = sum(stream.below(rows) < left_rows for _ in range(n))
-        deal(2 * number, first, half, left)
-        deal(2 * number + 1, first + half, half, n - left)
-
-    n_blocks = -(-n_rows // BLOCK)
-    deal(1, 0, 1 << (n_blocks - 1).bit_length(), n_draws)
-    return counts
-
+from dforest.testing.streams import FEATURES, ROOT_PATH, THRESHOLD, Stream, bootstrap_counts, child_path, feature_path
 
 # From values to codes (binning.pyx) ------------------------------------------------------------------
 

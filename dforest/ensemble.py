@@ -1,0 +1,308 @@
+"""What all forests share: how many trees there are, and what is estimated from the training rows."""
+
+import sys
+import warnings
+from numbers import Integral
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import Bunch
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from dforest import importance, oob
+from dforest.core.rows import bootstrap_counts
+from dforest.estimator import (
+    ClassifierPart,
+    Plan,
+    RegressorPart,
+    TrainingRows,
+    TreeEstimator,
+    balanced_factors,
+)
+from dforest.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from dforest.validation import check_weights, check_X
+
+_OOB_ATTRIBUTES = [
+    "oob_score_",
+    "oob_error_",
+    "oob_error_per_observation_",
+    "oob_curve_",
+    "oob_decision_function_",
+    "oob_prediction_",
+    "n_never_oob_",
+]
+
+
+class ForestEstimator(TreeEstimator):
+    """What all forests share."""
+
+    _parameter_constraints = {
+        **TreeEstimator._parameter_constraints,
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "bootstrap": ["boolean"],
+        "oob_score": ["boolean", callable],
+        "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
+        "verbose": ["verbose"],
+        "warm_start": ["boolean"],
+        "max_samples": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, None, closed="neither"),
+            None,
+        ],
+        "variable_importance": [StrOptions({"mdi", "mda_raw", "mda_scaled"}), None],
+    }
+
+    def _plan(self):
+        if not self.bootstrap:
+            if self.max_samples is not None:
+                raise ValueError(f"max_samples={self.max_samples} needs bootstrap=True; without it every row is taken")
+            if self.oob_score:
+                raise ValueError(
+                    f"oob_score={self.oob_score} needs bootstrap=True: Out of bag estimation only available if "
+                    "bootstrap=True, as without it no tree leaves out rows"
+                )
+            if self.variable_importance in ("mda_raw", "mda_scaled"):
+                raise ValueError(
+                    f"variable_importance={self.variable_importance!r} needs bootstrap=True, for trees to leave out "
+                    'rows; without it "mdi" is allowed'
+                )
+        plan = Plan(
+            n_trees=self.n_estimators,
+            bootstrap=self.bootstrap,
+            max_samples=self.max_samples,
+            n_threads=effective_n_jobs(self.n_jobs),
+            grown=getattr(self, "forest_", None) if self.warm_start else None,
+            classes=getattr(self, "classes_", None),
+        )
+        if plan.n_trees < plan.n_grown:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to the {plan.n_grown} trees there are, "
+                "as warm_start=True keeps them"
+            )
+        if plan.n_trees == plan.n_grown:
+            warnings.warn(
+                f"Warm-start fitting without increasing n_estimators does not fit new trees: there are {plan.n_grown}",
+                UserWarning,
+                stacklevel=4,
+            )
+        if self.verbose:
+            plan.on_tree = lambda n_more: self._report(plan.n_grown + n_more)
+        return plan
+
+    def _check_plan(self, rows, plan):
+        grown = plan.grown
+        if grown is None:
+            return
+        if rows.X.shape[1] != grown.n_features:
+            raise ValueError(
+                f"X has {rows.X.shape[1]} features, but warm_start=True goes on with trees grown on {grown.n_features}"
+            )
+        if self.criterion != grown.criterion:
+            raise ValueError(
+                f"criterion={self.criterion!r}, but warm_start=True goes on with trees grown by {grown.criterion!r}"
+            )
+        if is_classifier(self) and not np.array_equal(self.classes_, plan.classes):
+            raise ValueError(
+                f"y has the classes {self.classes_.tolist()}, but warm_start=True goes on with trees grown on "
+                f"{plan.classes.tolist()}"
+            )
+        if self.oob_score or self.variable_importance in ("mda_raw", "mda_scaled"):
+            oob.check_available(grown, len(rows.X))
+
+    def _report(self, n_grown):
+        every = 1 if self.verbose > 1 else max(1, self.n_estimators // 10)
+        if n_grown % every == 0 or n_grown == self.n_estimators:
+            print(f"{n_grown} of {self.n_estimators} trees", file=sys.stderr)
+
+    def _after_growth(self, rows, plan):
+        for name in [*_OOB_ATTRIBUTES, "variable_importance_", "variable_importance_std_"]:
+            self.__dict__.pop(name, None)
+        if self.oob_score:
+            found = oob.estimate(self.forest_, rows.X, rows.y, getattr(self, "voting", "soft"), plan.n_threads)
+            self._set_oob(found, rows)
+        if self.variable_importance == "mdi":
+            by_tree = importance.impurity_decrease(self.forest_)
+        elif self.variable_importance is not None:
+            by_tree = importance.accuracy_decrease(self.forest_, rows.X, rows.y, rows.sample_weight, plan.n_threads)
+        else:
+            return
+        scaled = self.variable_importance == "mda_scaled"
+        self.variable_importance_, self.variable_importance_std_ = importance.summarise(by_tree, scaled)
+
+    def _set_oob(self, found, rows):
+        """Attributes from out-of-bag estimates; rows of weight 0 get NaN."""
+        prediction = np.full((len(rows.kept), found.prediction.shape[1]), np.nan)
+        prediction[rows.kept] = found.prediction
+        self.oob_error_per_observation_ = np.full(len(rows.kept), np.nan)
+        self.oob_error_per_observation_[rows.kept] = found.error_per_row
+        self.oob_error_ = found.error
+        self.oob_curve_ = found.curve
+        self.n_never_oob_ = found.n_never
+        seen = ~np.isnan(found.error_per_row)
+        if is_classifier(self):
+            self.oob_decision_function_ = prediction
+            predicted, true = self.classes_[found.prediction[seen].argmax(axis=1)], self.classes_[rows.y[seen]]
+        else:
+            self.oob_prediction_ = prediction[:, 0]
+            predicted, true = found.prediction[seen, 0], rows.y[seen]
+        score = self.oob_score if callable(self.oob_score) else accuracy_score if is_classifier(self) else r2_score
+        self.oob_score_ = score(true, predicted) if seen.any() else np.nan
+
+    def oob_importance(self, X, y, sample_weight=None):
+        """Permutation importance on the rows that each tree's bootstrap left out (MDA).
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            What the forest was fitted on; rows of weight 0, or of a class of weight 0, are left out
+            again. Other sample weights weigh the errors.
+
+        Returns
+        -------
+        Bunch
+            importances : ndarray of shape (n_features, n_estimators)
+                The rise of each tree's mean error (misclassification, or squared) when the feature
+                is permuted: positive where that hurts, 0 where a tree doesn't use it. NaN for trees
+                that left out no row.
+            importances_mean, importances_std : ndarray of shape (n_features,)
+                Over the other trees; the standard deviation has ddof 1.
+            importances_scaled : ndarray of shape (n_features,)
+                The mean divided by its standard error; 0 where that is 0.
+
+        Raises
+        ------
+        ValueError
+            If the forest has no out-of-bag rows, or these are not as many rows as it was grown on.
+
+        References
+        ----------
+        L. Breiman, "Random forests", Machine Learning 45(1), 2001.
+        """
+        check_is_fitted(self)
+        X, y = check_X(self, X, y=y, reset=False, y_numeric=is_regressor(self))
+        rows = TrainingRows(X, self._encode_known(y), check_weights(sample_weight, X))
+        rows.apply_class_weight(self._class_factors(rows))
+        oob.check_available(self.forest_, len(rows.X))
+        by_tree = importance.accuracy_decrease(self.forest_, rows.X, rows.y, rows.sample_weight, effective_n_jobs(self.n_jobs))
+        mean, std = importance.summarise(by_tree)
+        return Bunch(
+            importances=by_tree.T,
+            importances_mean=mean,
+            importances_std=std,
+            importances_scaled=importance.summarise(by_tree, scaled=True)[0],
+        )
+
+    @property
+    def estimators_(self):
+        """The trees one by one, as fitted single-tree estimators that share the forest's arrays."""
+        check_is_fitted(self)
+        made_for, trees = self.__dict__.get("_trees", (None, None))
+        if made_for is not self.forest_:
+            trees = self._make_trees()
+            self._trees = (self.forest_, trees)
+        return trees
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_trees"}
+
+    def __len__(self):
+        """The number of trees."""
+        return len(self.estimators_)
+
+    def __getitem__(self, index):
+        """One of the trees."""
+        return self.estimators_[index]
+
+    def __iter__(self):
+        """The trees one by one."""
+        return iter(self.estimators_)
+
+    @property
+    def estimators_samples_(self):
+        """The rows each tree drew, repeated as often as drawn: a list of ndarrays of row numbers.
+
+        Numbers are those of the rows of positive weight.
+        """
+        check_is_fitted(self)
+        forest = self.forest_
+        counts = (
+            bootstrap_counts(n_rows, n_draws, forest.seed, t) if n_draws else np.ones(n_rows, np.int64)
+            for t, (n_rows, n_draws) in enumerate(zip(forest.n_rows.tolist(), forest.n_draws.tolist(), strict=True))
+        )
+        return [np.repeat(np.arange(len(count)), count) for count in counts]
+
+    def _make_trees(self):
+        names = set(self._tree_class().get_params()) & set(self.get_params())
+        pattern = self._tree_class(**{name: getattr(self, name) for name in names if name != "random_state"})
+        shared = {"n_features_in_", "feature_names_in_", "classes_", "n_classes_"}
+        fitted = {name: value for name, value in vars(self).items() if name in shared}
+        trees = []
+        for t in range(self.forest_.n_trees):
+            tree = clone(pattern)
+            tree.__dict__.update(fitted, forest_=self.forest_.tree(t))
+            trees.append(tree)
+        return trees
+
+    def apply(self, X):
+        """The number of the leaf that each row reaches in each tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_estimators), dtype int64
+            Nodes of a tree are numbered in depth-first preorder.
+        """
+        return self._leaves(X)
+
+    def decision_path(self, X):
+        """The nodes that each row passes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        indicator : sparse matrix of shape (n_rows, n_nodes)
+            1 where the row passes the node; the trees' nodes side by side.
+        n_nodes_ptr : ndarray of shape (n_estimators + 1,), dtype int64
+            Tree t has the columns n_nodes_ptr[t] to n_nodes_ptr[t + 1].
+        """
+        return self._paths(X), np.array(self.forest_.node_offsets)
+
+
+class ForestClassifier(ClassifierPart, ForestEstimator):
+    """What forests for classification share."""
+
+    _tree_class = DecisionTreeClassifier
+    _parameter_constraints = {
+        **ForestEstimator._parameter_constraints,
+        **ClassifierPart._parameter_constraints,
+        "class_weight": [dict, StrOptions({"balanced", "balanced_subsample"}), None],
+        "voting": [StrOptions({"soft", "hard"})],
+    }
+
+    def _plan(self):
+        plan = super()._plan()
+        if self.class_weight == "balanced_subsample":
+            plan.reweigh = self._balance
+        return plan
+
+    def _balance(self, rows, counts):
+        """Weights that give all classes of a tree's draws the same total, but for the rows' own weights."""
+        factors = balanced_factors(rows, counts, self.n_classes_)
+        return factors if rows.sample_weight is None else factors * rows.sample_weight
+
+
+class ForestRegressor(RegressorPart, ForestEstimator):
+    """What forests for regression share."""
+
+    _tree_class = DecisionTreeRegressor
+    _parameter_constraints = {**ForestEstimator._parameter_constraints, **RegressorPart._parameter_constraints}
