@@ -111,12 +111,14 @@ static inline double df_ratio_score(double cross_squared, double weight_left, do
     return cross_squared / ((weight_left * weight_right) * weight);
 }
 
+#define DF_WORD ((df_int128)1 << 31)
+
 /* A sum of w * q over draws is high * 2^31 + low; high is 0 where one word is enough. It is taken
  * relative to the node's mean rounded down, m = floor(sum / w):
  *     cross = w * (s_L - w_L m) - w_L * (s - w m),
  * whose second product is below w_L * w, so that nothing large cancels. */
 static inline int64_t df_floor_mean(int64_t low, int64_t high, int64_t weight) {
-    df_int128 sum = ((df_int128)high << 31) + low;
+    df_int128 sum = (df_int128)high * DF_WORD + low;
     df_int128 mean = sum / weight;
     return (int64_t)(mean - (sum % weight < 0));
 }
@@ -124,7 +126,7 @@ static inline int64_t df_floor_mean(int64_t low, int64_t high, int64_t weight) {
 static inline double df_offset_sum(int64_t low, int64_t high, int64_t weight, int64_t mean) {
     if (high == 0 && weight <= (int64_t)1 << 31)
         return (double)(low - weight * mean); /* below 2^63; always so where one word is enough */
-    return (double)(((df_int128)high << 31) + low - (df_int128)weight * mean);
+    return (double)((df_int128)high * DF_WORD + low - (df_int128)weight * mean);
 }
 
 static inline double df_mean_cross(int64_t weight_left, double sum_left, int64_t weight, double sum) {
