@@ -4,10 +4,11 @@ A criterion says what a draw adds to a statistic (`kind`), what impurity and lea
 one, and which of many cuts of a node is best. Each thread has a clone of its own, so a criterion
 may keep scratch, but it must give the same answer to the same question always.
 
-A subclass needs `impurity` only (and `leaf_value` where it predicts a number). The base class then
-scores a cut by w * i(t) - w_L * i(t_L) - w_R * i(t_R); the built-in criteria override `best_cut`
-with formulas of numerics.h that cancel nothing. It is called once per node and feature (or once per
-chunk of cuts), never per row.
+A subclass of `ClassCriterion` needs `impurity` only; one of `Criterion` also sets `kind`, and brings
+`open_node` and, where it predicts a number, `leaf_value`. The base class then scores a cut by
+w * i(t) - w_L * i(t_L) - w_R * i(t_R); the built-in criteria override `best_cut` with formulas of
+numerics.h that cancel nothing. It is called once per node and feature, or twice where the node has
+missing values, never per row or per cut.
 """
 from libc.stdint cimport int64_t
 
@@ -22,8 +23,9 @@ cdef class Criterion:
 
     cdef int reserve(self, Py_ssize_t n_words) except -1
 
-    # Set statistics and is_pure of a node from its draws. Called once per node, before anything
-    # else; may rewrite the draws' targets and the node's scale, which no other node sees.
+    # Set statistics and is_pure of a node from its draws, before anything else; may rewrite the
+    # draws' targets and the node's scale, which no other node sees. A node may be opened again, with
+    # the scale it was left with: that must change nothing.
     cdef int open_node(self, Node* node) except -1 nogil
 
     # Impurity of a set of draws; word 1 of its statistic is above 0.
