@@ -8,7 +8,7 @@ are left than bins, each has its own.
 
 Words: an *edge* belongs to the bin below it: the middle between the bin's largest value and the next
 bin's smallest. The edge of the last bin is infinite. Missing values (NaN) have the code after the
-last.
+last. Columns of categories hold their codes already.
 
 Columns are coded in parallel, each by one thread with a `Workspace` of its own.
 """
@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from dforest.core.types cimport code_t
+from dforest.core.types cimport CATEGORICAL, CONTINUOUS, code_t
 
 from dforest.core.data import CodedColumn
 
@@ -268,10 +268,20 @@ def code_column(Workspace space not None, const real_t[::1] x not None, int64_t 
         codes = codes32 = np.empty(n, np.uint32)
         with nogil:
             write_codes(space, &codes32[0])
-    return CodedColumn(np.asarray(codes), edges if max_codes else lows, lows, highs, bool(has_missing))
+    return CodedColumn(np.asarray(codes), edges if max_codes else lows, lows, highs, bool(has_missing), 0)
 
 
-def code_columns(X, max_codes=0, weight=None, n_threads=1):
+def code_categories(x, Py_ssize_t n_categories):
+    """Code a column of category numbers 0, 1, ..., n_categories - 1 and NaN."""
+    codes = np.empty(len(x), np.uint8 if n_categories < 256 else np.uint16 if n_categories < 65536 else np.uint32)
+    missing = np.isnan(x)
+    has_missing = bool(missing.any())
+    codes[...] = np.where(missing, n_categories, x) if has_missing else x
+    numbers = np.arange(n_categories, dtype=x.dtype)
+    return CodedColumn(codes, numbers, numbers, numbers, has_missing, CATEGORICAL)
+
+
+def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categories=None):
     """Code all columns of a matrix.
 
     Parameters
@@ -284,12 +294,17 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1):
     weight : ndarray of shape (n_rows,), dtype uint32, optional
         Integer weights, 1 or more; bins get equal shares of them. None: all 1.
     n_threads : int
+    kinds : sequence of int, optional
+        0: continuous, 1: ordinal, 2: categorical; None: all continuous. Categories are not binned.
+    n_categories : sequence of int, optional
+        Of the categorical columns, which hold numbers below and NaN.
 
     Returns
     -------
     list of CodedColumn
     """
     n_rows, n_features = X.shape
+    kinds = [CONTINUOUS] * n_features if kinds is None else [int(kind) for kind in kinds]
     columns = [None] * n_features
     # A few columns at a time are copied out of row-major X, so that a cache line serves them all.
     width = 1 if X.flags.f_contiguous or n_rows > 1 << 20 else 16
@@ -300,7 +315,10 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1):
         for first in blocks:       # shared: each thread takes the next block
             block = np.ascontiguousarray(X[:, first:first + width].T)
             for j, x in enumerate(block, first):
-                columns[j] = code_column(space, x, max_codes, weight)
+                if kinds[j] == CATEGORICAL:
+                    columns[j] = code_categories(x, n_categories[j])
+                else:
+                    columns[j] = code_column(space, x, max_codes, weight)._replace(kind=kinds[j])
 
     # Scratch takes 28 bytes a row and thread; it is kept to about twice the size of X.
     n_threads = max(1, min(n_threads, -(-n_features // width), X.nbytes // (14 * n_rows)))

@@ -34,12 +34,20 @@ cdef class Criterion:
     # Impurity of an open node, in units of the targets.
     cdef double node_impurity(self, const Node* node) noexcept nogil
 
-    # The first cut of highest score among n >= 1, and that score. left: [n, n_words], the
-    # statistics of the left sides; total: [n_words], the node's.
+    # The first cut of highest score among n >= 1, and that score; -1 if it allows none. left:
+    # [n, n_words], the statistics of the left sides; total: [n_words], the node's.
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil
 
     # A score times 2 to this power is in units of weight times impurity.
     cdef int score_exponent(self, const Node* node) noexcept nogil
+
+    # What the categories of a feature are ordered by. statistics: [n, n_words], of single categories;
+    # total: [n_words], the node's. OUT keys : [n]
+    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* keys) noexcept nogil
+
+    # What some of an open node's draws predict, where features have directions: a number, or the
+    # probability of the second class.
+    cdef double prediction(self, const Node* node, const int64_t* statistic) noexcept nogil
 
     # The number a leaf predicts. Regression only: a class forest keeps the statistics of its leaves.
     cdef int leaf_value(self, const Node* node, double* out) except -1 nogil
@@ -59,3 +67,11 @@ cdef class Entropy(ClassCriterion):
 
 cdef class SquaredError(Criterion):
     cdef void requantise(self, Node* node) noexcept nogil
+
+
+cdef class Poisson(SquaredError):
+    cdef double base           # of the open node: centre of the scale in quantised units ...
+    cdef double mean           # ... mean target, likewise ...
+    cdef int64_t zero          # ... and the quantised target of 0
+
+    cdef inline double mean_of(self, const int64_t* statistic) noexcept nogil

@@ -1,4 +1,4 @@
-"""Gini, entropy and squared error.
+"""Gini, entropy, squared error and Poisson deviance.
 
 Formulas: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984, chapters 4
 and 8. All sums are integers (see `dforest.core.types`), so they depend on no order; float64 appears
@@ -20,7 +20,9 @@ cdef extern from "numerics.h" nogil:
     const double DF_LOG2_E
     double df_cross(int64_t a, int64_t b, int64_t c, int64_t d)
     double df_cross_small(int64_t a, int64_t b, int64_t c, int64_t d)
+    double df_log(double x)
     double df_log2(double x)
+    double df_entropy_term(double x)
     double df_entropy_part(double cross, double weight_left, double weight_right, double weight, double count)
     double df_ratio_score(double cross_squared, double weight_left, double weight_right, double weight)
     int64_t df_floor_mean(int64_t low, int64_t high, int64_t weight)
@@ -36,6 +38,9 @@ cdef extern from "numerics.h" nogil:
 # A node's targets are quantised anew once their range is below 1 / REQUANTISE of the range that
 # the scale was made for.
 cdef int64_t REQUANTISE = 256
+
+cdef double DEVIANCE_UNIT = 2.0 ** 20        # for deviances of quantised targets, in fixed point
+cdef double LARGEST_TARGET = 2.0 ** 31       # quantised targets are below in magnitude
 
 
 def quantise(y):
@@ -106,6 +111,14 @@ cdef class Criterion:
 
     cdef double node_impurity(self, const Node* node) noexcept nogil:
         return self.impurity(node.statistics)
+
+    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* keys) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(n):
+            keys[i] = 0.0
+
+    cdef double prediction(self, const Node* node, const int64_t* statistic) noexcept nogil:
+        return 0.0
 
     cdef int score_exponent(self, const Node* node) noexcept nogil:
         return 0
@@ -181,6 +194,19 @@ cdef class ClassCriterion(Criterion):
             present += s[k] > 0
         node.is_pure = present <= 1
         return 0
+
+    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* keys) noexcept nogil:
+        """Shares of the node's largest class."""
+        cdef Py_ssize_t i, k, largest = 2
+        for k in range(3, self.n_words):
+            if total[k] > total[largest]:
+                largest = k
+        for i in range(n):
+            keys[i] = <double> statistics[largest] / <double> statistics[1]
+            statistics += self.n_words
+
+    cdef double prediction(self, const Node* node, const int64_t* statistic) noexcept nogil:
+        return <double> statistic[3] / <double> statistic[1] if self.n_classes == 2 else 0.0
 
 
 cdef class Gini(ClassCriterion):
@@ -345,6 +371,21 @@ cdef class SquaredError(Criterion):
         score[0] = highest
         return best
 
+    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* keys) noexcept nogil:
+        """Means of the quantised targets, relative to the node's rounded down."""
+        cdef Py_ssize_t i
+        cdef bint wide = self.kind == TARGET_SUM_WIDE
+        cdef int64_t mean = df_floor_mean(total[2], total[3] if wide else 0, total[1])
+        for i in range(n):
+            keys[i] = (df_offset_sum(statistics[2], statistics[3] if wide else 0, statistics[1], mean)
+                       / <double> statistics[1])
+            statistics += self.n_words
+
+    cdef double prediction(self, const Node* node, const int64_t* statistic) noexcept nogil:
+        cdef int64_t high = statistic[3] if self.kind == TARGET_SUM_WIDE else 0
+        cdef double mean = df_offset_sum(statistic[2], high, statistic[1], 0) / <double> statistic[1]
+        return node.scale.centre + ldexp(mean, -node.scale.exponent)
+
     cdef double node_impurity(self, const Node* node) noexcept nogil:
         """Variance of the quantised targets, from an exact sum of squares around the rounded mean."""
         cdef Py_ssize_t i
@@ -389,3 +430,75 @@ cdef class SquaredError(Criterion):
         y = centre + ldexp(df_sum_value(&total) / <double> weight, -exponent)
         out[0] = min(max(y, lo), hi)
         return 0
+
+
+cdef class Poisson(SquaredError):
+    """Half the mean Poisson deviance of non-negative targets, mean of y * ln(y / mean y).
+
+    Its decrease by a cut is the sum over sides of w_S * ybar * h(x_S) / w with the sides' relative
+    deviations x_S = (ybar_S - ybar) / ybar and h of numerics.h: the terms of first order sum to 0. No
+    side may have targets of 0 only, whose deviance from any later target is infinite.
+
+    References
+    ----------
+    P. McCullagh, J. Nelder, "Generalized Linear Models", 1989, section 2.3.
+    """
+
+    cdef int open_node(self, Node* node) except -1 nogil:
+        SquaredError.open_node(self, node)
+        self.base = ldexp(node.scale.centre, node.scale.exponent)
+        # Far below all quantised targets it doesn't matter where.
+        self.zero = <int64_t> max(-LARGEST_TARGET, rint(ldexp(0.0 - node.scale.centre, node.scale.exponent)))
+        self.mean = self.mean_of(node.statistics)
+        return 0
+
+    cdef inline double mean_of(self, const int64_t* statistic) noexcept nogil:
+        cdef int64_t high = statistic[3] if self.kind == TARGET_SUM_WIDE else 0
+        cdef int64_t mean = df_floor_mean(statistic[2], high, statistic[1])
+        return (<double> mean + self.base) + df_offset_sum(statistic[2], high, statistic[1], mean) / <double> statistic[1]
+
+    cdef double impurity(self, const int64_t* statistic) noexcept nogil:
+        # Up to the mean of y * ln y, whose sum over a node is the same for every cut.
+        cdef double mean = self.mean_of(statistic)
+        return -mean * df_log(mean) if mean > 0.0 else 0.0
+
+    cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
+        cdef Py_ssize_t i, best = -1
+        cdef double s, d, w_left, w_right, highest = -1.0
+        cdef bint wide = self.kind == TARGET_SUM_WIDE
+        cdef int64_t w = total[1]
+        cdef int64_t high_of_all = total[3] if wide else 0, high
+        cdef int64_t mean = df_floor_mean(total[2], high_of_all, w)
+        cdef double remainder = df_offset_sum(total[2], high_of_all, w, mean), above
+        for i in range(n):
+            high = left[3] if wide else 0
+            above = df_offset_sum(left[2], high, left[1], self.zero)      # 0 if all targets on the left are 0
+            if above > 0.0 and df_offset_sum(total[2] - left[2], high_of_all - high, w - left[1], self.zero) > 0.0:
+                w_left = <double> left[1]
+                w_right = <double> (w - left[1])
+                d = df_mean_cross(left[1], df_offset_sum(left[2], high, left[1], mean), w, remainder)
+                s = self.mean * (w_left * df_entropy_term(d / ((<double> w * w_left) * self.mean))
+                                 + w_right * df_entropy_term(-d / ((<double> w * w_right) * self.mean)))
+                if s > highest:
+                    highest = s
+                    best = i
+            left += self.n_words
+        score[0] = highest
+        return best
+
+    cdef double node_impurity(self, const Node* node) noexcept nogil:
+        """From an exact sum of deviances in fixed point: ybar * h(y / ybar - 1) has the mean y * ln(y / ybar)."""
+        cdef Py_ssize_t i
+        cdef double offset
+        cdef df_exact_sum total
+        memset(&total, 0, sizeof(total))
+        if self.mean <= 0.0:
+            return 0.0
+        for i in range(node.n):
+            offset = (<double> node.draws[i].target + self.base) - self.mean
+            df_add_product(&total, <int64_t> node.draws[i].count * node.draws[i].weight,
+                           <int64_t> rint(self.mean * df_entropy_term(offset / self.mean) * DEVIANCE_UNIT))
+        return ldexp(df_sum_value(&total) / <double> node.statistics[1] / DEVIANCE_UNIT, self.score_exponent(node))
+
+    cdef int score_exponent(self, const Node* node) noexcept nogil:
+        return -node.scale.exponent

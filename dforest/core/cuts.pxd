@@ -1,62 +1,55 @@
-cimport cython
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from dforest.core.criterion cimport Criterion
-from dforest.core.types cimport Column, Draw, LeafRules, Node, Split
+from dforest.core.data cimport DataView
+from dforest.core.random cimport df_stream
+from dforest.core.tally cimport Tally
+from dforest.core.types cimport Column, LeafRules, Node, Split
 
-cdef struct Tuning:
-    int64_t sort_below        # nodes of fewer records are sorted, larger ones counted ...
-    int64_t codes_per_record  # ... unless the column has more codes than this times the records
-    int64_t insertion_below   # sorting: insertion sort below, radix sort from here
-    int64_t mark_from         # counting: codes are marked if there are this many times more than records
+cdef enum Entries:            # what the entries of Tally.left are, besides left sides of cuts
+    RUN                       # each holds the one before
+    SINGLES                   # one category each; perhaps one more entry with all of them
+    LONE                      # there is only one
 
-cdef enum Tally:              # how draws are counted
-    PAIRS                     # two classes, weights of 1: both counts in one word
-    CLASSES                   # more classes, weights of 1: a 32-bit counter for each
-    SUMS                      # weights of 1: number of draws and sum of targets
-    RECORDS                   # anything: whole statistics
+cdef struct Choice:
+    Py_ssize_t entry          # -1: no valid cut
+    double score
+    double middle             # as Split.middle
 
-cdef struct CodeRange:        # what occurs in a node
-    uint32_t lowest           # of the codes that are values
-    uint32_t highest          # below lowest: none are
-    bint has_missing
-
-cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil
-cdef uint32_t next_code(const Node* node, const Column* column, uint32_t code) noexcept nogil
+cdef struct Ranked:
+    double key
+    uint32_t place            # in ascending order of codes
 
 
-@cython.final
 cdef class Cuts:
     cdef Criterion criterion
-    cdef Tuning tuning
-    cdef bint is_unit                # all weights are 1
+    cdef Tally tally
     cdef Py_ssize_t n_words
-    cdef int64_t* histogram          # [codes, n_words] or smaller, all 0 between calls
-    cdef uint64_t* marks             # [codes / 64] a bit for each code that occurs, all 0 between calls
-    cdef uint64_t* keys              # [records], for sorting: see gather_keys
-    cdef uint64_t* keys_to           # [records]
-    cdef int64_t* left               # [records, n_words] by value that occurs: statistic up to it
-    cdef uint32_t* code              # [records] its code
-    cdef int64_t* sum                # [n_words] of the values so far
-    cdef int64_t* missing            # [n_words] of the missing ones
+    cdef bint one_hot                # categories are tested one by one
+    cdef bint is_bounded             # some feature has a direction
+    cdef Entries entries             # of the feature at hand
+    cdef int64_t* spare              # [entries, n_words]
+    cdef uint32_t* spare_at          # [entries]
+    cdef double* keys                # [entries] mean responses of categories, or middles of valid cuts
+    cdef Ranked* ranked              # [entries]
+    cdef Py_ssize_t n_subset_words   # for the column of most categories
+    cdef uint64_t* present           # [n_subset_words] categories in the node
+    cdef uint64_t* left_ones         # [n_subset_words] those that go left
+    cdef uint64_t* subset            # [n_subset_words] of the best split so far: see Split.subset
 
-    cdef int reserve(self, Py_ssize_t n_records, Py_ssize_t n_codes) except -1
+    cdef int reserve(self, DataView data, Py_ssize_t n_records) except -1
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
     cdef void find_at(self, const Node* node, const Column* column, uint32_t code, const LeafRules* rules,
                       Split* best) noexcept nogil
-    cdef void choose(self, const int64_t* total, Py_ssize_t n_values, const LeafRules* rules, Split* best) noexcept nogil
-    cdef Py_ssize_t best_of(self, const int64_t* total, Py_ssize_t n_values, const LeafRules* rules,
-                            double* score) noexcept nogil
-    cdef Tally tally_of(self, const int64_t* total) noexcept nogil
-    cdef void add(self, int64_t* statistic, const Draw* draw) noexcept nogil
-    cdef void complete(self, int64_t* statistic) noexcept nogil
-    cdef void take(self, Tally tally, uint32_t code, int64_t* statistic) noexcept nogil
-    cdef Py_ssize_t count(self, const Node* node, const Column* column) noexcept nogil
-    cdef Py_ssize_t walk_pairs(self, uint32_t n_codes) noexcept nogil
-    cdef Py_ssize_t walk_sums(self, uint32_t n_codes) noexcept nogil
-    cdef Py_ssize_t walk(self, Tally tally, uint32_t n_codes) noexcept nogil
-    cdef Py_ssize_t walk_marked(self, Tally tally, uint32_t n_codes) noexcept nogil
-    cdef Py_ssize_t walk_sorted_pairs(self, const uint64_t* keys, Py_ssize_t n) noexcept nogil
-    cdef Py_ssize_t walk_sorted_sums(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws) noexcept nogil
-    cdef Py_ssize_t walk_sorted(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws) noexcept nogil
-    cdef Py_ssize_t sort(self, const Node* node, const Column* column) noexcept nogil
+    cdef bint find_random_subset(self, const Node* node, const Column* column, df_stream* stream, const LeafRules* rules,
+                                 Split* best) noexcept nogil
+    cdef Choice best_entry(self, const Node* node, const Column* column, Py_ssize_t n, bint missing_left,
+                           const LeafRules* rules) noexcept nogil
+    cdef void choose(self, const Node* node, const Column* column, Py_ssize_t n, const LeafRules* rules,
+                     Split* best) noexcept nogil
+    cdef Py_ssize_t keep_valid(self, const Node* node, const Column* column, Py_ssize_t n,
+                               const LeafRules* rules) noexcept nogil
+    cdef bint is_allowed(self, const Node* node, const Column* column, double left, double right) noexcept nogil
+    cdef Py_ssize_t prepare_singles(self, Py_ssize_t n) noexcept nogil
+    cdef void prepare_ranking(self, const Node* node, Py_ssize_t n) noexcept nogil
+    cdef void write_subset(self, const Column* column, Py_ssize_t n, Py_ssize_t entry, Split* best) noexcept nogil

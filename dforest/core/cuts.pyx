@@ -1,185 +1,53 @@
-"""The cuts of one feature in one node, from codes to the best one.
+"""The cuts of one feature in one node, and the best of them.
 
-Two ways lead from the node's draws to the values that occur in it, in ascending order, each with the
-statistic of all draws up to it. *Counting* adds every draw to a histogram over the column's codes,
-then walks through it (through its marked codes, where few occur). *Sorting* sorts the node's records
-by code. Both give the same integers.
+A feature of numbers (continuous or ordinal) has a cut after each value that occurs: the tally's
+statistics, each of all draws up to a value, are those of the left sides. As they grow from one value
+to the next, the cuts that satisfy the leaf rules are a run among them, and the criterion picks the
+best of that run.
 
-These statistics are those of the left sides of the cuts, missing values on the right; the last one,
-of all values, is the cut that divides missing from the rest. As they grow from one value to the next,
-the cuts that satisfy the leaf rules are a run among them, and the criterion picks the best of that
-run. Where the node has missing values, they are then added to all left sides, and it picks again.
+The categories of a categorical feature are put in the order of their mean response first, then cut
+like values: for two classes, and for squared error, the best of all subsets is among these cuts [1]_.
+With more classes, the response is the share of the node's largest class, and that is a heuristic. Or,
+one by one, each category is divided from the rest.
 
-A `Cuts` belongs to one thread and owns its scratch. Histogram and marks are all 0 between calls.
+Missing values go right, then left with every cut: where the node has some, they are added to all left
+sides, and the criterion picks again. The last cut of a run divides them from all the rest.
+
+Where features have directions, each side of a cut has to predict within the node's bounds, and in the
+right order; such cuts are tested one by one.
+
+A `Cuts` belongs to one thread and owns its scratch.
+
+References
+----------
+.. [1] W. D. Fisher, "On grouping for maximum homogeneity", JASA 53, 1958; L. Breiman, J. Friedman,
+   R. Olshen, C. Stone, "Classification and Regression Trees", 1984, section 4.2.2 and chapter 8.8.
 """
-cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy, memset
 
-from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, code_t
-
-cdef extern from *:
-    """
-    #define df_lowest_bit(x) __builtin_ctzll(x)
-    """
-    int df_lowest_bit(uint64_t x) nogil
-
-cdef enum:
-    DIGITS = 2048      # radix sort: counters, 11 bits
+from dforest.core.random cimport df_below, df_next
+from dforest.core.types cimport CATEGORICAL, code_t
 
 
-cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil:
-    """The codes that occur in a node, from one pass over its draws."""
-    cdef CodeRange found
-    found.lowest = 0xFFFFFFFF
-    found.highest = 0
-    found.has_missing = False
-    if column.width == 1:
-        scan_range[uint8_t](node, <const uint8_t*> column.codes, column.n_codes, &found)
-    elif column.width == 2:
-        scan_range[uint16_t](node, <const uint16_t*> column.codes, column.n_codes, &found)
-    else:
-        scan_range[uint32_t](node, <const uint32_t*> column.codes, column.n_codes, &found)
-    return found
-
-
-cdef void scan_range(const Node* node, const code_t* codes, uint32_t n_codes, CodeRange* found) noexcept nogil:
-    cdef Py_ssize_t i
-    cdef uint32_t code, lowest = 0xFFFFFFFF, highest = 0
-    cdef bint has_missing = False
-    for i in range(node.n):
-        code = codes[node.draws[i].row]
-        if code == n_codes:
-            has_missing = True
-        else:
-            lowest = min(lowest, code)
-            highest = max(highest, code)
-    found.lowest = lowest
-    found.highest = highest
-    found.has_missing = has_missing
-
-
-cdef uint32_t next_code(const Node* node, const Column* column, uint32_t code) noexcept nogil:
-    """The lowest code of a value above `code` that occurs in a node; n_codes if none does."""
-    if column.width == 1:
-        return scan_next[uint8_t](node, <const uint8_t*> column.codes, code, column.n_codes)
-    if column.width == 2:
-        return scan_next[uint16_t](node, <const uint16_t*> column.codes, code, column.n_codes)
-    return scan_next[uint32_t](node, <const uint32_t*> column.codes, code, column.n_codes)
-
-
-cdef uint32_t scan_next(const Node* node, const code_t* codes, uint32_t code, uint32_t n_codes) noexcept nogil:
-    cdef Py_ssize_t i
-    cdef uint32_t c, lowest = n_codes
-    for i in range(node.n):
-        c = codes[node.draws[i].row]
-        if c > code and c < lowest:
-            lowest = c
-    return lowest
-
-
-cdef void gather_keys(Tally tally, const Draw* draws, Py_ssize_t n, const code_t* codes, uint64_t* keys) noexcept nogil:
-    """Keys to sort: the code, and below it the record's number, or twice its count and its class."""
-    cdef Py_ssize_t i
-    if tally == PAIRS:
-        for i in range(n):
-            keys[i] = (<uint64_t> codes[draws[i].row] << 32) | (draws[i].count << 1) | <uint32_t> draws[i].target
-    else:
-        for i in range(n):
-            keys[i] = (<uint64_t> codes[draws[i].row] << 32) | <uint64_t> i
-
-
-cdef void insertion_sort(uint64_t* keys, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t i, j
-    cdef uint64_t key
-    for i in range(1, n):
-        key = keys[i]
-        j = i
-        while j > 0 and keys[j - 1] > key:
-            keys[j] = keys[j - 1]
-            j -= 1
-        keys[j] = key
-
-
-cdef uint64_t* radix_sort(uint64_t* keys, uint64_t* other, Py_ssize_t n) noexcept nogil:
-    """Sort by the upper 32 bits, stably; return whichever of the two buffers holds the result."""
-    cdef uint32_t counts[DIGITS]
-    cdef uint32_t lo = 0xFFFFFFFF, hi = 0, code, digit, total, held
-    cdef int bits = 0, most = 8 if n < 1024 else 11, shift = 0, width
-    cdef Py_ssize_t i
-    for i in range(n):
-        code = <uint32_t> (keys[i] >> 32)
-        lo = min(lo, code)
-        hi = max(hi, code)
-    while bits < 32 and (hi - lo) >> bits:
-        bits += 1
-    if bits == 0:
-        return keys
-    width = (bits + most - 1) // most           # passes
-    width = (bits + width - 1) // width         # bits of each
-    while shift < bits:
-        memset(counts, 0, (<size_t> 1 << width) * sizeof(uint32_t))
-        for i in range(n):
-            counts[((<uint32_t> (keys[i] >> 32) - lo) >> shift) & ((<uint32_t> 1 << width) - 1)] += 1
-        total = 0
-        for digit in range(<uint32_t> 1 << width):
-            held = counts[digit]
-            counts[digit] = total
-            total += held
-        for i in range(n):
-            digit = ((<uint32_t> (keys[i] >> 32) - lo) >> shift) & ((<uint32_t> 1 << width) - 1)
-            other[counts[digit]] = keys[i]
-            counts[digit] += 1
-        keys, other = other, keys
-        shift += width
-    return keys
-
-
-cdef void fill(Tally tally, Cuts cuts, const Node* node, const code_t* codes) noexcept nogil:
-    """Add the node's draws to the histogram."""
-    cdef const Draw* draws = node.draws
-    cdef uint64_t* packed = <uint64_t*> cuts.histogram
-    cdef uint32_t* counters = <uint32_t*> cuts.histogram
-    cdef Py_ssize_t i, n = node.n, n_classes = cuts.n_words - 2
-    cdef int64_t* words
-    if tally == PAIRS:             # the second class in the upper half of the word
-        for i in range(n):
-            packed[codes[draws[i].row]] += <uint64_t> draws[i].count << (32 * draws[i].target)
-    elif tally == CLASSES:
-        for i in range(n):
-            counters[codes[draws[i].row] * n_classes + draws[i].target] += draws[i].count
-    elif tally == SUMS:
-        for i in range(n):
-            words = cuts.histogram + 2 * <Py_ssize_t> codes[draws[i].row]
-            words[0] += draws[i].count
-            words[1] += <int64_t> draws[i].count * draws[i].target
-    else:
-        for i in range(n):
-            cuts.add(cuts.histogram + codes[draws[i].row] * cuts.n_words, &draws[i])
-
-
-cdef void mark(uint64_t* marks, const Node* node, const code_t* codes) noexcept nogil:
+cdef void mark_present(const Node* node, const code_t* codes, uint32_t n_codes, uint64_t* present) noexcept nogil:
     cdef Py_ssize_t i
     cdef uint32_t code
     for i in range(node.n):
         code = codes[node.draws[i].row]
-        marks[code >> 6] |= <uint64_t> 1 << (code & 63)
+        if code < n_codes:
+            present[code >> 6] |= <uint64_t> 1 << (code & 63)
 
 
-cdef void add_up_to(Cuts cuts, const Node* node, const code_t* codes, uint32_t code, uint32_t missing) noexcept nogil:
-    """Sum up the draws whose code is at most `code`, and those that are missing."""
-    cdef Py_ssize_t i
-    cdef uint32_t c
-    for i in range(node.n):
-        c = codes[node.draws[i].row]
-        if c <= code:
-            cuts.add(cuts.sum, &node.draws[i])
-        elif c == missing:
-            cuts.add(cuts.missing, &node.draws[i])
+cdef int compare_ranked(const void* a, const void* b) noexcept nogil:
+    cdef const Ranked* x = <const Ranked*> a
+    cdef const Ranked* y = <const Ranked*> b
+    if x.key != y.key:
+        return -1 if x.key < y.key else 1
+    return -1 if x.place < y.place else 1
 
 
-@cython.final
 cdef class Cuts:
     """Finds the best cut of a feature in a node.
 
@@ -187,347 +55,265 @@ cdef class Cuts:
     ----------
     criterion : Criterion
         Of the same thread.
-    is_unit : bool
-        Whether all weights are 1.
+    data : DataView
+    n_records : int
+        Of the largest node.
+    one_hot : bool
+        Whether categories are divided from the rest one by one.
     tuning : dict
-        Values for the fields of `Tuning` that are not to have their defaults.
+        See `dforest.core.tally.Tally`.
     """
 
-    def __cinit__(self, Criterion criterion not None, bint is_unit, dict tuning not None):
+    def __cinit__(self, Criterion criterion not None, DataView data not None, Py_ssize_t n_records, bint one_hot,
+                  dict tuning not None):
         self.criterion = criterion
-        self.is_unit = is_unit
         self.n_words = criterion.n_words
-        self.tuning.sort_below = tuning.get("sort_below", 20)
-        self.tuning.codes_per_record = tuning.get("codes_per_record", 8)
-        self.tuning.insertion_below = tuning.get("insertion_below", 24)
-        self.tuning.mark_from = tuning.get("mark_from", 2)
+        self.one_hot = one_hot
+        self.tally = Tally(criterion, data.weight == NULL, tuning)
+        self.reserve(data, n_records)
 
     def __dealloc__(self):
-        free(self.histogram)
-        free(self.marks)
+        free(self.spare)
+        free(self.spare_at)
         free(self.keys)
-        free(self.keys_to)
-        free(self.left)
-        free(self.code)
+        free(self.ranked)
+        free(self.present)
+        free(self.left_ones)
+        free(self.subset)
 
-    cdef int reserve(self, Py_ssize_t n_records, Py_ssize_t n_codes) except -1:
-        """Make room for nodes of n_records records, and columns of n_codes codes."""
-        cdef Py_ssize_t n_counted = min(n_codes, self.tuning.codes_per_record * n_records) + 1
-        cdef Py_ssize_t n_values = min(n_records, n_codes) + 1
-        self.histogram = <int64_t*> calloc(n_counted * self.n_words, sizeof(int64_t))
-        self.marks = <uint64_t*> calloc(n_counted // 64 + 1, sizeof(uint64_t))
-        self.keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))
-        self.keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
-        self.left = <int64_t*> malloc((n_values + 2) * self.n_words * sizeof(int64_t))
-        self.code = <uint32_t*> malloc(n_values * sizeof(uint32_t))
-        if (self.histogram == NULL or self.marks == NULL or self.keys == NULL or self.keys_to == NULL
-                or self.left == NULL or self.code == NULL):
+    cdef int reserve(self, DataView data, Py_ssize_t n_records) except -1:
+        cdef Py_ssize_t j, n_codes = 0, n_categories = 0, n_entries
+        cdef const Column* column
+        for j in range(data.n_features):
+            column = &data.columns[j]
+            n_codes = max(n_codes, <Py_ssize_t> column.n_codes)
+            if column.kind == CATEGORICAL:
+                n_categories = max(n_categories, <Py_ssize_t> column.n_codes)
+            self.is_bounded = self.is_bounded or column.direction != 0
+        self.tally.reserve(n_records, n_codes)
+        self.n_subset_words = (n_categories + 63) // 64
+        n_entries = min(n_records, n_codes if self.is_bounded else n_categories) + 1
+        self.spare = <int64_t*> malloc(n_entries * self.n_words * sizeof(int64_t))
+        self.spare_at = <uint32_t*> malloc(n_entries * sizeof(uint32_t))
+        self.keys = <double*> malloc(n_entries * sizeof(double))
+        self.ranked = <Ranked*> malloc(n_entries * sizeof(Ranked))
+        self.present = <uint64_t*> calloc(self.n_subset_words + 1, sizeof(uint64_t))
+        self.left_ones = <uint64_t*> calloc(self.n_subset_words + 1, sizeof(uint64_t))
+        self.subset = <uint64_t*> calloc(self.n_subset_words + 1, sizeof(uint64_t))
+        if (self.spare == NULL or self.spare_at == NULL or self.keys == NULL or self.ranked == NULL
+                or self.present == NULL or self.left_ones == NULL or self.subset == NULL):
             raise MemoryError()
-        self.sum = self.left + n_values * self.n_words
-        self.missing = self.sum + self.n_words
         return 0
 
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
         """Replace `best` if a cut of this column has a higher score; return whether it is constant."""
-        cdef Py_ssize_t n_values
-        memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
-        if node.n >= self.tuning.sort_below and <int64_t> column.n_codes <= self.tuning.codes_per_record * node.n:
-            n_values = self.count(node, column)
-        else:
-            n_values = self.sort(node, column)
-        if n_values + (self.missing[0] > 0) == 1:
+        cdef Py_ssize_t n = self.tally.cumulate(node, column)
+        if n + (self.tally.missing[0] > 0) == 1:
             return True
-        self.choose(node.statistics, n_values, rules, best)
+        self.entries = RUN
+        if column.kind == CATEGORICAL:
+            if self.one_hot:
+                n = self.prepare_singles(n)
+            else:
+                self.prepare_ranking(node, n)
+        self.choose(node, column, n, rules, best)
         return False
 
     cdef void find_at(self, const Node* node, const Column* column, uint32_t code, const LeafRules* rules,
                       Split* best) noexcept nogil:
         """Replace `best` if the cut after this code has a higher score; some value is not above it."""
-        memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
-        if column.width == 1:
-            add_up_to[uint8_t](self, node, <const uint8_t*> column.codes, code, column.n_codes)
-        elif column.width == 2:
-            add_up_to[uint16_t](self, node, <const uint16_t*> column.codes, code, column.n_codes)
-        else:
-            add_up_to[uint32_t](self, node, <const uint32_t*> column.codes, code, column.n_codes)
-        self.complete(self.sum)
-        self.complete(self.missing)
-        memcpy(self.left, self.sum, self.n_words * sizeof(int64_t))
-        self.code[0] = code
-        self.choose(node.statistics, 1, rules, best)
+        self.tally.add_up(node, column, code, NULL)
+        self.entries = LONE
+        self.choose(node, column, 1, rules, best)
 
-    cdef void choose(self, const int64_t* total, Py_ssize_t n_values, const LeafRules* rules, Split* best) noexcept nogil:
-        """Replace `best` if one of the cuts in `left` has a higher score, in either direction of the missing."""
-        cdef double score, other_score
-        cdef Py_ssize_t i, k, other
-        cdef int64_t n_left
-        cdef bint has_missing = self.missing[0] > 0, missing_left = False
-        i = self.best_of(total, n_values, rules, &score)
-        n_left = self.left[i * self.n_words] if i >= 0 else 0
+    cdef bint find_random_subset(self, const Node* node, const Column* column, df_stream* stream, const LeafRules* rules,
+                                 Split* best) noexcept nogil:
+        """Replace `best` if a random cut of a categorical column has a higher score; return whether it is constant."""
+        cdef Py_ssize_t at, n_words = (<Py_ssize_t> column.n_codes + 63) // 64
+        cdef uint32_t n_present = 0, n_left = 0, bit, chosen, word = 0
+        cdef uint64_t rest
+        memset(self.present, 0, n_words * sizeof(uint64_t))
+        if column.width == 1:
+            mark_present[uint8_t](node, <const uint8_t*> column.codes, column.n_codes, self.present)
+        elif column.width == 2:
+            mark_present[uint16_t](node, <const uint16_t*> column.codes, column.n_codes, self.present)
+        else:
+            mark_present[uint32_t](node, <const uint32_t*> column.codes, column.n_codes, self.present)
+        for at in range(n_words):
+            rest = self.present[at]
+            while rest:
+                rest &= rest - 1
+                n_present += 1
+        if n_present == 0:
+            return True
+        memcpy(self.left_ones, self.present, n_words * sizeof(uint64_t))
+        if n_present > 1:
+            chosen = df_below(stream, n_present) if self.one_hot else 0
+            while n_left == 0 or n_left == n_present:
+                # the present categories in ascending order, each with a number `bit`
+                bit = n_left = 0
+                for at in range(n_words):
+                    rest = self.present[at]
+                    self.left_ones[at] = 0
+                    while rest:
+                        if self.one_hot:
+                            word = bit == chosen
+                        else:
+                            word = df_next(stream) if bit % 32 == 0 else word >> 1
+                        if word & 1:
+                            self.left_ones[at] |= rest & (~rest + 1)
+                            n_left += 1
+                        rest &= rest - 1
+                        bit += 1
+        self.tally.add_up(node, column, 0, self.left_ones)
+        if n_present == 1 and self.tally.missing[0] == 0:
+            return True
+        self.entries = LONE
+        self.choose(node, column, 1, rules, best)
+        return False
+
+    cdef Py_ssize_t prepare_singles(self, Py_ssize_t n) noexcept nogil:
+        """Turn cumulated statistics into those of single categories, and perhaps all; return how many that makes."""
+        cdef Py_ssize_t i, k, n_words = self.n_words
+        cdef int64_t* left = self.tally.left
+        cdef bint has_missing = self.tally.missing[0] > 0
         if has_missing:
-            for other in range(n_values):
+            memcpy(left + n * n_words, left + (n - 1) * n_words, n_words * sizeof(int64_t))
+            self.tally.code[n] = 0
+        for i in range(n - 1, 0, -1):
+            for k in range(n_words):
+                left[i * n_words + k] -= left[(i - 1) * n_words + k]
+        self.entries = SINGLES
+        return n + has_missing
+
+    cdef void prepare_ranking(self, const Node* node, Py_ssize_t n) noexcept nogil:
+        """Cumulate the categories' statistics in the order of their mean response."""
+        cdef Py_ssize_t i, j, k, n_words = self.n_words
+        cdef int64_t* left = self.tally.left
+        cdef int64_t* to = self.spare
+        for i in range(n - 1, 0, -1):
+            for k in range(n_words):
+                left[i * n_words + k] -= left[(i - 1) * n_words + k]
+        self.criterion.mean_responses(left, n, node.statistics, self.keys)
+        for i in range(n):
+            self.ranked[i].place = <uint32_t> i
+            self.ranked[i].key = self.keys[i]
+        qsort(self.ranked, n, sizeof(Ranked), compare_ranked)
+        for i in range(n):
+            j = self.ranked[i].place
+            self.spare_at[i] = self.tally.code[j]
+            for k in range(n_words):
+                to[i * n_words + k] = left[j * n_words + k] + (to[(i - 1) * n_words + k] if i > 0 else 0)
+        memcpy(left, to, n * n_words * sizeof(int64_t))
+        memcpy(self.tally.code, self.spare_at, n * sizeof(uint32_t))
+
+    cdef void choose(self, const Node* node, const Column* column, Py_ssize_t n, const LeafRules* rules,
+                     Split* best) noexcept nogil:
+        """Replace `best` if one of the cuts in `left` has a higher score, in either direction of the missing."""
+        cdef Choice choice, other
+        cdef Py_ssize_t i, k
+        cdef int64_t n_left, total = node.statistics[0], n_missing = self.tally.missing[0]
+        cdef int64_t* left = self.tally.left
+        cdef bint missing_left = False
+        choice = self.best_entry(node, column, n, False, rules)
+        n_left = left[choice.entry * self.n_words] if choice.entry >= 0 else 0
+        if n_missing > 0:
+            for i in range(n):
                 for k in range(self.n_words):
-                    self.left[other * self.n_words + k] += self.missing[k]
-            other = self.best_of(total, n_values, rules, &other_score)
-            if other >= 0 and (i < 0 or other_score > score or (other_score == score and other < i)):
-                i = other
-                score = other_score
+                    left[i * self.n_words + k] += self.tally.missing[k]
+            other = self.best_entry(node, column, n, True, rules)
+            if other.entry >= 0 and (choice.entry < 0 or other.score > choice.score
+                                     or (other.score == choice.score and other.entry < choice.entry)):
+                choice = other
                 missing_left = True
-        if i < 0 or score <= best.score:
+        if choice.entry < 0 or choice.score <= best.score:
             return
-        best.score = score
-        best.code = self.code[i]
-        best.only_missing_right = has_missing and not missing_left and n_left + self.missing[0] == total[0]
+        best.score = choice.score
+        best.middle = choice.middle
+        best.code = self.tally.code[choice.entry]
+        best.only_missing_right = n_missing > 0 and not missing_left and n_left + n_missing == total
         # Where none is missing, missing values will go with the larger side.
-        best.missing_left = missing_left if has_missing else 2 * n_left > total[0]
+        best.missing_left = missing_left if n_missing > 0 else 2 * n_left > total
+        if column.kind == CATEGORICAL:
+            self.write_subset(column, n, choice.entry, best)
+        else:
+            best.subset = NULL
 
-    cdef Py_ssize_t best_of(self, const int64_t* total, Py_ssize_t n_values, const LeafRules* rules,
-                            double* score) noexcept nogil:
-        """The first of the best cuts among those that satisfy the leaf rules; -1 if none does."""
-        cdef Py_ssize_t first = 0, last = n_values      # cuts in [0, first) and [last, n_values) do not
-        cdef const int64_t* left = self.left
-        while first < last and (left[first * self.n_words] < rules.min_draws
-                                or <double> left[first * self.n_words + 1] < rules.min_weight):
+    cdef void write_subset(self, const Column* column, Py_ssize_t n, Py_ssize_t entry, Split* best) noexcept nogil:
+        cdef Py_ssize_t i, at, n_words = (<Py_ssize_t> column.n_codes + 63) // 64
+        cdef bint has_all = self.entries == SINGLES and self.tally.missing[0] > 0      # the last entry
+        cdef uint32_t code
+        cdef uint64_t bit
+        if self.entries != LONE:
+            memset(self.present, 0, n_words * sizeof(uint64_t))
+            memset(self.left_ones, 0, n_words * sizeof(uint64_t))
+            for i in range(n - has_all):
+                code = self.tally.code[i]
+                bit = <uint64_t> 1 << (code & 63)
+                self.present[code >> 6] |= bit
+                if i == entry or (has_all and entry == n - 1) or (self.entries == RUN and i < entry):
+                    self.left_ones[code >> 6] |= bit
+        for at in range(n_words):
+            self.subset[at] = self.present[at] & ~self.left_ones[at] if best.missing_left else self.left_ones[at]
+        best.subset = self.subset
+        best.n_subset_words = n_words
+
+    cdef Choice best_entry(self, const Node* node, const Column* column, Py_ssize_t n, bint missing_left,
+                           const LeafRules* rules) noexcept nogil:
+        """The first of the best cuts among those that are valid."""
+        cdef const int64_t* total = node.statistics
+        cdef const int64_t* left = self.tally.left
+        cdef Py_ssize_t first = 0, last = n, n_words = self.n_words       # cuts in [0, first) and [last, n) are not
+        cdef Choice choice
+        choice.entry = -1
+        choice.score = choice.middle = 0.0
+        if self.is_bounded or self.entries == SINGLES:
+            last = self.keep_valid(node, column, n, rules)
+            if last > 0:
+                choice.entry = self.criterion.best_cut(self.spare, last, total, &choice.score)
+            if choice.entry >= 0:
+                choice.middle = self.keys[choice.entry]
+                choice.entry = self.spare_at[choice.entry]
+            return choice
+        while first < last and (left[first * n_words] < rules.min_draws
+                                or <double> left[first * n_words + 1] < rules.min_weight):
             first += 1
-        while last > first and (total[0] - left[(last - 1) * self.n_words] < rules.min_draws
-                                or <double> (total[1] - left[(last - 1) * self.n_words + 1]) < rules.min_weight):
+        while last > first and (total[0] - left[(last - 1) * n_words] < rules.min_draws
+                                or <double> (total[1] - left[(last - 1) * n_words + 1]) < rules.min_weight):
             last -= 1
-        if first == last:
-            return -1
-        return first + self.criterion.best_cut(left + first * self.n_words, last - first, total, score)
+        if first < last:
+            choice.entry = self.criterion.best_cut(left + first * n_words, last - first, total, &choice.score)
+            if choice.entry >= 0:
+                choice.entry += first
+        return choice
 
-    cdef inline Tally tally_of(self, const int64_t* total) noexcept nogil:
-        if not self.is_unit or total[0] >> 32:
-            return RECORDS
-        if self.criterion.kind == CLASS_WEIGHTS:
-            return PAIRS if self.n_words == 4 else CLASSES
-        return SUMS if self.criterion.kind == TARGET_SUM else RECORDS
-
-    cdef inline void add(self, int64_t* statistic, const Draw* draw) noexcept nogil:
-        """Add a draw to a statistic, but for the words that `complete` derives."""
-        cdef int64_t weight = <int64_t> draw.count * draw.weight, product
-        statistic[0] += draw.count
-        if self.criterion.kind == CLASS_WEIGHTS:
-            statistic[2 + draw.target] += weight
-            return
-        statistic[1] += weight
-        if self.criterion.kind == TARGET_SUM:
-            statistic[2] += weight * draw.target
-        else:
-            product = <int64_t> draw.weight * draw.target
-            statistic[2] += (product & 0x7FFFFFFF) * draw.count
-            statistic[3] += (product >> 31) * draw.count
-
-    cdef inline void complete(self, int64_t* statistic) noexcept nogil:
-        cdef Py_ssize_t k
-        cdef int64_t weight = 0
-        if self.criterion.kind == CLASS_WEIGHTS:
-            for k in range(2, self.n_words):
-                weight += statistic[k]
-            statistic[1] = weight
-
-    cdef inline void take(self, Tally tally, uint32_t code, int64_t* statistic) noexcept nogil:
-        """Move what the histogram has of a code to a statistic."""
-        cdef uint64_t* packed = <uint64_t*> self.histogram
-        cdef uint32_t* counters = <uint32_t*> self.histogram
-        cdef int64_t* words
-        cdef Py_ssize_t k
-        if tally == PAIRS:
-            statistic[2] += <int64_t> <uint32_t> packed[code]
-            statistic[3] += packed[code] >> 32
-            packed[code] = 0
-        elif tally == CLASSES:
-            counters += <Py_ssize_t> code * (self.n_words - 2)
-            for k in range(self.n_words - 2):
-                statistic[2 + k] += counters[k]
-                counters[k] = 0
-        elif tally == SUMS:
-            words = self.histogram + 2 * <Py_ssize_t> code
-            statistic[1] += words[0]
-            statistic[2] += words[1]
-            words[0] = words[1] = 0
-        else:
-            words = self.histogram + code * self.n_words
+    cdef Py_ssize_t keep_valid(self, const Node* node, const Column* column, Py_ssize_t n,
+                               const LeafRules* rules) noexcept nogil:
+        """Copy the valid cuts to `spare`, with their places, and what `Split.middle` would be in `keys`."""
+        cdef const int64_t* total = node.statistics
+        cdef const int64_t* left = self.tally.left
+        cdef int64_t* right = self.criterion.scratch
+        cdef Py_ssize_t i, k, kept = 0
+        cdef double at_left, at_right
+        for i in range(n):
             for k in range(self.n_words):
-                statistic[k] += words[k]
-                words[k] = 0
-        self.complete(statistic)
-        if tally != RECORDS:
-            statistic[0] = statistic[1]
+                right[k] = total[k] - left[k]
+            if (min(left[0], right[0]) >= rules.min_draws
+                    and <double> min(left[1], right[1]) >= rules.min_weight):
+                at_left = at_right = 0.0
+                if self.is_bounded:
+                    at_left = self.criterion.prediction(node, left)
+                    at_right = self.criterion.prediction(node, right)
+                if self.is_allowed(node, column, at_left, at_right):
+                    memcpy(self.spare + kept * self.n_words, left, self.n_words * sizeof(int64_t))
+                    self.spare_at[kept] = <uint32_t> i
+                    self.keys[kept] = 0.5 * at_left + 0.5 * at_right
+                    kept += 1
+            left += self.n_words
+        return kept
 
-    cdef Py_ssize_t count(self, const Node* node, const Column* column) noexcept nogil:
-        """Fill `left` and `code` by counting; return how many values occur."""
-        cdef Tally tally = self.tally_of(node.statistics)
-        cdef bint marked = <int64_t> column.n_codes >= self.tuning.mark_from * node.n
-        if column.width == 1:
-            fill[uint8_t](tally, self, node, <const uint8_t*> column.codes)
-            if marked:
-                mark[uint8_t](self.marks, node, <const uint8_t*> column.codes)
-        elif column.width == 2:
-            fill[uint16_t](tally, self, node, <const uint16_t*> column.codes)
-            if marked:
-                mark[uint16_t](self.marks, node, <const uint16_t*> column.codes)
-        else:
-            fill[uint32_t](tally, self, node, <const uint32_t*> column.codes)
-            if marked:
-                mark[uint32_t](self.marks, node, <const uint32_t*> column.codes)
-        if column.has_missing:
-            self.take(tally, column.n_codes, self.missing)
-            if marked:
-                self.marks[column.n_codes >> 6] &= ~(<uint64_t> 1 << (column.n_codes & 63))
-        if marked:
-            return self.walk_marked(tally, column.n_codes)
-        if tally == PAIRS:
-            return self.walk_pairs(column.n_codes)
-        if tally == SUMS:
-            return self.walk_sums(column.n_codes)
-        return self.walk(tally, column.n_codes)
-
-    cdef Py_ssize_t walk_pairs(self, uint32_t n_codes) noexcept nogil:
-        cdef uint64_t* packed = <uint64_t*> self.histogram
-        cdef uint64_t word
-        cdef int64_t first = 0, second = 0
-        cdef int64_t* left = self.left
-        cdef uint32_t* codes = self.code
-        cdef uint32_t code
-        cdef Py_ssize_t n = 0
-        for code in range(n_codes):      # no branches: a code that does not occur is written over
-            word = packed[code]
-            packed[code] = 0
-            first += <int64_t> <uint32_t> word
-            second += word >> 32
-            left[4 * n] = left[4 * n + 1] = first + second
-            left[4 * n + 2] = first
-            left[4 * n + 3] = second
-            codes[n] = code
-            n += word != 0
-        return n
-
-    cdef Py_ssize_t walk_sums(self, uint32_t n_codes) noexcept nogil:
-        cdef int64_t* words = self.histogram
-        cdef int64_t here, weight = 0, total = 0
-        cdef int64_t* left = self.left
-        cdef uint32_t* codes = self.code
-        cdef uint32_t code
-        cdef Py_ssize_t n = 0
-        for code in range(n_codes):
-            here = words[2 * <Py_ssize_t> code]
-            weight += here
-            total += words[2 * <Py_ssize_t> code + 1]
-            words[2 * <Py_ssize_t> code] = words[2 * <Py_ssize_t> code + 1] = 0
-            left[3 * n] = left[3 * n + 1] = weight
-            left[3 * n + 2] = total
-            codes[n] = code
-            n += here != 0
-        return n
-
-    cdef Py_ssize_t walk(self, Tally tally, uint32_t n_codes) noexcept nogil:
-        cdef uint32_t code
-        cdef int64_t before
-        cdef Py_ssize_t n = 0
-        for code in range(n_codes):
-            before = self.sum[0]
-            self.take(tally, code, self.sum)
-            memcpy(self.left + n * self.n_words, self.sum, self.n_words * sizeof(int64_t))
-            self.code[n] = code
-            n += self.sum[0] != before
-        return n
-
-    cdef Py_ssize_t walk_marked(self, Tally tally, uint32_t n_codes) noexcept nogil:
-        cdef uint64_t word
-        cdef uint32_t code, at
-        cdef Py_ssize_t n = 0
-        for at in range((n_codes + 63) // 64):
-            word = self.marks[at]
-            self.marks[at] = 0
-            while word:
-                code = 64 * at + <uint32_t> df_lowest_bit(word)
-                word &= word - 1
-                self.take(tally, code, self.sum)
-                memcpy(self.left + n * self.n_words, self.sum, self.n_words * sizeof(int64_t))
-                self.code[n] = code
-                n += 1
-        return n
-
-    cdef Py_ssize_t sort(self, const Node* node, const Column* column) noexcept nogil:
-        """Fill `left` and `code` by sorting; return how many values occur."""
-        cdef uint64_t* keys = self.keys
-        cdef Py_ssize_t n = node.n, n_values = node.n
-        cdef Tally tally = self.tally_of(node.statistics)
-        if tally == PAIRS and node.statistics[0] >> 31:
-            tally = RECORDS        # a count might not fit a key
-        if column.width == 1:
-            gather_keys[uint8_t](tally, node.draws, n, <const uint8_t*> column.codes, keys)
-        elif column.width == 2:
-            gather_keys[uint16_t](tally, node.draws, n, <const uint16_t*> column.codes, keys)
-        else:
-            gather_keys[uint32_t](tally, node.draws, n, <const uint32_t*> column.codes, keys)
-        if n < self.tuning.insertion_below:
-            insertion_sort(keys, n)
-        else:
-            keys = radix_sort(keys, self.keys_to, n)
-        if column.has_missing:
-            while n_values > 0 and <uint32_t> (keys[n_values - 1] >> 32) == column.n_codes:
-                n_values -= 1
-            if n_values < n:
-                if tally == PAIRS:
-                    self.walk_sorted_pairs(keys + n_values, n - n_values)
-                elif tally == SUMS:
-                    self.walk_sorted_sums(keys + n_values, n - n_values, node.draws)
-                else:
-                    self.walk_sorted(keys + n_values, n - n_values, node.draws)
-                memcpy(self.missing, self.left, self.n_words * sizeof(int64_t))
-                memset(self.sum, 0, self.n_words * sizeof(int64_t))
-        if tally == PAIRS:
-            return self.walk_sorted_pairs(keys, n_values)
-        if tally == SUMS:
-            return self.walk_sorted_sums(keys, n_values, node.draws)
-        return self.walk_sorted(keys, n_values, node.draws)
-
-    cdef Py_ssize_t walk_sorted_pairs(self, const uint64_t* keys, Py_ssize_t n) noexcept nogil:
-        cdef int64_t both = 0, second = 0, count
-        cdef int64_t* left = self.left
-        cdef Py_ssize_t i, n_values = 0
-        cdef uint32_t code, next_code = <uint32_t> (keys[0] >> 32) if n else 0
-        for i in range(n):               # a value that goes on is written over
-            code = next_code
-            next_code = <uint32_t> (keys[i + 1] >> 32) if i + 1 < n else ~code
-            count = <uint32_t> keys[i] >> 1
-            both += count
-            second += count & -<int64_t> (keys[i] & 1)
-            left[4 * n_values] = left[4 * n_values + 1] = both
-            left[4 * n_values + 2] = both - second
-            left[4 * n_values + 3] = second
-            self.code[n_values] = code
-            n_values += code != next_code
-        return n_values
-
-    cdef Py_ssize_t walk_sorted_sums(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws) noexcept nogil:
-        cdef int64_t weight = 0, total = 0
-        cdef int64_t* left = self.left
-        cdef const Draw* draw
-        cdef Py_ssize_t i, n_values = 0
-        cdef uint32_t code, next_code = <uint32_t> (keys[0] >> 32) if n else 0
-        for i in range(n):
-            code = next_code
-            next_code = <uint32_t> (keys[i + 1] >> 32) if i + 1 < n else ~code
-            draw = &draws[<uint32_t> keys[i]]
-            weight += draw.count
-            total += <int64_t> draw.count * draw.target
-            left[3 * n_values] = left[3 * n_values + 1] = weight
-            left[3 * n_values + 2] = total
-            self.code[n_values] = code
-            n_values += code != next_code
-        return n_values
-
-    cdef Py_ssize_t walk_sorted(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws) noexcept nogil:
-        cdef Py_ssize_t i, n_values = 0
-        cdef uint32_t code
-        for i in range(n):
-            code = <uint32_t> (keys[i] >> 32)
-            self.add(self.sum, &draws[<uint32_t> keys[i]])
-            self.complete(self.sum)
-            memcpy(self.left + n_values * self.n_words, self.sum, self.n_words * sizeof(int64_t))
-            self.code[n_values] = code
-            n_values += i + 1 == n or <uint32_t> (keys[i + 1] >> 32) != code
-        return n_values
+    cdef bint is_allowed(self, const Node* node, const Column* column, double left, double right) noexcept nogil:
+        """Whether a cut whose sides predict this keeps to the node's bounds and the feature's direction."""
+        return (not self.is_bounded
+                or (node.lower <= left <= node.upper and node.lower <= right <= node.upper
+                    and (left - right) * column.direction <= 0.0))

@@ -5,21 +5,26 @@ only and shared by all threads.
 """
 from collections import namedtuple
 
+from libc.stdint cimport int8_t
 from libc.stdlib cimport calloc, free
 
 import numpy as np
 
-CodedColumn = namedtuple("CodedColumn", ["codes", "values", "lows", "highs", "has_missing"])
+from dforest.core.types cimport Kind
+
+CodedColumn = namedtuple("CodedColumn", ["codes", "values", "lows", "highs", "has_missing", "kind"])
 CodedColumn.__doc__ = """One feature's codes for all rows.
 
 codes : ndarray of shape (n_rows,), dtype uint8, uint16 or uint32
     The number of each row's bin or value; ``len(values)`` where the value is missing.
 values : ndarray, dtype float32 or float64
     Method dense: the distinct values, ascending. Method hist: the upper edges of the bins, the last
-    of them infinite.
+    of them infinite. Categories: their numbers.
 lows, highs : ndarray, like values
     The smallest and the largest value of each code.
 has_missing : bool
+kind : int
+    0: continuous, 1: ordinal, 2: categorical.
 """
 
 
@@ -63,10 +68,12 @@ cdef class DataView:
         Exact targets; None for classification.
     weight : ndarray of shape (n_rows,), dtype uint32, or None
         Integer weights from 1 to 2**31; None: all 1.
+    directions : ndarray of shape (n_features,), dtype int8, or None
+        1 or -1: predictions may only rise or only fall with the feature; None: all 0.
     """
 
     def __cinit__(self, list columns not None, const int32_t[::1] target not None,
-                  const double[::1] y=None, const uint32_t[::1] weight=None):
+                  const double[::1] y=None, const uint32_t[::1] weight=None, const int8_t[::1] directions=None):
         cdef Py_ssize_t j
         cdef Column* column
         cdef size_t address
@@ -91,6 +98,8 @@ cdef class DataView:
             column.width = given.codes.dtype.itemsize
             column.n_codes = len(given.values)
             column.has_missing = given.has_missing
+            column.kind = <Kind> <int> given.kind
+            column.direction = directions[j] if directions is not None else 0
             for numbers in (given.lows, given.highs):
                 if numbers.shape != given.values.shape or numbers.dtype != given.values.dtype:
                     raise ValueError(f"column {j} has lows or highs unlike its values")

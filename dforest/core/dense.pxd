@@ -1,9 +1,9 @@
-from dforest.core.splitter cimport Splitter
+from dforest.core.splitter cimport RandomSplitter, Splitter
 
 
 cdef class DenseSplitter(Splitter):
     pass
 
 
-cdef class RandomDenseSplitter(DenseSplitter):
+cdef class RandomDenseSplitter(RandomSplitter):
     pass

@@ -27,12 +27,19 @@ cdef struct Place:                 # where a node stands
     Py_ssize_t parent              # its number, -1: none
     bint is_right
     Scale scale
+    double lower, upper            # bounds of its predictions
 
 cdef struct Candidate:             # a node grown best first, numbered in order of creation
     Place place
     Split split                    # the best one; feature -1: the node stays a leaf
+    Py_ssize_t subset_at           # where its subset lies in Grower.waiting
     double score                   # of the split, comparable between nodes
     Py_ssize_t left                # number of its left child, the right one's is 1 more; -1: a leaf so far
+
+
+cdef struct Words:                 # a growing array
+    uint64_t* words
+    Py_ssize_t n, room
 
 
 cdef class StopFlag:
@@ -66,6 +73,10 @@ cdef class Grower:
     cdef Py_ssize_t n_heap, heap_room
     cdef NodeRecord* nodes
     cdef Py_ssize_t n_nodes, node_room
+    cdef Words subsets             # of the nodes that test categories, one after another
+    cdef Words waiting             # those of candidates
+    cdef int64_t* subset_lengths   # [n_subsets] words of each
+    cdef Py_ssize_t n_subsets, subset_room
     cdef int64_t* leaves           # [leaf_room, n_leaf_words]
     cdef Py_ssize_t n_leaves, leaf_room, n_leaf_words
     cdef Py_ssize_t since_poll     # records seen since
@@ -75,7 +86,7 @@ cdef class Grower:
     cdef int open(self, const Place* place, Node* node) except -1 nogil
     cdef int find_split(self, Node* node, Split* split) except -1 nogil
     cdef bint is_leaf(self, const Node* node) noexcept nogil
-    cdef Py_ssize_t divide(self, const Node* node, const Split* split, Place* left, Place* right) noexcept nogil
+    cdef void divide(self, const Node* node, const Split* split, Place* left, Place* right) noexcept nogil
     cdef Py_ssize_t add_node(self, const Place* place, const Split* split) except -1 nogil
     cdef int add_leaf(self, const Node* node) except -1 nogil
     cdef int reserve_block(self, size_t n_bytes) except -1
@@ -85,5 +96,6 @@ cdef class Grower:
     cdef int add_candidate(self, const Place* place) except -1 nogil
     cdef bint goes_before(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     cdef bint stands_before(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
+    cdef void lend_subset(self, Candidate* candidate) noexcept nogil
     cdef Py_ssize_t pop(self) noexcept nogil
     cdef int poll(self, Py_ssize_t n_records) except -1 nogil

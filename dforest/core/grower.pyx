@@ -17,7 +17,7 @@ Nodes are numbered in preorder: a left child is its parent's number + 1, a right
 
 A grower belongs to one thread and owns all of its buffers, which it uses again for the next tree.
 """
-from libc.math cimport ldexp
+from libc.math cimport INFINITY, ldexp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
@@ -60,6 +60,13 @@ cdef int ensure_room(void** buffer, Py_ssize_t* room, Py_ssize_t needed, size_t 
             raise MemoryError()
     buffer[0] = grown
     room[0] = wanted
+    return 0
+
+
+cdef int append_words(Words* to, const uint64_t* words, Py_ssize_t n) except -1 nogil:
+    ensure_room(<void**> &to.words, &to.room, to.n + n, sizeof(uint64_t))
+    memcpy(to.words + to.n, words, n * sizeof(uint64_t))
+    to.n += n
     return 0
 
 
@@ -122,6 +129,9 @@ cdef class Grower:
         free(self.candidates)
         free(self.heap)
         free(self.nodes)
+        free(self.subsets.words)
+        free(self.waiting.words)
+        free(self.subset_lengths)
         free(self.leaves)
 
     cdef int reserve_block(self, size_t n_bytes) except -1:
@@ -195,7 +205,10 @@ cdef class Grower:
         root.parent = -1
         root.is_right = False
         root.scale = scale[0]
+        root.lower = -INFINITY
+        root.upper = INFINITY
         self.n_nodes = self.n_leaves = self.n_stack = self.n_candidates = self.n_heap = 0
+        self.n_subsets = self.subsets.n = self.waiting.n = 0
         self.in_block = False
         self.open(&root, &node)
         root.scale = node.scale
@@ -215,6 +228,8 @@ cdef class Grower:
         node.path = place.path
         node.depth = place.depth
         node.scale = place.scale
+        node.lower = place.lower
+        node.upper = place.upper
         node.columns = self.block_columns if self.in_block else self.data.columns
         node.y = <const double*> self.block_y if self.in_block else self.data.y
         return self.criterion.open_node(node)
@@ -240,9 +255,10 @@ cdef class Grower:
                 or (self.limits.impurity_threshold > 0.0
                     and self.criterion.node_impurity(node) < self.limits.impurity_threshold))
 
-    cdef Py_ssize_t divide(self, const Node* node, const Split* split, Place* left, Place* right) noexcept nogil:
+    cdef void divide(self, const Node* node, const Split* split, Place* left, Place* right) noexcept nogil:
         """Partition a node's draws, and set all of its children's places but for the parent."""
-        cdef Py_ssize_t n_left = partition(node.draws, node.n, &node.columns[split.feature], split, self.scratch)
+        cdef const Column* column = &node.columns[split.feature]
+        cdef Py_ssize_t n_left = partition(node.draws, node.n, column, split, self.scratch)
         left.first = node.draws - self.draws
         left.n = n_left
         left.path = df_child_path(node.path, 0)
@@ -253,11 +269,16 @@ cdef class Grower:
         right.is_right = True
         left.depth = right.depth = node.depth + 1
         left.scale = right.scale = node.scale
-        return n_left
+        left.lower = right.lower = node.lower
+        left.upper = right.upper = node.upper
+        if column.direction > 0:
+            left.upper = right.lower = split.middle
+        elif column.direction < 0:
+            left.lower = right.upper = split.middle
 
     cdef Py_ssize_t add_node(self, const Place* place, const Split* split) except -1 nogil:
         """Append a node; nodes come in preorder."""
-        cdef Py_ssize_t number = self.n_nodes
+        cdef Py_ssize_t number = self.n_nodes, n_words
         cdef NodeRecord* record
         if number >= <Py_ssize_t> <uint32_t> -1:
             with gil:
@@ -271,6 +292,14 @@ cdef class Grower:
         record.threshold = split.threshold if split.feature >= 0 else 0.0
         record.missing_left = split.missing_left if split.feature >= 0 else 0
         record.right = <uint32_t> self.n_leaves
+        if split.feature >= 0 and split.subset != NULL:
+            n_words = split.n_subset_words
+            while n_words > 0 and split.subset[n_words - 1] == 0:
+                n_words -= 1
+            append_words(&self.subsets, split.subset, n_words)
+            ensure_room(<void**> &self.subset_lengths, &self.subset_room, self.n_subsets + 1, sizeof(int64_t))
+            self.subset_lengths[self.n_subsets] = n_words
+            self.n_subsets += 1
         return number
 
     cdef int grow_depth_first(self, const Place* root) except -1 nogil:
@@ -318,7 +347,10 @@ cdef class Grower:
             node.path = candidate.place.path
             node.depth = candidate.place.depth
             node.scale = candidate.place.scale
+            node.lower = candidate.place.lower
+            node.upper = candidate.place.upper
             node.columns = self.data.columns
+            self.lend_subset(candidate)
             self.divide(&node, &candidate.split, &left, &right)
             left.parent = right.parent = number
             candidate.left = self.n_candidates
@@ -333,6 +365,7 @@ cdef class Grower:
             candidate = &self.candidates[self.heap[self.n_heap]]
             if candidate.left < 0:
                 candidate.split.feature = -1
+            self.lend_subset(candidate)
             number = self.add_node(&candidate.place, &candidate.split)
             if candidate.left < 0:
                 self.open(&candidate.place, &node)
@@ -353,13 +386,16 @@ cdef class Grower:
         self.n_candidates += 1
         candidate = &self.candidates[number]
         candidate.place = place[0]
-        candidate.left = -1
+        candidate.left = candidate.subset_at = -1
         self.open(place, &node)
         candidate.place.scale = node.scale
         self.splitter.forget_constants()       # what was found constant was so in another subtree
         self.find_split(&node, &candidate.split)
         if candidate.split.feature < 0:
             return 0
+        if candidate.split.subset != NULL:
+            candidate.subset_at = self.waiting.n
+            append_words(&self.waiting, candidate.split.subset, candidate.split.n_subset_words)
         candidate.score = ldexp(candidate.split.score, self.criterion.score_exponent(&node))
         ensure_room(<void**> &self.heap, &self.heap_room, self.n_heap + 1, sizeof(Py_ssize_t))
         at = self.n_heap
@@ -372,6 +408,11 @@ cdef class Grower:
             at = above
         self.heap[at] = number
         return 0
+
+    cdef void lend_subset(self, Candidate* candidate) noexcept nogil:
+        """Point to where the split's subset lies now."""
+        if candidate.split.feature >= 0 and candidate.subset_at >= 0:
+            candidate.split.subset = self.waiting.words + candidate.subset_at
 
     cdef Py_ssize_t pop(self) noexcept nogil:
         """Take the best candidate off the heap."""
@@ -433,22 +474,28 @@ cdef class Grower:
             return 0
         words[1] = node.statistics[1]
         self.criterion.leaf_value(node, &value)
+        value = min(max(value, node.lower), node.upper)
         memcpy(&words[2], &value, sizeof(double))
         return 0
 
     def arrays(self):
-        """The tree grown last: feature, threshold, right, missing_left of its nodes; words of its leaves."""
+        """The tree grown last: feature, threshold, right, missing_left of its nodes; words of its leaves; lengths
+        and words of its subsets."""
         cdef Py_ssize_t i, n = self.n_nodes
         feature = np.empty(n, np.int32)
         threshold = np.empty(n, np.float64)
         right = np.empty(n, np.uint32)
         missing_left = np.empty(n, np.bool_)
         leaves = np.empty((self.n_leaves, self.n_leaf_words), np.int64)
+        subset_lengths = np.empty(self.n_subsets, np.int64)
+        subset_words = np.empty(self.subsets.n, np.uint64)
         cdef int32_t[::1] to_feature = feature
         cdef double[::1] to_threshold = threshold
         cdef uint32_t[::1] to_right = right
         cdef uint8_t[::1] to_missing = missing_left.view(np.uint8)
         cdef int64_t[:, ::1] to_leaves = leaves
+        cdef int64_t[::1] to_lengths = subset_lengths
+        cdef uint64_t[::1] to_words = subset_words
         with nogil:
             for i in range(n):
                 to_feature[i] = self.nodes[i].feature
@@ -456,4 +503,8 @@ cdef class Grower:
                 to_right[i] = self.nodes[i].right
                 to_missing[i] = self.nodes[i].missing_left
             memcpy(&to_leaves[0, 0], self.leaves, self.n_leaves * self.n_leaf_words * sizeof(int64_t))
-        return feature, threshold, right, missing_left, leaves
+            if self.n_subsets > 0:
+                memcpy(&to_lengths[0], self.subset_lengths, self.n_subsets * sizeof(int64_t))
+            if self.subsets.n > 0:
+                memcpy(&to_words[0], self.subsets.words, self.subsets.n * sizeof(uint64_t))
+        return feature, threshold, right, missing_left, leaves, subset_lengths, subset_words

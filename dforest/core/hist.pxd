@@ -1,9 +1,9 @@
-from dforest.core.splitter cimport Splitter
+from dforest.core.splitter cimport RandomSplitter, Splitter
 
 
 cdef class HistSplitter(Splitter):
     pass
 
 
-cdef class RandomHistSplitter(HistSplitter):
+cdef class RandomHistSplitter(RandomSplitter):
     pass

@@ -21,7 +21,7 @@ from dforest.core.random cimport (
     df_stream,
     df_stream_open,
 )
-from dforest.core.types cimport code_t
+from dforest.core.types cimport code_t, in_subset
 
 cdef extern from *:
     """
@@ -163,6 +163,24 @@ cdef Py_ssize_t partition_codes(Draw* draws, Py_ssize_t n, const code_t* codes, 
     return n_left
 
 
+cdef Py_ssize_t partition_subset(Draw* draws, Py_ssize_t n, const code_t* codes, uint32_t n_codes, const Split* split,
+                                 Draw* scratch) noexcept nogil:
+    cdef Py_ssize_t i, n_left = 0, n_right = 0
+    cdef uint32_t code
+    cdef bint left
+    cdef Draw draw
+    for i in range(n):
+        draw = draws[i]
+        code = codes[draw.row]
+        left = (code < n_codes and in_subset(split.subset, code)) != split.missing_left
+        draws[n_left] = draw
+        scratch[n_right] = draw
+        n_left += left
+        n_right += not left
+    memcpy(draws + n_left, scratch, n_right * sizeof(Draw))
+    return n_left
+
+
 cdef Py_ssize_t partition(Draw* draws, Py_ssize_t n, const Column* column, const Split* split, Draw* scratch) noexcept nogil:
     """Move the draws that go left to the front, keeping the order on either side.
 
@@ -171,6 +189,12 @@ cdef Py_ssize_t partition(Draw* draws, Py_ssize_t n, const Column* column, const
 
     Returns the number of records that go left.
     """
+    if split.subset != NULL:
+        if column.width == 1:
+            return partition_subset[uint8_t](draws, n, <const uint8_t*> column.codes, column.n_codes, split, scratch)
+        if column.width == 2:
+            return partition_subset[uint16_t](draws, n, <const uint16_t*> column.codes, column.n_codes, split, scratch)
+        return partition_subset[uint32_t](draws, n, <const uint32_t*> column.codes, column.n_codes, split, scratch)
     # A code that also goes left: missing, or one that does so anyway.
     cdef uint32_t also = column.n_codes if split.missing_left and column.has_missing else split.code
     if column.width == 1:

@@ -12,7 +12,10 @@ must
   whole subtree.
 
 and `threshold`, which turns the winning code into a number such that every draw with a code up to
-it has x <= threshold and every other has not.
+it has x <= threshold and every other has not; `ordinal_threshold` likewise, for ordinal features. A
+cut of a categorical feature has a subset instead, which lies in the splitter's `cuts`.
+
+A `RandomSplitter` has one cut of each feature; a subclass says where, in `draw_cut`.
 
 Each thread has a splitter of its own (`clone`), which owns its scratch and shares nothing; the data
 view is shared and read only. Nodes of a tree come in depth-first preorder, unless `forget_constants`
@@ -25,7 +28,7 @@ from dforest.core.criterion cimport Criterion
 from dforest.core.cuts cimport Cuts
 from dforest.core.data cimport DataView
 from dforest.core.random cimport df_stream
-from dforest.core.types cimport LeafRules, Node, Split
+from dforest.core.types cimport Column, LeafRules, Node, Split
 
 
 @cython.final
@@ -48,6 +51,7 @@ cdef struct Mark:            # a feature found constant, and the depth of the no
 
 cdef class Splitter:
     cdef readonly Py_ssize_t max_features
+    cdef readonly bint one_hot
     cdef readonly dict tuning
     cdef DataView data
     cdef Criterion criterion
@@ -66,3 +70,10 @@ cdef class Splitter:
     cdef int find_split(self, const Node* node, Split* out) except -1 nogil
     cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil
+    cdef double ordinal_threshold(self, const Node* node, const Split* split) noexcept nogil
+
+
+cdef class RandomSplitter(Splitter):
+    # Where to cut a continuous column, whose lowest and highest code in the node these are, lo < hi;
+    # draws of the code returned and lower ones go left. OUT threshold
+    cdef uint32_t draw_cut(self, const Column* column, uint32_t lo, uint32_t hi, double u, double* threshold) noexcept nogil

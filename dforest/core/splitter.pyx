@@ -3,11 +3,13 @@
 A splitter owns its scratch; the data view, the criterion and the node are lent to it.
 """
 cimport cython
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, NAN
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 
-from dforest.core.random cimport DF_FEATURES, df_below, df_stream_open
+from dforest.core.random cimport DF_FEATURES, DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
+from dforest.core.tally cimport CodeRange, code_range, next_code
+from dforest.core.types cimport CATEGORICAL, ORDINAL, Column, number_at
 
 
 @cython.final
@@ -74,12 +76,15 @@ cdef class Splitter:
     ----------
     max_features : int
         Features tried at a node before the search may stop.
+    one_hot : bool
+        Whether categories are divided from the rest one by one, instead of by subsets.
     tuning : dict
         Size thresholds of the machinery; they change speed, never the forest.
     """
 
-    def __init__(self, Py_ssize_t max_features, dict tuning=None):
+    def __init__(self, Py_ssize_t max_features, bint one_hot=False, dict tuning=None):
         self.max_features = max_features
+        self.one_hot = one_hot
         self.tuning = dict(tuning or {})
 
     def __dealloc__(self):
@@ -88,18 +93,14 @@ cdef class Splitter:
 
     def clone(self):
         """An unattached splitter with the same parameters."""
-        return type(self)(self.max_features, self.tuning)
+        return type(self)(self.max_features, self.one_hot, self.tuning)
 
     cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:
         """Take data to work on, and make room for nodes of n_records records."""
-        cdef Py_ssize_t j, n = data.n_features
-        cdef uint32_t n_codes = 0
+        cdef Py_ssize_t n = data.n_features
         self.data = data
         self.criterion = criterion
-        self.cuts = Cuts(criterion, data.weight == NULL, self.tuning)
-        for j in range(n):
-            n_codes = max(n_codes, data.columns[j].n_codes)
-        self.cuts.reserve(n_records, n_codes)
+        self.cuts = Cuts(criterion, data, n_records, self.one_hot, self.tuning)
         self.order = FeatureOrder(n)
         self.is_constant = <uint8_t*> calloc(n, sizeof(uint8_t))
         self.marks = <Mark*> malloc(n * sizeof(Mark))
@@ -124,6 +125,7 @@ cdef class Splitter:
         cdef double before
         out.feature = -1
         out.score = -1.0
+        out.subset = NULL
         # Of the nodes that left marks only the ancestors count, and they are the less deep ones.
         while self.n_marks > 0 and self.marks[self.n_marks - 1].depth >= node.depth:
             self.n_marks -= 1
@@ -142,12 +144,17 @@ cdef class Splitter:
             if out.score > before:
                 out.feature = feature
         self.order.close()
-        if out.feature >= 0:
-            if out.only_missing_right:
-                out.code = node.columns[out.feature].n_codes - 1
-                out.threshold = INFINITY
-            else:
-                out.threshold = self.threshold(node, out)
+        if out.feature < 0:
+            return 0
+        if out.subset != NULL:
+            out.threshold = NAN
+        elif out.only_missing_right:
+            out.code = node.columns[out.feature].n_codes - 1
+            out.threshold = INFINITY
+        elif node.columns[out.feature].kind == ORDINAL:
+            out.threshold = self.ordinal_threshold(node, out)
+        else:
+            out.threshold = self.threshold(node, out)
         return 0
 
     cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
@@ -155,3 +162,52 @@ cdef class Splitter:
 
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
         return INFINITY
+
+    cdef double ordinal_threshold(self, const Node* node, const Split* split) noexcept nogil:
+        """The value before the lowest one on the right."""
+        cdef const Column* column = &node.columns[split.feature]
+        return number_at(column, column.highs, next_code(node, column, split.code) - 1)
+
+
+cdef class RandomSplitter(Splitter):
+    """One random cut per feature.
+
+    A continuous column is cut where `draw_cut` says, an ordinal one after a code uniform between the
+    node's lowest and the one before its highest; of a categorical one, a random subset of the
+    categories in the node is cut off. A column of one value and missing values has one cut, between
+    the two.
+    """
+
+    cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
+        cdef const Column* column = &node.columns[feature]
+        cdef CodeRange codes
+        cdef uint32_t code
+        cdef double threshold = INFINITY, before = best.score
+        cdef df_stream stream
+        df_stream_open(&stream, self.seed, self.tree, df_feature_path(node.path, feature), DF_THRESHOLD)
+        if column.kind == CATEGORICAL:
+            return self.cuts.find_random_subset(node, column, &stream, rules, best)
+        codes = code_range(node, column)
+        code = codes.lowest
+        if codes.lowest > codes.highest or (codes.lowest == codes.highest and not codes.has_missing):
+            return True
+        if codes.lowest < codes.highest:
+            if column.kind == ORDINAL:
+                code += df_below(&stream, codes.highest - codes.lowest)
+                threshold = number_at(column, column.highs, code)
+            else:
+                code = self.draw_cut(column, codes.lowest, codes.highest, df_uniform(&stream), &threshold)
+        self.cuts.find_at(node, column, code, rules, best)
+        if best.score > before:
+            best.threshold = threshold
+        return False
+
+    cdef uint32_t draw_cut(self, const Column* column, uint32_t lo, uint32_t hi, double u, double* threshold) noexcept nogil:
+        threshold[0] = number_at(column, column.values, lo)
+        return lo
+
+    cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
+        return split.threshold
+
+    cdef double ordinal_threshold(self, const Node* node, const Split* split) noexcept nogil:
+        return split.threshold

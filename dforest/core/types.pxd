@@ -24,12 +24,20 @@ cdef struct Draw:
     int32_t target    # class number, or quantised target
     uint32_t weight   # integer weight of one draw
 
+cdef enum Kind:            # of a feature
+    CONTINUOUS             # tested by x <= threshold
+    ORDINAL                # likewise, with a value that occurs as threshold
+    CATEGORICAL            # tested by membership in a set; codes are category numbers
+
 cdef struct Column:
     const void* codes      # n_rows codes
+    Kind kind
+    int32_t direction      # 1 or -1: predictions may only rise or only fall with the feature; 0: either
     int32_t width          # bytes of a code: 1, 2 or 4
     uint32_t n_codes       # codes of values are 0, ..., n_codes - 1
     bint has_missing       # if so, code n_codes means missing
-    const void* values     # dense: the n_codes values; hist: the n_codes upper edges of the bins
+    const void* values     # dense: the n_codes values; hist: the n_codes upper edges of the bins;
+                           # categorical: 0, 1, ...
     const void* lows       # smallest value of each code
     const void* highs      # largest value of each code
     bint is_float32        # dtype of these three: float32 or float64
@@ -55,19 +63,28 @@ cdef struct Node:
     Py_ssize_t depth       # the root's is 0
     Scale scale            # regression only
     bint is_pure           # one class, or one target
+    double lower, upper    # bounds of predictions, where features have directions
 
 cdef struct Split:
     Py_ssize_t feature     # -1: no valid cut
-    uint32_t code          # a draw goes left if its code is at most this
+    uint32_t code          # a draw goes left if its code is at most this; not for a categorical feature
     bint missing_left
     bint only_missing_right  # the cut divides missing from all the rest
-    double threshold       # a row goes left if x <= threshold
+    double threshold       # a row goes left if x <= threshold; NaN for a categorical feature
     double score           # node weight times impurity decrease
+    double middle          # between the predictions of the two sides, where features have directions
+    # Categorical feature, else NULL: the categories in the node on the side opposite to missing ones,
+    # a bit each. All others go with the missing. The splitter's, until its next call.
+    const uint64_t* subset
+    Py_ssize_t n_subset_words
 
 cdef enum DrawKind:        # how a draw adds to words 2, 3, ... of a statistic
     CLASS_WEIGHTS          # word 2 + target += weight
     TARGET_SUM             # word 2 += weight * target
     TARGET_SUM_WIDE        # words 2, 3 += low 31 bits, high bits of weight * target
+
+cdef inline bint in_subset(const uint64_t* subset, uint32_t code) noexcept nogil:
+    return (subset[code >> 6] >> (code & 63)) & 1
 
 cdef struct LeafRules:
     int64_t min_draws      # each side of a valid cut has at least this many draws, 1 or more

@@ -1,0 +1,58 @@
+cimport cython
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from dforest.core.criterion cimport Criterion
+from dforest.core.types cimport Column, Draw, Node
+
+cdef struct Tuning:
+    int64_t sort_below        # nodes of fewer records are sorted, larger ones counted ...
+    int64_t codes_per_record  # ... unless the column has more codes than this times the records
+    int64_t insertion_below   # sorting: insertion sort below, radix sort from here
+    int64_t mark_from         # counting: codes are marked if there are this many times more than records
+
+cdef enum Manner:             # how draws are counted
+    PAIRS                     # two classes, weights of 1: both counts in one word
+    CLASSES                   # more classes, weights of 1: a 32-bit counter for each
+    SUMS                      # weights of 1: number of draws and sum of targets
+    RECORDS                   # anything: whole statistics
+
+cdef struct CodeRange:        # what occurs in a node
+    uint32_t lowest           # of the codes that are values
+    uint32_t highest          # below lowest: none are
+    bint has_missing
+
+cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil
+cdef uint32_t next_code(const Node* node, const Column* column, uint32_t code) noexcept nogil
+
+
+@cython.final
+cdef class Tally:
+    cdef Criterion criterion
+    cdef Tuning tuning
+    cdef bint is_unit                # all weights are 1
+    cdef Py_ssize_t n_words
+    cdef int64_t* histogram          # [codes, n_words] or smaller, all 0 between calls
+    cdef uint64_t* marks             # [codes / 64] a bit for each code that occurs, all 0 between calls
+    cdef uint64_t* keys              # [records], for sorting: see gather_keys
+    cdef uint64_t* keys_to           # [records]
+    cdef int64_t* left               # [records, n_words] by value that occurs: statistic up to it
+    cdef uint32_t* code              # [records] its code
+    cdef int64_t* sum                # [n_words] of the values so far
+    cdef int64_t* missing            # [n_words] of the missing ones
+
+    cdef int reserve(self, Py_ssize_t n_records, Py_ssize_t n_codes) except -1
+    cdef Py_ssize_t cumulate(self, const Node* node, const Column* column) noexcept nogil
+    cdef void add_up(self, const Node* node, const Column* column, uint32_t code, const uint64_t* subset) noexcept nogil
+    cdef Manner manner_of(self, const int64_t* total) noexcept nogil
+    cdef void add(self, int64_t* statistic, const Draw* draw) noexcept nogil
+    cdef void complete(self, int64_t* statistic) noexcept nogil
+    cdef void take(self, Manner manner, uint32_t code, int64_t* statistic) noexcept nogil
+    cdef Py_ssize_t count(self, const Node* node, const Column* column) noexcept nogil
+    cdef Py_ssize_t walk_pairs(self, uint32_t n_codes) noexcept nogil
+    cdef Py_ssize_t walk_sums(self, uint32_t n_codes) noexcept nogil
+    cdef Py_ssize_t walk(self, Manner manner, uint32_t n_codes) noexcept nogil
+    cdef Py_ssize_t walk_marked(self, Manner manner, uint32_t n_codes) noexcept nogil
+    cdef Py_ssize_t walk_sorted_pairs(self, const uint64_t* keys, Py_ssize_t n) noexcept nogil
+    cdef Py_ssize_t walk_sorted_sums(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws) noexcept nogil
+    cdef Py_ssize_t walk_sorted(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws) noexcept nogil
+    cdef Py_ssize_t sort(self, const Node* node, const Column* column) noexcept nogil

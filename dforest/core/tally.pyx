@@ -1,0 +1,481 @@
+"""Statistics of the values that occur in a node, for one feature.
+
+Two ways lead from the node's draws to the values that occur in it, in ascending order, each with the
+statistic of all draws up to it. *Counting* adds every draw to a histogram over the column's codes,
+then walks through it (through its marked codes, where few occur). *Sorting* sorts the node's records
+by code. Both give the same integers.
+
+A `Tally` belongs to one thread and owns its scratch. Histogram and marks are all 0 between calls.
+"""
+cimport cython
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
+
+from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, code_t, in_subset
+
+cdef extern from *:
+    """
+    #define df_lowest_bit(x) __builtin_ctzll(x)
+    """
+    int df_lowest_bit(uint64_t x) nogil
+
+cdef enum:
+    DIGITS = 2048      # radix sort: counters, 11 bits
+
+
+cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil:
+    """The codes that occur in a node, from one pass over its draws."""
+    cdef CodeRange found
+    found.lowest = 0xFFFFFFFF
+    found.highest = 0
+    found.has_missing = False
+    if column.width == 1:
+        scan_range[uint8_t](node, <const uint8_t*> column.codes, column.n_codes, &found)
+    elif column.width == 2:
+        scan_range[uint16_t](node, <const uint16_t*> column.codes, column.n_codes, &found)
+    else:
+        scan_range[uint32_t](node, <const uint32_t*> column.codes, column.n_codes, &found)
+    return found
+
+
+cdef void scan_range(const Node* node, const code_t* codes, uint32_t n_codes, CodeRange* found) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef uint32_t code, lowest = 0xFFFFFFFF, highest = 0
+    cdef bint has_missing = False
+    for i in range(node.n):
+        code = codes[node.draws[i].row]
+        if code == n_codes:
+            has_missing = True
+        else:
+            lowest = min(lowest, code)
+            highest = max(highest, code)
+    found.lowest = lowest
+    found.highest = highest
+    found.has_missing = has_missing
+
+
+cdef uint32_t next_code(const Node* node, const Column* column, uint32_t code) noexcept nogil:
+    """The lowest code of a value above `code` that occurs in a node; n_codes if none does."""
+    if column.width == 1:
+        return scan_next[uint8_t](node, <const uint8_t*> column.codes, code, column.n_codes)
+    if column.width == 2:
+        return scan_next[uint16_t](node, <const uint16_t*> column.codes, code, column.n_codes)
+    return scan_next[uint32_t](node, <const uint32_t*> column.codes, code, column.n_codes)
+
+
+cdef uint32_t scan_next(const Node* node, const code_t* codes, uint32_t code, uint32_t n_codes) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef uint32_t c, lowest = n_codes
+    for i in range(node.n):
+        c = codes[node.draws[i].row]
+        if c > code and c < lowest:
+            lowest = c
+    return lowest
+
+
+cdef void gather_keys(Manner manner, const Draw* draws, Py_ssize_t n, const code_t* codes, uint64_t* keys) noexcept nogil:
+    """Keys to sort: the code, and below it the record's number, or twice its count and its class."""
+    cdef Py_ssize_t i
+    if manner == PAIRS:
+        for i in range(n):
+            keys[i] = (<uint64_t> codes[draws[i].row] << 32) | (draws[i].count << 1) | <uint32_t> draws[i].target
+    else:
+        for i in range(n):
+            keys[i] = (<uint64_t> codes[draws[i].row] << 32) | <uint64_t> i
+
+
+cdef void insertion_sort(uint64_t* keys, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i, j
+    cdef uint64_t key
+    for i in range(1, n):
+        key = keys[i]
+        j = i
+        while j > 0 and keys[j - 1] > key:
+            keys[j] = keys[j - 1]
+            j -= 1
+        keys[j] = key
+
+
+cdef uint64_t* radix_sort(uint64_t* keys, uint64_t* other, Py_ssize_t n) noexcept nogil:
+    """Sort by the upper 32 bits, stably; return whichever of the two buffers holds the result."""
+    cdef uint32_t counts[DIGITS]
+    cdef uint32_t lo = 0xFFFFFFFF, hi = 0, code, digit, total, held
+    cdef int bits = 0, most = 8 if n < 1024 else 11, shift = 0, width
+    cdef Py_ssize_t i
+    for i in range(n):
+        code = <uint32_t> (keys[i] >> 32)
+        lo = min(lo, code)
+        hi = max(hi, code)
+    while bits < 32 and (hi - lo) >> bits:
+        bits += 1
+    if bits == 0:
+        return keys
+    width = (bits + most - 1) // most           # passes
+    width = (bits + width - 1) // width         # bits of each
+    while shift < bits:
+        memset(counts, 0, (<size_t> 1 << width) * sizeof(uint32_t))
+        for i in range(n):
+            counts[((<uint32_t> (keys[i] >> 32) - lo) >> shift) & ((<uint32_t> 1 << width) - 1)] += 1
+        total = 0
+        for digit in range(<uint32_t> 1 << width):
+            held = counts[digit]
+            counts[digit] = total
+            total += held
+        for i in range(n):
+            digit = ((<uint32_t> (keys[i] >> 32) - lo) >> shift) & ((<uint32_t> 1 << width) - 1)
+            other[counts[digit]] = keys[i]
+            counts[digit] += 1
+        keys, other = other, keys
+        shift += width
+    return keys
+
+
+cdef void fill(Manner manner, Tally tally, const Node* node, const code_t* codes) noexcept nogil:
+    """Add the node's draws to the histogram."""
+    cdef const Draw* draws = node.draws
+    cdef uint64_t* packed = <uint64_t*> cuts.histogram
+    cdef uint32_t* counters = <uint32_t*> cuts.histogram
+    cdef Py_ssize_t i, n = node.n, n_classes = cuts.n_words - 2
+    cdef int64_t* words
+    if manner == PAIRS:             # the second class in the upper half of the word
+        for i in range(n):
+            packed[codes[draws[i].row]] += <uint64_t> draws[i].count << (32 * draws[i].target)
+    elif manner == CLASSES:
+        for i in range(n):
+            counters[codes[draws[i].row] * n_classes + draws[i].target] += draws[i].count
+    elif manner == SUMS:
+        for i in range(n):
+            words = cuts.histogram + 2 * <Py_ssize_t> codes[draws[i].row]
+            words[0] += draws[i].count
+            words[1] += <int64_t> draws[i].count * draws[i].target
+    else:
+        for i in range(n):
+            cuts.add(cuts.histogram + codes[draws[i].row] * cuts.n_words, &draws[i])
+
+
+cdef void mark(uint64_t* marks, const Node* node, const code_t* codes) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef uint32_t code
+    for i in range(node.n):
+        code = codes[node.draws[i].row]
+        marks[code >> 6] |= <uint64_t> 1 << (code & 63)
+
+
+cdef void add_where(Tally tally, const Node* node, const code_t* codes, uint32_t code, const uint64_t* subset,
+                    uint32_t missing) noexcept nogil:
+    """Sum up the draws whose code is at most `code` or in the subset, and those that are missing."""
+    cdef Py_ssize_t i
+    cdef uint32_t c
+    for i in range(node.n):
+        c = codes[node.draws[i].row]
+        if c == missing:
+            manner.add(manner.missing, &node.draws[i])
+        elif in_subset(subset, c) if subset != NULL else c <= code:
+            manner.add(manner.sum, &node.draws[i])
+
+
+@cython.final
+cdef class Tally:
+    """Sums up the draws of a node by value.
+
+    Parameters
+    ----------
+    criterion : Criterion
+        Of the same thread.
+    is_unit : bool
+        Whether all weights are 1.
+    tuning : dict
+        Values for the fields of `Tuning` that are not to have their defaults.
+    """
+
+    def __cinit__(self, Criterion criterion not None, bint is_unit, dict tuning not None):
+        self.criterion = criterion
+        self.is_unit = is_unit
+        self.n_words = criterion.n_words
+        self.tuning.sort_below = tuning.get("sort_below", 20)
+        self.tuning.codes_per_record = tuning.get("codes_per_record", 8)
+        self.tuning.insertion_below = tuning.get("insertion_below", 24)
+        self.tuning.mark_from = tuning.get("mark_from", 2)
+
+    def __dealloc__(self):
+        free(self.histogram)
+        free(self.marks)
+        free(self.keys)
+        free(self.keys_to)
+        free(self.left)
+        free(self.code)
+
+    cdef int reserve(self, Py_ssize_t n_records, Py_ssize_t n_codes) except -1:
+        """Make room for nodes of n_records records, and columns of n_codes codes."""
+        cdef Py_ssize_t n_counted = min(n_codes, self.tuning.codes_per_record * n_records) + 1
+        cdef Py_ssize_t n_values = min(n_records, n_codes) + 1
+        self.histogram = <int64_t*> calloc(n_counted * self.n_words, sizeof(int64_t))
+        self.marks = <uint64_t*> calloc(n_counted // 64 + 1, sizeof(uint64_t))
+        self.keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))
+        self.keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
+        self.left = <int64_t*> malloc((n_values + 2) * self.n_words * sizeof(int64_t))
+        self.code = <uint32_t*> malloc(n_values * sizeof(uint32_t))
+        if (self.histogram == NULL or self.marks == NULL or self.keys == NULL or self.keys_to == NULL
+                or self.left == NULL or self.code == NULL):
+            raise MemoryError()
+        self.sum = self.left + n_values * self.n_words
+        self.missing = self.sum + self.n_words
+        return 0
+
+    cdef Py_ssize_t cumulate(self, const Node* node, const Column* column) noexcept nogil:
+        """Fill `left`, `code` and `missing` for all values that occur; return how many do."""
+        memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
+        if node.n >= self.tuning.sort_below and <int64_t> column.n_codes <= self.tuning.codes_per_record * node.n:
+            return self.count(node, column)
+        return self.sort(node, column)
+
+    cdef void add_up(self, const Node* node, const Column* column, uint32_t code, const uint64_t* subset) noexcept nogil:
+        """Put the sum over the draws of codes up to `code` into `left`; or those of a subset, if not NULL."""
+        memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
+        if column.width == 1:
+            add_where[uint8_t](self, node, <const uint8_t*> column.codes, code, subset, column.n_codes)
+        elif column.width == 2:
+            add_where[uint16_t](self, node, <const uint16_t*> column.codes, code, subset, column.n_codes)
+        else:
+            add_where[uint32_t](self, node, <const uint32_t*> column.codes, code, subset, column.n_codes)
+        self.complete(self.sum)
+        self.complete(self.missing)
+        memcpy(self.left, self.sum, self.n_words * sizeof(int64_t))
+        self.code[0] = code
+
+    cdef inline Manner manner_of(self, const int64_t* total) noexcept nogil:
+        if not self.is_unit or total[0] >> 32:
+            return RECORDS
+        if self.criterion.kind == CLASS_WEIGHTS:
+            return PAIRS if self.n_words == 4 else CLASSES
+        return SUMS if self.criterion.kind == TARGET_SUM else RECORDS
+
+    cdef inline void add(self, int64_t* statistic, const Draw* draw) noexcept nogil:
+        """Add a draw to a statistic, but for the words that `complete` derives."""
+        cdef int64_t weight = <int64_t> draw.count * draw.weight, product
+        statistic[0] += draw.count
+        if self.criterion.kind == CLASS_WEIGHTS:
+            statistic[2 + draw.target] += weight
+            return
+        statistic[1] += weight
+        if self.criterion.kind == TARGET_SUM:
+            statistic[2] += weight * draw.target
+        else:
+            product = <int64_t> draw.weight * draw.target
+            statistic[2] += (product & 0x7FFFFFFF) * draw.count
+            statistic[3] += (product >> 31) * draw.count
+
+    cdef inline void complete(self, int64_t* statistic) noexcept nogil:
+        cdef Py_ssize_t k
+        cdef int64_t weight = 0
+        if self.criterion.kind == CLASS_WEIGHTS:
+            for k in range(2, self.n_words):
+                weight += statistic[k]
+            statistic[1] = weight
+
+    cdef inline void take(self, Manner manner, uint32_t code, int64_t* statistic) noexcept nogil:
+        """Move what the histogram has of a code to a statistic."""
+        cdef uint64_t* packed = <uint64_t*> self.histogram
+        cdef uint32_t* counters = <uint32_t*> self.histogram
+        cdef int64_t* words
+        cdef Py_ssize_t k
+        if manner == PAIRS:
+            statistic[2] += <int64_t> <uint32_t> packed[code]
+            statistic[3] += packed[code] >> 32
+            packed[code] = 0
+        elif manner == CLASSES:
+            counters += <Py_ssize_t> code * (self.n_words - 2)
+            for k in range(self.n_words - 2):
+                statistic[2 + k] += counters[k]
+                counters[k] = 0
+        elif manner == SUMS:
+            words = self.histogram + 2 * <Py_ssize_t> code
+            statistic[1] += words[0]
+            statistic[2] += words[1]
+            words[0] = words[1] = 0
+        else:
+            words = self.histogram + code * self.n_words
+            for k in range(self.n_words):
+                statistic[k] += words[k]
+                words[k] = 0
+        self.complete(statistic)
+        if manner != RECORDS:
+            statistic[0] = statistic[1]
+
+    cdef Py_ssize_t count(self, const Node* node, const Column* column) noexcept nogil:
+        """Fill `left` and `code` by counting; return how many values occur."""
+        cdef Manner manner = self.manner_of(node.statistics)
+        cdef bint marked = <int64_t> column.n_codes >= self.tuning.mark_from * node.n
+        if column.width == 1:
+            fill[uint8_t](manner, self, node, <const uint8_t*> column.codes)
+            if marked:
+                mark[uint8_t](self.marks, node, <const uint8_t*> column.codes)
+        elif column.width == 2:
+            fill[uint16_t](manner, self, node, <const uint16_t*> column.codes)
+            if marked:
+                mark[uint16_t](self.marks, node, <const uint16_t*> column.codes)
+        else:
+            fill[uint32_t](manner, self, node, <const uint32_t*> column.codes)
+            if marked:
+                mark[uint32_t](self.marks, node, <const uint32_t*> column.codes)
+        if column.has_missing:
+            self.take(manner, column.n_codes, self.missing)
+            if marked:
+                self.marks[column.n_codes >> 6] &= ~(<uint64_t> 1 << (column.n_codes & 63))
+        if marked:
+            return self.walk_marked(manner, column.n_codes)
+        if manner == PAIRS:
+            return self.walk_pairs(column.n_codes)
+        if manner == SUMS:
+            return self.walk_sums(column.n_codes)
+        return self.walk(manner, column.n_codes)
+
+    cdef Py_ssize_t walk_pairs(self, uint32_t n_codes) noexcept nogil:
+        cdef uint64_t* packed = <uint64_t*> self.histogram
+        cdef uint64_t word
+        cdef int64_t first = 0, second = 0
+        cdef int64_t* left = self.left
+        cdef uint32_t* codes = self.code
+        cdef uint32_t code
+        cdef Py_ssize_t n = 0
+        for code in range(n_codes):      # no branches: a code that does not occur is written over
+            word = packed[code]
+            packed[code] = 0
+            first += <int64_t> <uint32_t> word
+            second += word >> 32
+            left[4 * n] = left[4 * n + 1] = first + second
+            left[4 * n + 2] = first
+            left[4 * n + 3] = second
+            codes[n] = code
+            n += word != 0
+        return n
+
+    cdef Py_ssize_t walk_sums(self, uint32_t n_codes) noexcept nogil:
+        cdef int64_t* words = self.histogram
+        cdef int64_t here, weight = 0, total = 0
+        cdef int64_t* left = self.left
+        cdef uint32_t* codes = self.code
+        cdef uint32_t code
+        cdef Py_ssize_t n = 0
+        for code in range(n_codes):
+            here = words[2 * <Py_ssize_t> code]
+            weight += here
+            total += words[2 * <Py_ssize_t> code + 1]
+            words[2 * <Py_ssize_t> code] = words[2 * <Py_ssize_t> code + 1] = 0
+            left[3 * n] = left[3 * n + 1] = weight
+            left[3 * n + 2] = total
+            codes[n] = code
+            n += here != 0
+        return n
+
+    cdef Py_ssize_t walk(self, Manner manner, uint32_t n_codes) noexcept nogil:
+        cdef uint32_t code
+        cdef int64_t before
+        cdef Py_ssize_t n = 0
+        for code in range(n_codes):
+            before = self.sum[0]
+            self.take(manner, code, self.sum)
+            memcpy(self.left + n * self.n_words, self.sum, self.n_words * sizeof(int64_t))
+            self.code[n] = code
+            n += self.sum[0] != before
+        return n
+
+    cdef Py_ssize_t walk_marked(self, Manner manner, uint32_t n_codes) noexcept nogil:
+        cdef uint64_t word
+        cdef uint32_t code, at
+        cdef Py_ssize_t n = 0
+        for at in range((n_codes + 63) // 64):
+            word = self.marks[at]
+            self.marks[at] = 0
+            while word:
+                code = 64 * at + <uint32_t> df_lowest_bit(word)
+                word &= word - 1
+                self.take(manner, code, self.sum)
+                memcpy(self.left + n * self.n_words, self.sum, self.n_words * sizeof(int64_t))
+                self.code[n] = code
+                n += 1
+        return n
+
+    cdef Py_ssize_t sort(self, const Node* node, const Column* column) noexcept nogil:
+        """Fill `left` and `code` by sorting; return how many values occur."""
+        cdef uint64_t* keys = self.keys
+        cdef Py_ssize_t n = node.n, n_values = node.n
+        cdef Manner manner = self.manner_of(node.statistics)
+        if manner == PAIRS and node.statistics[0] >> 31:
+            manner = RECORDS        # a count might not fit a key
+        if column.width == 1:
+            gather_keys[uint8_t](manner, node.draws, n, <const uint8_t*> column.codes, keys)
+        elif column.width == 2:
+            gather_keys[uint16_t](manner, node.draws, n, <const uint16_t*> column.codes, keys)
+        else:
+            gather_keys[uint32_t](manner, node.draws, n, <const uint32_t*> column.codes, keys)
+        if n < self.tuning.insertion_below:
+            insertion_sort(keys, n)
+        else:
+            keys = radix_sort(keys, self.keys_to, n)
+        if column.has_missing:
+            while n_values > 0 and <uint32_t> (keys[n_values - 1] >> 32) == column.n_codes:
+                n_values -= 1
+            if n_values < n:
+                if manner == PAIRS:
+                    self.walk_sorted_pairs(keys + n_values, n - n_values)
+                elif manner == SUMS:
+                    self.walk_sorted_sums(keys + n_values, n - n_values, node.draws)
+                else:
+                    self.walk_sorted(keys + n_values, n - n_values, node.draws)
+                memcpy(self.missing, self.left, self.n_words * sizeof(int64_t))
+                memset(self.sum, 0, self.n_words * sizeof(int64_t))
+        if manner == PAIRS:
+            return self.walk_sorted_pairs(keys, n_values)
+        if manner == SUMS:
+            return self.walk_sorted_sums(keys, n_values, node.draws)
+        return self.walk_sorted(keys, n_values, node.draws)
+
+    cdef Py_ssize_t walk_sorted_pairs(self, const uint64_t* keys, Py_ssize_t n) noexcept nogil:
+        cdef int64_t both = 0, second = 0, count
+        cdef int64_t* left = self.left
+        cdef Py_ssize_t i, n_values = 0
+        cdef uint32_t code, next_code = <uint32_t> (keys[0] >> 32) if n else 0
+        for i in range(n):               # a value that goes on is written over
+            code = next_code
+            next_code = <uint32_t> (keys[i + 1] >> 32) if i + 1 < n else ~code
+            count = <uint32_t> keys[i] >> 1
+            both += count
+            second += count & -<int64_t> (keys[i] & 1)
+            left[4 * n_values] = left[4 * n_values + 1] = both
+            left[4 * n_values + 2] = both - second
+            left[4 * n_values + 3] = second
+            self.code[n_values] = code
+            n_values += code != next_code
+        return n_values
+
+    cdef Py_ssize_t walk_sorted_sums(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws) noexcept nogil:
+        cdef int64_t weight = 0, total = 0
+        cdef int64_t* left = self.left
+        cdef const Draw* draw
+        cdef Py_ssize_t i, n_values = 0
+        cdef uint32_t code, next_code = <uint32_t> (keys[0] >> 32) if n else 0
+        for i in range(n):
+            code = next_code
+            next_code = <uint32_t> (keys[i + 1] >> 32) if i + 1 < n else ~code
+            draw = &draws[<uint32_t> keys[i]]
+            weight += draw.count
+            total += <int64_t> draw.count * draw.target
+            left[3 * n_values] = left[3 * n_values + 1] = weight
+            left[3 * n_values + 2] = total
+            self.code[n_values] = code
+            n_values += code != next_code
+        return n_values
+
+    cdef Py_ssize_t walk_sorted(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws) noexcept nogil:
+        cdef Py_ssize_t i, n_values = 0
+        cdef uint32_t code
+        for i in range(n):
+            code = <uint32_t> (keys[i] >> 32)
+            self.add(self.sum, &draws[<uint32_t> keys[i]])
+            self.complete(self.sum)
+            memcpy(self.left + n_values * self.n_words, self.sum, self.n_words * sizeof(int64_t))
+            self.code[n_values] = code
+            n_values += i + 1 == n or <uint32_t> (keys[i + 1] >> 32) != code
+        return n_values
