@@ -10,13 +10,10 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 import numpy as np
 
-from dforest.core.criterion cimport Criterion
-
-from dforest.core.criterion import Entropy, Gini
+from dforest.core.node_table import TARGET_POWER, class_table, number_table
 from dforest.core.predict import PackedForest
 
 _NODE_ARRAYS = ("feature", "threshold", "right", "missing_left")
-_CLASS_CRITERIA = {"gini": Gini, "entropy": Entropy, "log_loss": Entropy}
 
 
 class Forest:
@@ -39,6 +36,8 @@ class Forest:
         Their integer weights, by class; times 2**-weight_exponent of the tree they are sample weights.
     leaf_value : ndarray of shape (n_leaves,), dtype float64
         Regression: the mean target; empty for classification.
+    leaf_impurity : ndarray of shape (n_leaves,), dtype float64
+        Regression: the impurity; empty for classification, where it follows from `leaf_weight`.
     seed : int
         Of the random streams.
     n_draws : ndarray of shape (n_trees,), dtype int64
@@ -51,7 +50,7 @@ class Forest:
     criterion : str
     """
 
-    _NAMES = ("node_offsets", *_NODE_ARRAYS, "leaf_draws", "leaf_weight", "leaf_value")
+    _NAMES = ("node_offsets", *_NODE_ARRAYS, "leaf_draws", "leaf_weight", "leaf_value", "leaf_impurity")
 
     def __init__(self, arrays, *, n_rows, n_features, n_classes, criterion, seed, n_draws, weight_exponent):
         for name in self._NAMES:
@@ -97,16 +96,18 @@ class Forest:
         if settings["n_classes"]:
             arrays["leaf_weight"] = np.ascontiguousarray(leaves[:, 1:])
             arrays["leaf_value"] = np.empty(0)
+            arrays["leaf_impurity"] = np.empty(0)
         else:
             arrays["leaf_weight"] = np.ascontiguousarray(leaves[:, 1:2])
             arrays["leaf_value"] = leaves[:, 2].view(np.float64).copy()
+            arrays["leaf_impurity"] = leaves[:, 3].view(np.float64).copy()
         return cls(arrays, **settings)
 
     def _as_tree(self):
         """All nodes, and the words of the leaf of each that is one, as `from_trees` takes a tree."""
         leaves = [self.leaf_draws[:, None], self.leaf_weight]
         if not self.n_classes:
-            leaves.append(self.leaf_value.view(np.int64)[:, None])
+            leaves += [self.leaf_value.view(np.int64)[:, None], self.leaf_impurity.view(np.int64)[:, None]]
         leaves = np.hstack(leaves)[self.right[self.feature < 0]]
         return *(getattr(self, name) for name in _NODE_ARRAYS), leaves
 
@@ -164,6 +165,31 @@ class Forest:
                     to[offsets[t] + right[i]] = to[i] + 1
         return depth
 
+    def node_table(self, t, exponent=0):
+        """What holds for each node of a tree.
+
+        Parameters
+        ----------
+        t : int
+            The tree.
+        exponent : int
+            Regression: as if all targets had been divided by 2**exponent.
+
+        Returns
+        -------
+        NodeTable
+            See `dforest.core.node_table.NodeTable`.
+        """
+        nodes = slice(self.node_offsets[t], self.node_offsets[t + 1])
+        tree = self.feature[nodes], self.right[nodes], self.leaf_draws, self.leaf_weight
+        if self.n_classes:
+            return class_table(*tree, self.criterion)
+        value, impurity = self.leaf_value, self.leaf_impurity
+        if exponent:
+            value = np.ldexp(value, -exponent)
+            impurity = np.ldexp(impurity, -TARGET_POWER[self.criterion] * exponent)
+        return number_table(*tree, value, impurity, self.criterion)
+
     def impurity_decrease(self, relative=False):
         """Total impurity decrease of each feature in each tree.
 
@@ -185,58 +211,15 @@ class Forest:
         """
         decrease = np.zeros((self.n_trees, self.n_features))
         exponent = int(np.frexp(np.abs(self.leaf_value).max(initial=0.0))[1])
-        leaf_value = np.ldexp(self.leaf_value, -exponent)
         for t in range(self.n_trees):
-            nodes = slice(self.node_offsets[t], self.node_offsets[t + 1])
-            if self.n_classes:
-                _class_decrease(self.feature[nodes], self.right[nodes], self.leaf_draws, self.leaf_weight,
-                                _CLASS_CRITERIA[self.criterion](self.n_classes), decrease[t])
-            else:
-                _variance_decrease(self.feature[nodes], self.right[nodes], self.leaf_weight, leaf_value, decrease[t])
-        if relative:
+            feature = self.feature[self.node_offsets[t] : self.node_offsets[t + 1]]
+            table = self.node_table(t, exponent)
+            inner = feature >= 0
+            decrease[t] = np.bincount(feature[inner], table.decrease[inner], self.n_features) / table.weight[0].sum()
+        if relative or self.n_classes:
             return decrease
         with np.errstate(over="ignore"):
-            return np.ldexp(decrease, 2 * exponent)
-
-
-cdef _class_decrease(const int32_t[::1] feature, const uint32_t[::1] right, const int64_t[::1] leaf_draws,
-                     const int64_t[:, ::1] leaf_weight, Criterion criterion, double[::1] out):
-    """Statistics of inner nodes from those of the leaves, children before parents; then scores."""
-    cdef Py_ssize_t n = feature.shape[0], i, k, n_words = criterion.n_words
-    cdef int64_t[:, ::1] words = np.zeros((n, n_words), np.int64)
-    cdef double score
-    for i in range(n - 1, -1, -1):
-        if feature[i] < 0:
-            words[i, 0] = leaf_draws[right[i]]
-            for k in range(n_words - 2):
-                words[i, 2 + k] = leaf_weight[right[i], k]
-                words[i, 1] += words[i, 2 + k]
-        else:
-            for k in range(n_words):
-                words[i, k] = words[i + 1, k] + words[right[i], k]
-            criterion.best_cut(&words[i + 1, 0], 1, &words[i, 0], &score)
-            out[feature[i]] += score
-    for k in range(out.shape[0]):
-        out[k] /= <double> words[0, 1]
-
-
-cdef _variance_decrease(const int32_t[::1] feature, const uint32_t[::1] right, const int64_t[:, ::1] leaf_weight,
-                        const double[::1] leaf_value, double[::1] out):
-    cdef Py_ssize_t n = feature.shape[0], i, k
-    cdef double[::1] weight = np.empty(n), mean = np.empty(n)
-    cdef double left, difference
-    for i in range(n - 1, -1, -1):
-        if feature[i] < 0:
-            weight[i] = <double> leaf_weight[right[i], 0]
-            mean[i] = leaf_value[right[i]]
-        else:
-            weight[i] = weight[i + 1] + weight[right[i]]
-            left = weight[i + 1] / weight[i]
-            difference = mean[right[i]] - mean[i + 1]
-            mean[i] = mean[i + 1] + (1.0 - left) * difference
-            out[feature[i]] += weight[i + 1] * (1.0 - left) * difference * difference
-    for k in range(out.shape[0]):
-        out[k] /= weight[0]
+            return np.ldexp(decrease, TARGET_POWER[self.criterion] * exponent)
 
 
 def unique_rows(const int64_t[:, ::1] rows not None):
