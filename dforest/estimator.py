@@ -244,7 +244,9 @@ class TreeEstimator(BaseEstimator):
             count_samples(name, getattr(self, name), n_draws, least)
             for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1))
         )
-        splitter = SPLITTERS[self.method, self.splitter](count_features(self.max_features, n_features), TUNING)
+        splitter = SPLITTERS[self.method, self.splitter](
+            count_features(self.max_features, n_features), self.categorical_split == "one_hot", TUNING
+        )
         if plan.n_grown == plan.n_trees:
             self.forest_ = plan.grown
             return
@@ -266,7 +268,12 @@ class TreeEstimator(BaseEstimator):
                 return integers
 
         columns = code_columns(
-            rows.X, self.max_bins if self.method == "hist" else 0, rows.integer_bin_weight(), plan.n_threads
+            rows.X,
+            self.max_bins if self.method == "hist" else 0,
+            rows.integer_bin_weight(),
+            plan.n_threads,
+            self._features.kinds,
+            self._features.n_categories,
         )
         limits = {
             "max_depth": self.max_depth,
@@ -290,6 +297,7 @@ class TreeEstimator(BaseEstimator):
             weight_exponent=np.array([exponents[tree] for tree in trees], np.int64),
             n_features=n_features,
             n_classes=criterion.n_classes,
+            n_categories=self._features.n_categories,
             criterion=self.criterion,
             seed=seed,
         )

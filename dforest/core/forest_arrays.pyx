@@ -2,7 +2,8 @@
 
 Words: *nodes* of a tree are numbered in preorder from 0, a left child is its parent's number + 1;
 tree t has the entries node_offsets[t] to node_offsets[t + 1] of every node array. *Leaves* are rows
-of the leaf tables; nodes whose leaves are equal share a row.
+of the leaf tables; nodes whose leaves are equal share a row. A node that tests a categorical feature
+has a *subset*, a bit for each category; subsets come in the order of their nodes.
 
 A `Forest` owns its arrays, which nobody may change; a forest cut out of another one shares them.
 """
@@ -10,13 +11,10 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 import numpy as np
 
-from dforest.core.criterion cimport Criterion
-
-from dforest.core.criterion import Entropy, Gini
+from dforest.core.node_table import TARGET_POWER, class_table, number_table
 from dforest.core.predict import PackedForest
 
 _NODE_ARRAYS = ("feature", "threshold", "right", "missing_left")
-_CLASS_CRITERIA = {"gini": Gini, "entropy": Entropy, "log_loss": Entropy}
 
 
 class Forest:
@@ -31,14 +29,23 @@ class Forest:
         A row goes left if x <= threshold. In the precision of the training data.
     right : ndarray of shape (n_nodes,), dtype uint32
         Inner node: the number of its right child. Leaf: its row in the leaf tables.
+        NaN where the feature is categorical.
     missing_left : ndarray of shape (n_nodes,), dtype bool
-        Where a row goes whose value is missing.
+        Where a row goes whose value is missing. Categorical features: where a row goes whose
+        category is not in the node's subset.
+    subset_words : ndarray of shape (n_words,), dtype uint64
+        The subsets. Category c is in a subset if its word c // 64, from the first, has the bit
+        c % 64, counted from the lowest; words of 0 at the end are left out.
+    subset_offsets : ndarray of shape (n_subsets + 1,), dtype int64
+        Subset i has the words subset_offsets[i] to subset_offsets[i + 1].
     leaf_draws : ndarray of shape (n_leaves,), dtype int64
         Draws of the bootstrap that reached the leaf.
     leaf_weight : ndarray of shape (n_leaves, n_classes) or (n_leaves, 1), dtype int64
         Their integer weights, by class; times 2**-weight_exponent of the tree they are sample weights.
     leaf_value : ndarray of shape (n_leaves,), dtype float64
         Regression: the mean target; empty for classification.
+    leaf_impurity : ndarray of shape (n_leaves,), dtype float64
+        Regression: the impurity; empty for classification, where it follows from `leaf_weight`.
     seed : int
         Of the random streams.
     n_draws : ndarray of shape (n_trees,), dtype int64
@@ -48,17 +55,21 @@ class Forest:
         Rows of positive weight that each tree was grown on.
     n_features, n_classes : int
         n_classes is 0 for regression.
+    n_categories : ndarray of shape (n_features,), dtype int32
+        0 for features that are not categorical.
     criterion : str
     """
 
-    _NAMES = ("node_offsets", *_NODE_ARRAYS, "leaf_draws", "leaf_weight", "leaf_value")
+    _NAMES = ("node_offsets", *_NODE_ARRAYS, "leaf_draws", "leaf_weight", "leaf_value", "leaf_impurity", "subset_offsets",
+              "subset_words")
 
-    def __init__(self, arrays, *, n_rows, n_features, n_classes, criterion, seed, n_draws, weight_exponent):
+    def __init__(self, arrays, *, n_rows, n_features, n_classes, n_categories, criterion, seed, n_draws, weight_exponent):
         for name in self._NAMES:
             setattr(self, name, arrays[name])
         self.n_rows = n_rows
         self.n_features = n_features
         self.n_classes = n_classes
+        self.n_categories = n_categories
         self.criterion = criterion
         self.seed = seed
         self.n_draws = n_draws
@@ -90,6 +101,8 @@ class Forest:
             for name in ("n_rows", "n_draws", "weight_exponent"):
                 settings[name] = np.concatenate([getattr(before, name), settings[name]])
         arrays["node_offsets"] = np.cumsum([0, *lengths])
+        arrays["subset_offsets"] = np.concatenate([[0], *(part[5] for part in parts)]).cumsum()
+        arrays["subset_words"] = np.concatenate([part[6] for part in parts])
         leaves, numbers = unique_rows(np.concatenate([part[4] for part in parts]))
         # Leaves of a tree were numbered in the order of its nodes, so are those of all trees.
         arrays["right"][arrays["feature"] < 0] = numbers
@@ -97,21 +110,35 @@ class Forest:
         if settings["n_classes"]:
             arrays["leaf_weight"] = np.ascontiguousarray(leaves[:, 1:])
             arrays["leaf_value"] = np.empty(0)
+            arrays["leaf_impurity"] = np.empty(0)
         else:
             arrays["leaf_weight"] = np.ascontiguousarray(leaves[:, 1:2])
             arrays["leaf_value"] = leaves[:, 2].view(np.float64).copy()
+            arrays["leaf_impurity"] = leaves[:, 3].view(np.float64).copy()
         return cls(arrays, **settings)
 
     def _as_tree(self):
-        """All nodes, and the words of the leaf of each that is one, as `from_trees` takes a tree."""
+        """All nodes, the words of the leaf of each that is one, and the subsets, as `from_trees` takes a tree."""
         leaves = [self.leaf_draws[:, None], self.leaf_weight]
         if not self.n_classes:
-            leaves.append(self.leaf_value.view(np.int64)[:, None])
+            leaves += [self.leaf_value.view(np.int64)[:, None], self.leaf_impurity.view(np.int64)[:, None]]
         leaves = np.hstack(leaves)[self.right[self.feature < 0]]
-        return *(getattr(self, name) for name in _NODE_ARRAYS), leaves
+        return *(getattr(self, name) for name in _NODE_ARRAYS), leaves, np.diff(self.subset_offsets), self.subset_words
 
     def __getstate__(self):
         return {**self.__dict__, "_packed": {}}
+
+    def subset_numbers(self):
+        """The number of each node's subset; -1 for nodes without: ndarray of shape (n_nodes,), dtype int64."""
+        if len(self.subset_offsets) == 1:
+            return np.full(len(self.feature), -1)
+        has_subset = (self.feature >= 0) & (self.n_categories[self.feature] > 0)
+        return np.where(has_subset, np.cumsum(has_subset) - 1, -1)
+
+    def subsets(self):
+        """The categories in each subset, ascending: a list of ndarrays."""
+        bits = np.unpackbits(self.subset_words.astype("<u8").view(np.uint8), bitorder="little")
+        return [np.flatnonzero(bits[64 * a : 64 * b]) for a, b in zip(self.subset_offsets, self.subset_offsets[1:])]
 
     @property
     def n_trees(self):
@@ -128,8 +155,14 @@ class Forest:
         for name in _NODE_ARRAYS:
             arrays[name] = arrays[name][first:last]
         arrays["node_offsets"] = np.array([0, last - first])
+        if len(self.subset_offsets) > 1:
+            before = np.count_nonzero(self.n_categories[self.feature[:first]] * (self.feature[:first] >= 0))
+            n_here = np.count_nonzero(self.n_categories[arrays["feature"]] * (arrays["feature"] >= 0))
+            ends = self.subset_offsets[before : before + n_here + 1]
+            arrays["subset_offsets"] = ends - ends[0]
+            arrays["subset_words"] = self.subset_words[ends[0] : ends[-1]]
         return Forest(arrays, n_rows=self.n_rows[t : t + 1], n_features=self.n_features, n_classes=self.n_classes,
-                      criterion=self.criterion, seed=self.seed, n_draws=self.n_draws[t : t + 1],
+                      n_categories=self.n_categories, criterion=self.criterion, seed=self.seed, n_draws=self.n_draws[t : t + 1],
                       weight_exponent=self.weight_exponent[t : t + 1])
 
     def leaf_class(self):
@@ -164,6 +197,31 @@ class Forest:
                     to[offsets[t] + right[i]] = to[i] + 1
         return depth
 
+    def node_table(self, t, exponent=0):
+        """What holds for each node of a tree.
+
+        Parameters
+        ----------
+        t : int
+            The tree.
+        exponent : int
+            Regression: as if all targets had been divided by 2**exponent.
+
+        Returns
+        -------
+        NodeTable
+            See `dforest.core.node_table.NodeTable`.
+        """
+        nodes = slice(self.node_offsets[t], self.node_offsets[t + 1])
+        tree = self.feature[nodes], self.right[nodes], self.leaf_draws, self.leaf_weight
+        if self.n_classes:
+            return class_table(*tree, self.criterion)
+        value, impurity = self.leaf_value, self.leaf_impurity
+        if exponent:
+            value = np.ldexp(value, -exponent)
+            impurity = np.ldexp(impurity, -TARGET_POWER[self.criterion] * exponent)
+        return number_table(*tree, value, impurity, self.criterion)
+
     def impurity_decrease(self, relative=False):
         """Total impurity decrease of each feature in each tree.
 
@@ -185,58 +243,15 @@ class Forest:
         """
         decrease = np.zeros((self.n_trees, self.n_features))
         exponent = int(np.frexp(np.abs(self.leaf_value).max(initial=0.0))[1])
-        leaf_value = np.ldexp(self.leaf_value, -exponent)
         for t in range(self.n_trees):
-            nodes = slice(self.node_offsets[t], self.node_offsets[t + 1])
-            if self.n_classes:
-                _class_decrease(self.feature[nodes], self.right[nodes], self.leaf_draws, self.leaf_weight,
-                                _CLASS_CRITERIA[self.criterion](self.n_classes), decrease[t])
-            else:
-                _variance_decrease(self.feature[nodes], self.right[nodes], self.leaf_weight, leaf_value, decrease[t])
-        if relative:
+            feature = self.feature[self.node_offsets[t] : self.node_offsets[t + 1]]
+            table = self.node_table(t, exponent)
+            inner = feature >= 0
+            decrease[t] = np.bincount(feature[inner], table.decrease[inner], self.n_features) / table.weight[0].sum()
+        if relative or self.n_classes:
             return decrease
         with np.errstate(over="ignore"):
-            return np.ldexp(decrease, 2 * exponent)
-
-
-cdef _class_decrease(const int32_t[::1] feature, const uint32_t[::1] right, const int64_t[::1] leaf_draws,
-                     const int64_t[:, ::1] leaf_weight, Criterion criterion, double[::1] out):
-    """Statistics of inner nodes from those of the leaves, children before parents; then scores."""
-    cdef Py_ssize_t n = feature.shape[0], i, k, n_words = criterion.n_words
-    cdef int64_t[:, ::1] words = np.zeros((n, n_words), np.int64)
-    cdef double score
-    for i in range(n - 1, -1, -1):
-        if feature[i] < 0:
-            words[i, 0] = leaf_draws[right[i]]
-            for k in range(n_words - 2):
-                words[i, 2 + k] = leaf_weight[right[i], k]
-                words[i, 1] += words[i, 2 + k]
-        else:
-            for k in range(n_words):
-                words[i, k] = words[i + 1, k] + words[right[i], k]
-            criterion.best_cut(&words[i + 1, 0], 1, &words[i, 0], &score)
-            out[feature[i]] += score
-    for k in range(out.shape[0]):
-        out[k] /= <double> words[0, 1]
-
-
-cdef _variance_decrease(const int32_t[::1] feature, const uint32_t[::1] right, const int64_t[:, ::1] leaf_weight,
-                        const double[::1] leaf_value, double[::1] out):
-    cdef Py_ssize_t n = feature.shape[0], i, k
-    cdef double[::1] weight = np.empty(n), mean = np.empty(n)
-    cdef double left, difference
-    for i in range(n - 1, -1, -1):
-        if feature[i] < 0:
-            weight[i] = <double> leaf_weight[right[i], 0]
-            mean[i] = leaf_value[right[i]]
-        else:
-            weight[i] = weight[i + 1] + weight[right[i]]
-            left = weight[i + 1] / weight[i]
-            difference = mean[right[i]] - mean[i + 1]
-            mean[i] = mean[i + 1] + (1.0 - left) * difference
-            out[feature[i]] += weight[i + 1] * (1.0 - left) * difference * difference
-    for k in range(out.shape[0]):
-        out[k] /= weight[0]
+            return np.ldexp(decrease, TARGET_POWER[self.criterion] * exponent)
 
 
 def unique_rows(const int64_t[:, ::1] rows not None):

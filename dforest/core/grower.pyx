@@ -108,8 +108,8 @@ cdef class Grower:
         self.limits.impurity_threshold = limits["impurity_threshold"]
         self.limits.min_impurity_decrease = limits["min_impurity_decrease"]
         self.limits.max_leaf_nodes = limits["max_leaf_nodes"] or 0
-        # A leaf keeps its draws and class weights, or its draws, weight and value.
-        self.n_leaf_words = 1 + criterion.n_classes if criterion.n_classes else 3
+        # A leaf keeps its draws and class weights, or its draws, weight, value and impurity.
+        self.n_leaf_words = 1 + criterion.n_classes if criterion.n_classes else 4
         splitter.attach(data, criterion, capacity)
         self.draws = <Draw*> malloc(capacity * sizeof(Draw))
         self.scratch = <Draw*> malloc(capacity * sizeof(Draw))
@@ -463,7 +463,7 @@ cdef class Grower:
     cdef int add_leaf(self, const Node* node) except -1 nogil:
         cdef int64_t* words
         cdef Py_ssize_t k
-        cdef double value
+        cdef double value, impurity
         ensure_room(<void**> &self.leaves, &self.leaf_room, self.n_leaves + 1, self.n_leaf_words * sizeof(int64_t))
         words = self.leaves + self.n_leaves * self.n_leaf_words
         self.n_leaves += 1
@@ -475,7 +475,9 @@ cdef class Grower:
         words[1] = node.statistics[1]
         self.criterion.leaf_value(node, &value)
         value = min(max(value, node.lower), node.upper)
+        impurity = 0.0 if node.is_pure else self.criterion.node_impurity(node)
         memcpy(&words[2], &value, sizeof(double))
+        memcpy(&words[3], &impurity, sizeof(double))
         return 0
 
     def arrays(self):

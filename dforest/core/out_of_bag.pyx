@@ -14,7 +14,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from dforest.core.predict cimport LEAF, TOGETHER, PackedForest, PackedNode, find_leaves, real_t, step
+from dforest.core.predict cimport LEAF, TOGETHER, PackedForest, PackedNode, feature_of, find_leaves, real_t, step
 from dforest.core.random cimport DF_PERMUTATION, df_below, df_stream, df_stream_open
 from dforest.core.rows cimport DF_BLOCK, count_blocks, deal_draws, draw_block
 
@@ -28,7 +28,7 @@ cdef extern from "numerics.h" nogil:
 cdef enum:
     GROUP_ENTRIES = 1 << 23       # rows times features permuted at a time
 
-cdef struct Test:                 # a feature on a row's path
+cdef struct Trial:                 # a feature on a row's path
     uint32_t feature
     Py_ssize_t at                 # a node
     double value                  # what it has in the row it takes a value from
@@ -156,7 +156,7 @@ cdef void vote_in_block(PackedForest packed, const real_t[:, ::1] X, const doubl
             n_out += counts[i] == 0
         for j in range(n_out):
             if j % TOGETHER == 0:
-                find_leaves(nodes, X, out + j, min(<Py_ssize_t> TOGETHER, n_out - j), at)
+                find_leaves(nodes, X, out + j, min(<Py_ssize_t> TOGETHER, n_out - j), packed.words, at)
             row = out[j]
             i = row - first
             leaf = nodes[at[j % TOGETHER]].right
@@ -242,7 +242,7 @@ cdef int permute_tree(PackedForest packed, const real_t[:, ::1] X, const double[
     cdef df_exact_sum* total = <df_exact_sum*> malloc(n_group * sizeof(df_exact_sum))
     # [n_group] 1 + the first node on the row's path that tests a feature; 0: none does
     cdef uint32_t* first = <uint32_t*> calloc(n_group, sizeof(uint32_t))
-    cdef Test* tests = <Test*> malloc(n_group * sizeof(Test))           # those of the row's path
+    cdef Trial* tests = <Trial*> malloc(n_group * sizeof(Trial))           # those of the row's path
     if row == NULL or other == NULL or total == NULL or first == NULL or tests == NULL:
         free(row)
         free(other)
@@ -263,7 +263,7 @@ cdef int permute_tree(PackedForest packed, const real_t[:, ::1] X, const double[
         n_group = min(n_group, n_features - group)
         memset(total, 0, n_group * sizeof(df_exact_sum))
         for i in range(packed.offsets[tree + 1] - packed.offsets[tree]):
-            f = nodes[i].feature >> 1
+            f = feature_of(&nodes[i])
             if nodes[i].feature != LEAF and <Py_ssize_t> f >= group and <Py_ssize_t> f < group + n_group:
                 first[f - group] = 1
         for j in range(n_group):
@@ -282,17 +282,17 @@ cdef int permute_tree(PackedForest packed, const real_t[:, ::1] X, const double[
             at = 0
             n_tests = 0
             while nodes[at].feature != LEAF:
-                f = nodes[at].feature >> 1
+                f = feature_of(&nodes[at])
                 if <Py_ssize_t> f >= group and <Py_ssize_t> f < group + n_group and first[f - group] == 0:
                     first[f - group] = <uint32_t> at + 1
                     tests[n_tests].feature = f
                     tests[n_tests].at = at
                     tests[n_tests].value = X[other[(f - group) * room + i], f]
                     n_tests += 1
-                at = step(&nodes[at], at, x[f])
+                at = step(&nodes[at], at, x[f], packed.words)
             error = error_of(scale, target[row[i]], leaf_value[nodes[at].right])
             w = weight[row[i]] if weight is not None else 1
-            walk_on(nodes, x, tests, n_tests)
+            walk_on(nodes, x, packed.words, tests, n_tests)
             for k in range(n_tests):
                 j = tests[k].feature - group
                 first[j] = 0
@@ -308,7 +308,7 @@ cdef int permute_tree(PackedForest packed, const real_t[:, ::1] X, const double[
     return 0
 
 
-cdef void walk_on(const PackedNode* nodes, const real_t* x, Test* tests, Py_ssize_t n) noexcept nogil:
+cdef void walk_on(const PackedNode* nodes, const real_t* x, const uint64_t* words, Trial* tests, Py_ssize_t n) noexcept nogil:
     """From where each test stands to a leaf, with the feature's other value; a step of each in turn."""
     cdef Py_ssize_t k
     cdef uint32_t f
@@ -317,6 +317,6 @@ cdef void walk_on(const PackedNode* nodes, const real_t* x, Test* tests, Py_ssiz
         done = True
         for k in range(n):
             if nodes[tests[k].at].feature != LEAF:
-                f = nodes[tests[k].at].feature >> 1
-                tests[k].at = step(&nodes[tests[k].at], tests[k].at, tests[k].value if f == tests[k].feature else x[f])
+                f = feature_of(&nodes[tests[k].at])
+                tests[k].at = step(&nodes[tests[k].at], tests[k].at, tests[k].value if f == tests[k].feature else x[f], words)
                 done = False

@@ -7,7 +7,7 @@ A `PackedForest` owns its nodes and borrows the leaf values and offsets, read on
 threads may use one.
 """
 from cython.parallel cimport prange
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 import numpy as np
 
@@ -26,16 +26,36 @@ cdef class PackedForest:
     """
 
     def __cinit__(self, forest not None, const double[:, ::1] values not None):
+        if forest.n_features >= LEAF // FEATURE:
+            raise ValueError(f"prediction by {forest.n_features} features; allowed are fewer than {LEAF // FEATURE}")
         packed = np.empty(len(forest.feature), [("threshold", np.float64), ("feature", np.uint32), ("right", np.uint32)])
         packed["threshold"] = forest.threshold
-        packed["feature"] = np.where(forest.feature < 0, LEAF, 2 * forest.feature.astype(np.int64) + forest.missing_left)
+        packed["feature"] = np.where(forest.feature < 0, LEAF, FEATURE * forest.feature.astype(np.int64) + forest.missing_left)
         packed["right"] = forest.right
+        self.owner = forest.subset_words
+        if len(forest.subset_offsets) > 1:
+            self.pack_subsets(packed, forest)
         self.nodes = packed
         self.offsets = forest.node_offsets
         self.values = values
         self.n_trees = forest.n_trees
         self.n_features = forest.n_features
         self.n_outputs = values.shape[1]
+
+    cdef int pack_subsets(self, packed, forest) except -1:
+        """Tests of categories: a word where their number allows it."""
+        cdef const uint64_t[::1] words = forest.subset_words
+        has_subset = forest.subset_numbers() >= 0
+        first, n_words = forest.subset_offsets[:-1], np.diff(forest.subset_offsets)
+        is_wide = n_words > 1
+        flags = IS_SUBSET + IS_WIDE * is_wide
+        test = np.zeros(len(n_words), np.uint64)
+        test[n_words == 1] = forest.subset_words[first[n_words == 1]]
+        test[is_wide] = (first << 16 | n_words)[is_wide]
+        packed["threshold"][has_subset] = test.view(np.float64)
+        packed["feature"][has_subset] += flags.astype(np.uint32)
+        self.words = &words[0] if len(words) else NULL
+        return 0
 
     def mean(self, const real_t[:, ::1] X not None, int n_threads):
         """The mean over trees of the values of the leaves that each row reaches.
@@ -65,7 +85,7 @@ cdef class PackedForest:
         cdef int64_t[:, ::1] out = result
         for i in prange(n, nogil=True, num_threads=max(1, min(n_threads, n // ROWS + 1)), schedule="static"):
             for t in range(self.n_trees):
-                out[i, t] = find_leaf(&self.nodes[self.offsets[t]], &X[i, 0])
+                out[i, t] = find_leaf(&self.nodes[self.offsets[t]], &X[i, 0], self.words)
         return result
 
     def paths(self, const real_t[:, ::1] X not None):
@@ -99,7 +119,7 @@ cdef class PackedForest:
                         length += 1
                         if nodes[at].feature == LEAF:
                             break
-                        at = step(&nodes[at], at, X[i, nodes[at].feature >> 1])
+                        at = step(&nodes[at], at, X[i, feature_of(&nodes[at])], self.words)
                 indptr[i + 1] = length
         return result, starts
 
@@ -123,7 +143,7 @@ cdef void add_block(PackedForest forest, const real_t[:, ::1] X, Py_ssize_t firs
             n = min(<Py_ssize_t> TOGETHER, last - i)
             for j in range(n):
                 rows[j] = i + j
-            find_leaves(nodes, X, rows, n, at)
+            find_leaves(nodes, X, rows, n, forest.words, at)
             for j in range(n):
                 leaf = nodes[at[j]].right
                 for k in range(forest.n_outputs):

@@ -1,0 +1,147 @@
+"""What holds for every node of a tree, from the leaves up.
+
+A forest keeps statistics of leaves only. Children come after their parent in preorder, so one pass
+from the last node to the first gives those of inner nodes. With w the weight of a node, i its
+impurity and L, R its children,
+
+    w i = w_L i_L + w_R i_R + decrease,
+
+where the decrease is formed from what the children differ in, without cancellation.
+
+Nothing here is kept: tables are new arrays, the arrays handed in are borrowed.
+"""
+from collections import namedtuple
+
+from libc.stdint cimport int32_t, int64_t, uint32_t
+
+import numpy as np
+
+from dforest.core.criterion cimport Criterion
+
+from dforest.core.criterion import Entropy, Gini
+
+cdef extern from "numerics.h" nogil:
+    double df_entropy_term(double x)
+
+NodeTable = namedtuple("NodeTable", ["draws", "weight", "value", "impurity", "decrease"])
+NodeTable.__doc__ = """What holds for each of the n nodes of a tree, in preorder.
+
+draws : ndarray of shape (n,), dtype int64
+    Draws of the bootstrap that reached the node.
+weight : ndarray of shape (n, n_classes) or (n, 1), dtype int64
+    Their integer weights, by class.
+value : ndarray of shape (n, n_classes) or (n, 1), dtype float64
+    The classes' shares of the weight, or the number the node would predict as a leaf.
+impurity : ndarray of shape (n,), dtype float64
+decrease : ndarray of shape (n,), dtype float64
+    The node's integer weight times the impurity decrease of its split; 0 for a leaf.
+"""
+
+# Impurity has the unit of the target to this power.
+TARGET_POWER = {"squared_error": 2, "friedman_mse": 2, "poisson": 1, "absolute_error": 1}
+
+_CLASS_CRITERIA = {"gini": Gini, "entropy": Entropy, "log_loss": Entropy}
+
+
+def class_table(const int32_t[::1] feature not None, const uint32_t[::1] right not None,
+                const int64_t[::1] leaf_draws not None, const int64_t[:, ::1] leaf_weight not None, str criterion not None):
+    """The nodes of a class tree.
+
+    Parameters
+    ----------
+    feature, right : ndarray of shape (n,)
+        Of the nodes of the tree: see `dforest.core.forest_arrays.Forest`.
+    leaf_draws, leaf_weight : ndarray
+        Of the leaf tables that `right` leads to.
+    criterion : str
+
+    Returns
+    -------
+    NodeTable
+    """
+    cdef Py_ssize_t n = feature.shape[0], n_classes = leaf_weight.shape[1], n_words = 2 + n_classes, i, k
+    cdef Criterion judge = _CLASS_CRITERIA[criterion](n_classes)
+    statistics = np.zeros((n, n_words), np.int64)
+    impurity = np.zeros(n)
+    decrease = np.zeros(n)
+    cdef int64_t[:, ::1] words = statistics
+    cdef double[::1] to_impurity = impurity, to_decrease = decrease
+    with nogil:
+        for i in range(n - 1, -1, -1):
+            if feature[i] < 0:
+                words[i, 0] = leaf_draws[right[i]]
+                for k in range(n_classes):
+                    words[i, 2 + k] = leaf_weight[right[i], k]
+                    words[i, 1] += words[i, 2 + k]
+            else:
+                for k in range(n_words):
+                    words[i, k] = words[i + 1, k] + words[right[i], k]
+                judge.best_cut(&words[i + 1, 0], 1, &words[i, 0], &to_decrease[i])
+            to_impurity[i] = judge.impurity(&words[i, 0])
+    weight = statistics[:, 2:].copy()
+    return NodeTable(statistics[:, 0].copy(), weight, weight / statistics[:, 1:2], impurity, decrease)
+
+
+def number_table(const int32_t[::1] feature not None, const uint32_t[::1] right not None,
+                 const int64_t[::1] leaf_draws not None, const int64_t[:, ::1] leaf_weight not None,
+                 const double[::1] leaf_value not None, const double[::1] leaf_impurity not None, str criterion not None,
+                 const double[::1] node_value=None, const double[::1] node_impurity=None):
+    """The nodes of a regression tree.
+
+    Parameters
+    ----------
+    feature, right, leaf_draws, leaf_weight, criterion
+        As for `class_table`.
+    leaf_value, leaf_impurity : ndarray of shape (n_leaves,), dtype float64
+    node_value, node_impurity : ndarray of shape (n,), dtype float64, optional
+        Of all nodes: for a criterion that does not tell them from those of the leaves. The decrease
+        is then a difference of impurities.
+
+    Returns
+    -------
+    NodeTable
+    """
+    cdef Py_ssize_t n = feature.shape[0], i, a, b
+    cdef bint is_poisson = criterion == "poisson", given = node_value is not None
+    cdef double left, rest, difference, mean
+    draws = np.empty(n, np.int64)
+    weight = np.empty((n, 1), np.int64)
+    value = np.empty((n, 1))
+    impurity = np.empty(n)
+    decrease = np.zeros(n)
+    cdef int64_t[::1] to_draws = draws
+    cdef int64_t[:, ::1] w = weight
+    cdef double[:, ::1] v = value
+    cdef double[::1] to_impurity = impurity, to_decrease = decrease
+    with nogil:
+        for i in range(n - 1, -1, -1):
+            if feature[i] < 0:
+                to_draws[i] = leaf_draws[right[i]]
+                w[i, 0] = leaf_weight[right[i], 0]
+                v[i, 0] = leaf_value[right[i]]
+                to_impurity[i] = leaf_impurity[right[i]]
+                continue
+            a = i + 1
+            b = right[i]
+            to_draws[i] = to_draws[a] + to_draws[b]
+            w[i, 0] = w[a, 0] + w[b, 0]
+            left = <double> w[a, 0] / <double> w[i, 0]
+            rest = <double> w[b, 0] / <double> w[i, 0]
+            if given:
+                v[i, 0] = node_value[i]
+                to_impurity[i] = node_impurity[i]
+                mean = left * to_impurity[a] + rest * to_impurity[b]
+                to_decrease[i] = max(0.0, <double> w[i, 0] * (to_impurity[i] - mean))
+                continue
+            # Between its children, so that an order of leaf values holds for those of nodes too.
+            mean = left * v[a, 0] + rest * v[b, 0]
+            mean = min(max(mean, min(v[a, 0], v[b, 0])), max(v[a, 0], v[b, 0]))
+            difference = v[b, 0] - v[a, 0]
+            if is_poisson:
+                to_decrease[i] = mean * (<double> w[a, 0] * df_entropy_term(-rest * difference / mean)
+                                         + <double> w[b, 0] * df_entropy_term(left * difference / mean))
+            else:
+                to_decrease[i] = <double> w[a, 0] * rest * difference * difference
+            v[i, 0] = mean
+            to_impurity[i] = left * to_impurity[a] + rest * to_impurity[b] + to_decrease[i] / <double> w[i, 0]
+    return NodeTable(draws, weight, value, impurity, decrease)

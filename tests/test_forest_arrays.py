@@ -1,0 +1,146 @@
+"""What a forest says of its nodes, against the training rows that reach them."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
+from dforest.core.node_table import number_table
+from dforest.core.rows import bootstrap_counts
+
+FORESTS = {
+    "gini": RandomForestClassifier,
+    "entropy": RandomForestClassifier,
+    "log_loss": RandomForestClassifier,
+    "squared_error": RandomForestRegressor,
+}
+CRITERIA = pytest.mark.parametrize("criterion", FORESTS)
+
+
+def problem(criterion, n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 4))
+    y = X[:, 0] + X[:, 1] ** 2 + rng.standard_normal(n)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    return X, 7 * y if criterion == "squared_error" else np.digitize(y, [0, 1, 2])
+
+
+def impurity(y, weight, criterion):
+    if criterion == "squared_error":
+        return np.average((y - np.average(y, weights=weight)) ** 2, weights=weight)
+    share = np.bincount(y, weight) / weight.sum()
+    share = share[share > 0]
+    return 1 - (share**2).sum() if criterion == "gini" else -(share * np.log2(share)).sum()
+
+
+@CRITERIA
+@pytest.mark.parametrize("bootstrap", [False, True])
+@pytest.mark.parametrize("limits", [{}, {"max_leaf_nodes": 9}, {"max_depth": 3}, {"min_samples_leaf": 150}])
+def test_node_table(criterion, bootstrap, limits):
+    X, y = problem(criterion)
+    weight = np.random.default_rng(1).integers(1, 9, len(X))  # integers: they stay as they are
+    weight[0] = 1
+    model = FORESTS[criterion](3, criterion=criterion, bootstrap=bootstrap, random_state=0, **limits)
+    forest = model.fit(X, y, weight).forest_
+    passed = model.decision_path(X)[0].toarray() > 0
+    for t in range(3):
+        counts = bootstrap_counts(len(X), int(forest.n_draws[t]), forest.seed, t) if bootstrap else np.ones(len(X))
+        w = counts * weight
+        table = forest.node_table(t)
+        tree = forest.tree(t)
+        nodes = passed[:, forest.node_offsets[t] : forest.node_offsets[t + 1]] & (counts > 0)[:, None]
+        assert all(len(array) == len(tree.feature) for array in table)
+        assert table.draws.dtype == table.weight.dtype == np.int64
+        for i, rows in enumerate(nodes.T):
+            assert table.draws[i] == counts[rows].sum()
+            if forest.n_classes:
+                by_class = np.bincount(y[rows], w[rows], 4)
+                np.testing.assert_array_equal(table.weight[i], by_class)
+                np.testing.assert_allclose(table.value[i], by_class / by_class.sum())
+            else:
+                assert table.weight[i, 0] == w[rows].sum()
+                np.testing.assert_allclose(table.value[i, 0], np.average(y[rows], weights=w[rows]), rtol=1e-9)
+            expected = impurity(y[rows], w[rows], criterion)
+            np.testing.assert_allclose(table.impurity[i], expected, rtol=1e-7, atol=1e-12)
+            decrease = 0
+            if tree.feature[i] >= 0:
+                left, right = nodes[:, i + 1], nodes[:, tree.right[i]]
+                parts = [w[side].sum() * impurity(y[side], w[side], criterion) for side in (left, right)]
+                decrease = w[rows].sum() * expected - sum(parts)
+            np.testing.assert_allclose(table.decrease[i], decrease, rtol=1e-7, atol=1e-8)
+
+
+@CRITERIA
+def test_impurity_of_leaves(criterion):
+    X, y = problem(criterion)
+    model = FORESTS[criterion](2, criterion=criterion, max_depth=3, random_state=0).fit(X, y)
+    forest = model.forest_
+    assert len(forest.leaf_impurity) == (0 if forest.n_classes else len(forest.leaf_value))
+    assert forest.as_dict()["leaf_impurity"] is forest.leaf_impurity
+    again = pickle.loads(pickle.dumps(forest))
+    for t in range(2):
+        for a, b in zip(forest.node_table(t), again.node_table(t), strict=True):
+            np.testing.assert_array_equal(a, b)
+    if not forest.n_classes:
+        grown = RandomForestRegressor(1, max_depth=3, random_state=0, warm_start=True).fit(X, y)
+        grown.set_params(n_estimators=2).fit(X, y)
+        np.testing.assert_array_equal(grown.forest_.leaf_impurity, forest.leaf_impurity)
+
+
+def test_leaves_differ_by_impurity_alone():
+    X = [[0], [0], [1], [1]]
+    forest = DecisionTreeRegressor(min_samples_leaf=2).fit(X, [-1.0, 1, -3, 3]).forest_
+    np.testing.assert_array_equal(forest.leaf_impurity, [1, 9])
+    np.testing.assert_array_equal(forest.leaf_value, [0, 0])
+
+
+def test_units_of_targets():
+    X, y = problem("squared_error")
+    exact = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, y).forest_
+    scaled = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, np.ldexp(y, 900)).forest_
+    a, b = exact.node_table(0, -10), scaled.node_table(0, 890)
+    for name in ("draws", "weight", "value", "decrease"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+    with np.errstate(over="ignore"):
+        assert np.isinf(scaled.node_table(0).decrease[0]) and np.isfinite(scaled.node_table(0).value).all()
+
+
+def test_means_lie_between_those_of_children():
+    y = np.full(1000, 0.1)
+    y[::7] = 0.3
+    X = np.random.default_rng(0).standard_normal((1000, 2))
+    table = DecisionTreeRegressor().fit(X, y).forest_.node_table(0)
+    assert table.value.min() == 0.1 and table.value.max() == 0.3
+
+
+def test_values_and_impurities_handed_in():
+    feature, right = np.array([0, -1, -1], np.int32), np.array([2, 0, 1], np.uint32)
+    table = number_table(
+        feature, right, np.array([2, 1]), np.array([[2], [1]]), np.array([1.0, 5.0]), np.array([0.5, 0.0]),
+        "absolute_error", np.array([1.5, 1.0, 5.0]), np.array([2.0, 0.5, 0.0]),
+    )  # fmt: skip
+    np.testing.assert_array_equal(table.value[:, 0], [1.5, 1, 5])
+    np.testing.assert_array_equal(table.impurity, [2, 0.5, 0])
+    np.testing.assert_array_equal(table.draws, [3, 2, 1])
+    np.testing.assert_allclose(table.decrease, [3 * 2 - 2 * 0.5, 0, 0])
+
+
+def test_poisson():
+    feature, right = np.array([0, -1, -1], np.int32), np.array([2, 0, 1], np.uint32)
+
+    def deviance(y):
+        return np.mean([value * np.log(value / np.mean(y)) if value else 0 for value in y])
+
+    left, rest = [0, 1, 4], [6, 11]
+    table = number_table(
+        feature, right, np.array([3, 2]), np.array([[3], [2]]), np.array([np.mean(left), np.mean(rest)]),
+        np.array([deviance(left), deviance(rest)]), "poisson",
+    )  # fmt: skip
+    np.testing.assert_allclose(table.impurity[0], deviance(left + rest))
+    np.testing.assert_allclose(table.decrease[0], 5 * deviance(left + rest) - 3 * deviance(left) - 2 * deviance(rest))
+
+
+def test_a_single_node():
+    table = DecisionTreeClassifier().fit([[0], [1]], [4, 4]).forest_.node_table(0)
+    assert table.draws == [2] and table.impurity == [0] and table.decrease == [0] and table.value == [[1]]
