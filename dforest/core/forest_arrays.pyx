@@ -160,7 +160,7 @@ class Forest:
             n_here = np.count_nonzero(self.n_categories[arrays["feature"]] * (arrays["feature"] >= 0))
             ends = self.subset_offsets[before : before + n_here + 1]
             arrays["subset_offsets"] = ends - ends[0]
-            arrays["subset_words"] = self.subset_words[ends[0] : ends[-1]]
+            arrays["subset_words"] = self.subset_words[ends[0] : ends[n_here]]
         return Forest(arrays, n_rows=self.n_rows[t : t + 1], n_features=self.n_features, n_classes=self.n_classes,
                       n_categories=self.n_categories, criterion=self.criterion, seed=self.seed, n_draws=self.n_draws[t : t + 1],
                       weight_exponent=self.weight_exponent[t : t + 1])

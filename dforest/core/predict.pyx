@@ -46,7 +46,8 @@ cdef class PackedForest:
         """Tests of categories: a word where their number allows it."""
         cdef const uint64_t[::1] words = forest.subset_words
         has_subset = forest.subset_numbers() >= 0
-        first, n_words = forest.subset_offsets[:-1], np.diff(forest.subset_offsets)
+        n_words = np.diff(forest.subset_offsets)
+        first = forest.subset_offsets[: len(n_words)]
         is_wide = n_words > 1
         flags = IS_SUBSET + IS_WIDE * is_wide
         test = np.zeros(len(n_words), np.uint64)

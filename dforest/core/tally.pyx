@@ -134,9 +134,9 @@ cdef uint64_t* radix_sort(uint64_t* keys, uint64_t* other, Py_ssize_t n) noexcep
 cdef void fill(Manner manner, Tally tally, const Node* node, const code_t* codes) noexcept nogil:
     """Add the node's draws to the histogram."""
     cdef const Draw* draws = node.draws
-    cdef uint64_t* packed = <uint64_t*> cuts.histogram
-    cdef uint32_t* counters = <uint32_t*> cuts.histogram
-    cdef Py_ssize_t i, n = node.n, n_classes = cuts.n_words - 2
+    cdef uint64_t* packed = <uint64_t*> tally.histogram
+    cdef uint32_t* counters = <uint32_t*> tally.histogram
+    cdef Py_ssize_t i, n = node.n, n_classes = tally.n_words - 2
     cdef int64_t* words
     if manner == PAIRS:             # the second class in the upper half of the word
         for i in range(n):
@@ -146,12 +146,12 @@ cdef void fill(Manner manner, Tally tally, const Node* node, const code_t* codes
             counters[codes[draws[i].row] * n_classes + draws[i].target] += draws[i].count
     elif manner == SUMS:
         for i in range(n):
-            words = cuts.histogram + 2 * <Py_ssize_t> codes[draws[i].row]
+            words = tally.histogram + 2 * <Py_ssize_t> codes[draws[i].row]
             words[0] += draws[i].count
             words[1] += <int64_t> draws[i].count * draws[i].target
     else:
         for i in range(n):
-            cuts.add(cuts.histogram + codes[draws[i].row] * cuts.n_words, &draws[i])
+            tally.add(tally.histogram + codes[draws[i].row] * tally.n_words, &draws[i])
 
 
 cdef void mark(uint64_t* marks, const Node* node, const code_t* codes) noexcept nogil:
@@ -170,9 +170,9 @@ cdef void add_where(Tally tally, const Node* node, const code_t* codes, uint32_t
     for i in range(node.n):
         c = codes[node.draws[i].row]
         if c == missing:
-            manner.add(manner.missing, &node.draws[i])
+            tally.add(tally.missing, &node.draws[i])
         elif in_subset(subset, c) if subset != NULL else c <= code:
-            manner.add(manner.sum, &node.draws[i])
+            tally.add(tally.sum, &node.draws[i])
 
 
 @cython.final
