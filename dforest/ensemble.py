@@ -35,6 +35,18 @@ _OOB_ATTRIBUTES = [
     "n_never_oob_",
 ]
 
+# What a forest's single trees have of it.
+_SHARED_ATTRIBUTES = {
+    "n_features_in_",
+    "feature_names_in_",
+    "classes_",
+    "n_classes_",
+    "is_categorical_",
+    "is_ordinal_",
+    "categories_",
+    "_features",
+}
+
 
 class ForestEstimator(TreeEstimator):
     """What all forests share."""
@@ -182,7 +194,7 @@ class ForestEstimator(TreeEstimator):
         L. Breiman, "Random forests", Machine Learning 45(1), 2001.
         """
         check_is_fitted(self)
-        X, y = check_X(self, X, y=y, reset=False, y_numeric=is_regressor(self))
+        X, y = check_X(self, X, self._features, y=y, reset=False, y_numeric=is_regressor(self))
         rows = TrainingRows(X, self._encode_known(y), check_weights(sample_weight, X))
         rows.apply_class_weight(self._class_factors(rows))
         oob.check_available(self.forest_, len(rows.X))
@@ -238,8 +250,7 @@ class ForestEstimator(TreeEstimator):
     def _make_trees(self):
         names = set(self._tree_class().get_params()) & set(self.get_params())
         pattern = self._tree_class(**{name: getattr(self, name) for name in names if name != "random_state"})
-        shared = {"n_features_in_", "feature_names_in_", "classes_", "n_classes_"}
-        fitted = {name: value for name, value in vars(self).items() if name in shared}
+        fitted = {name: value for name, value in vars(self).items() if name in _SHARED_ATTRIBUTES}
         trees = []
         for t in range(self.forest_.n_trees):
             tree = clone(pattern)

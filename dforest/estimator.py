@@ -25,6 +25,7 @@ from dforest.core.forest_arrays import Forest
 from dforest.core.hist import HistSplitter, RandomHistSplitter
 from dforest.core.rows import bootstrap_counts
 from dforest.core.trainer import grow_trees
+from dforest.features import CATEGORICAL, ORDINAL, Features
 from dforest.validation import (
     MOST_ROWS,
     check_class_weight,
@@ -164,6 +165,9 @@ class TreeEstimator(BaseEstimator):
         "impurity_threshold": [Interval(Real, 0.0, None, closed="left")],
         "method": [StrOptions({"hist", "dense"})],
         "max_bins": [Interval(Integral, 2, 65535, closed="both")],
+        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
+        "ordinal_features": ["array-like", StrOptions({"from_dtype"}), None],
+        "categorical_split": [StrOptions({"subset", "one_hot"})],
     }
 
     @abstractmethod
@@ -195,7 +199,8 @@ class TreeEstimator(BaseEstimator):
         ----------
         X : array-like of shape (n_rows, n_features)
             Numbers or booleans; NaN means missing, infinities are ordinary values. float32 and
-            float64 are taken as they are, all else becomes float64.
+            float64 are taken as they are, all else becomes float64. Categorical columns may hold
+            text too: see `categorical_features`. None, NaN, NA and null are missing.
         y : array-like of shape (n_rows,)
             Classes of any type, or finite numbers.
         sample_weight : array-like of shape (n_rows,), optional
@@ -223,15 +228,32 @@ class TreeEstimator(BaseEstimator):
 
     def _fit(self, X, y, sample_weight):
         plan = self._plan()
-        X, y = check_X(self, X, y=y, y_numeric=is_regressor(self))
+        features = Features.learn(X, self.categorical_features, self.ordinal_features)
+        X, y = check_X(self, X, features, y=y, y_numeric=is_regressor(self))
         if len(X) > MOST_ROWS:
             raise ValueError(f"X has {len(X)} rows; allowed are up to {MOST_ROWS}")
         y = self._encode(y)
         rows = TrainingRows(X, y, check_weights(sample_weight, X))
         rows.apply_class_weight(self._class_factors(rows))
         self._check_plan(rows, plan)
+        self._keep_features(features, rows, plan)
         self._grow(plan, rows)
         self._after_growth(rows, plan)
+
+    def _keep_features(self, features, rows, plan):
+        """Set what the features of the rows, encoded by `features`, are; if trees are there, as they know them."""
+        kept = features
+        if plan.grown is not None:
+            kept = self._features
+        elif not rows.kept.all():
+            kept = features.occurring(rows.X)
+        if kept is not features:
+            features.recode(rows.X, kept)
+        kept.check_limits(self.method)
+        self._features = kept
+        self.is_categorical_ = kept.kinds == CATEGORICAL
+        self.is_ordinal_ = kept.kinds == ORDINAL
+        self.categories_ = list(kept.categories)
 
     def _grow(self, plan, rows):
         """Set `forest_`: what is there already according to the plan, and the trees that are to come."""
@@ -304,7 +326,7 @@ class TreeEstimator(BaseEstimator):
 
     def _check_fitted_X(self, X):
         check_is_fitted(self)
-        return check_X(self, X, reset=False)
+        return check_X(self, X, self._features, reset=False)
 
     def _mean(self, X, voting="soft"):
         X = self._check_fitted_X(X)

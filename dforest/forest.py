@@ -50,6 +50,26 @@ _METHOD = """
         between all of its values: exact, and slower.
     max_bins : int, default=256
         Method "hist": most bins of a feature, one for missing values included.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Columns whose values are labels without an order, tested by sets of labels ("categories"): a
+        mask, numbers or names of columns; None: none. "from_dtype": those of a categorical type of
+        pandas, polars or pyarrow, but for ordered ones that `ordinal_features` takes. Labels are
+        strings, numbers or booleans; 1 and 1.0 are the same.
+
+        A best split of two classes, or by squared error, is the exact best of all ways to part the
+        categories in two. For more classes, categories are ordered by the share of the node's
+        largest class and parted in that order, a heuristic. Missing values, labels that were not in
+        training, and categories that a node has not seen go to the side of missing values. Most
+        categories of a column: 256 for method "hist", 65,535 for "dense".
+    ordinal_features : "from_dtype", array-like or None, default="from_dtype"
+        Columns whose values have an order but no distances, given likewise. "from_dtype": those of
+        an ordered categorical type (pandas' ordered categories, polars' Enum, pyarrow's ordered
+        dictionaries) that `categorical_features` does not name; their order is the declared one.
+        Thresholds are values that occur, never amid two. Text of a type without an order is refused;
+        a level that the training type did not declare is taken as missing.
+    categorical_split : {{"subset", "one_hot"}}, default="subset"
+        How a node parts categories: "subset": some of them from the others; "one_hot": one of them
+        from the others.
     variable_importance : {{"mdi", "mda_raw", "mda_scaled"}} or None, default=None
         What to compute as `variable_importance_`: "mdi", the mean over trees of the impurity
         decrease that a feature brings; "mda_raw", the mean over trees of the rise of the error on
@@ -66,6 +86,11 @@ _ATTRIBUTES = """
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only if X was a frame whose column names are all strings.
+    is_categorical_, is_ordinal_ : ndarray of shape (n_features_in_,), dtype bool
+    categories_ : list of length n_features_in_
+        ndarray of a column's labels, whose places 0, 1, ... trees test: of a categorical column those
+        in training, sorted; of an ordinal one that holds no numbers the declared levels. None for
+        other columns.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Impurity-based, scaled to sum 1.
     variable_importance_, variable_importance_std_ : ndarray of shape (n_features_in_,)
@@ -140,6 +165,9 @@ class RandomForestClassifier(ForestClassifier):
         max_samples=None,
         method="hist",
         max_bins=256,
+        categorical_features="from_dtype",
+        ordinal_features="from_dtype",
+        categorical_split="subset",
         variable_importance=None,
         voting="soft",
     ):
@@ -195,6 +223,9 @@ class RandomForestRegressor(ForestRegressor):
         max_samples=None,
         method="hist",
         max_bins=256,
+        categorical_features="from_dtype",
+        ordinal_features="from_dtype",
+        categorical_split="subset",
         variable_importance=None,
     ):
         keep_parameters(self, locals())
@@ -257,6 +288,9 @@ class ExtraTreesClassifier(ForestClassifier):
         max_samples=None,
         method="hist",
         max_bins=256,
+        categorical_features="from_dtype",
+        ordinal_features="from_dtype",
+        categorical_split="subset",
         variable_importance=None,
         voting="soft",
     ):
@@ -312,6 +346,9 @@ class ExtraTreesRegressor(ForestRegressor):
         max_samples=None,
         method="hist",
         max_bins=256,
+        categorical_features="from_dtype",
+        ordinal_features="from_dtype",
+        categorical_split="subset",
         variable_importance=None,
     ):
         keep_parameters(self, locals())

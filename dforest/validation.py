@@ -9,7 +9,16 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, _get_feature_names, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _get_feature_names,
+    check_array,
+    check_X_y,
+    validate_data,
+)
+
+from dforest.columns import columns_of
+from dforest.features import Features
 
 LARGEST_EXACT = 2**53  # integers up to this are exact in float64
 MOST_ROWS = 2**32 - 1  # row numbers of the core have 32 bits
@@ -33,7 +42,7 @@ class _NamedArray:
         return self.frame.columns
 
 
-def check_X(estimator, X, **kwargs):
+def check_X(estimator, X, features=None, reset=True, **kwargs):
     """X as a C-contiguous float32 or float64 array; float32 stays, all else becomes float64.
 
     Parameters
@@ -42,53 +51,47 @@ def check_X(estimator, X, **kwargs):
         Whose feature names are set (with ``reset=True``) or compared.
     X : array-like of shape (n_rows, n_features)
         NaN and infinities are allowed.
+    features : Features or None
+        Which columns hold labels, and their numbers; None: none does.
+    reset : bool
+        Whether this is a fit.
     **kwargs
         For `sklearn.utils.validation.validate_data`; with `y`, a pair is returned.
 
     Raises
     ------
     ValueError
-        If a column holds something other than numbers, or numbers that float64 cannot hold, or if
-        two columns have the same name.
+        If a column that holds no labels holds something other than numbers, or numbers that float64
+        cannot hold, or if two columns have the same name.
     """
-    for label, column in _columns_of(X):
-        _check_column(f"X column {label}", column)
+    is_float = isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32)
+    columns = None if is_float and (features is None or not features.encodes) else columns_of(X)
+    numbers = range(0 if columns is None else columns.n_columns)
+    if features is None:
+        features = Features.learn(X, None, None)
+    # What scikit-learn makes of types of labels is not always what they say.
+    encode = columns is not None and (features.encodes or any(columns.order(j) for j in numbers))
+    named = X
     if hasattr(X, "iter_columns") and _get_feature_names(X) is None:
-        X = _NamedArray(X)
+        named = _NamedArray(X)
+    if encode:
+        # Names and number of columns first: they say whether these are the columns that the features are of.
+        validate_data(estimator, named, reset=reset, skip_check_array=True, **kwargs)
+    for j in numbers:
+        if not (encode and features.is_encoded(j)):
+            _check_column(columns.title(j), columns.known(j))
+    checks = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": False}
     try:
-        return validate_data(estimator, X, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False, **kwargs)
+        if not encode:
+            return validate_data(estimator, named, reset=reset, **checks, **kwargs)
+        X = features.encode(X)
+        if "y" in kwargs:
+            return check_X_y(X, estimator=estimator, **checks, **kwargs)
+        return check_array(X, estimator=estimator, input_name="X", **checks, **kwargs)
     except ValueError as error:
         if str(error) == "Input contains NaN":  # of objects: it is y that may hold none
             raise ValueError("Input y contains NaN; allowed are rows whose y is known") from None
         raise
-
-
-def _columns_of(X):
-    """(label, values) of each column; a frame's without the missing ones, beside which integers become floats."""
-    if hasattr(X, "iloc") and hasattr(X, "columns"):  # pandas
-        _check_unique(X.columns)
-        for j, name in enumerate(X.columns):
-            column = X.iloc[:, j]
-            yield repr(name), (column if isinstance(column.dtype, np.dtype) else column.dropna()).to_numpy()
-    elif hasattr(X, "iter_columns"):  # polars
-        for column in X.iter_columns():
-            yield repr(column.name), column.drop_nulls().to_numpy()
-    elif hasattr(X, "column_names"):  # pyarrow
-        _check_unique(X.column_names)
-        for name, column in zip(X.column_names, X.columns, strict=True):
-            yield repr(name), column.drop_null().to_numpy()
-    elif not (isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32)):
-        X = np.asarray(X, dtype=object if isinstance(X, list | tuple) else None)
-        if X.ndim == 2:
-            yield from ((str(j), X[:, j]) for j in range(X.shape[1]))
-
-
-def _check_unique(names):
-    seen = set()
-    for name in names:
-        if name in seen:
-            raise ValueError(f"X has more than one column {name!r}; allowed are columns of different names")
-        seen.add(name)
 
 
 def _check_column(label, column):
@@ -106,6 +109,8 @@ def _check_column(label, column):
             lost = (column.astype(np.float64) != column) & ~np.isnan(column)
         if lost.any():
             raise ValueError(f"{label} holds {column[lost][0]!r}, which float64 would round")
+    elif kind == "c":
+        raise ValueError(f"Complex data not supported: {label} is of type {column.dtype}; {ALLOWED}")
     elif kind in "mM":
         raise ValueError(f"{label} holds values of type {column.dtype}; {ALLOWED}. Turn times into numbers")
 
@@ -119,8 +124,8 @@ def _check_object(label, value):
             float(value)
         except ValueError:
             raise ValueError(
-                f"{label} holds {value!r}; {ALLOWED}. "
-                "Encode text as numbers, for example with sklearn.preprocessing.OrdinalEncoder"
+                f"{label} holds {value!r}; {ALLOWED}. Name columns of text in categorical_features, "
+                "or encode them as numbers, for example with sklearn.preprocessing.OrdinalEncoder"
             ) from None
         except TypeError as error:
             raise TypeError(f"{label} holds {value!r}; {ALLOWED} ({error})") from None

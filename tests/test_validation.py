@@ -186,7 +186,6 @@ def test_long_doubles():
         (np.array([["1", "2"], ["3", "red"]]), "1", "'red'"),
         ([[1, 2], [3, "red"]], "1", "'red'"),
         (pd.DataFrame({"size": [1, 2], "colour": ["red", "blue"]}), "'colour'", "'red'"),
-        (pd.DataFrame({"size": [1, 2], "colour": pd.Categorical([None, "red"])}), "'colour'", "'red'"),
         (pl.DataFrame({"size": [1, 2], "colour": ["red", None]}), "'colour'", "'red'"),
         (pa.table({"size": [1, 2], "colour": ["red", None]}), "'colour'", "'red'"),
     ],
@@ -371,6 +370,9 @@ OUT_OF_RANGE = {
     "impurity_threshold": [-1e-9, np.nan, None],
     "max_bins": [1, 65536, 0.5, None],
     "criterion": ["absolute_error", None, 1],
+    "categorical_features": ["all", 1, True],
+    "ordinal_features": ["all", 1, True],
+    "categorical_split": ["best", None, True],
 }
 ONLY_FORESTS = {
     "n_estimators": [0, -1, 1.5, None],

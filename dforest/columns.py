@@ -1,0 +1,254 @@
+"""The columns of what users pass as X: arrays, lists, and frames of pandas, polars and pyarrow.
+
+Words: a column's *labels* are the values it holds or may hold, its *codes* an integer per row that is
+a place in the list of labels; missing values have the code -1, or the number of labels. Frames are
+recognised by what they can do: none of their packages is imported.
+"""
+
+from decimal import Decimal
+from numbers import Real
+
+import numpy as np
+
+
+def columns_of(X):
+    """The reader of X's columns; None if X is not two-dimensional.
+
+    Raises
+    ------
+    ValueError
+        If two columns have the same name.
+    """
+    if hasattr(X, "iloc") and hasattr(X, "columns"):
+        return PandasColumns(X) if X.ndim == 2 else None
+    if hasattr(X, "iter_columns"):
+        return PolarsColumns(X)
+    if hasattr(X, "column_names"):
+        return ArrowColumns(X)
+    X = np.asarray(X, dtype=object if isinstance(X, list | tuple) else None)
+    return ArrayColumns(X) if X.ndim == 2 else None
+
+
+class ArrayColumns:
+    """Columns of a two-dimensional array; base class of the others."""
+
+    names = None  # list, of frames
+
+    def __init__(self, X):
+        self.X = X
+        self.n_rows, self.n_columns = X.shape
+        if self.names is not None:
+            _check_unique(self.names)
+
+    def title(self, j):
+        """What messages call column j."""
+        return f"X column {j if self.names is None else repr(self.names[j])}"
+
+    def order(self, j):
+        """Whether the categories of a column's type are "ordered" or "unordered"; None for a type without any."""
+        return None
+
+    def known(self, j):
+        """The values that are not missing, or all of them if their type can't say so: ndarray, exact."""
+        return self.X[:, j]
+
+    def codes(self, j):
+        """(codes, labels) of a column.
+
+        Labels are an ndarray of numbers or booleans, or a list. They may hold what no row has, an
+        equal label twice, and missing values.
+
+        Raises
+        ------
+        TypeError
+            If a label can't be hashed.
+        """
+        return _factorise(self.X[:, j])
+
+    def numbers(self, j):
+        """What becomes a column of floats by assignment to one."""
+        if self.order(j) is None:
+            return self._numbers(j)
+        codes, labels = self.codes(j)
+        return np.array([np.nan if is_missing(label) else float(label) for label in as_list(labels)] + [np.nan])[codes]
+
+    def _numbers(self, j):
+        return self.X[:, j]
+
+
+class PandasColumns(ArrayColumns):
+    def __init__(self, X):
+        self.names = list(X.columns)
+        super().__init__(X)
+
+    def order(self, j):
+        dtype = self.X.dtypes.iloc[j]
+        if dtype.name == "category":
+            return "ordered" if dtype.ordered else "unordered"
+        return _arrow_order(getattr(dtype, "pyarrow_dtype", None))
+
+    def known(self, j):
+        column = self.X.iloc[:, j]
+        return (column if isinstance(column.dtype, np.dtype) else column.dropna()).to_numpy()
+
+    def codes(self, j):
+        column = self.X.iloc[:, j]
+        if column.dtype.name == "category":
+            codes, labels = column.cat.codes.to_numpy(), column.cat.categories
+        elif self.order(j) is not None:
+            return _arrow_codes(column.array.__arrow_array__())
+        else:
+            codes, labels = column.factorize()
+        return codes, labels.to_numpy() if _holds_numbers(labels) else labels.tolist()
+
+    def _numbers(self, j):
+        column = self.X.iloc[:, j]
+        if isinstance(column.dtype, np.dtype):
+            return column.to_numpy()
+        return column.to_numpy(np.float64 if column.dtype.kind in "biuf" else object, na_value=np.nan)
+
+
+class PolarsColumns(ArrayColumns):
+    def __init__(self, X):
+        self.names = X.columns
+        super().__init__(X)
+
+    def _column(self, j):
+        return self.X.to_series(j)
+
+    def order(self, j):
+        return {"Enum": "ordered", "Categorical": "unordered"}.get(self._column(j).dtype.base_type().__name__)
+
+    def known(self, j):
+        return self._column(j).drop_nulls().to_numpy()
+
+    def codes(self, j):
+        column = self._column(j)
+        order = self.order(j)
+        here = column.drop_nulls()
+        if order is None:
+            values = here.to_numpy()
+            found, labels = _factorise(values if _holds_numbers(values) else here.to_list())
+        else:
+            found = here.to_physical().to_numpy()
+            if order == "ordered":
+                labels = column.dtype.categories.to_list()
+            else:  # numbers of categories are those of all columns of the process
+                first = here.arg_unique()
+                labels = here.gather(first).to_list()
+                place = np.empty(int(found.max(initial=0)) + 1, np.int32)
+                place[found[first.to_numpy()]] = np.arange(len(labels))
+                found = place[found]
+        if len(here) == len(column):
+            return found, labels
+        codes = np.full(len(column), -1, np.int64)
+        codes[column.is_not_null().to_numpy()] = found
+        return codes, labels
+
+    def _numbers(self, j):
+        return self._column(j).to_numpy()
+
+
+class ArrowColumns(ArrayColumns):
+    def __init__(self, X):
+        self.names = X.column_names
+        super().__init__(X)
+
+    def order(self, j):
+        return _arrow_order(self.X.column(j).type)
+
+    def known(self, j):
+        return self.X.column(j).drop_null().to_numpy(zero_copy_only=False)
+
+    def codes(self, j):
+        return _arrow_codes(self.X.column(j))
+
+    def _numbers(self, j):
+        return self.X.column(j).to_numpy(zero_copy_only=False)
+
+
+def is_missing(value):
+    """Whether it is None, NaN or NA."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # neither true nor false: pandas' NA
+        return True
+
+
+def is_number(value):
+    return isinstance(value, Real | Decimal | np.bool_)
+
+
+def as_list(values):
+    return values if isinstance(values, list) else values.tolist()
+
+
+def _check_unique(names):
+    seen = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"X has more than one column {name!r}; allowed are columns of different names")
+        seen.add(name)
+
+
+def _holds_numbers(values):
+    return isinstance(values.dtype, np.dtype) and values.dtype.kind in "biuf"
+
+
+def _factorise(values):
+    """(codes, labels) of an ndarray or a list."""
+    if not isinstance(values, list):
+        if _holds_numbers(values):
+            return _factorise_numbers(np.ascontiguousarray(values))
+        if values.dtype.kind in "mM":
+            raise TypeError(f"values of type {values.dtype}")
+        values = values.tolist()
+    places = {label: place for place, label in enumerate(dict.fromkeys(values))}
+    return np.fromiter(map(places.__getitem__, values), np.int64, len(values)), list(places)
+
+
+def _factorise_numbers(values):
+    if values.dtype.kind == "b":
+        return values.astype(np.uint8), np.array([False, True])
+    if len(values):
+        # Neighbouring whole numbers need no search; fmin and fmax pass over NaN.
+        low, high = np.fmin.reduce(values).item(), np.fmax.reduce(values).item()
+        if high - low < min(len(values), 2**16):
+            wide = values if values.dtype.itemsize == 8 or values.dtype.kind == "f" else values.astype(np.int64)
+            low = wide.dtype.type(low)
+            labels = (low + np.arange(int(high - low) + 1).astype(wide.dtype)).astype(values.dtype)
+            missing = values != values
+            codes = (np.where(missing, low, wide) - low).astype(np.int64)
+            if (missing | (labels[codes] == values)).all():
+                codes[missing] = -1
+                return codes, labels
+    labels = np.unique(values)
+    labels = labels[labels == labels]
+    return np.searchsorted(labels, values), labels
+
+
+def _is_dictionary(arrow_type):
+    return type(arrow_type).__name__ == "DictionaryType"
+
+
+def _arrow_order(arrow_type):
+    if not _is_dictionary(arrow_type):
+        return None
+    return "ordered" if arrow_type.ordered else "unordered"
+
+
+def _arrow_codes(column):
+    """(codes, labels) of a pyarrow column."""
+    if not _is_dictionary(column.type):
+        try:
+            column = column.dictionary_encode()
+        except NotImplementedError:
+            return _factorise(column.to_pylist())
+    if hasattr(column, "combine_chunks"):
+        if column.type.ordered:
+            longest = max((chunk.dictionary for chunk in column.chunks), key=len, default=None)
+            if any(not chunk.dictionary.equals(longest.slice(0, len(chunk.dictionary))) for chunk in column.chunks):
+                raise TypeError("chunks that order their levels differently")
+        column = column.unify_dictionaries().combine_chunks()
+    codes = column.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+    return codes, column.dictionary.to_pylist()
