@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval, Options, RealNotInt, StrOp
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.core.binning import code_columns
-from dforest.core.criterion import Entropy, Gini, SquaredError, quantise
+from dforest.core.criterion import Entropy, Gini, Poisson, SquaredError, quantise
 from dforest.core.data import DataView, integer_weights
 from dforest.core.dense import DenseSplitter, RandomDenseSplitter
 from dforest.core.forest_arrays import Forest
@@ -30,6 +30,8 @@ from dforest.validation import (
     MOST_ROWS,
     check_class_weight,
     check_classes,
+    check_counts,
+    check_directions,
     check_targets,
     check_weights,
     check_X,
@@ -37,6 +39,15 @@ from dforest.validation import (
     count_features,
     count_samples,
 )
+
+CRITERIA = {
+    "gini": Gini,
+    "entropy": Entropy,
+    "log_loss": Entropy,
+    "squared_error": SquaredError,
+    "friedman_mse": SquaredError,
+    "poisson": Poisson,
+}
 
 SPLITTERS = {
     ("hist", "best"): HistSplitter,
@@ -167,6 +178,7 @@ class TreeEstimator(BaseEstimator):
         "max_bins": [Interval(Integral, 2, 65535, closed="both")],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "ordinal_features": ["array-like", StrOptions({"from_dtype"}), None],
+        "monotonic_cst": ["array-like", dict, None],
         "categorical_split": [StrOptions({"subset", "one_hot"})],
     }
 
@@ -289,6 +301,7 @@ class TreeEstimator(BaseEstimator):
                 integers, exponents[tree] = integer_weights(plan.reweigh(rows, counts))
                 return integers
 
+        directions = check_directions(self, self.monotonic_cst, criterion.n_classes)
         columns = code_columns(
             rows.X,
             self.max_bins if self.method == "hist" else 0,
@@ -307,7 +320,7 @@ class TreeEstimator(BaseEstimator):
             "max_leaf_nodes": self.max_leaf_nodes,
         }
         grown = grow_trees(
-            DataView(columns, target, exact, weight), criterion, splitter, limits, seed, trees, draws, scale,
+            DataView(columns, target, exact, weight, directions), criterion, splitter, limits, seed, trees, draws, scale,
             plan.n_threads, plan.on_tree, reweigh,
         )  # fmt: skip
         self.forest_ = Forest.from_trees(
@@ -390,8 +403,7 @@ class ClassifierPart(ClassifierMixin):
         return np.searchsorted(self.classes_, y).astype(np.int32)
 
     def _targets(self, y, wide):
-        kind = Gini if self.criterion == "gini" else Entropy
-        return kind(self.n_classes_), y, None, (0.0, 0, 0)
+        return CRITERIA[self.criterion](self.n_classes_), y, None, (0.0, 0, 0)
 
     def predict_proba(self, X):
         """Class probabilities.
@@ -431,7 +443,7 @@ class ClassifierPart(ClassifierMixin):
 class RegressorPart(RegressorMixin):
     """What makes a `TreeEstimator` a regressor."""
 
-    _parameter_constraints = {"criterion": [StrOptions({"squared_error"})]}
+    _parameter_constraints = {"criterion": [StrOptions({"squared_error", "friedman_mse", "poisson"})]}
 
     def _encode(self, y):
         return check_targets(y)
@@ -442,9 +454,11 @@ class RegressorPart(RegressorMixin):
         return None
 
     def _targets(self, y, wide):
+        if self.criterion == "poisson":
+            check_counts(y)
         target, centre, exponent = quantise(y)
         scale = (centre, exponent, int(target.max()) - int(target.min()))
-        return SquaredError(wide), target, y, scale
+        return CRITERIA[self.criterion](wide), target, y, scale
 
     def predict(self, X):
         """The mean over trees of the mean targets of the leaves that each row reaches.

@@ -168,6 +168,7 @@ class RandomForestClassifier(ForestClassifier):
         categorical_features="from_dtype",
         ordinal_features="from_dtype",
         categorical_split="subset",
+        monotonic_cst=None,
         variable_importance=None,
         voting="soft",
     ):
@@ -181,8 +182,8 @@ class RandomForestRegressor(ForestRegressor):
     ----------
     n_estimators : int, default=100
         Trees.
-    criterion : {{"squared_error"}}, default="squared_error"
-        The impurity: mean squared deviation from the node's mean.
+    criterion : {{"squared_error", "friedman_mse", "poisson"}}, default="squared_error"
+{_CRITERIA.strip(chr(10))}
 {_PARAMETERS.format(splitter='"best"', max_features="1.0", bootstrap=True).strip(chr(10))}
 {_METHOD.format().strip(chr(10))}
 {_ATTRIBUTES.format(tree="DecisionTreeRegressor").rstrip()}
@@ -226,6 +227,7 @@ class RandomForestRegressor(ForestRegressor):
         categorical_features="from_dtype",
         ordinal_features="from_dtype",
         categorical_split="subset",
+        monotonic_cst=None,
         variable_importance=None,
     ):
         keep_parameters(self, locals())
@@ -291,6 +293,7 @@ class ExtraTreesClassifier(ForestClassifier):
         categorical_features="from_dtype",
         ordinal_features="from_dtype",
         categorical_split="subset",
+        monotonic_cst=None,
         variable_importance=None,
         voting="soft",
     ):
@@ -304,8 +307,8 @@ class ExtraTreesRegressor(ForestRegressor):
     ----------
     n_estimators : int, default=100
         Trees.
-    criterion : {{"squared_error"}}, default="squared_error"
-        The impurity: mean squared deviation from the node's mean.
+    criterion : {{"squared_error", "friedman_mse", "poisson"}}, default="squared_error"
+{_CRITERIA.strip(chr(10))}
 {_PARAMETERS.format(splitter='"random"', max_features="1.0", bootstrap=False).strip(chr(10))}
 {_METHOD.format().strip(chr(10))}
 {_ATTRIBUTES.format(tree="DecisionTreeRegressor").rstrip()}
@@ -349,6 +352,7 @@ class ExtraTreesRegressor(ForestRegressor):
         categorical_features="from_dtype",
         ordinal_features="from_dtype",
         categorical_split="subset",
+        monotonic_cst=None,
         variable_importance=None,
     ):
         keep_parameters(self, locals())

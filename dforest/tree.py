@@ -169,6 +169,7 @@ class DecisionTreeClassifier(ClassifierPart, DecisionTree):
         categorical_features="from_dtype",
         ordinal_features="from_dtype",
         categorical_split="subset",
+        monotonic_cst=None,
     ):
         keep_parameters(self, locals())
 
@@ -178,8 +179,8 @@ class DecisionTreeRegressor(RegressorPart, DecisionTree):
 
     Parameters
     ----------
-    criterion : {{"squared_error"}}, default="squared_error"
-        The impurity: mean squared deviation from the node's mean.
+    criterion : {{"squared_error", "friedman_mse", "poisson"}}, default="squared_error"
+{_CRITERIA.strip(chr(10))}
 {_PARAMETERS.strip(chr(10))}
 {_METHOD.strip(chr(10))}
 
@@ -217,5 +218,6 @@ class DecisionTreeRegressor(RegressorPart, DecisionTree):
         categorical_features="from_dtype",
         ordinal_features="from_dtype",
         categorical_split="subset",
+        monotonic_cst=None,
     ):
         keep_parameters(self, locals())

@@ -173,6 +173,37 @@ def check_targets(y):
     return y + 0.0
 
 
+def check_counts(y):
+    """Raise where targets are nothing that a Poisson distribution could have as a mean."""
+    if y.min() < 0:
+        raise ValueError(f'criterion="poisson" needs targets from 0; y holds {y.min()}: Some value(s) of y are negative')
+    if not y.any():
+        raise ValueError('criterion="poisson" needs a target above 0: Sum of y is not positive')
+
+
+def check_directions(estimator, monotonic_cst, n_classes):
+    """Monotonic constraints by feature: None if there are none, else ndarray of shape (n_features,), dtype int8.
+
+    Raises
+    ------
+    ValueError
+        If one is not -1, 0 or 1, if there are not as many as features or names are unknown, if a
+        constrained feature is categorical, or with more than two classes.
+    """
+    directions = np.ascontiguousarray(_check_monotonic_cst(estimator, monotonic_cst), np.int8)
+    if not directions.any():
+        return None
+    if n_classes > 2:
+        raise ValueError(f"monotonic_cst: Monotonicity constraints are for two classes at most; y has {n_classes} classes")
+    categorical = np.flatnonzero(estimator.is_categorical_ & (directions != 0))
+    if len(categorical):
+        name = getattr(estimator, "feature_names_in_", range(len(directions)))[categorical[0]]
+        raise ValueError(
+            f"monotonic_cst constrains X column {name!r}, which is categorical; allowed are continuous and ordinal features"
+        )
+    return directions
+
+
 def check_weights(sample_weight, X):
     """Sample weights as float64; None stays.
 
