@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
-from dforest.testing import naive
+from dforest.testing import coding, naive, scores
 
 KINDS = {
     "gini": RandomForestClassifier,
@@ -55,26 +55,27 @@ def nodes_of(model, t, X, y, sample_weight=None):
     counts = np.ones(len(X), int)
     if forest.n_draws[t]:
         counts = naive.bootstrap_counts(len(X), int(forest.n_draws[t]), forest.seed, t)
-    weight, shift = (np.ones(len(X), int), 0) if sample_weight is None else naive.integer_weights(sample_weight)
-    target, exponent, _ = (y, 0, 0) if n_classes else naive.quantise(y)
+    weight, shift = (np.ones(len(X), int), 0) if sample_weight is None else coding.integer_weights(sample_weight)
+    target, scale = (y, coding.Scale()) if n_classes else coding.quantise(y)
     nodes = []
 
     def visit(rows, depth):
         i = len(nodes)
         nodes.append(None)
-        draws = [naive.Draw(r, int(counts[r]), int(target[r]), int(weight[r])) for r in rows]
-        total = naive.statistic(draws, n_classes)
+        draws = [scores.Draw(r, int(counts[r]), int(target[r]), int(weight[r])) for r in rows]
+        total = scores.statistic(draws, n_classes)
         score = 0.0
         if tree.feature[i] >= 0:
             x = X[rows, tree.feature[i]]
             left = np.where(np.isnan(x), tree.missing_left[i], x <= tree.threshold[i])
             of_left = [draw for draw, goes_left in zip(draws, left, strict=True) if goes_left]
-            score = naive.SCORES[criterion](naive.statistic(of_left, n_classes), total) * 4.0**-exponent * 2.0**-shift
+            score = scores.SCORES[criterion](scores.statistic(of_left, n_classes), total)
+            score *= 4.0**-scale.exponent * 2.0**-shift
             visit(rows[left], depth + 1)
             visit(rows[~left], depth + 1)
         split = tree.feature[i], tree.threshold[i], tree.missing_left[i]
         right = int(tree.right[i]) if tree.feature[i] >= 0 else None
-        impurity = naive.impurity(draws, total, criterion, exponent)
+        impurity = scores.impurity(draws, total, criterion, scale)
         nodes[i] = Node(split, right, depth, total[0], total[1] * 2.0**-shift, impurity, score)
 
     visit(np.flatnonzero(counts), 0)

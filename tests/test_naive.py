@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dforest.testing import naive, streams
+from dforest.testing import coding, naive, scores, splits, streams
 
 finite = st.floats(-1e6, 1e6)
 
@@ -45,7 +45,7 @@ def test_philox_known_answers(counter, key, words):
 
 
 def test_stream_is_the_blocks_in_order():
-    stream = naive.Stream(2**64 - 1, 5, 7 + (9 << 32), 2)
+    stream = streams.Stream(2**64 - 1, 5, 7 + (9 << 32), 2)
     key = (2**64 - 1 + 2 * streams.WEYL) % 2**64
     words = [w for block in range(3) for w in streams.philox((block, 5, 7, 9), (key % 2**32, key >> 32))]
     assert [stream.next() for _ in range(12)] == words
@@ -53,7 +53,7 @@ def test_stream_is_the_blocks_in_order():
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 3 * 2**30, 2**32 - 1])
 def test_below_is_in_range_and_even(n):
-    stream = naive.Stream(0, 0, 0, 1)
+    stream = streams.Stream(0, 0, 0, 1)
     draws = [stream.below(n) for _ in range(3000)]
     assert 0 <= min(draws) and max(draws) < n
     # Within 5 standard deviations of a uniform variable's mean.
@@ -61,10 +61,10 @@ def test_below_is_in_range_and_even(n):
 
 
 def test_child_paths_differ():
-    paths = [naive.ROOT_PATH]
+    paths = [streams.ROOT_PATH]
     for path in paths:
         if len(paths) < 1000:
-            paths += [naive.child_path(path, 0), naive.child_path(path, 1)]
+            paths += [streams.child_path(path, 0), streams.child_path(path, 1)]
     assert len(set(paths)) == len(paths) and max(paths) < 2**64
 
 
@@ -72,7 +72,7 @@ def test_child_paths_differ():
     ("n_rows", "n_draws"), [(1, 5), (7, 0), (4096, 100), (4097, 9000), (3 * 4096, 10000), (20000, 50)]
 )
 def test_bootstrap_counts_sum_to_the_draws(n_rows, n_draws):
-    counts = naive.bootstrap_counts(n_rows, n_draws, 3, 1)
+    counts = streams.bootstrap_counts(n_rows, n_draws, 3, 1)
     assert counts.shape == (n_rows,) and counts.sum() == n_draws
     # Binomial in the first block, within 5 standard deviations.
     p = min(1.0, 4096 / n_rows)
@@ -80,7 +80,7 @@ def test_bootstrap_counts_sum_to_the_draws(n_rows, n_draws):
 
 
 def test_bootstrap_depends_on_seed_and_tree():
-    samples = [naive.bootstrap_counts(100, 100, seed, tree).tolist() for seed, tree in [(0, 0), (0, 1), (1, 0), (0, 0)]]
+    samples = [streams.bootstrap_counts(100, 100, seed, tree).tolist() for seed, tree in [(0, 0), (0, 1), (1, 0), (0, 0)]]
     assert samples[0] == samples[3] and samples[0] != samples[1] != samples[2] != samples[0]
 
 
@@ -97,7 +97,7 @@ def test_bootstrap_depends_on_seed_and_tree():
     ],
 )
 def test_middle(lo, hi, is_float32, expected):
-    assert naive.middle(lo, hi, is_float32) == expected
+    assert coding.middle(lo, hi, is_float32) == expected
 
 
 columns = st.lists(st.floats(width=32) | st.integers(0, 9).map(float), min_size=1, max_size=60)
@@ -109,7 +109,7 @@ def test_bins(values, max_codes, data):
     weight = data.draw(st.none() | st.lists(st.integers(1, 9), min_size=len(x), max_size=len(x)))
     present = x[x == x]
     n_distinct = len(np.unique(present))
-    codes, edges, lows, highs, has_missing = naive.code_column(x, max_codes, weight)
+    codes, edges, lows, highs, has_missing = coding.code_column(x, max_codes, weight)
     assert has_missing == (len(present) < len(x)) and edges.dtype == x.dtype
     assert len(edges) == min(n_distinct, max_codes - has_missing)  # as many bins as there may be, none empty
     assert sorted(set(codes[x == x].tolist())) == list(range(len(edges)))
@@ -125,33 +125,33 @@ def test_bins(values, max_codes, data):
 
 def test_bins_of_equal_shares():
     x = np.arange(12.0)
-    assert naive.bin_edges(x, 4) == [2.5, 5.5, 8.5, np.inf]
-    assert naive.bin_edges(x, 12) == [*np.arange(0.5, 11), np.inf]
+    assert coding.bin_edges(x, 4) == [2.5, 5.5, 8.5, np.inf]
+    assert coding.bin_edges(x, 12) == [*np.arange(0.5, 11), np.inf]
     # A heavy value fills a bin; the others share the rest.
-    assert naive.bin_edges(x, 3, [1] * 5 + [99] + [1] * 6) == [4.5, 5.5, np.inf]
+    assert coding.bin_edges(x, 3, [1] * 5 + [99] + [1] * 6) == [4.5, 5.5, np.inf]
     # Where two ends are as close to the share, the bin takes the value.
-    assert naive.bin_edges(np.array([0.0, 1, 2]), 2) == [1.5, np.inf]
+    assert coding.bin_edges(np.array([0.0, 1, 2]), 2) == [1.5, np.inf]
     # A value of weight w is w equal rows.
     weight = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]
-    assert naive.bin_edges(x, 5, weight) == naive.bin_edges(np.repeat(x, weight), 5)
-    assert naive.bin_edges(np.full(3, np.nan), 4) == []
+    assert coding.bin_edges(x, 5, weight) == coding.bin_edges(np.repeat(x, weight), 5)
+    assert coding.bin_edges(np.full(3, np.nan), 4) == []
 
 
 def test_dense_codes_are_ranks():
-    codes, values, _, _, has_missing = naive.code_column(np.array([0.0, np.inf, -0.0, np.nan, -2.0]))
+    codes, values, _, _, has_missing = coding.code_column(np.array([0.0, np.inf, -0.0, np.nan, -2.0]))
     assert codes.tolist() == [1, 2, 1, 3, 0] and values.tolist() == [-2.0, 0.0, np.inf] and has_missing
     assert not np.signbit(values[1])
 
 
 @given(st.lists(finite | st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
 def test_quantise(y):
-    target, exponent, span = naive.quantise(y)
+    target, (centre, exponent, span) = coding.quantise(y)
     assert max(map(abs, target)) < 2**31 and span == max(target) - min(target)
     if min(y) == max(y):
-        assert (span, exponent) == (0, 0)
+        assert (span, exponent, centre) == (0, 0, y[0])
         return
     assert max(map(abs, target)) >= 2**30 - 1  # no scale twice as fine would do
-    centre = 0.5 * min(y) + 0.5 * max(y)
+    assert centre == 0.5 * min(y) + 0.5 * max(y)
     for v, q in zip(y, target, strict=True):
         assert abs(Fraction(v - centre) * Fraction(2) ** exponent - q) <= Fraction(1, 2)
 
@@ -160,7 +160,7 @@ def test_quantise(y):
 def test_mean_target(pairs):
     y, weight = zip(*pairs, strict=True)
     exact = sum(Fraction(v) * w for v, w in pairs) / sum(weight)
-    mean = naive.mean_target(list(y), list(weight))
+    mean = coding.mean_target(list(y), list(weight))
     assert abs(float(exact) - mean) <= 4 * np.spacing(max(map(abs, y)))
     assert min(y) <= mean <= max(y)
 
@@ -182,14 +182,14 @@ def test_mean_target(pairs):
     ],
 )
 def test_integer_weights(sample_weight, expected, k):
-    weight, exponent = naive.integer_weights(sample_weight)
+    weight, exponent = coding.integer_weights(sample_weight)
     assert weight.dtype == np.uint32 and weight.tolist() == expected and exponent == k
 
 
 @given(st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=20), st.integers(-50, 50))
 def test_integer_weights_know_no_unit(sample_weight, j):
-    weight, k = naive.integer_weights(sample_weight)
-    scaled, k_scaled = naive.integer_weights([w * 2.0**j for w in sample_weight])
+    weight, k = coding.integer_weights(sample_weight)
+    scaled, k_scaled = coding.integer_weights([w * 2.0**j for w in sample_weight])
     assert scaled.tolist() == weight.tolist() and k_scaled == k - j
 
 
@@ -213,26 +213,26 @@ def decrease(impurity, left, right):
 def test_gini_score(sides):
     left, right = sides
     gini = decrease(lambda c: 1 - sum(Fraction(k, sum(c)) ** 2 for k in c), left, right)
-    assert naive.gini_score(*as_statistics(left, right)) == pytest.approx(float(gini), rel=1e-14)
+    assert scores.gini_score(*as_statistics(left, right)) == pytest.approx(float(gini), rel=1e-14)
 
 
 @given(sides)
 def test_entropy_score(sides):
     left, right = sides
     bits = decrease(lambda c: -sum(k / sum(c) * math.log2(k / sum(c)) for k in c if k), left, right)
-    score = naive.entropy_score(*as_statistics(left, right))
+    score = scores.entropy_score(*as_statistics(left, right))
     assert score >= 0 and score == pytest.approx(bits, rel=1e-9, abs=1e-9)
 
 
 def test_useless_cuts_score_zero():
-    for score in (naive.gini_score, naive.entropy_score):
+    for score in (scores.gini_score, scores.entropy_score):
         assert score([0, 30, 9, 21], [0, 100, 30, 70]) == 0.0
-    assert naive.squared_error_score([0, 30, -33], [0, 100, -110]) == 0.0
+    assert scores.squared_error_score([0, 30, -33], [0, 100, -110]) == 0.0
 
 
 @given(st.floats(5e-324, 1e308, allow_subnormal=False))
 def test_log(x):
-    assert naive.log(x) == pytest.approx(math.log(x), rel=4e-16, abs=4e-16)
+    assert scores.log(x) == pytest.approx(math.log(x), rel=4e-16, abs=4e-16)
 
 
 draws = st.lists(st.tuples(st.integers(1, 2**31 - 1), st.integers(1 - 2**31, 2**31 - 1)), min_size=1, max_size=8)
@@ -248,7 +248,7 @@ def test_squared_error_score(left, right):
     def statistic(draws):
         return [len(draws), sum(w for w, _ in draws), sum(w * q for w, q in draws)]
 
-    score = naive.squared_error_score(statistic(left), statistic(left + right))
+    score = scores.squared_error_score(statistic(left), statistic(left + right))
     exact = error(left + right) - error(left) - error(right)
     weight = sum(w for w, _ in left + right)
     assert score == pytest.approx(float(exact), rel=1e-9, abs=1e-15 * weight)
@@ -355,7 +355,7 @@ def test_features_are_tried_on_until_one_can_be_split():
     for seed in range(5):
         settings = dict(criterion="gini", method="dense", n_classes=2, max_features=1)
         assert naive.grow_tree(X, [0, 0, 0, 1, 1, 1], seed=seed, **settings).feature == 3
-    orders = {tuple(naive.feature_order(5, seed, 0, naive.ROOT_PATH)) for seed in range(50)}
+    orders = {tuple(splits.feature_order(5, seed, 0, streams.ROOT_PATH)) for seed in range(50)}
     assert len(orders) > 30 and all(sorted(order) == list(range(5)) for order in orders)
 
 
@@ -371,4 +371,5 @@ print(sorted(name for name in sys.modules if name.startswith("dforest")))
     output = subprocess.run(
         [sys.executable, "-I", "-c", code, str(Path(naive.__file__).parent.parent)], check=True, capture_output=True, text=True
     ).stdout
-    assert output.strip() == "['dforest', 'dforest.testing', 'dforest.testing.naive', 'dforest.testing.streams']"
+    twin = [f"dforest.testing.{name}" for name in ("coding", "naive", "scores", "splits", "streams")]
+    assert output.strip() == str(["dforest", "dforest.testing", *twin])

@@ -1,0 +1,220 @@
+"""The naive twin's integers: codes of a column (`binning.pyx`), targets and weights (`data.pyx`) again, slow and plain.
+
+Words: a *code* is an integer that stands for a value: `dense`: its rank among the distinct values;
+`hist`: its bin; of a categorical column: its category. The code after the last means missing.
+"""
+
+import math
+from bisect import bisect_left
+from fractions import Fraction
+from itertools import accumulate
+from typing import NamedTuple
+
+import numpy as np
+
+CONTINUOUS, ORDINAL, CATEGORICAL = 0, 1, 2  # kinds of columns
+
+
+class Column(NamedTuple):
+    """Codes and values as `code_column` gives them; is_dense: values are not the edges of bins."""
+
+    codes: np.ndarray
+    values: np.ndarray
+    lows: np.ndarray  # smallest value of each code
+    highs: np.ndarray  # largest
+    is_dense: bool
+    kind: int = CONTINUOUS
+
+    @property
+    def missing(self):
+        """The code of missing values."""
+        return len(self.values)
+
+
+class Scale(NamedTuple):
+    """Targets are rint((y - centre) * 2**exponent), which was made for integers of this range."""
+
+    centre: float = 0.0
+    exponent: int = 0
+    range: int = 0
+
+
+# From values to codes --------------------------------------------------------------------------------
+
+
+def middle(lo, hi, is_float32):
+    """The middle of lo < hi, in float64 or rounded to float32; lo where rounding would reach hi."""
+    m = 0.5 * lo + 0.5 * hi  # NaN from -inf and inf
+    if is_float32:
+        m = float(np.float32(m))
+    return m if lo <= m < hi else lo
+
+
+def distinct(x):
+    """The distinct values of a column but for missing ones, ascending, as Python floats; no -0."""
+    return sorted({float(v) + 0.0 for v in x if v == v})
+
+
+def bin_edges(x, max_codes, weight=None):
+    """Upper edges of the bins of a column.
+
+    With W the weight and B the bins still to be filled, a bin ends at the value that brings its
+    weight closest to W / B, at the higher of two that do; but it leaves a value for every other bin.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n,), dtype float32 or float64
+    max_codes : int
+        Most codes, the one for missing values included.
+    weight : sequence of int, optional
+
+    Returns
+    -------
+    list of float
+        Ascending, the last infinite; empty if all values are missing.
+    """
+    values = distinct(x)
+    weight_of = dict.fromkeys(values, 0)
+    for v, w in zip(x, [1] * len(x) if weight is None else weight, strict=True):
+        if v == v:
+            weight_of[float(v) + 0.0] += int(w)
+    bins = max_codes - any(v != v for v in x)
+    ends = []  # how many values lie in the bins so far
+    if len(values) <= bins:
+        ends = list(range(1, len(values) + 1))
+    else:
+        rest = sum(weight_of.values())
+        begin = 0
+        for left in range(bins, 1, -1):
+            upto = list(accumulate(weight_of[v] for v in values[begin : len(values) - left + 1]))
+            distance = [abs(left * w - rest) for w in upto]  # from rest / left, times left
+            closest = min(distance)
+            size = max(n for n, d in enumerate(distance, 1) if d == closest)
+            begin += size
+            rest -= upto[size - 1]
+            ends.append(begin)
+        ends.append(len(values))
+    is_float32 = x.dtype == np.float32
+    return [middle(values[end - 1], values[end], is_float32) for end in ends[:-1]] + [math.inf] * bool(ends)
+
+
+def code_column(x, max_codes=0, weight=None):
+    """Code a column.
+
+    Parameters are those of `bin_edges`, but max_codes 0 gives each distinct value a code.
+
+    Returns
+    -------
+    codes : ndarray of shape (n,), dtype int64
+        ``len(values)`` where the value is missing.
+    values : ndarray, dtype of x
+        The distinct values, or the upper edges of the bins.
+    lows, highs : ndarray, dtype of x
+        The smallest and largest value of each code.
+    has_missing : bool
+    """
+    values = bin_edges(x, max_codes, weight) if max_codes else distinct(x)
+    # A value's code is the first whose upper edge, or whose value, is not below it.
+    codes = [bisect_left(values, v) if v == v else len(values) for v in x.tolist()]
+    members = [[v + 0.0 for v, c in zip(x.tolist(), codes, strict=True) if c == code] for code in range(len(values))]
+    lows, highs = (np.array([end(m) for m in members], x.dtype) for end in (min, max))
+    return np.array(codes, np.int64), np.array(values, x.dtype), lows, highs, len(values) in codes
+
+
+def code_categories(x, n_categories):
+    """Code a column of category numbers from 0 to n_categories - 1 and NaN: as `code_column`, but a number is its code."""
+    codes = [int(v) if v == v else n_categories for v in x.tolist()]
+    numbers = np.arange(n_categories).astype(x.dtype)
+    return np.array(codes, np.int64), numbers, numbers, numbers, n_categories in codes
+
+
+def columns_of(X, method, max_bins, weight, n_categories=None, ordinal=None):
+    """All columns of X, coded; the last two as for `grow_tree`."""
+    max_codes = max_bins if method == "hist" else 0
+    columns = []
+    for j, x in enumerate(X.T):
+        if n_categories is not None and n_categories[j] > 0:
+            columns.append(Column(*code_categories(x, n_categories[j])[:4], method == "dense", CATEGORICAL))
+        else:
+            kind = ORDINAL if ordinal is not None and ordinal[j] else CONTINUOUS
+            columns.append(Column(*code_column(x, max_codes, weight)[:4], method == "dense", kind))
+    return columns
+
+
+# From targets and weights to integers ----------------------------------------------------------------
+
+
+def scale_exponent(largest, bits):
+    """The largest e with rint(largest * 2**e) < 2**bits."""
+    e = bits - math.frexp(largest)[1]
+    return e if round(math.ldexp(largest, e)) < 2**bits else e - 1
+
+
+def offsets(y, bits):
+    """Targets as integers around their middle: (integers, centre, exponent); not for equal ones."""
+    lo, hi = min(y), max(y)
+    centre = 0.5 * lo + 0.5 * hi
+    exponent = scale_exponent(max(hi - centre, centre - lo), bits)
+    return [round(math.ldexp(v - centre, exponent)) for v in y], centre, exponent
+
+
+def quantise(y):
+    """Turn targets into integers of at most 31 magnitude bits.
+
+    Returns
+    -------
+    list of int
+        rint((y - centre) * 2**exponent).
+    Scale
+        Its range is the largest minus the smallest of them.
+    """
+    if min(y) == max(y):
+        return [0] * len(y), Scale(float(y[0]))
+    target, centre, exponent = offsets([float(v) for v in y], 31)
+    return target, Scale(centre, exponent, max(target) - min(target))
+
+
+def mean_target(y, weight):
+    """The weighted mean of targets, from an exact sum of 62-bit integers: the value of a leaf."""
+    lo, hi = min(y), max(y)
+    if lo == hi:
+        return lo
+    offset, centre, exponent = offsets(y, 62)
+    total = sum(w * q for w, q in zip(weight, offset, strict=True))
+    mean = centre + math.ldexp(float(total) / float(sum(weight)), -exponent)
+    return min(max(mean, lo), hi)
+
+
+def median_target(y, weight):
+    """The weighted median of targets: the value of a leaf for absolute error.
+
+    Where the targets up to one have just half of the weight, the middle of it and the next.
+    """
+    weight_of = dict.fromkeys(sorted(y), 0)
+    for v, w in zip(y, weight, strict=True):
+        weight_of[v] += w
+    values, upto = list(weight_of), list(accumulate(weight_of.values()))
+    i = next(i for i, w in enumerate(upto) if 2 * w >= upto[-1])
+    return values[i] if 2 * upto[i] > upto[-1] else 0.5 * values[i] + 0.5 * values[i + 1]
+
+
+def integer_weights(sample_weight):
+    """Weights as integers w_q = w * 2**k.
+
+    Returns
+    -------
+    weight : ndarray of shape (n,), dtype uint32
+    k : int
+        The smallest that makes all weights (positive, finite) integers. If the largest then reaches
+        2**31: the one that puts it in [2**30, 2**31), and weights are rounded, to 1 at least.
+    """
+    exact = [Fraction(float(w)) for w in sample_weight]
+
+    def exponent_of(w):  # the smallest k that makes w * 2**k an integer; a denominator is a power of two
+        halvings = (w.numerator & -w.numerator).bit_length() - 1
+        return w.denominator.bit_length() - 1 - halvings
+
+    k = max(map(exponent_of, exact))
+    if max(exact) * Fraction(2) ** k >= 2**31:
+        k = 31 - math.frexp(max(exact))[1]
+    return np.array([max(1, round(w * Fraction(2) ** k)) for w in exact], np.uint32), k

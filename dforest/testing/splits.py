@@ -1,0 +1,239 @@
+"""The naive twin's splits: the cuts of a column, and the best of all (`cuts.pyx`, `splitter.pyx`) again, slow and plain.
+
+Words: a *code* stands for a value of a column (see `coding`); a *side* of a cut is a set of codes, and
+that of the missing values is one of them. A *test* is the codes on the left but for the missing ones,
+and the threshold that tells them from the others; two cuts follow from it, or one, as missing values
+go right or left.
+"""
+
+import math
+from bisect import bisect_left
+from typing import NamedTuple
+
+import numpy as np
+
+from dforest.testing.coding import CATEGORICAL, ORDINAL, Scale, middle
+from dforest.testing.scores import is_zero, lower_median, score_of, statistic
+from dforest.testing.streams import FEATURES, Stream
+
+
+class Split(NamedTuple):
+    """A row goes left if x <= threshold, or, with a subset, if (x in it) != missing_left; missing ones as told."""
+
+    feature: int
+    missing_left: bool
+    threshold: float
+    subset: list  # category numbers, or None
+    score: float
+    values: tuple  # what the two sides predict, or None where nothing is constrained
+
+
+# Tests of a column: (list of codes, threshold), in the order of preference among equal scores ---------
+
+
+def all_tests(draws, column, n_classes, categorical_split):
+    """Every test of a column: the last divides missing values from the rest."""
+    codes = codes_of(draws, column)
+    if column.kind == CATEGORICAL:
+        if categorical_split == "one_hot":
+            for code in codes:
+                yield [code], math.nan
+            yield codes, math.nan
+        else:
+            codes = by_key(codes, draws, column, n_classes)
+            for i in range(len(codes)):
+                yield codes[: i + 1], math.nan
+    else:
+        for i in range(len(codes)):
+            is_last = i + 1 == len(codes)
+            yield codes[: i + 1], math.inf if is_last else threshold_between(column, codes[i], codes[i + 1])
+
+
+def random_test(draws, column, stream, categorical_split):
+    """One random test of a column. If the node has but one of its values: of it, against missing ones."""
+    codes = codes_of(draws, column)
+    if not codes:
+        return
+    if column.kind == CATEGORICAL:
+        left = codes
+        if len(codes) > 1:
+            left = [codes[stream.below(len(codes))]] if categorical_split == "one_hot" else random_subset(codes, stream)
+        yield left, math.nan
+    elif len(codes) == 1:
+        yield codes, math.inf
+    else:
+        draw_code = random_ordinal_code if column.kind == ORDINAL else random_code
+        cut, threshold = draw_code(codes, column, stream)
+        yield [code for code in codes if code <= cut], threshold
+
+
+def codes_of(draws, column):
+    """The codes in a node, ascending, but for the missing one."""
+    return sorted({int(column.codes[draw.row]) for draw in draws} - {column.missing})
+
+
+def threshold_between(column, code, above):
+    """The threshold between two codes of which the node has none between."""
+    if column.kind == ORDINAL:  # x < the value above, as x <= the column's value before it
+        return float((column.values if column.is_dense else column.highs)[above - 1])
+    if column.is_dense:
+        return middle(float(column.values[code]), float(column.values[above]), column.values.dtype == np.float32)
+    # Bins between the two sides that the node has not: half of them to the left.
+    return float(column.values[(code + above - 1) // 2])
+
+
+def by_key(codes, draws, column, n_classes):
+    """Categories by the share of the class of most weight in the node, or by mean target; equal ones ascending."""
+    total = statistic(draws, n_classes)
+    key = {}
+    for code in codes:
+        words = statistic([draw for draw in draws if column.codes[draw.row] == code], n_classes)
+        if n_classes:
+            heaviest = 2 + total[2:].index(max(total[2:]))
+            key[code] = float(words[heaviest]) / float(words[1])
+        else:
+            key[code] = float(words[2] - words[1] * (total[2] // total[1])) / float(words[1])
+    return sorted(codes, key=lambda code: (key[code], code))
+
+
+def random_subset(codes, stream):
+    """A set of categories, neither empty nor all: a random bit for each, the lowest of a word first."""
+    while True:
+        left = []
+        for i, code in enumerate(codes):
+            if i % 32 == 0:
+                word = stream.next()
+            if word >> i % 32 & 1:
+                left.append(code)
+        if 0 < len(left) < len(codes):
+            return left
+
+
+def random_ordinal_code(codes, column, stream):
+    """The highest code on the left, of the column's, and the threshold."""
+    code = codes[0] + stream.below(codes[-1] - codes[0])
+    return code, float((column.values if column.is_dense else column.highs)[code])
+
+
+def random_code(codes, column, stream):
+    """The highest code on the left, and the threshold: a uniform one, for bins the edge nearest to it."""
+    is_float32 = column.values.dtype == np.float32
+    if column.is_dense:
+        lo, hi = float(column.values[codes[0]]), float(column.values[codes[-1]])
+        threshold = random_threshold(lo, hi, stream.uniform(), is_float32)
+        return max(code for code in codes if column.values[code] <= threshold), threshold
+    lo, hi = float(column.lows[codes[0]]), float(column.highs[codes[-1]])
+    threshold = random_threshold(lo, hi, stream.uniform(), is_float32)
+    edges = [float(edge) for edge in column.values[codes[0] : codes[-1]]]
+    place = min(bisect_left(edges, threshold), len(edges) - 1)
+    if place > 0 and threshold - edges[place - 1] < edges[place] - threshold:
+        place -= 1
+    return codes[0] + place, edges[place]
+
+
+def random_threshold(lo, hi, u, is_float32):
+    """A threshold in [lo, hi), lo < hi, for u in [0, 1)."""
+    largest = float(np.finfo(np.float32 if is_float32 else np.float64).max)
+    t = max(lo, -largest) * (1.0 - u) + min(hi, largest) * u
+    if is_float32:
+        with np.errstate(over="ignore"):
+            t = float(np.float32(t))
+    return t if lo <= t < hi else lo
+
+
+# The best split --------------------------------------------------------------------------------------
+
+
+def feature_order(n_features, seed, tree, path):
+    """All features in the order in which they are tried at the node of this path."""
+    stream = Stream(seed, tree, path, FEATURES)
+    order = list(range(n_features))
+    for i in range(n_features):
+        j = i + stream.below(n_features - i)
+        order[i], order[j] = order[j], order[i]
+    return order
+
+
+def predicted(words, draws, criterion, scale):
+    """What a side predicts, as constraints see it: the share of class 1, or a mean or median in units of y."""
+    if criterion == "absolute_error":
+        return scale.centre + math.ldexp(float(lower_median(draws)), -scale.exponent)
+    if criterion in ("gini", "entropy", "log_loss"):
+        return float(words[3]) / float(words[1])
+    return scale.centre + math.ldexp(float(words[2]) / float(words[1]), -scale.exponent)
+
+
+def best_split(draws, columns, order, max_features, *, criterion, n_classes=0, scale=None, min_draws=1, min_weight=0.0,
+               stream_of=None, categorical_split="subset", constraints=None, bounds=(-math.inf, math.inf)):
+    """The best split of a node, by trying every test, or one random test of each feature.
+
+    Parameters
+    ----------
+    draws, columns : list of Draw, list of Column
+    order : list of int
+        The features in the order in which they are tried.
+    max_features : int
+        So many are tried, and more while none of them had a valid cut.
+    scale : Scale, optional
+        Of the targets.
+    min_draws, min_weight : int, float
+        What each side of a valid cut has at least.
+    stream_of : callable, optional
+        The random stream of a feature: tests are random.
+    categorical_split : {"subset", "one_hot"}
+    constraints : list of {-1, 0, 1}, optional
+        By feature: the right side of a valid cut predicts not more, or not less, than the left.
+    bounds : (float, float)
+        Where what sides predict lies, if there are constraints.
+
+    Returns
+    -------
+    Split or None
+    """
+    total = statistic(draws, n_classes)
+    scale = Scale() if scale is None else scale
+    best = None
+    for n_tried, feature in enumerate(order):
+        if n_tried >= max_features and best is not None:
+            break
+        column = columns[feature]
+        by_code = {}
+        for draw in draws:
+            by_code.setdefault(int(column.codes[draw.row]), []).append(draw)
+        statistics = {code: statistic(members, n_classes) for code, members in by_code.items()}
+        if stream_of is None:
+            tests = all_tests(draws, column, n_classes, categorical_split)
+        else:
+            tests = random_test(draws, column, stream_of(feature), categorical_split)
+        for codes, threshold in tests:
+            for missing_left in (False, True) if column.missing in by_code else (False,):
+                codes_left = codes + [column.missing] * missing_left
+                left = [sum(words) for words in zip(*(statistics[code] for code in codes_left), strict=True)]
+                right = [a - b for a, b in zip(total, left, strict=True)]
+                if min(left[0], right[0]) < min_draws or min(float(left[1]), float(right[1])) < min_weight:
+                    continue
+                if criterion == "poisson" and (is_zero(left, scale) or is_zero(right, scale)):
+                    continue
+                sides = [], []
+                if criterion == "absolute_error":
+                    for code, members in by_code.items():
+                        sides[code not in codes_left].extend(members)
+                values = None
+                if constraints is not None:
+                    v_left, v_right = values = tuple(
+                        predicted(words, side, criterion, scale) for words, side in zip((left, right), sides, strict=True)
+                    )
+                    d = constraints[feature]
+                    if not (bounds[0] <= v_left <= bounds[1] and bounds[0] <= v_right <= bounds[1]):
+                        continue
+                    if d != 0 and not (v_left - v_right) * d <= 0.0:
+                        continue
+                score = score_of(criterion, left, total, *sides, scale)
+                if best is None or score > best.score:  # not >=: the first of equal scores stays
+                    if column.missing not in by_code:  # unseen here, missing values go with the larger side
+                        missing_left = 2 * left[0] > total[0]
+                    subset = None
+                    if column.kind == CATEGORICAL:
+                        subset = sorted(c for c in by_code if c != column.missing and (c not in codes) == missing_left)
+                    best = Split(feature, missing_left, threshold, subset, score, values)
+    return best
