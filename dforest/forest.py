@@ -2,6 +2,7 @@
 
 from dforest.ensemble import ForestClassifier, ForestRegressor
 from dforest.estimator import keep_parameters
+from dforest.parameters import FITTED, METHOD, NUMBER_CRITERIA
 
 _PARAMETERS = """
     splitter : {{"best", "random"}}, default={splitter}
@@ -41,56 +42,28 @@ _PARAMETERS = """
         Whether `fit` keeps the trees there are and adds more, up to `n_estimators`.
 """
 
-_METHOD = """
+_METHOD = f"""
     max_samples : int, float or None, default=None
         Draws of each tree: a number, a share of the rows of positive weight (rounded; above 1 too,
         as rows are drawn with replacement), or None for as many as there are. Needs `bootstrap`.
-    method : {{"hist", "dense"}}, default="hist"
-        "hist" looks for splits between the bins that a feature's values are sorted into; "dense"
-        between all of its values: exact, and slower.
-    max_bins : int, default=256
-        Method "hist": most bins of a feature, one for missing values included.
-    categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Columns whose values are labels without an order, tested by sets of labels ("categories"): a
-        mask, numbers or names of columns; None: none. "from_dtype": those of a categorical type of
-        pandas, polars or pyarrow, but for ordered ones that `ordinal_features` takes. Labels are
-        strings, numbers or booleans; 1 and 1.0 are the same.
-
-        A best split of two classes, or by squared error, is the exact best of all ways to part the
-        categories in two. For more classes, categories are ordered by the share of the node's
-        largest class and parted in that order, a heuristic. Missing values, labels that were not in
-        training, and categories that a node has not seen go to the side of missing values. Most
-        categories of a column: 256 for method "hist", 65,535 for "dense".
-    ordinal_features : "from_dtype", array-like or None, default="from_dtype"
-        Columns whose values have an order but no distances, given likewise. "from_dtype": those of
-        an ordered categorical type (pandas' ordered categories, polars' Enum, pyarrow's ordered
-        dictionaries) that `categorical_features` does not name; their order is the declared one.
-        Thresholds are values that occur, never amid two. Text of a type without an order is refused;
-        a level that the training type did not declare is taken as missing.
-    categorical_split : {{"subset", "one_hot"}}, default="subset"
-        How a node parts categories: "subset": some of them from the others; "one_hot": one of them
-        from the others.
+{METHOD}
     variable_importance : {{"mdi", "mda_raw", "mda_scaled"}} or None, default=None
         What to compute as `variable_importance_`: "mdi", the mean over trees of the impurity
         decrease that a feature brings; "mda_raw", the mean over trees of the rise of the error on
         rows left out when the feature is permuted; "mda_scaled", that divided by its standard error.
 """
 
-_ATTRIBUTES = """
+_ATTRIBUTES = f"""
     Attributes
     ----------
     forest_ : Forest
         All trees as arrays: ``forest_.as_dict()``.
-    estimators_ : list of {tree}
+    estimators_ : list of {{tree}}
         The trees one by one, made when asked for; they share the forest's arrays.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only if X was a frame whose column names are all strings.
-    is_categorical_, is_ordinal_ : ndarray of shape (n_features_in_,), dtype bool
-    categories_ : list of length n_features_in_
-        ndarray of a column's labels, whose places 0, 1, ... trees test: of a categorical column those
-        in training, sorted; of an ordinal one that holds no numbers the declared levels. None for
-        other columns.
+{FITTED}
     feature_importances_ : ndarray of shape (n_features_in_,)
         Impurity-based, scaled to sum 1.
     variable_importance_, variable_importance_std_ : ndarray of shape (n_features_in_,)
@@ -121,7 +94,7 @@ class RandomForestClassifier(ForestClassifier):
     class_weight : dict, {{"balanced", "balanced_subsample"}} or None, default=None
         Factors of the rows' weights by class; "balanced": total weight / (n_classes * weight of the
         class); "balanced_subsample": likewise, of each tree's draws.
-{_METHOD.format().strip(chr(10))}
+{_METHOD.strip(chr(10))}
     voting : {{"soft", "hard"}}, default="soft"
         How trees are put together: the mean of their class shares, or one vote each.
 {_ATTRIBUTES.format(tree="DecisionTreeClassifier").rstrip()}
@@ -182,10 +155,9 @@ class RandomForestRegressor(ForestRegressor):
     ----------
     n_estimators : int, default=100
         Trees.
-    criterion : {{"squared_error", "friedman_mse", "poisson"}}, default="squared_error"
-{_CRITERIA.strip(chr(10))}
+{NUMBER_CRITERIA}
 {_PARAMETERS.format(splitter='"best"', max_features="1.0", bootstrap=True).strip(chr(10))}
-{_METHOD.format().strip(chr(10))}
+{_METHOD.strip(chr(10))}
 {_ATTRIBUTES.format(tree="DecisionTreeRegressor").rstrip()}
 
     References
@@ -246,7 +218,7 @@ class ExtraTreesClassifier(ForestClassifier):
     class_weight : dict, {{"balanced", "balanced_subsample"}} or None, default=None
         Factors of the rows' weights by class; "balanced": total weight / (n_classes * weight of the
         class); "balanced_subsample": likewise, of each tree's draws.
-{_METHOD.format().strip(chr(10))}
+{_METHOD.strip(chr(10))}
     voting : {{"soft", "hard"}}, default="soft"
         How trees are put together: the mean of their class shares, or one vote each.
 {_ATTRIBUTES.format(tree="DecisionTreeClassifier").rstrip()}
@@ -307,10 +279,9 @@ class ExtraTreesRegressor(ForestRegressor):
     ----------
     n_estimators : int, default=100
         Trees.
-    criterion : {{"squared_error", "friedman_mse", "poisson"}}, default="squared_error"
-{_CRITERIA.strip(chr(10))}
+{NUMBER_CRITERIA}
 {_PARAMETERS.format(splitter='"random"', max_features="1.0", bootstrap=False).strip(chr(10))}
-{_METHOD.format().strip(chr(10))}
+{_METHOD.strip(chr(10))}
 {_ATTRIBUTES.format(tree="DecisionTreeRegressor").rstrip()}
 
     References

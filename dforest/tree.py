@@ -3,6 +3,7 @@
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.estimator import ClassifierPart, Plan, RegressorPart, TreeEstimator, keep_parameters
+from dforest.parameters import FITTED, METHOD, NUMBER_CRITERIA
 
 _PARAMETERS = """
     splitter : {"best", "random"}, default="best"
@@ -31,33 +32,7 @@ _PARAMETERS = """
         node's share of the total weight.
 """
 
-_METHOD = """
-    method : {"hist", "dense"}, default="hist"
-        "hist" looks for splits between the bins that a feature's values are sorted into; "dense"
-        between all of its values: exact, and slower.
-    max_bins : int, default=256
-        Method "hist": most bins of a feature, one for missing values included.
-    categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Columns whose values are labels without an order, tested by sets of labels ("categories"): a
-        mask, numbers or names of columns; None: none. "from_dtype": those of a categorical type of
-        pandas, polars or pyarrow, but for ordered ones that `ordinal_features` takes. Labels are
-        strings, numbers or booleans; 1 and 1.0 are the same.
-
-        A best split of two classes, or by squared error, is the exact best of all ways to part the
-        categories in two. For more classes, categories are ordered by the share of the node's
-        largest class and parted in that order, a heuristic. Missing values, labels that were not in
-        training, and categories that a node has not seen go to the side of missing values. Most
-        categories of a column: 256 for method "hist", 65,535 for "dense".
-    ordinal_features : "from_dtype", array-like or None, default="from_dtype"
-        Columns whose values have an order but no distances, given likewise. "from_dtype": those of
-        an ordered categorical type (pandas' ordered categories, polars' Enum, pyarrow's ordered
-        dictionaries) that `categorical_features` does not name; their order is the declared one.
-        Thresholds are values that occur, never amid two. Text of a type without an order is refused;
-        a level that the training type did not declare is taken as missing.
-    categorical_split : {{"subset", "one_hot"}}, default="subset"
-        How a node parts categories: "subset": some of them from the others; "one_hot": one of them
-        from the others.
-
+_ATTRIBUTES = f"""
     Attributes
     ----------
     forest_ : Forest
@@ -65,11 +40,7 @@ _METHOD = """
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only if X was a frame whose column names are all strings.
-    is_categorical_, is_ordinal_ : ndarray of shape (n_features_in_,), dtype bool
-    categories_ : list of length n_features_in_
-        ndarray of a column's labels, whose places 0, 1, ... trees test: of a categorical column those
-        in training, sorted; of an ordinal one that holds no numbers the declared levels. None for
-        other columns.
+{FITTED}
     feature_importances_ : ndarray of shape (n_features_in_,)
 """
 
@@ -130,7 +101,8 @@ class DecisionTreeClassifier(ClassifierPart, DecisionTree):
     class_weight : dict, "balanced" or None, default=None
         Factors of the rows' weights by class; "balanced": total weight / (n_classes * weight of the
         class).
-{_METHOD.strip(chr(10))}
+{METHOD}
+{_ATTRIBUTES.rstrip()}
     classes_ : ndarray of shape (n_classes,)
     n_classes_ : int
 
@@ -179,10 +151,10 @@ class DecisionTreeRegressor(RegressorPart, DecisionTree):
 
     Parameters
     ----------
-    criterion : {{"squared_error", "friedman_mse", "poisson"}}, default="squared_error"
-{_CRITERIA.strip(chr(10))}
+{NUMBER_CRITERIA}
 {_PARAMETERS.strip(chr(10))}
-{_METHOD.strip(chr(10))}
+{METHOD}
+{_ATTRIBUTES.rstrip()}
 
     References
     ----------

@@ -10,6 +10,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
+    _check_monotonic_cst,
     _check_sample_weight,
     _get_feature_names,
     check_array,

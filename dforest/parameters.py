@@ -1,0 +1,46 @@
+"""What the docstrings of trees and forests share."""
+
+NUMBER_CRITERIA = """\
+    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, default="squared_error"
+        "squared_error": mean squared deviation from the mean; "friedman_mse": another name of it, as
+        Friedman's improvement of a cut is the same number; "absolute_error": mean absolute deviation
+        from the median, which leaves predict, for method "dense" only; "poisson": half the mean
+        Poisson deviance, for targets from 0, where no leaf may have targets of 0 only."""
+
+METHOD = """\
+    method : {"hist", "dense"}, default="hist"
+        "hist" looks for splits between the bins that a feature's values are sorted into; "dense"
+        between all of its values: exact, and slower.
+    max_bins : int, default=256
+        Method "hist": most bins of a feature, one for missing values included.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Columns whose values are labels without an order, tested by sets of labels ("categories"): a
+        mask, numbers or names of columns; None: none. "from_dtype": those of a categorical type of
+        pandas, polars or pyarrow, but for ordered ones that `ordinal_features` takes. Labels are
+        strings, numbers or booleans; 1 and 1.0 are the same.
+
+        A best split of two classes, or by squared error, is the exact best of all ways to part the
+        categories in two. For more classes, categories are ordered by the share of the node's
+        largest class and parted in that order, a heuristic. Missing values, labels that were not in
+        training, and categories that a node has not seen go to the side of missing values. Most
+        categories of a column: 256 for method "hist", 65,535 for "dense".
+    ordinal_features : "from_dtype", array-like or None, default="from_dtype"
+        Columns whose values have an order but no distances, given likewise. "from_dtype": those of
+        an ordered categorical type (pandas' ordered categories, polars' Enum, pyarrow's ordered
+        dictionaries) that `categorical_features` does not name; their order is the declared one.
+        Thresholds are values that occur, never amid two. Text of a type without an order is refused;
+        a level that the training type did not declare is taken as missing.
+    categorical_split : {"subset", "one_hot"}, default="subset"
+        How a node parts categories: "subset": some of them from the others; "one_hot": one of them
+        from the others.
+    monotonic_cst : array-like of int of shape (n_features,), dict or None, default=None
+        What predictions may do as a feature rises, all others fixed: 1, only rise; -1, only fall; 0,
+        either. A dict maps names of columns. For classification, of two classes, it is the
+        probability of the second one. Not for categorical features."""
+
+FITTED = """\
+    is_categorical_, is_ordinal_ : ndarray of shape (n_features_in_,), dtype bool
+    categories_ : list of length n_features_in_
+        ndarray of a column's labels, whose places 0, 1, ... trees test: of a categorical column those
+        in training, sorted; of an ordinal one that holds no numbers the declared levels. None for
+        other columns."""
