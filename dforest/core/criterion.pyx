@@ -446,7 +446,8 @@ cdef class Poisson(SquaredError):
 
     cdef int open_node(self, Node* node) except -1 nogil:
         SquaredError.open_node(self, node)
-        self.base = ldexp(node.scale.centre, node.scale.exponent)
+        # Rounded, so that a target of 0 is an integer, and no side but one of zeros has a mean of 0.
+        self.base = rint(ldexp(node.scale.centre, node.scale.exponent))
         # Far below all quantised targets it doesn't matter where.
         self.zero = <int64_t> max(-LARGEST_TARGET, rint(ldexp(0.0 - node.scale.centre, node.scale.exponent)))
         self.mean = self.mean_of(node.statistics)

@@ -42,12 +42,25 @@ def nodes_of(forest, t):
     tree = forest.tree(t)
     is_leaf = tree.feature < 0
     leaf = tree.right[is_leaf]
+    subsets = [subset.tolist() for subset in tree.subsets()]
     nodes = {name: getattr(tree, name) for name in ("feature", "threshold", "missing_left")}
     nodes["right"] = np.where(is_leaf, 0, tree.right)
+    nodes["subsets"] = [subsets[i] if i >= 0 else None for i in tree.subset_numbers()]
     nodes["draws"] = tree.leaf_draws[leaf]
     nodes["weight"] = tree.leaf_weight[leaf]
-    nodes["value"] = tree.leaf_value[leaf] if not forest.n_classes else np.full(len(leaf), np.nan)
+    no_number = np.full(len(leaf), np.nan)
+    nodes["value"] = no_number if forest.n_classes else tree.leaf_value[leaf]
+    nodes["impurity"] = no_number if forest.n_classes else tree.leaf_impurity[leaf]
     return nodes
+
+
+def assert_equal_twin(forest, t, twin, what=""):
+    """Whether tree t of a forest is that of the naive twin, flattened, node by node."""
+    nodes = nodes_of(forest, t)
+    assert nodes.pop("subsets") == twin["subsets"], what
+    for name, array in nodes.items():
+        expected = twin[name][twin["feature"] < 0] if name in ("draws", "weight", "value", "impurity") else twin[name]
+        np.testing.assert_array_equal(array, expected, err_msg=f"{name} {what}")
 
 
 @pytest.fixture(scope="session")
@@ -63,6 +76,11 @@ def tuning():
 @pytest.fixture(scope="session")
 def assert_equal():
     return assert_equal_forests
+
+
+@pytest.fixture(scope="session")
+def assert_twin():
+    return assert_equal_twin
 
 
 @pytest.fixture(scope="session")

@@ -30,7 +30,7 @@ def problem(criterion, missing, weighted):
 @pytest.mark.parametrize("weighted", ["none", "integers", "floats"])
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])
-def test_same_bits_and_the_twins(criterion, missing, weighted, bootstrap, extremes, tuning, assert_equal, tree_nodes):
+def test_same_bits_and_the_twins(criterion, missing, weighted, bootstrap, extremes, tuning, assert_equal, assert_twin):
     X, y, weight = problem(criterion, missing, weighted)
     kind = dforest.RandomForestRegressor if criterion == "squared_error" else dforest.RandomForestClassifier
     for method, splitter, max_leaf_nodes in product(["hist", "dense"], ["best", "random"], [None, 7, 1000]):
@@ -49,8 +49,4 @@ def test_same_bits_and_the_twins(criterion, missing, weighted, bootstrap, extrem
                 X, y, n_classes=3, sample_weight=weight, seed=forest.forest_.seed, tree=3, n_draws=ROWS, **parameters
             )
         )
-        nodes = tree_nodes(first.forest_, 3)
-        is_leaf = twin["feature"] < 0
-        for name, array in nodes.items():
-            expected = twin[name][is_leaf] if name in ("draws", "weight", "value") else twin[name]
-            np.testing.assert_array_equal(array, expected, err_msg=f"{name} {parameters}")
+        assert_twin(first.forest_, 3, twin, parameters)

@@ -26,13 +26,21 @@ def problems(draw):
         X[where] = rng.choice(np.array(SPECIAL, dtype), where.sum())
     if draw(st.booleans()):
         X[:, rng.integers(p)] = X[0, 0]                      # a constant column
-    criterion = draw(st.sampled_from(["gini", "entropy", "squared_error"]))
-    if criterion == "squared_error":
+    kinds = draw(st.sampled_from(["numbers", "numbers", "all"]))
+    kinds = rng.integers(0, 3, p) if kinds == "all" else np.zeros(p, int)
+    for j in np.flatnonzero(kinds == 2):                     # few categories, or more than fit a word
+        X[:, j] = rng.integers(0, rng.choice([2, 5, 12, 150]), n)
+        X[rng.random(n) < rng.choice([0, 0.2]), j] = np.nan
+    criterion = draw(st.sampled_from(["gini", "entropy", "squared_error", "friedman_mse", "poisson"]))
+    if criterion not in ("gini", "entropy"):
         y = rng.standard_normal(n) + np.nan_to_num(X[:, 0], posinf=3, neginf=-3).clip(-5, 5)
         if draw(st.booleans()):
             y = np.round(y)
         if draw(st.booleans()):
             y[rng.integers(n)] = draw(st.sampled_from([1e10, -1e300, 1e-300]))
+        if criterion == "poisson":
+            y = np.maximum(y, 0) if draw(st.booleans()) else np.abs(y)
+            y[rng.integers(n)] += 1
     else:
         y = rng.integers(0, draw(st.integers(1, 4)), n)
     weight = draw(st.sampled_from(["none", "integers", "floats", "one heavy", "huge"]))
@@ -59,7 +67,13 @@ def problems(draw):
         "bootstrap": draw(st.booleans()),
         "random_state": draw(st.integers(0, 2**31)),
         "n_jobs": draw(st.sampled_from([1, 2])),
+        "categorical_features": kinds == 2,
+        "ordinal_features": kinds == 1,
+        "categorical_split": draw(st.sampled_from(["subset", "subset", "one_hot"])),
+        "monotonic_cst": None,
     }
+    if draw(st.booleans()) and len(set(y.tolist())) <= 2 or criterion not in ("gini", "entropy"):
+        parameters["monotonic_cst"] = np.where(kinds == 2, 0, rng.integers(-1, 2, p))
     if parameters["bootstrap"]:
         parameters["max_samples"] = draw(st.sampled_from([None, 0.5, 1]))
         n = {None: n, 0.5: max(1, round(0.5 * n)), 1: 1}[parameters["max_samples"]]
@@ -67,31 +81,38 @@ def problems(draw):
     return X, y, sample_weight, parameters
 
 
+def encoded(x):
+    """Category numbers of a column, as estimators give them."""
+    present = ~np.isnan(x)
+    numbers = x.copy()
+    numbers[present] = np.unique(x[present], return_inverse=True)[1]
+    return numbers
+
+
 @pytest.mark.parametrize("extreme", ["default", "count always", "count and mark always", "insertion sort always",
                                      "radix sort always"])
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(problems())
-def test_every_node_is_that_of_the_twin(tuning, tree_nodes, extreme, problem):
+def test_every_node_is_that_of_the_twin(tuning, assert_twin, extreme, problem):
     X, y, sample_weight, parameters = problem
-    is_classifier = parameters["criterion"] != "squared_error"
+    is_classifier = parameters["criterion"] in ("gini", "entropy")
     kind = dforest.RandomForestClassifier if is_classifier else dforest.RandomForestRegressor
     with tuning(extreme):
         forest = kind(n_estimators=2, **parameters).fit(X, y, sample_weight).forest_
     names = ("criterion", "method", "max_bins", "max_depth", "min_samples_split", "min_samples_leaf",
              "min_weight_fraction_leaf", "min_impurity_decrease", "impurity_threshold", "max_leaf_nodes", "splitter",
-             "bootstrap", "max_features")
+             "bootstrap", "max_features", "categorical_split", "monotonic_cst")
+    n_categories = forest.n_categories.tolist()
+    X = np.stack([encoded(x) if n_codes else x for x, n_codes in zip(X.T, n_categories)], axis=1)
     classes = np.unique(y, return_inverse=True)[1] if is_classifier else y
     for t in range(2):
         twin = naive.flatten(
             naive.grow_tree(X, classes, sample_weight=sample_weight, n_classes=forest.n_classes, n_draws=forest.n_draws[t],
-                            seed=forest.seed, tree=t, **{name: parameters[name] for name in names}),
+                            seed=forest.seed, tree=t, n_categories=n_categories, ordinal=parameters["ordinal_features"],
+                            **{name: parameters[name] for name in names}),
             X.dtype,
         )
-        nodes = tree_nodes(forest, t)
-        is_leaf = twin["feature"] < 0
-        for name, array in nodes.items():
-            expected = twin[name][is_leaf] if name in ("draws", "weight", "value") else twin[name]
-            np.testing.assert_array_equal(array, expected, err_msg=name)
+        assert_twin(forest, t, twin)
 
 
 @settings(max_examples=300, deadline=None)
