@@ -38,7 +38,8 @@ def all_tests(draws, column, n_classes, categorical_split):
         if categorical_split == "one_hot":
             for code in codes:
                 yield [code], math.nan
-            yield codes, math.nan
+            if codes:
+                yield codes, math.nan
         else:
             codes = by_key(codes, draws, column, n_classes)
             for i in range(len(codes)):
