@@ -1,0 +1,264 @@
+"""Mean absolute deviation from the median: the criterion, and cuts by it.
+
+Medians of two sets say nothing about that of their union, so the statistics that other criteria sum
+up do not do here. Instead, the targets of a node are sorted once, and a Fenwick tree over their ranks
+holds the weights and weighted sums of the draws on the left [1]_; what is not there is on the right.
+A draw moves to the left in O(log n), and the tree tells a side's median, and its distance from all
+targets, in O(log n): O(n log n) for all cuts of a feature in a node of n records. Sums are integers of
+up to 128 bits, and scores differences of exact costs.
+
+Categories are put in the order of their mean targets, which is a heuristic here.
+
+A `MedianCuts` belongs to one thread and owns its scratch.
+
+References
+----------
+.. [1] P. M. Fenwick, "A new data structure for cumulative frequency tables", Software: Practice and
+   Experience 24(3), 1994.
+"""
+from libc.math cimport ldexp
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, qsort
+from libc.string cimport memset
+
+from dforest.core.criterion cimport Criterion
+from dforest.core.cuts cimport LONE, SINGLES, Choice
+from dforest.core.data cimport DataView
+from dforest.core.types cimport CATEGORICAL, Column, LeafRules, Node, code_t, in_subset
+
+
+cdef int compare_weighted(const void* a, const void* b) noexcept nogil:
+    cdef double x = (<const Weighted*> a).value, y = (<const Weighted*> b).value
+    return (x > y) - (x < y)
+
+
+cdef class AbsoluteError(SquaredError):
+    """Mean absolute deviation from the node's median.
+
+    Parameters
+    ----------
+    wide : bool
+        As for `SquaredError`.
+    """
+
+    def __init__(self, bint wide=False):
+        SquaredError.__init__(self, wide)
+        self.is_additive = False
+
+    def __dealloc__(self):
+        free(self.sorted)
+
+    cdef int attach(self, Py_ssize_t n_records) except -1:
+        self.sorted = <Weighted*> malloc(n_records * sizeof(Weighted))
+        if self.sorted == NULL:
+            raise MemoryError()
+        return 0
+
+    cdef void sort_targets(self, const Node* node, bint exact) noexcept nogil:
+        """Exact or quantised targets, ascending."""
+        cdef Py_ssize_t i
+        for i in range(node.n):
+            self.sorted[i].value = node.y[node.draws[i].row] if exact else <double> node.draws[i].target
+            self.sorted[i].weight = <int64_t> node.draws[i].count * node.draws[i].weight
+        qsort(self.sorted, node.n, sizeof(Weighted), compare_weighted)
+
+    cdef double node_impurity(self, const Node* node) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef int64_t weight = 0
+        cdef double median
+        cdef df_int128 cost = 0
+        self.sort_targets(node, False)
+        median = self.sorted[node.n - 1].value
+        for i in range(node.n):
+            weight += self.sorted[i].weight
+            if 2 * weight >= node.statistics[1]:
+                median = self.sorted[i].value
+                break
+        for i in range(node.n):
+            cost += <df_int128> self.sorted[i].weight * <int64_t> abs(self.sorted[i].value - median)
+        return ldexp(<double> cost / <double> node.statistics[1], self.score_exponent(node))
+
+    cdef int score_exponent(self, const Node* node) noexcept nogil:
+        return -node.scale.exponent
+
+    cdef int leaf_value(self, const Node* node, double* out) except -1 nogil:
+        """Weighted median of the exact targets; where two of them are, the middle between."""
+        cdef Py_ssize_t i, j
+        cdef int64_t weight = 0, total = node.statistics[1]
+        self.sort_targets(node, True)
+        for i in range(node.n):
+            weight += self.sorted[i].weight
+            if 2 * weight > total:
+                break
+            if 2 * weight == total and self.sorted[i + 1].value > self.sorted[i].value:
+                out[0] = 0.5 * self.sorted[i].value + 0.5 * self.sorted[i + 1].value
+                return 0
+        out[0] = self.sorted[i].value
+        return 0
+
+
+cdef void move_all(MedianCuts cuts, const Node* node, const code_t* codes, const Column* column, uint32_t cut,
+                   bint missing_left) noexcept nogil:
+    """Move the draws left of the only cut there is."""
+    cdef Py_ssize_t i
+    cdef uint32_t code
+    for i in range(node.n):
+        code = codes[node.draws[i].row]
+        if code == column.n_codes:
+            if missing_left:
+                cuts.move(node, i, 1)
+        elif in_subset(cuts.left_ones, code) if column.kind == CATEGORICAL else code <= cut:
+            cuts.move(node, i, 1)
+
+
+cdef class MedianCuts(Cuts):
+    """Cuts by an `AbsoluteError`; parameters as for `Cuts`."""
+
+    def __cinit__(self, Criterion criterion not None, DataView data not None, Py_ssize_t n_records, bint one_hot,
+                  dict tuning not None):
+        self.tally.tuning.sort_below = <int64_t> 1 << 62
+        self.rank = <uint32_t*> malloc(n_records * sizeof(uint32_t))
+        self.by_target = <uint32_t*> malloc(n_records * sizeof(uint32_t))
+        self.value = <double*> malloc(n_records * sizeof(double))
+        self.all = <Level*> malloc((n_records + 1) * sizeof(Level))
+        self.left = <Level*> malloc((n_records + 1) * sizeof(Level))
+        self.start = <Py_ssize_t*> malloc((n_records + 2) * sizeof(Py_ssize_t))
+        if (self.rank == NULL or self.by_target == NULL or self.value == NULL or self.all == NULL or self.left == NULL
+                or self.start == NULL):
+            raise MemoryError()
+
+    def __dealloc__(self):
+        free(self.rank)
+        free(self.by_target)
+        free(self.value)
+        free(self.all)
+        free(self.left)
+        free(self.start)
+
+    cdef void open_node(self, const Node* node) noexcept nogil:
+        """Rank the targets."""
+        cdef Py_ssize_t i, j, n = node.n
+        cdef uint64_t* keys = self.tally.keys
+        cdef int64_t weight
+        self.n = n
+        for i in range(n):               # of targets with the sign's bit turned, which order like unsigned numbers
+            keys[i] = <uint64_t> (<uint32_t> node.draws[i].target ^ <uint32_t> 0x80000000) << 32 | <uint64_t> i
+        keys = self.tally.sort_keys(n)
+        memset(self.all, 0, (n + 1) * sizeof(Level))
+        self.total_weight = 0
+        self.total_sum = 0
+        for i in range(n):
+            j = <Py_ssize_t> (keys[i] & 0xFFFFFFFF)
+            self.rank[j] = <uint32_t> i
+            self.value[i] = <double> node.draws[j].target
+            weight = <int64_t> node.draws[j].count * node.draws[j].weight
+            self.all[i + 1].weight += weight
+            self.all[i + 1].sum += <df_int128> weight * node.draws[j].target
+            self.total_weight += weight
+            self.total_sum += <df_int128> weight * node.draws[j].target
+            j = (i + 1) + ((i + 1) & -(i + 1))
+            if j <= n:
+                self.all[j].weight += self.all[i + 1].weight
+                self.all[j].sum += self.all[i + 1].sum
+        self.cost = self.spread_of(NULL, self.total_weight, self.total_sum).cost
+
+    cdef void move(self, const Node* node, Py_ssize_t record, int sign) noexcept nogil:
+        """Add a record to the left, or take it away. left[0] holds the sums of all."""
+        cdef Py_ssize_t at = self.rank[record] + 1
+        cdef int64_t weight = sign * <int64_t> node.draws[record].count * node.draws[record].weight
+        cdef df_int128 sum = <df_int128> weight * node.draws[record].target
+        self.left[0].weight += weight
+        self.left[0].sum += sum
+        while at <= self.n:
+            self.left[at].weight += weight
+            self.left[at].sum += sum
+            at += at & -at
+
+    cdef void move_group(self, const Node* node, Py_ssize_t place, int sign) noexcept nogil:
+        """The same for all records of a value, given its place among those that occur."""
+        cdef Py_ssize_t i
+        for i in range(self.start[place], self.start[place + 1]):
+            self.move(node, <Py_ssize_t> (self.tally.sorted[i] & 0xFFFFFFFF), sign)
+
+    cdef void move_where(self, const Node* node, const Column* column, bint missing_left) noexcept nogil:
+        cdef uint32_t cut = self.tally.code[0]
+        if column.width == 1:
+            move_all[uint8_t](self, node, <const uint8_t*> column.codes, column, cut, missing_left)
+        elif column.width == 2:
+            move_all[uint16_t](self, node, <const uint16_t*> column.codes, column, cut, missing_left)
+        else:
+            move_all[uint32_t](self, node, <const uint32_t*> column.codes, column, cut, missing_left)
+
+    cdef Spread spread_of(self, const Level* minus, int64_t weight, df_int128 sum) noexcept nogil:
+        """Median and cost of all draws but some, or (`minus` is left's tree) of those on the left.
+
+        weight, sum : of the set
+        """
+        cdef Py_ssize_t at = 0, step = 1, to
+        cdef int64_t below = 0, here
+        cdef df_int128 sum_below = 0
+        cdef int64_t median
+        cdef Spread spread
+        while 2 * step <= self.n:
+            step *= 2
+        # The last place up to which there is less than half of the weight; the next one's is the median.
+        while step > 0:
+            to = at + step
+            if to <= self.n:
+                here = self.all[to].weight - minus[to].weight if minus != NULL else self.all[to].weight
+                if 2 * (below + here) < weight:
+                    at = to
+                    below += here
+                    sum_below += self.all[to].sum - minus[to].sum if minus != NULL else self.all[to].sum
+            step //= 2
+        spread.median = self.value[at]
+        median = <int64_t> spread.median
+        spread.cost = (<df_int128> median * below - sum_below) + ((sum - sum_below) - <df_int128> median * (weight - below))
+        return spread
+
+    cdef Choice best_entry(self, const Node* node, const Column* column, Py_ssize_t n, bint missing_left,
+                           const LeafRules* rules) noexcept nogil:
+        cdef const int64_t* total = node.statistics
+        cdef const int64_t* left = self.tally.left
+        cdef Py_ssize_t i, j, n_values = 0
+        cdef Choice choice
+        cdef Spread at_left, at_right
+        cdef double score, v_left = 0.0, v_right = 0.0
+        choice.entry = -1
+        choice.score = -1.0
+        choice.middle = 0.0
+        memset(self.left, 0, (self.n + 1) * sizeof(Level))
+        if self.entries == LONE:
+            self.move_where(node, column, missing_left)
+        else:
+            for i in range(self.n):
+                if i == 0 or self.tally.sorted[i] >> 32 != self.tally.sorted[i - 1] >> 32:
+                    self.start[n_values] = i
+                    n_values += 1
+            self.start[n_values] = self.n
+            if missing_left:
+                self.move_group(node, n_values - 1, 1)
+            n_values -= self.tally.missing[0] > 0
+        for i in range(n):
+            if self.entries != LONE:
+                if i == n_values:                      # all categories
+                    for j in range(n_values):
+                        self.move_group(node, j, 1)
+                else:
+                    self.move_group(node, self.place_of(column, i), 1)
+            if (left[0] >= rules.min_draws and total[0] - left[0] >= rules.min_draws
+                    and <double> left[1] >= rules.min_weight and <double> (total[1] - left[1]) >= rules.min_weight):
+                at_left = self.spread_of_left()
+                at_right = self.spread_of(self.left, self.total_weight - self.left[0].weight, self.total_sum - self.left[0].sum)
+                score = <double> (self.cost - at_left.cost - at_right.cost)
+                if self.is_bounded:
+                    v_left = node.scale.centre + ldexp(at_left.median, -node.scale.exponent)
+                    v_right = node.scale.centre + ldexp(at_right.median, -node.scale.exponent)
+                if score > choice.score and self.is_allowed(node, column, v_left, v_right):
+                    choice.entry = i
+                    choice.score = score
+                    choice.middle = 0.5 * v_left + 0.5 * v_right
+            if self.entries == SINGLES and i < n_values:
+                self.move_group(node, i, -1)
+            left += self.n_words
+        return choice
