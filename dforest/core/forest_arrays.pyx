@@ -6,7 +6,7 @@ of the leaf tables; nodes whose leaves are equal share a row.
 
 A `Forest` owns its arrays, which nobody may change; a forest cut out of another one shares them.
 """
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 import numpy as np
 
@@ -105,11 +105,8 @@ class Forest:
 
     def _as_tree(self):
         """All nodes, and the words of the leaf of each that is one, as `from_trees` takes a tree."""
-        leaves = [self.leaf_draws[:, None], self.leaf_weight]
-        if not self.n_classes:
-            leaves += [self.leaf_value.view(np.int64)[:, None], self.leaf_impurity.view(np.int64)[:, None]]
-        leaves = np.hstack(leaves)[self.right[self.feature < 0]]
-        return *(getattr(self, name) for name in _NODE_ARRAYS), leaves
+        words = leaf_words(self.leaf_draws, self.leaf_weight, self.leaf_value, self.leaf_impurity, self.n_classes)
+        return *(getattr(self, name) for name in _NODE_ARRAYS), words[self.right[self.feature < 0]]
 
     def __getstate__(self):
         return {**self.__dict__, "_packed": {}}
@@ -129,9 +126,46 @@ class Forest:
         for name in _NODE_ARRAYS:
             arrays[name] = arrays[name][first:last]
         arrays["node_offsets"] = np.array([0, last - first])
-        return Forest(arrays, n_rows=self.n_rows[t : t + 1], n_features=self.n_features, n_classes=self.n_classes,
-                      criterion=self.criterion, seed=self.seed, n_draws=self.n_draws[t : t + 1],
-                      weight_exponent=self.weight_exponent[t : t + 1])
+        return Forest(arrays, **self._settings(slice(t, t + 1)))
+
+    def _settings(self, trees=slice(None)):
+        """What is no array of nodes or leaves, of some trees."""
+        settings = {name: getattr(self, name) for name in ("n_features", "n_classes", "criterion", "seed")}
+        for name in ("n_rows", "n_draws", "weight_exponent"):
+            settings[name] = getattr(self, name)[trees]
+        return settings
+
+    def cut_back(self, cut):
+        """The forest in which some inner nodes have become leaves, and what was below them is gone.
+
+        Parameters
+        ----------
+        cut : ndarray of shape (n_nodes,), dtype bool
+            Which nodes; leaves stay leaves, and nodes below another one don't matter.
+
+        Returns
+        -------
+        Forest
+            What its new leaves hold follows from the leaves that were below them: see `node_table`.
+        """
+        trees = []
+        for t in range(self.n_trees):
+            of_tree = cut[self.node_offsets[t] : self.node_offsets[t + 1]]
+            trees.append(self._cut_tree(t, of_tree) if of_tree.any() else self.tree(t)._as_tree())
+        return Forest.from_trees(trees, self.threshold.dtype, **self._settings())
+
+    def _cut_tree(self, t, cut):
+        """A tree cut back, as `from_trees` takes it."""
+        tree = self.tree(t)
+        kept, right = remaining_nodes(tree.feature, tree.right, cut)
+        is_leaf = cut[kept] | (tree.feature[kept] < 0)
+        # Arrays of nodes as far as these are kept; what belongs to a test goes with it.
+        feature, threshold, missing_left = (getattr(tree, name)[kept] for name in ("feature", "threshold", "missing_left"))
+        feature[is_leaf] = -1
+        threshold[is_leaf] = 0.0
+        missing_left[is_leaf] = False
+        leaves = leaf_words(*(part[kept[is_leaf]] for part in self.node_table(t)[:4]), self.n_classes)
+        return feature, threshold, right, missing_left, leaves
 
     def leaf_class(self):
         """The class of most weight in each leaf, of equals the lower one: ndarray, dtype int32."""
@@ -164,6 +198,10 @@ class Forest:
                     to[i + 1] = to[i] + 1
                     to[offsets[t] + right[i]] = to[i] + 1
         return depth
+
+    def target_exponent(self):
+        """The power of two next above all that leaves predict: impurities of targets divided by it are in range."""
+        return int(np.frexp(np.abs(self.leaf_value).max(initial=0.0))[1])
 
     def node_table(self, t, exponent=0):
         """What holds for each node of a tree.
@@ -210,7 +248,7 @@ class Forest:
            forests of randomized trees", NeurIPS 2013, equation 2.
         """
         decrease = np.zeros((self.n_trees, self.n_features))
-        exponent = int(np.frexp(np.abs(self.leaf_value).max(initial=0.0))[1])
+        exponent = self.target_exponent()
         for t in range(self.n_trees):
             feature = self.feature[self.node_offsets[t] : self.node_offsets[t + 1]]
             table = self.node_table(t, exponent)
@@ -220,6 +258,57 @@ class Forest:
             return decrease
         with np.errstate(over="ignore"):
             return np.ldexp(decrease, TARGET_POWER[self.criterion] * exponent)
+
+
+def leaf_words(draws, weight, value, impurity, n_classes):
+    """Rows of the leaf tables in the form of the grower's: ndarray of shape (n, n_words), dtype int64."""
+    words = [draws[:, None], weight]
+    if not n_classes:
+        words += [numbers.reshape(-1, 1).view(np.int64) for numbers in (value, impurity)]
+    return np.hstack(words)
+
+
+def remaining_nodes(const int32_t[::1] feature not None, const uint32_t[::1] right not None, cut not None):
+    """The nodes of a tree that is cut back.
+
+    Parameters
+    ----------
+    feature, right : ndarray of shape (n,)
+        Of the nodes of one tree.
+    cut : ndarray of shape (n,), dtype bool
+        The inner nodes that become leaves.
+
+    Returns
+    -------
+    kept : ndarray of shape (n_kept,), dtype int64
+        The nodes that remain, ascending.
+    right : ndarray of shape (n_kept,), dtype uint32
+        Their right children, numbered anew; of leaves: 0.
+    """
+    cdef Py_ssize_t n = feature.shape[0], i, k, n_kept = 0
+    cdef const uint8_t[::1] is_cut = np.ascontiguousarray(cut, np.bool_).view(np.uint8)
+    stays = np.zeros(n, np.bool_)
+    numbers = np.empty(n, np.uint32)      # of the nodes that stay
+    kept = np.empty(n, np.int64)
+    cdef uint8_t[::1] to_stays = stays.view(np.uint8)
+    cdef uint32_t[::1] to_numbers = numbers
+    cdef int64_t[::1] to_kept = kept
+    to_stays[0] = True
+    for i in range(n):
+        if not to_stays[i]:
+            continue
+        to_numbers[i] = <uint32_t> n_kept
+        to_kept[n_kept] = i
+        n_kept += 1
+        if feature[i] >= 0 and not is_cut[i]:
+            to_stays[i + 1] = to_stays[right[i]] = True
+    rights = np.zeros(n_kept, np.uint32)
+    cdef uint32_t[::1] to_rights = rights
+    for k in range(n_kept):
+        i = to_kept[k]
+        if feature[i] >= 0 and not is_cut[i]:
+            to_rights[k] = to_numbers[right[i]]
+    return kept[:n_kept].copy(), rights
 
 
 def unique_rows(const int64_t[:, ::1] rows not None):
