@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from dforest import pruning
 from dforest.core.binning import code_columns
 from dforest.core.criterion import Entropy, Gini, SquaredError, quantise
 from dforest.core.data import DataView, integer_weights
@@ -158,6 +159,7 @@ class TreeEstimator(BaseEstimator):
             None,
         ],
         "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
+        "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
         "random_state": ["random_state"],
         "splitter": [StrOptions({"best", "random"})],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), Options(Integral, {0}), None],
@@ -281,7 +283,7 @@ class TreeEstimator(BaseEstimator):
             DataView(columns, target, exact, weight), criterion, splitter, limits, seed, trees, draws, scale,
             plan.n_threads, plan.on_tree, reweigh,
         )  # fmt: skip
-        self.forest_ = Forest.from_trees(
+        forest = Forest.from_trees(
             grown,
             rows.X.dtype,
             plan.grown,
@@ -293,6 +295,7 @@ class TreeEstimator(BaseEstimator):
             criterion=self.criterion,
             seed=seed,
         )
+        self.forest_ = pruning.cost_complexity(forest, trees, self.ccp_alpha, plan.n_threads)
 
     def _check_fitted_X(self, X):
         check_is_fitted(self)

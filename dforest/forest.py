@@ -26,6 +26,9 @@ _PARAMETERS = """
     min_impurity_decrease : float, default=0.0
         A node is split only if that decreases the impurity by at least this much, weighted by the
         node's share of the total weight.
+    ccp_alpha : float, default=0.0
+        If above 0, each new tree is cut back once it is grown, by minimal cost-complexity pruning: to the
+        smallest of its subtrees of least impurity + ccp_alpha * leaves.
     bootstrap : bool, default={bootstrap}
         Whether each tree is grown on rows drawn with replacement, or on every row.
     oob_score : bool or callable, default=False
@@ -130,6 +133,7 @@ class RandomForestClassifier(ForestClassifier):
         max_leaf_nodes=None,
         impurity_threshold=0.0,
         min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
         bootstrap=True,
         oob_score=False,
         n_jobs=None,
@@ -186,6 +190,7 @@ class RandomForestRegressor(ForestRegressor):
         max_leaf_nodes=None,
         impurity_threshold=0.0,
         min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
         bootstrap=True,
         oob_score=False,
         n_jobs=None,
@@ -247,6 +252,7 @@ class ExtraTreesClassifier(ForestClassifier):
         max_leaf_nodes=None,
         impurity_threshold=0.0,
         min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
         bootstrap=False,
         oob_score=False,
         n_jobs=None,
@@ -303,6 +309,7 @@ class ExtraTreesRegressor(ForestRegressor):
         max_leaf_nodes=None,
         impurity_threshold=0.0,
         min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
         bootstrap=False,
         oob_score=False,
         n_jobs=None,
