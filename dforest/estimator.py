@@ -17,6 +17,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from dforest import pruning
+from dforest.core.absolute_error import AbsoluteError
 from dforest.core.binning import code_columns
 from dforest.core.criterion import Entropy, Gini, Poisson, SquaredError, quantise
 from dforest.core.data import DataView, integer_weights
@@ -47,6 +49,7 @@ CRITERIA = {
     "squared_error": SquaredError,
     "friedman_mse": SquaredError,
     "poisson": Poisson,
+    "absolute_error": AbsoluteError,
 }
 
 SPLITTERS = {
@@ -170,6 +173,7 @@ class TreeEstimator(BaseEstimator):
             None,
         ],
         "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
+        "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
         "random_state": ["random_state"],
         "splitter": [StrOptions({"best", "random"})],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), Options(Integral, {0}), None],
@@ -323,7 +327,7 @@ class TreeEstimator(BaseEstimator):
             DataView(columns, target, exact, weight, directions), criterion, splitter, limits, seed, trees, draws, scale,
             plan.n_threads, plan.on_tree, reweigh,
         )  # fmt: skip
-        self.forest_ = Forest.from_trees(
+        forest = Forest.from_trees(
             grown,
             rows.X.dtype,
             plan.grown,
@@ -336,6 +340,7 @@ class TreeEstimator(BaseEstimator):
             criterion=self.criterion,
             seed=seed,
         )
+        self.forest_ = pruning.cost_complexity(forest, trees, self.ccp_alpha, plan.n_threads)
 
     def _check_fitted_X(self, X):
         check_is_fitted(self)
@@ -443,7 +448,7 @@ class ClassifierPart(ClassifierMixin):
 class RegressorPart(RegressorMixin):
     """What makes a `TreeEstimator` a regressor."""
 
-    _parameter_constraints = {"criterion": [StrOptions({"squared_error", "friedman_mse", "poisson"})]}
+    _parameter_constraints = {"criterion": [StrOptions({"squared_error", "friedman_mse", "absolute_error", "poisson"})]}
 
     def _encode(self, y):
         return check_targets(y)
@@ -456,6 +461,11 @@ class RegressorPart(RegressorMixin):
     def _targets(self, y, wide):
         if self.criterion == "poisson":
             check_counts(y)
+        if self.criterion == "absolute_error" and self.method != "dense":
+            raise ValueError(
+                f'criterion="absolute_error" needs method="dense", not {self.method!r}: medians do not follow from '
+                "sums over bins"
+            )
         target, centre, exponent = quantise(y)
         scale = (centre, exponent, int(target.max()) - int(target.min()))
         return CRITERIA[self.criterion](wide), target, y, scale

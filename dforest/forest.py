@@ -27,6 +27,9 @@ _PARAMETERS = """
     min_impurity_decrease : float, default=0.0
         A node is split only if that decreases the impurity by at least this much, weighted by the
         node's share of the total weight.
+    ccp_alpha : float, default=0.0
+        If above 0, each new tree is cut back once it is grown, by minimal cost-complexity pruning: to the
+        smallest of its subtrees of least impurity + ccp_alpha * leaves.
     bootstrap : bool, default={bootstrap}
         Whether each tree is grown on rows drawn with replacement, or on every row.
     oob_score : bool or callable, default=False
@@ -128,6 +131,7 @@ class RandomForestClassifier(ForestClassifier):
         max_leaf_nodes=None,
         impurity_threshold=0.0,
         min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
         bootstrap=True,
         oob_score=False,
         n_jobs=None,
@@ -187,6 +191,7 @@ class RandomForestRegressor(ForestRegressor):
         max_leaf_nodes=None,
         impurity_threshold=0.0,
         min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
         bootstrap=True,
         oob_score=False,
         n_jobs=None,
@@ -252,6 +257,7 @@ class ExtraTreesClassifier(ForestClassifier):
         max_leaf_nodes=None,
         impurity_threshold=0.0,
         min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
         bootstrap=False,
         oob_score=False,
         n_jobs=None,
@@ -311,6 +317,7 @@ class ExtraTreesRegressor(ForestRegressor):
         max_leaf_nodes=None,
         impurity_threshold=0.0,
         min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
         bootstrap=False,
         oob_score=False,
         n_jobs=None,

@@ -1,9 +1,15 @@
 """Single decision trees."""
 
+import copy
+
+from sklearn.base import clone, is_regressor
+from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.estimator import ClassifierPart, Plan, RegressorPart, TreeEstimator, keep_parameters
+from dforest import pruning
+from dforest.estimator import ClassifierPart, Plan, RegressorPart, TrainingRows, TreeEstimator, keep_parameters
 from dforest.parameters import FITTED, METHOD, NUMBER_CRITERIA
+from dforest.validation import check_weights, check_X
 
 _PARAMETERS = """
     splitter : {"best", "random"}, default="best"
@@ -30,6 +36,9 @@ _PARAMETERS = """
     min_impurity_decrease : float, default=0.0
         A node is split only if that decreases the impurity by at least this much, weighted by the
         node's share of the total weight.
+    ccp_alpha : float, default=0.0
+        If above 0, the tree is cut back once it is grown, by minimal cost-complexity pruning: to the
+        smallest of its subtrees of least impurity + ccp_alpha * leaves.
 """
 
 _ATTRIBUTES = f"""
@@ -60,6 +69,86 @@ class DecisionTree(TreeEstimator):
         """The number of leaves."""
         check_is_fitted(self)
         return int((self.forest_.feature < 0).sum())
+
+    def prune(self, X, y, sample_weight=None, inplace=True):
+        """Cut the tree back by the errors it makes on rows it was not grown on [1]_.
+
+        From the leaves up, a node becomes a leaf, which predicts what its training rows say, where
+        that makes no more errors than what is left of its branch; so too where no row comes. The
+        result is the smallest of all prunings that make the fewest errors on these rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            With the columns of the training data; missing values go as in prediction.
+        y : array-like of shape (n_rows,)
+            Classes of the training data, or finite numbers.
+        sample_weight : array-like of shape (n_rows,), optional
+            What the error of each row counts: a wrong class, or the squared deviation. `class_weight`
+            has no part in it.
+        inplace : bool, default=True
+            Whether this tree is to change, or a copy of it.
+
+        Returns
+        -------
+        estimator
+            This one or the copy.
+
+        Raises
+        ------
+        ValueError
+            If X has other columns, or y other labels, than there were in training; the tree is then
+            as it was.
+
+        References
+        ----------
+        .. [1] J. R. Quinlan, "Simplifying decision trees", International Journal of Man-Machine
+           Studies 27(3), 1987.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.model_selection import train_test_split
+        >>> from dforest import DecisionTreeClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> X, X_prune, y, y_prune = train_test_split(X, y, random_state=0)
+        >>> tree = DecisionTreeClassifier(random_state=0).fit(X, y)
+        >>> pruned = tree.prune(X_prune, y_prune, inplace=False)
+        >>> pruned.get_n_leaves() < tree.get_n_leaves()
+        True
+        """
+        check_is_fitted(self)
+        X, y = check_X(self, X, y=y, reset=False, y_numeric=is_regressor(self))
+        rows = TrainingRows(X, self._encode_known(y), check_weights(sample_weight, X))
+        forest = pruning.reduced_error(self.forest_, rows.X, rows.y, rows.integer_weight()[0])
+        pruned = self if inplace else copy.copy(self)
+        pruned.forest_ = forest
+        return pruned
+
+    def cost_complexity_pruning_path(self, X, y, sample_weight=None):
+        """The subtrees that minimal cost-complexity pruning passes through as `ccp_alpha` rises [1]_.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`: a tree with the same parameters but ``ccp_alpha=0`` is grown on them.
+
+        Returns
+        -------
+        Bunch
+            ccp_alphas : ndarray of shape (n_subtrees,)
+                The lowest `ccp_alpha` that leads to each subtree; 0 for the whole tree.
+            impurities : ndarray of shape (n_subtrees,)
+                The sum over each subtree's leaves of share of the weight times impurity.
+
+        References
+        ----------
+        .. [1] L. Breiman, J. Friedman, R. Olshen, C. Stone, "Classification and Regression Trees",
+           1984, chapter 3.
+        """
+        tree = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
+        alphas, impurities = pruning.cost_complexity_path(tree.forest_)
+        return Bunch(ccp_alphas=alphas, impurities=impurities)
 
     def apply(self, X):
         """The number of the leaf that each row reaches.
@@ -135,6 +224,7 @@ class DecisionTreeClassifier(ClassifierPart, DecisionTree):
         max_leaf_nodes=None,
         impurity_threshold=0.0,
         min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
         class_weight=None,
         method="hist",
         max_bins=256,
@@ -185,6 +275,7 @@ class DecisionTreeRegressor(RegressorPart, DecisionTree):
         max_leaf_nodes=None,
         impurity_threshold=0.0,
         min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
         method="hist",
         max_bins=256,
         categorical_features="from_dtype",

@@ -144,3 +144,59 @@ def test_poisson():
 def test_a_single_node():
     table = DecisionTreeClassifier().fit([[0], [1]], [4, 4]).forest_.node_table(0)
     assert table.draws == [2] and table.impurity == [0] and table.decrease == [0] and table.value == [[1]]
+
+
+# Trees cut back
+
+
+def route(tree, x, ends):
+    """The first node on a row's way that is one of the ends."""
+    i = 0
+    while not ends[i]:
+        value = x[tree.feature[i]]
+        left = tree.missing_left[i] if np.isnan(value) else value <= tree.threshold[i]
+        i = i + 1 if left else int(tree.right[i])
+    return i
+
+
+@CRITERIA
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.3, 1.0])
+def test_cut_back(criterion, share):
+    X, y = problem(criterion)
+    X = X.astype(np.float32)
+    model = FORESTS[criterion](5, criterion=criterion, random_state=0).fit(X, y)
+    forest = model.forest_
+    cut = np.random.default_rng(2).random(len(forest.feature)) < share
+    before = pickle.dumps(forest.as_dict())
+    pruned = forest.cut_back(cut)
+    assert pickle.dumps(forest.as_dict()) == before
+    assert pruned.threshold.dtype == np.float32
+    leaves = [pruned.leaf_draws, *pruned.leaf_weight.T, pruned.leaf_value, pruned.leaf_impurity]
+    leaves = list(zip(*(part for part in leaves if len(part)), strict=True))
+    assert len(set(leaves)) == len(leaves)
+    assert set(pruned.right[pruned.feature < 0]) == set(range(len(leaves)))
+    if share == 0.0:
+        for name, array in forest.as_dict().items():
+            np.testing.assert_array_equal(array, pruned.as_dict()[name])
+    for t in range(5):
+        tree, small = forest.tree(t), pruned.tree(t)
+        ends = cut[forest.node_offsets[t] : forest.node_offsets[t + 1]] | (tree.feature < 0)
+        reached = np.array([route(tree, x, ends) for x in X])
+        also = np.array([route(small, x, small.feature < 0) for x in X])
+        full, table = forest.node_table(t), pruned.node_table(t)
+        assert share < 1 or len(small.feature) == 1
+        for name in ("draws", "weight", "value", "impurity"):
+            np.testing.assert_array_equal(getattr(full, name)[reached], getattr(table, name)[also])
+        np.testing.assert_array_equal(small.threshold[small.feature < 0], 0)
+        assert not small.missing_left[small.feature < 0].any()
+        np.testing.assert_array_equal(pruned.packed().apply(X, 1)[:, t], also)
+        np.testing.assert_array_equal(small.packed().mean(X, 1), full.value[reached])
+
+
+def test_the_order_of_leaf_values_holds_for_cut_trees():
+    x = np.linspace(0, 1, 500)[:, None]
+    tree = DecisionTreeRegressor().fit(x, np.sort(np.random.default_rng(0).random(500)))
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        pruned = tree.forest_.cut_back(rng.random(len(tree.forest_.feature)) < 0.1)
+        assert (np.diff(pruned.packed().mean(x, 1)[:, 0]) >= 0).all()

@@ -363,6 +363,7 @@ OUT_OF_RANGE = {
     "min_weight_fraction_leaf": [-0.1, 0.6, None],
     "max_features": [0, -1, 0.0, 1.5, "all"],
     "min_impurity_decrease": [-1e-9, np.nan, np.inf, None],
+    "ccp_alpha": [-1e-9, np.nan, np.inf, None, "much"],
     "random_state": [-1, "seed", 1.5],
     "method": ["exact", None, 1],
     "splitter": ["worst", None, 1],

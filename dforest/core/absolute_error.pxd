@@ -40,4 +40,4 @@ cdef class MedianCuts(Cuts):
     cdef void move(self, const Node* node, Py_ssize_t record, int sign) noexcept nogil
     cdef void move_group(self, const Node* node, Py_ssize_t place, int sign) noexcept nogil
     cdef void move_where(self, const Node* node, const Column* column, bint missing_left) noexcept nogil
-    cdef Spread spread_of(self, const Level* minus, int64_t weight, df_int128 sum) noexcept nogil
+    cdef Spread spread_of(self, const Level* levels, const Level* minus, int64_t weight, df_int128 sum) noexcept nogil

@@ -83,7 +83,7 @@ cdef class AbsoluteError(SquaredError):
 
     cdef int leaf_value(self, const Node* node, double* out) except -1 nogil:
         """Weighted median of the exact targets; where two of them are, the middle between."""
-        cdef Py_ssize_t i, j
+        cdef Py_ssize_t i
         cdef int64_t weight = 0, total = node.statistics[1]
         self.sort_targets(node, True)
         for i in range(node.n):
@@ -141,14 +141,14 @@ cdef class MedianCuts(Cuts):
         cdef uint64_t* keys = self.tally.keys
         cdef int64_t weight
         self.n = n
-        for i in range(n):               # of targets with the sign's bit turned, which order like unsigned numbers
-            keys[i] = <uint64_t> (<uint32_t> node.draws[i].target ^ <uint32_t> 0x80000000) << 32 | <uint64_t> i
+        for i in range(n):               # of targets with the sign's bit turned: these order like unsigned numbers
+            keys[i] = (<uint64_t> (<uint32_t> node.draws[i].target + (<uint32_t> 1 << 31)) << 32) | <uint64_t> i
         keys = self.tally.sort_keys(n)
         memset(self.all, 0, (n + 1) * sizeof(Level))
         self.total_weight = 0
         self.total_sum = 0
         for i in range(n):
-            j = <Py_ssize_t> (keys[i] & 0xFFFFFFFF)
+            j = <Py_ssize_t> <uint32_t> keys[i]
             self.rank[j] = <uint32_t> i
             self.value[i] = <double> node.draws[j].target
             weight = <int64_t> node.draws[j].count * node.draws[j].weight
@@ -160,7 +160,7 @@ cdef class MedianCuts(Cuts):
             if j <= n:
                 self.all[j].weight += self.all[i + 1].weight
                 self.all[j].sum += self.all[i + 1].sum
-        self.cost = self.spread_of(NULL, self.total_weight, self.total_sum).cost
+        self.cost = self.spread_of(self.all, NULL, self.total_weight, self.total_sum).cost
 
     cdef void move(self, const Node* node, Py_ssize_t record, int sign) noexcept nogil:
         """Add a record to the left, or take it away. left[0] holds the sums of all."""
@@ -178,7 +178,7 @@ cdef class MedianCuts(Cuts):
         """The same for all records of a value, given its place among those that occur."""
         cdef Py_ssize_t i
         for i in range(self.start[place], self.start[place + 1]):
-            self.move(node, <Py_ssize_t> (self.tally.sorted[i] & 0xFFFFFFFF), sign)
+            self.move(node, <Py_ssize_t> <uint32_t> self.tally.sorted[i], sign)
 
     cdef void move_where(self, const Node* node, const Column* column, bint missing_left) noexcept nogil:
         cdef uint32_t cut = self.tally.code[0]
@@ -189,11 +189,8 @@ cdef class MedianCuts(Cuts):
         else:
             move_all[uint32_t](self, node, <const uint32_t*> column.codes, column, cut, missing_left)
 
-    cdef Spread spread_of(self, const Level* minus, int64_t weight, df_int128 sum) noexcept nogil:
-        """Median and cost of all draws but some, or (`minus` is left's tree) of those on the left.
-
-        weight, sum : of the set
-        """
+    cdef Spread spread_of(self, const Level* levels, const Level* minus, int64_t weight, df_int128 sum) noexcept nogil:
+        """Median and cost of the draws in one Fenwick tree but not in another (or NULL), given their sums."""
         cdef Py_ssize_t at = 0, step = 1, to
         cdef int64_t below = 0, here
         cdef df_int128 sum_below = 0
@@ -205,11 +202,13 @@ cdef class MedianCuts(Cuts):
         while step > 0:
             to = at + step
             if to <= self.n:
-                here = self.all[to].weight - minus[to].weight if minus != NULL else self.all[to].weight
+                here = levels[to].weight - (minus[to].weight if minus != NULL else 0)
                 if 2 * (below + here) < weight:
                     at = to
                     below += here
-                    sum_below += self.all[to].sum - minus[to].sum if minus != NULL else self.all[to].sum
+                    sum_below += levels[to].sum
+                    if minus != NULL:
+                        sum_below -= minus[to].sum
             step //= 2
         spread.median = self.value[at]
         median = <int64_t> spread.median
@@ -248,8 +247,9 @@ cdef class MedianCuts(Cuts):
                     self.move_group(node, self.place_of(column, i), 1)
             if (left[0] >= rules.min_draws and total[0] - left[0] >= rules.min_draws
                     and <double> left[1] >= rules.min_weight and <double> (total[1] - left[1]) >= rules.min_weight):
-                at_left = self.spread_of_left()
-                at_right = self.spread_of(self.left, self.total_weight - self.left[0].weight, self.total_sum - self.left[0].sum)
+                at_left = self.spread_of(self.left, NULL, self.left[0].weight, self.left[0].sum)
+                at_right = self.spread_of(self.all, self.left, self.total_weight - self.left[0].weight,
+                                          self.total_sum - self.left[0].sum)
                 score = <double> (self.cost - at_left.cost - at_right.cost)
                 if self.is_bounded:
                     v_left = node.scale.centre + ldexp(at_left.median, -node.scale.exponent)

@@ -18,10 +18,14 @@ from dforest.core.types cimport DrawKind, Node
 cdef class Criterion:
     cdef readonly Py_ssize_t n_words     # int64 words of a statistic
     cdef readonly Py_ssize_t n_classes   # 0 for regression
+    cdef readonly bint is_additive       # value and impurity of a node follow from its children's
     cdef DrawKind kind
     cdef int64_t* scratch                # [n_words], owned
 
     cdef int reserve(self, Py_ssize_t n_words) except -1
+
+    # Make room for nodes of n_records records; called once.
+    cdef int attach(self, Py_ssize_t n_records) except -1
 
     # Set statistics and is_pure of a node from its draws, before anything else; may rewrite the
     # draws' targets and the node's scale, which no other node sees. A node may be opened again, with

@@ -73,6 +73,7 @@ cdef class Criterion:
 
     def __cinit__(self, *args, **kwargs):
         self.scratch = NULL
+        self.is_additive = True
 
     def __dealloc__(self):
         free(self.scratch)
@@ -82,6 +83,9 @@ cdef class Criterion:
         self.scratch = <int64_t*> calloc(n_words, sizeof(int64_t))
         if self.scratch == NULL:
             raise MemoryError()
+        return 0
+
+    cdef int attach(self, Py_ssize_t n_records) except -1:
         return 0
 
     cdef int open_node(self, Node* node) except -1 nogil:

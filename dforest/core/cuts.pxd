@@ -38,6 +38,7 @@ cdef class Cuts:
     cdef uint64_t* subset            # [n_subset_words] of the best split so far: see Split.subset
 
     cdef int reserve(self, DataView data, Py_ssize_t n_records) except -1
+    cdef void open_node(self, const Node* node) noexcept nogil
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
     cdef void find_at(self, const Node* node, const Column* column, uint32_t code, const LeafRules* rules,
                       Split* best) noexcept nogil
@@ -52,4 +53,5 @@ cdef class Cuts:
     cdef bint is_allowed(self, const Node* node, const Column* column, double left, double right) noexcept nogil
     cdef Py_ssize_t prepare_singles(self, Py_ssize_t n) noexcept nogil
     cdef void prepare_ranking(self, const Node* node, Py_ssize_t n) noexcept nogil
+    cdef Py_ssize_t place_of(self, const Column* column, Py_ssize_t entry) noexcept nogil
     cdef void write_subset(self, const Column* column, Py_ssize_t n, Py_ssize_t entry, Split* best) noexcept nogil

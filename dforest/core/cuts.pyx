@@ -105,6 +105,9 @@ cdef class Cuts:
             raise MemoryError()
         return 0
 
+    cdef void open_node(self, const Node* node) noexcept nogil:
+        """Get ready for the columns of a node."""
+
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
         """Replace `best` if a cut of this column has a higher score; return whether it is constant."""
         cdef Py_ssize_t n = self.tally.cumulate(node, column)
@@ -206,6 +209,10 @@ cdef class Cuts:
                 to[i * n_words + k] = left[j * n_words + k] + (to[(i - 1) * n_words + k] if i > 0 else 0)
         memcpy(left, to, n * n_words * sizeof(int64_t))
         memcpy(self.tally.code, self.spare_at, n * sizeof(uint32_t))
+
+    cdef Py_ssize_t place_of(self, const Column* column, Py_ssize_t entry) noexcept nogil:
+        """Which of the values that occur, in ascending order, an entry ends with."""
+        return self.ranked[entry].place if column.kind == CATEGORICAL and self.entries == RUN else entry
 
     cdef void choose(self, const Node* node, const Column* column, Py_ssize_t n, const LeafRules* rules,
                      Split* best) noexcept nogil:

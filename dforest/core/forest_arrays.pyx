@@ -7,7 +7,9 @@ has a *subset*, a bit for each category; subsets come in the order of their node
 
 A `Forest` owns its arrays, which nobody may change; a forest cut out of another one shares them.
 """
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from collections import namedtuple
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 import numpy as np
 
@@ -15,6 +17,20 @@ from dforest.core.node_table import TARGET_POWER, class_table, number_table
 from dforest.core.predict import PackedForest
 
 _NODE_ARRAYS = ("feature", "threshold", "right", "missing_left")
+
+TreeArrays = namedtuple("TreeArrays", [*_NODE_ARRAYS, "leaves", "inner", "subset_lengths", "subset_words"])
+TreeArrays.__doc__ = """One or more trees, before they are put together.
+
+feature, threshold, right, missing_left : ndarray
+    As in `Forest`, but that `right` of a leaf means nothing.
+leaves : ndarray of shape (n_leaves, n_words), dtype int64
+    For each node that is a leaf: see `leaf_words`.
+inner : ndarray of shape (n_inner, 2) or (0, 2), dtype float64
+    As `Forest.inner`.
+subset_lengths : ndarray of shape (n_subsets,), dtype int64
+    Words of each node that has a subset.
+subset_words : ndarray of shape (n_words,), dtype uint64
+"""
 
 
 class Forest:
@@ -46,6 +62,9 @@ class Forest:
         Regression: the mean target; empty for classification.
     leaf_impurity : ndarray of shape (n_leaves,), dtype float64
         Regression: the impurity; empty for classification, where it follows from `leaf_weight`.
+    inner : ndarray of shape (n_inner, 2), dtype float64
+        Criterion absolute_error: value and impurity of each node that is no leaf, in their order.
+        Those of other criteria follow from the leaves; empty then.
     seed : int
         Of the random streams.
     n_draws : ndarray of shape (n_trees,), dtype int64
@@ -60,8 +79,8 @@ class Forest:
     criterion : str
     """
 
-    _NAMES = ("node_offsets", *_NODE_ARRAYS, "leaf_draws", "leaf_weight", "leaf_value", "leaf_impurity", "subset_offsets",
-              "subset_words")
+    _NAMES = ("node_offsets", *_NODE_ARRAYS, "leaf_draws", "leaf_weight", "leaf_value", "leaf_impurity", "inner",
+              "subset_offsets", "subset_words")
 
     def __init__(self, arrays, *, n_rows, n_features, n_classes, n_categories, criterion, seed, n_draws, weight_exponent):
         for name in self._NAMES:
@@ -82,8 +101,7 @@ class Forest:
 
         Parameters
         ----------
-        trees : list of tuple
-            As `dforest.core.trainer.grow_trees` returns them.
+        trees : list of TreeArrays
         dtype : dtype
             Of the training data: float32 or float64.
         before : Forest, optional
@@ -93,17 +111,17 @@ class Forest:
         """
         parts = [] if before is None else [before._as_tree()]
         parts += trees
-        arrays = {name: np.concatenate([part[i] for part in parts]) for i, name in enumerate(_NODE_ARRAYS)}
+        arrays = {name: np.concatenate([getattr(part, name) for part in parts])
+                  for name in (*_NODE_ARRAYS, "leaves", "inner", "subset_lengths", "subset_words")}
         arrays["threshold"] = arrays["threshold"].astype(dtype)
-        lengths = [len(tree[0]) for tree in trees]
+        lengths = [len(tree.feature) for tree in trees]
         if before is not None:
             lengths = [*np.diff(before.node_offsets), *lengths]
             for name in ("n_rows", "n_draws", "weight_exponent"):
                 settings[name] = np.concatenate([getattr(before, name), settings[name]])
         arrays["node_offsets"] = np.cumsum([0, *lengths])
-        arrays["subset_offsets"] = np.concatenate([[0], *(part[5] for part in parts)]).cumsum()
-        arrays["subset_words"] = np.concatenate([part[6] for part in parts])
-        leaves, numbers = unique_rows(np.concatenate([part[4] for part in parts]))
+        arrays["subset_offsets"] = np.cumsum([0, *arrays.pop("subset_lengths")])
+        leaves, numbers = unique_rows(arrays.pop("leaves"))
         # Leaves of a tree were numbered in the order of its nodes, so are those of all trees.
         arrays["right"][arrays["feature"] < 0] = numbers
         arrays["leaf_draws"] = np.ascontiguousarray(leaves[:, 0])
@@ -118,21 +136,20 @@ class Forest:
         return cls(arrays, **settings)
 
     def _as_tree(self):
-        """All nodes, the words of the leaf of each that is one, and the subsets, as `from_trees` takes a tree."""
-        leaves = [self.leaf_draws[:, None], self.leaf_weight]
-        if not self.n_classes:
-            leaves += [self.leaf_value.view(np.int64)[:, None], self.leaf_impurity.view(np.int64)[:, None]]
-        leaves = np.hstack(leaves)[self.right[self.feature < 0]]
-        return *(getattr(self, name) for name in _NODE_ARRAYS), leaves, np.diff(self.subset_offsets), self.subset_words
+        """All trees as one `TreeArrays`."""
+        words = leaf_words(self.leaf_draws, self.leaf_weight, self.leaf_value, self.leaf_impurity, self.n_classes)
+        return TreeArrays(*(getattr(self, name) for name in _NODE_ARRAYS), words[self.right[self.feature < 0]], self.inner,
+                          np.diff(self.subset_offsets), self.subset_words)
 
     def __getstate__(self):
         return {**self.__dict__, "_packed": {}}
 
+    def _has_subset(self):
+        return (self.feature >= 0) & (self.n_categories[self.feature] > 0)
+
     def subset_numbers(self):
         """The number of each node's subset; -1 for nodes without: ndarray of shape (n_nodes,), dtype int64."""
-        if len(self.subset_offsets) == 1:
-            return np.full(len(self.feature), -1)
-        has_subset = (self.feature >= 0) & (self.n_categories[self.feature] > 0)
+        has_subset = self._has_subset()
         return np.where(has_subset, np.cumsum(has_subset) - 1, -1)
 
     def subsets(self):
@@ -156,14 +173,62 @@ class Forest:
             arrays[name] = arrays[name][first:last]
         arrays["node_offsets"] = np.array([0, last - first])
         if len(self.subset_offsets) > 1:
-            before = np.count_nonzero(self.n_categories[self.feature[:first]] * (self.feature[:first] >= 0))
-            n_here = np.count_nonzero(self.n_categories[arrays["feature"]] * (arrays["feature"] >= 0))
-            ends = self.subset_offsets[before : before + n_here + 1]
+            begin, end = np.searchsorted(np.flatnonzero(self._has_subset()), [first, last])
+            ends = self.subset_offsets[begin : end + 1]
             arrays["subset_offsets"] = ends - ends[0]
-            arrays["subset_words"] = self.subset_words[ends[0] : ends[n_here]]
-        return Forest(arrays, n_rows=self.n_rows[t : t + 1], n_features=self.n_features, n_classes=self.n_classes,
-                      n_categories=self.n_categories, criterion=self.criterion, seed=self.seed, n_draws=self.n_draws[t : t + 1],
-                      weight_exponent=self.weight_exponent[t : t + 1])
+            arrays["subset_words"] = self.subset_words[ends[0] : ends[end - begin]]
+        if len(self.inner):
+            begin = np.count_nonzero(self.feature[:first] >= 0)
+            arrays["inner"] = self.inner[begin : begin + np.count_nonzero(arrays["feature"] >= 0)]
+        return Forest(arrays, **self._settings(slice(t, t + 1)))
+
+    def _settings(self, trees=slice(None)):
+        """What is no array of nodes or leaves, of some trees."""
+        settings = {name: getattr(self, name) for name in ("n_features", "n_classes", "n_categories", "criterion", "seed")}
+        for name in ("n_rows", "n_draws", "weight_exponent"):
+            settings[name] = getattr(self, name)[trees]
+        return settings
+
+    def cut_back(self, cut):
+        """The forest in which some inner nodes have become leaves, and what was below them is gone.
+
+        Parameters
+        ----------
+        cut : ndarray of shape (n_nodes,), dtype bool
+            Which nodes; leaves stay leaves, and nodes below another one don't matter.
+
+        Returns
+        -------
+        Forest
+            What its new leaves hold follows from the leaves that were below them: see `node_table`.
+        """
+        trees = []
+        for t in range(self.n_trees):
+            of_tree = cut[self.node_offsets[t] : self.node_offsets[t + 1]]
+            trees.append(self._cut_tree(t, of_tree) if of_tree.any() else self.tree(t)._as_tree())
+        return Forest.from_trees(trees, self.threshold.dtype, **self._settings())
+
+    def _cut_tree(self, t, cut):
+        """A tree cut back, as `TreeArrays`."""
+        tree = self.tree(t)
+        kept, right = remaining_nodes(tree.feature, tree.right, cut)
+        is_leaf = cut[kept] | (tree.feature[kept] < 0)
+        # Arrays of nodes as far as these are kept; what belongs to a test goes with it.
+        feature, threshold, missing_left = (getattr(tree, name)[kept] for name in ("feature", "threshold", "missing_left"))
+        feature[is_leaf] = -1
+        threshold[is_leaf] = 0.0
+        missing_left[is_leaf] = False
+        leaves = leaf_words(*(part[kept[is_leaf]] for part in self.node_table(t)[:4]), self.n_classes)
+        inner, lengths, words = tree.inner, np.diff(tree.subset_offsets), tree.subset_words
+        is_inner = np.zeros(len(tree.feature), bool)
+        is_inner[kept[~is_leaf]] = True
+        if len(inner):
+            inner = inner[is_inner[tree.feature >= 0]]
+        if len(lengths):
+            stays = is_inner[tree._has_subset()]
+            words = words[np.repeat(stays, lengths)]
+            lengths = lengths[stays]
+        return TreeArrays(feature, threshold, right, missing_left, leaves, inner, lengths, words)
 
     def leaf_class(self):
         """The class of most weight in each leaf, of equals the lower one: ndarray, dtype int32."""
@@ -197,6 +262,10 @@ class Forest:
                     to[offsets[t] + right[i]] = to[i] + 1
         return depth
 
+    def target_exponent(self):
+        """The power of two next above all that leaves predict: impurities of targets divided by it are in range."""
+        return int(np.frexp(np.abs(self.leaf_value).max(initial=0.0))[1])
+
     def node_table(self, t, exponent=0):
         """What holds for each node of a tree.
 
@@ -216,11 +285,12 @@ class Forest:
         tree = self.feature[nodes], self.right[nodes], self.leaf_draws, self.leaf_weight
         if self.n_classes:
             return class_table(*tree, self.criterion)
-        value, impurity = self.leaf_value, self.leaf_impurity
+        value, impurity, inner = self.leaf_value, self.leaf_impurity, self.tree(t).inner
         if exponent:
-            value = np.ldexp(value, -exponent)
-            impurity = np.ldexp(impurity, -TARGET_POWER[self.criterion] * exponent)
-        return number_table(*tree, value, impurity, self.criterion)
+            power = TARGET_POWER[self.criterion]
+            value, inner = np.ldexp(value, -exponent), np.ldexp(inner, [-exponent, -power * exponent])
+            impurity = np.ldexp(impurity, -power * exponent)
+        return number_table(*tree, value, impurity, inner, self.criterion)
 
     def impurity_decrease(self, relative=False):
         """Total impurity decrease of each feature in each tree.
@@ -242,7 +312,7 @@ class Forest:
            forests of randomized trees", NeurIPS 2013, equation 2.
         """
         decrease = np.zeros((self.n_trees, self.n_features))
-        exponent = int(np.frexp(np.abs(self.leaf_value).max(initial=0.0))[1])
+        exponent = self.target_exponent()
         for t in range(self.n_trees):
             feature = self.feature[self.node_offsets[t] : self.node_offsets[t + 1]]
             table = self.node_table(t, exponent)
@@ -252,6 +322,57 @@ class Forest:
             return decrease
         with np.errstate(over="ignore"):
             return np.ldexp(decrease, TARGET_POWER[self.criterion] * exponent)
+
+
+def leaf_words(draws, weight, value, impurity, n_classes):
+    """Rows of the leaf tables in the form of the grower's: ndarray of shape (n, n_words), dtype int64."""
+    words = [draws[:, None], weight]
+    if not n_classes:
+        words += [numbers.reshape(-1, 1).view(np.int64) for numbers in (value, impurity)]
+    return np.hstack(words)
+
+
+def remaining_nodes(const int32_t[::1] feature not None, const uint32_t[::1] right not None, cut not None):
+    """The nodes of a tree that is cut back.
+
+    Parameters
+    ----------
+    feature, right : ndarray of shape (n,)
+        Of the nodes of one tree.
+    cut : ndarray of shape (n,), dtype bool
+        The inner nodes that become leaves.
+
+    Returns
+    -------
+    kept : ndarray of shape (n_kept,), dtype int64
+        The nodes that remain, ascending.
+    right : ndarray of shape (n_kept,), dtype uint32
+        Their right children, numbered anew; of leaves: 0.
+    """
+    cdef Py_ssize_t n = feature.shape[0], i, k, n_kept = 0
+    cdef const uint8_t[::1] is_cut = np.ascontiguousarray(cut, np.bool_).view(np.uint8)
+    stays = np.zeros(n, np.bool_)
+    numbers = np.empty(n, np.uint32)      # of the nodes that stay
+    kept = np.empty(n, np.int64)
+    cdef uint8_t[::1] to_stays = stays.view(np.uint8)
+    cdef uint32_t[::1] to_numbers = numbers
+    cdef int64_t[::1] to_kept = kept
+    to_stays[0] = True
+    for i in range(n):
+        if not to_stays[i]:
+            continue
+        to_numbers[i] = <uint32_t> n_kept
+        to_kept[n_kept] = i
+        n_kept += 1
+        if feature[i] >= 0 and not is_cut[i]:
+            to_stays[i + 1] = to_stays[right[i]] = True
+    rights = np.zeros(n_kept, np.uint32)
+    cdef uint32_t[::1] to_rights = rights
+    for k in range(n_kept):
+        i = to_kept[k]
+        if feature[i] >= 0 and not is_cut[i]:
+            to_rights[k] = to_numbers[right[i]]
+    return kept[:n_kept].copy(), rights
 
 
 def unique_rows(const int64_t[:, ::1] rows not None):

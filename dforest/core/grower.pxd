@@ -29,10 +29,15 @@ cdef struct Place:                 # where a node stands
     Scale scale
     double lower, upper            # bounds of its predictions
 
+cdef struct Judgement:             # of a node, if it were a leaf; regression only
+    double value
+    double impurity
+
 cdef struct Candidate:             # a node grown best first, numbered in order of creation
     Place place
     Split split                    # the best one; feature -1: the node stays a leaf
     Py_ssize_t subset_at           # where its subset lies in Grower.waiting
+    Judgement judgement            # unless it follows from the leaves
     double score                   # of the split, comparable between nodes
     Py_ssize_t left                # number of its left child, the right one's is 1 more; -1: a leaf so far
 
@@ -79,6 +84,8 @@ cdef class Grower:
     cdef Py_ssize_t n_subsets, subset_room
     cdef int64_t* leaves           # [leaf_room, n_leaf_words]
     cdef Py_ssize_t n_leaves, leaf_room, n_leaf_words
+    cdef Judgement* inner          # of the nodes that are no leaves, unless it follows from these
+    cdef Py_ssize_t n_inner, inner_room
     cdef Py_ssize_t since_poll     # records seen since
     cdef StopFlag stop
 
@@ -88,6 +95,8 @@ cdef class Grower:
     cdef bint is_leaf(self, const Node* node) noexcept nogil
     cdef void divide(self, const Node* node, const Split* split, Place* left, Place* right) noexcept nogil
     cdef Py_ssize_t add_node(self, const Place* place, const Split* split) except -1 nogil
+    cdef int judge(self, const Node* node, Judgement* out) except -1 nogil
+    cdef int add_inner(self, const Judgement* judgement) except -1 nogil
     cdef int add_leaf(self, const Node* node) except -1 nogil
     cdef int reserve_block(self, size_t n_bytes) except -1
     cdef void make_block(self, const Place* place) noexcept nogil

@@ -28,6 +28,8 @@ from dforest.core.random cimport DF_ROOT_PATH, df_child_path
 from dforest.core.rows cimport all_rows, count_blocks, draw_rows, partition
 from dforest.core.types cimport Column, LeafRules, Split, code_t
 
+from dforest.core.forest_arrays import TreeArrays
+
 cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
 
@@ -110,6 +112,7 @@ cdef class Grower:
         self.limits.max_leaf_nodes = limits["max_leaf_nodes"] or 0
         # A leaf keeps its draws and class weights, or its draws, weight, value and impurity.
         self.n_leaf_words = 1 + criterion.n_classes if criterion.n_classes else 4
+        criterion.attach(capacity)
         splitter.attach(data, criterion, capacity)
         self.draws = <Draw*> malloc(capacity * sizeof(Draw))
         self.scratch = <Draw*> malloc(capacity * sizeof(Draw))
@@ -133,6 +136,7 @@ cdef class Grower:
         free(self.waiting.words)
         free(self.subset_lengths)
         free(self.leaves)
+        free(self.inner)
 
     cdef int reserve_block(self, size_t n_bytes) except -1:
         """Make room for blocks of so many bytes, if they pay off."""
@@ -208,7 +212,7 @@ cdef class Grower:
         root.lower = -INFINITY
         root.upper = INFINITY
         self.n_nodes = self.n_leaves = self.n_stack = self.n_candidates = self.n_heap = 0
-        self.n_subsets = self.subsets.n = self.waiting.n = 0
+        self.n_inner = self.n_subsets = self.subsets.n = self.waiting.n = 0
         self.in_block = False
         self.open(&root, &node)
         root.scale = node.scale
@@ -306,6 +310,7 @@ cdef class Grower:
         cdef Place place, left, right
         cdef Node node
         cdef Split split
+        cdef Judgement judgement
         ensure_room(<void**> &self.stack, &self.stack_room, 1, sizeof(Place))
         self.stack[0] = root[0]
         self.n_stack = 1
@@ -323,6 +328,9 @@ cdef class Grower:
             if split.feature < 0:
                 self.add_leaf(&node)
                 continue
+            if not self.criterion.is_additive:
+                self.judge(&node, &judgement)
+                self.add_inner(&judgement)
             self.divide(&node, &split, &left, &right)
             ensure_room(<void**> &self.stack, &self.stack_room, self.n_stack + 2, sizeof(Place))
             self.stack[self.n_stack] = right
@@ -371,6 +379,8 @@ cdef class Grower:
                 self.open(&candidate.place, &node)
                 self.add_leaf(&node)
                 continue
+            if not self.criterion.is_additive:
+                self.add_inner(&candidate.judgement)
             self.candidates[candidate.left].place.parent = self.candidates[candidate.left + 1].place.parent = number
             self.heap[self.n_heap] = candidate.left + 1
             self.heap[self.n_heap + 1] = candidate.left
@@ -396,6 +406,8 @@ cdef class Grower:
         if candidate.split.subset != NULL:
             candidate.subset_at = self.waiting.n
             append_words(&self.waiting, candidate.split.subset, candidate.split.n_subset_words)
+        if not self.criterion.is_additive:
+            self.judge(&node, &candidate.judgement)
         candidate.score = ldexp(candidate.split.score, self.criterion.score_exponent(&node))
         ensure_room(<void**> &self.heap, &self.heap_room, self.n_heap + 1, sizeof(Py_ssize_t))
         at = self.n_heap
@@ -460,10 +472,23 @@ cdef class Grower:
             PyErr_CheckSignals()      # does nothing but in the main thread
         return 0
 
+    cdef int judge(self, const Node* node, Judgement* out) except -1 nogil:
+        """What an open node would predict as a leaf, and its impurity."""
+        self.criterion.leaf_value(node, &out.value)
+        out.value = min(max(out.value, node.lower), node.upper)
+        out.impurity = 0.0 if node.is_pure else self.criterion.node_impurity(node)
+        return 0
+
+    cdef int add_inner(self, const Judgement* judgement) except -1 nogil:
+        """Append what does not follow from the leaves; after `add_node`, for a node that is no leaf."""
+        ensure_room(<void**> &self.inner, &self.inner_room, self.n_inner + 1, sizeof(Judgement))
+        self.inner[self.n_inner] = judgement[0]
+        self.n_inner += 1
+        return 0
+
     cdef int add_leaf(self, const Node* node) except -1 nogil:
         cdef int64_t* words
         cdef Py_ssize_t k
-        cdef double value, impurity
         ensure_room(<void**> &self.leaves, &self.leaf_room, self.n_leaves + 1, self.n_leaf_words * sizeof(int64_t))
         words = self.leaves + self.n_leaves * self.n_leaf_words
         self.n_leaves += 1
@@ -473,22 +498,18 @@ cdef class Grower:
                 words[1 + k] = node.statistics[2 + k]
             return 0
         words[1] = node.statistics[1]
-        self.criterion.leaf_value(node, &value)
-        value = min(max(value, node.lower), node.upper)
-        impurity = 0.0 if node.is_pure else self.criterion.node_impurity(node)
-        memcpy(&words[2], &value, sizeof(double))
-        memcpy(&words[3], &impurity, sizeof(double))
+        self.judge(node, <Judgement*> &words[2])
         return 0
 
     def arrays(self):
-        """The tree grown last: feature, threshold, right, missing_left of its nodes; words of its leaves; lengths
-        and words of its subsets."""
+        """The tree grown last, as `TreeArrays`."""
         cdef Py_ssize_t i, n = self.n_nodes
         feature = np.empty(n, np.int32)
         threshold = np.empty(n, np.float64)
         right = np.empty(n, np.uint32)
         missing_left = np.empty(n, np.bool_)
         leaves = np.empty((self.n_leaves, self.n_leaf_words), np.int64)
+        inner = np.empty((self.n_inner, 2))
         subset_lengths = np.empty(self.n_subsets, np.int64)
         subset_words = np.empty(self.subsets.n, np.uint64)
         cdef int32_t[::1] to_feature = feature
@@ -496,6 +517,7 @@ cdef class Grower:
         cdef uint32_t[::1] to_right = right
         cdef uint8_t[::1] to_missing = missing_left.view(np.uint8)
         cdef int64_t[:, ::1] to_leaves = leaves
+        cdef double[:, ::1] to_inner = inner
         cdef int64_t[::1] to_lengths = subset_lengths
         cdef uint64_t[::1] to_words = subset_words
         with nogil:
@@ -505,8 +527,10 @@ cdef class Grower:
                 to_right[i] = self.nodes[i].right
                 to_missing[i] = self.nodes[i].missing_left
             memcpy(&to_leaves[0, 0], self.leaves, self.n_leaves * self.n_leaf_words * sizeof(int64_t))
+            if self.n_inner > 0:
+                memcpy(&to_inner[0, 0], self.inner, self.n_inner * sizeof(Judgement))
             if self.n_subsets > 0:
                 memcpy(&to_lengths[0], self.subset_lengths, self.n_subsets * sizeof(int64_t))
             if self.subsets.n > 0:
                 memcpy(&to_words[0], self.subsets.words, self.subsets.n * sizeof(uint64_t))
-        return feature, threshold, right, missing_left, leaves, subset_lengths, subset_words
+        return TreeArrays(feature, threshold, right, missing_left, leaves, inner, subset_lengths, subset_words)

@@ -84,8 +84,8 @@ def class_table(const int32_t[::1] feature not None, const uint32_t[::1] right n
 
 def number_table(const int32_t[::1] feature not None, const uint32_t[::1] right not None,
                  const int64_t[::1] leaf_draws not None, const int64_t[:, ::1] leaf_weight not None,
-                 const double[::1] leaf_value not None, const double[::1] leaf_impurity not None, str criterion not None,
-                 const double[::1] node_value=None, const double[::1] node_impurity=None):
+                 const double[::1] leaf_value not None, const double[::1] leaf_impurity not None,
+                 const double[:, ::1] inner not None, str criterion not None):
     """The nodes of a regression tree.
 
     Parameters
@@ -93,16 +93,16 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] right 
     feature, right, leaf_draws, leaf_weight, criterion
         As for `class_table`.
     leaf_value, leaf_impurity : ndarray of shape (n_leaves,), dtype float64
-    node_value, node_impurity : ndarray of shape (n,), dtype float64, optional
-        Of all nodes: for a criterion that does not tell them from those of the leaves. The decrease
-        is then a difference of impurities.
+    inner : ndarray of shape (n_inner, 2) or (0, 2), dtype float64
+        Value and impurity of the nodes that are no leaves, where these do not follow from the leaves'.
+        The decrease is then a difference of impurities.
 
     Returns
     -------
     NodeTable
     """
-    cdef Py_ssize_t n = feature.shape[0], i, a, b
-    cdef bint is_poisson = criterion == "poisson", given = node_value is not None
+    cdef Py_ssize_t n = feature.shape[0], n_inner = inner.shape[0], i, a, b
+    cdef bint is_poisson = criterion == "poisson", given = criterion == "absolute_error"
     cdef double left, rest, difference, mean
     draws = np.empty(n, np.int64)
     weight = np.empty((n, 1), np.int64)
@@ -128,8 +128,9 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] right 
             left = <double> w[a, 0] / <double> w[i, 0]
             rest = <double> w[b, 0] / <double> w[i, 0]
             if given:
-                v[i, 0] = node_value[i]
-                to_impurity[i] = node_impurity[i]
+                n_inner -= 1
+                v[i, 0] = inner[n_inner, 0]
+                to_impurity[i] = inner[n_inner, 1]
                 mean = left * to_impurity[a] + rest * to_impurity[b]
                 to_decrease[i] = max(0.0, <double> w[i, 0] * (to_impurity[i] - mean))
                 continue

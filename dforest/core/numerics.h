@@ -142,6 +142,10 @@ static inline void df_add_product(df_exact_sum *sum, int64_t a, int64_t b) { sum
 
 static inline void df_add_square(df_exact_sum *sum, int64_t a, int64_t w) { sum->value += (df_int128)a * a * w; }
 
+static inline void df_add_sum(df_exact_sum *sum, const df_exact_sum *other) { sum->value += other->value; }
+
+static inline int df_sum_above(const df_exact_sum *a, const df_exact_sum *b) { return a->value > b->value; }
+
 static inline double df_sum_value(const df_exact_sum *sum) { return (double)sum->value; }
 
 /* Whether a * b > c * d, exactly. */

@@ -7,6 +7,7 @@ from libc.math cimport INFINITY, NAN
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 
+from dforest.core.absolute_error cimport AbsoluteError, MedianCuts
 from dforest.core.random cimport DF_FEATURES, DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
 from dforest.core.tally cimport CodeRange, code_range, next_code
 from dforest.core.types cimport CATEGORICAL, ORDINAL, Column, number_at
@@ -100,7 +101,8 @@ cdef class Splitter:
         cdef Py_ssize_t n = data.n_features
         self.data = data
         self.criterion = criterion
-        self.cuts = Cuts(criterion, data, n_records, self.one_hot, self.tuning)
+        kind = MedianCuts if isinstance(criterion, AbsoluteError) else Cuts
+        self.cuts = kind(criterion, data, n_records, self.one_hot, self.tuning)
         self.order = FeatureOrder(n)
         self.is_constant = <uint8_t*> calloc(n, sizeof(uint8_t))
         self.marks = <Mark*> malloc(n * sizeof(Mark))
@@ -130,6 +132,7 @@ cdef class Splitter:
         while self.n_marks > 0 and self.marks[self.n_marks - 1].depth >= node.depth:
             self.n_marks -= 1
             self.is_constant[self.marks[self.n_marks].feature] = 0
+        self.cuts.open_node(node)
         self.order.open(self.seed, self.tree, node.path)
         while self.order.n_drawn < n_features and (self.order.n_drawn < self.max_features or out.feature < 0):
             feature = self.order.next()

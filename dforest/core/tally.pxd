@@ -35,12 +35,14 @@ cdef class Tally:
     cdef uint64_t* marks             # [codes / 64] a bit for each code that occurs, all 0 between calls
     cdef uint64_t* keys              # [records], for sorting: see gather_keys
     cdef uint64_t* keys_to           # [records]
+    cdef const uint64_t* sorted      # [records] whichever of these holds the result
     cdef int64_t* left               # [records, n_words] by value that occurs: statistic up to it
     cdef uint32_t* code              # [records] its code
     cdef int64_t* sum                # [n_words] of the values so far
     cdef int64_t* missing            # [n_words] of the missing ones
 
     cdef int reserve(self, Py_ssize_t n_records, Py_ssize_t n_codes) except -1
+    cdef uint64_t* sort_keys(self, Py_ssize_t n) noexcept nogil
     cdef Py_ssize_t cumulate(self, const Node* node, const Column* column) noexcept nogil
     cdef void add_up(self, const Node* node, const Column* column, uint32_t code, const uint64_t* subset) noexcept nogil
     cdef Manner manner_of(self, const int64_t* total) noexcept nogil

@@ -397,6 +397,16 @@ cdef class Tally:
                 n += 1
         return n
 
+    cdef uint64_t* sort_keys(self, Py_ssize_t n) noexcept nogil:
+        """Sort `keys`; return where they are then."""
+        cdef uint64_t* keys = self.keys
+        if n < self.tuning.insertion_below:
+            insertion_sort(keys, n)
+        else:
+            keys = radix_sort(keys, self.keys_to, n)
+        self.sorted = keys
+        return keys
+
     cdef Py_ssize_t sort(self, const Node* node, const Column* column) noexcept nogil:
         """Fill `left` and `code` by sorting; return how many values occur."""
         cdef uint64_t* keys = self.keys
@@ -410,10 +420,7 @@ cdef class Tally:
             gather_keys[uint16_t](manner, node.draws, n, <const uint16_t*> column.codes, keys)
         else:
             gather_keys[uint32_t](manner, node.draws, n, <const uint32_t*> column.codes, keys)
-        if n < self.tuning.insertion_below:
-            insertion_sort(keys, n)
-        else:
-            keys = radix_sort(keys, self.keys_to, n)
+        keys = self.sort_keys(n)
         if column.has_missing:
             while n_values > 0 and <uint32_t> (keys[n_values - 1] >> 32) == column.n_codes:
                 n_values -= 1

@@ -31,7 +31,7 @@ def problems(draw):
     for j in np.flatnonzero(kinds == 2):                     # few categories, or more than fit a word
         X[:, j] = rng.integers(0, rng.choice([2, 5, 12, 150]), n)
         X[rng.random(n) < rng.choice([0, 0.2]), j] = np.nan
-    criterion = draw(st.sampled_from(["gini", "entropy", "squared_error", "friedman_mse", "poisson"]))
+    criterion = draw(st.sampled_from(["gini", "entropy", "squared_error", "friedman_mse", "poisson", "absolute_error"]))
     if criterion not in ("gini", "entropy"):
         y = rng.standard_normal(n) + np.nan_to_num(X[:, 0], posinf=3, neginf=-3).clip(-5, 5)
         if draw(st.booleans()):
@@ -53,7 +53,7 @@ def problems(draw):
     }[weight]
     parameters = {
         "criterion": criterion,
-        "method": draw(st.sampled_from(["hist", "dense"])),
+        "method": draw(st.sampled_from(["hist", "dense"])) if criterion != "absolute_error" else "dense",
         "max_bins": draw(st.sampled_from([2, 3, 5, 256])),
         "max_features": draw(st.integers(1, p)),
         "max_depth": draw(st.sampled_from([None, 1, 3])),
