@@ -74,8 +74,8 @@ def check_X(estimator, X, features=None, reset=True, **kwargs):
     named = X
     if hasattr(X, "iter_columns") and _get_feature_names(X) is None:
         named = _NamedArray(X)
-    if columns is None and features.encodes:
-        check_array(X, dtype=None, ensure_all_finite=False)  # not two-dimensional: says so before text is converted
+    if columns is None and not is_float:
+        check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator)  # its shape, before text is converted
     if encode:
         # Names and number of columns first: they say whether these are the columns that the features are of.
         validate_data(estimator, named, reset=reset, skip_check_array=True, **kwargs)

@@ -57,7 +57,7 @@ def known(values):
 def dictionary(values, levels=None, ordered=False):
     levels = list(dict.fromkeys(known(values))) if levels is None else levels
     codes = pa.array([None if value is None else levels.index(value) for value in values], pa.int8())
-    return pa.DictionaryArray.from_arrays(codes, levels, ordered=ordered)
+    return pa.DictionaryArray.from_arrays(codes, levels or pa.array([], pa.string()), ordered=ordered)
 
 
 def pandas_dictionary(values, **keywords):
@@ -678,6 +678,22 @@ def test_refused(kind, X, categorical, ordinal, message):
         model.fit(X, np.arange(n_rows) % 2)
     assert dict(vars(model)) == before
     assert len(model.predict(np.eye(2))) == 2
+
+
+@pytest.mark.parametrize("X", [["a", "b"], np.array(["a", "b"], object), pd.Series(["a", "b"])])
+def test_one_dimension(X):
+    with pytest.raises(ValueError, match="Expected (2D array, got 1D array|a 2-dimensional container)"):
+        make(DecisionTreeClassifier, categorical_features=[0]).fit(X, [0, 1])
+
+
+@pytest.mark.parametrize("build", UNORDERED.values(), ids=UNORDERED)
+def test_no_rows(build):
+    with pytest.raises(ValueError, match="0 sample"):
+        make(DecisionTreeClassifier).fit(build([]), [])
+    model = make(DecisionTreeClassifier).fit(build(WORDS), TARGET)
+    assert model.is_categorical_.tolist() == [True]
+    with pytest.raises(ValueError, match="0 sample"):
+        model.predict(build([]))
 
 
 def test_ordered_chunks_that_disagree():
