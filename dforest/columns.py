@@ -42,7 +42,7 @@ class ArrayColumns:
 
     def title(self, j):
         """What messages call column j."""
-        return f"X column {j if self.names is None else repr(self.names[j])}"
+        return title(self.names, j)
 
     def order(self, j):
         """Whether the categories of a column's type are "ordered" or "unordered"; None for a type without any."""
@@ -79,10 +79,11 @@ class ArrayColumns:
 class PandasColumns(ArrayColumns):
     def __init__(self, X):
         self.names = list(X.columns)
+        self.types = list(X.dtypes)
         super().__init__(X)
 
     def order(self, j):
-        dtype = self.X.dtypes.iloc[j]
+        dtype = self.types[j]
         if dtype.name == "category":
             return "ordered" if dtype.ordered else "unordered"
         return _arrow_order(getattr(dtype, "pyarrow_dtype", None))
@@ -111,34 +112,36 @@ class PandasColumns(ArrayColumns):
 class PolarsColumns(ArrayColumns):
     def __init__(self, X):
         self.names = X.columns
+        self.types = [dtype.base_type().__name__ for dtype in X.dtypes]
         super().__init__(X)
 
     def _column(self, j):
         return self.X.to_series(j)
 
     def order(self, j):
-        return {"Enum": "ordered", "Categorical": "unordered"}.get(self._column(j).dtype.base_type().__name__)
+        return {"Enum": "ordered", "Categorical": "unordered"}.get(self.types[j])
 
     def known(self, j):
         return self._column(j).drop_nulls().to_numpy()
 
     def codes(self, j):
         column = self._column(j)
-        order = self.order(j)
         here = column.drop_nulls()
-        if order is None:
-            values = here.to_numpy()
-            found, labels = _factorise(values if _holds_numbers(values) else here.to_list())
-        else:
-            found = here.to_physical().to_numpy()
-            if order == "ordered":
-                labels = column.dtype.categories.to_list()
-            else:  # numbers of categories are those of all columns of the process
-                first = here.arg_unique()
-                labels = here.gather(first).to_list()
-                place = np.empty(int(found.max(initial=0)) + 1, np.int32)
+        kind = self.types[j]
+        if kind == "Enum":
+            found, labels = here.to_physical().to_numpy(), column.dtype.categories.to_list()
+        elif kind in ("Categorical", "String") and len(here):
+            first = here.arg_unique()
+            labels = here.gather(first).to_list()
+            if kind == "String":
+                found = here.replace_strict(labels, list(range(len(labels)))).to_numpy()
+            else:  # the physical numbers are those of all categories of the process
+                found = here.to_physical().to_numpy()
+                place = np.empty(int(found.max()) + 1, np.int64)
                 place[found[first.to_numpy()]] = np.arange(len(labels))
                 found = place[found]
+        else:
+            found, labels = _factorise(here.to_numpy() if column.dtype.is_numeric() or kind == "Boolean" else here.to_list())
         if len(here) == len(column):
             return found, labels
         codes = np.full(len(column), -1, np.int64)
@@ -165,6 +168,11 @@ class ArrowColumns(ArrayColumns):
 
     def _numbers(self, j):
         return self.X.column(j).to_numpy(zero_copy_only=False)
+
+
+def title(names, j):
+    """What messages call column j, given the names of all columns or None."""
+    return f"X column {j if names is None else repr(names[j])}"
 
 
 def is_missing(value):

@@ -10,7 +10,7 @@ from numbers import Integral
 
 import numpy as np
 
-from dforest.columns import as_list, columns_of, is_missing, is_number
+from dforest.columns import as_list, columns_of, is_missing, is_number, title
 
 CONTINUOUS, ORDINAL, CATEGORICAL = 0, 1, 2
 KINDS = ("continuous", "ordinal", "categorical")
@@ -31,14 +31,17 @@ class Features:
         themselves.
     n_categories : ndarray of shape (n_features,), dtype int32
         0 for columns that are not categorical.
-    titles : list of str
-        What messages call the columns.
+    names : list or None
+        The columns' names, if X was a frame.
+    encodes : bool
+        Whether there is any column that `encode` changes.
     """
 
-    def __init__(self, kinds, categories, titles):
+    def __init__(self, kinds, categories, names=None):
         self.kinds = np.asarray(kinds, np.uint8)
         self.categories = list(categories)
-        self.titles = list(titles)
+        self.names = names
+        self.encodes = any(labels is not None for labels in categories)
         self.n_categories = np.array(
             [len(labels) if kind == CATEGORICAL else 0 for kind, labels in zip(kinds, categories, strict=True)], np.int32
         )
@@ -70,24 +73,20 @@ class Features:
             among them, or an ordinal column's values none at all.
         """
         chosen = categorical_features, ordinal_features
-        is_float = isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32)
-        if is_float and X.ndim == 2 and all(choice is None or isinstance(choice, str) for choice in chosen):
-            columns, n_columns = None, X.shape[1]  # nothing to look at
-        else:
-            columns = columns_of(X)
-            n_columns = 0 if columns is None else columns.n_columns
-        kinds, categories = np.full(n_columns, CONTINUOUS, np.uint8), [None] * n_columns
+        if isinstance(X, np.ndarray) and X.ndim == 2 and all(map(_is_word, chosen)):
+            return cls(np.zeros(X.shape[1], np.uint8), [None] * X.shape[1])  # arrays have no types of labels
+        columns = columns_of(X)
         if columns is None:
-            return cls(kinds, categories, [f"X column {j}" for j in range(n_columns)])
+            return cls([], [])
+        kinds, categories = np.full(columns.n_columns, CONTINUOUS, np.uint8), [None] * columns.n_columns
         _choose(kinds, columns, categorical_features, ordinal_features)
         for j in np.flatnonzero(kinds != CONTINUOUS).tolist():
             categories[j] = _categories(columns, j) if kinds[j] == CATEGORICAL else _levels(columns, j)
-        return cls(kinds, categories, [columns.title(j) for j in range(n_columns)])
+        return cls(kinds, categories, columns.names)
 
-    @property
-    def encodes(self):
-        """Whether there is any column that `encode` changes."""
-        return any(labels is not None for labels in self.categories)
+    def title(self, j):
+        """What messages call column j."""
+        return title(self.names, j)
 
     def is_encoded(self, j):
         return self.categories[j] is not None
@@ -103,16 +102,16 @@ class Features:
         Returns
         -------
         ndarray of shape (n_rows, n_features), dtype float32 or float64
-            X itself, if that is such an array and nothing is encoded. float32 if all columns are
-            that are not encoded.
+            X itself, if that is such an array and nothing is encoded. float32 if X is, or all columns
+            that are not encoded are.
         """
         is_float = isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32)
         if is_float and not self.encodes:
             return X
         columns = columns_of(X)
         parts = [self._part(columns, j) for j in range(columns.n_columns)]
-        rest = [part.dtype for j, part in enumerate(parts) if not self.is_encoded(j)]
-        dtype = np.float32 if rest and all(dtype == np.float32 for dtype in rest) else np.float64
+        dtypes = {part.dtype for j, part in enumerate(parts) if not self.is_encoded(j)}
+        dtype = X.dtype if is_float else np.float32 if dtypes == {np.dtype(np.float32)} else np.float64
         encoded = np.empty((columns.n_rows, columns.n_columns), dtype)
         for start in range(0, columns.n_rows, 1024):  # rows that stay in cache while columns are written
             for j, part in enumerate(parts):
@@ -136,7 +135,7 @@ class Features:
         categories = list(self.categories)
         for j in np.flatnonzero(self.kinds == CATEGORICAL).tolist():
             categories[j] = categories[j][self._present(X, j)]
-        return Features(self.kinds, categories, self.titles)
+        return Features(self.kinds, categories, self.names)
 
     def _present(self, X, j):
         """The numbers that column j of encoded rows has, ascending."""
@@ -160,7 +159,7 @@ class Features:
             unknown = present[np.isnan(table[present])]
             if len(unknown):
                 raise ValueError(
-                    f"{self.titles[j]} holds {labels.tolist()[unknown[0]]!r}, but warm_start=True goes on with trees "
+                    f"{self.title(j)} holds {labels.tolist()[unknown[0]]!r}, but warm_start=True goes on with trees "
                     f"grown on {_some(other.categories[j])}"
                 )
             numbers = X[:, j]
@@ -170,22 +169,24 @@ class Features:
         mine, others = self.kinds[j], other.kinds[j]
         if mine != others:
             raise ValueError(
-                f"{self.titles[j]} is {KINDS[mine]}, but warm_start=True goes on with trees grown on it as {KINDS[others]}"
+                f"{self.title(j)} is {KINDS[mine]}, but warm_start=True goes on with trees grown on it as {KINDS[others]}"
             )
         if self.is_encoded(j) != other.is_encoded(j):
             what = "levels", "numbers"
             raise ValueError(
-                f"{self.titles[j]} holds {what[not self.is_encoded(j)]}, but warm_start=True goes on with trees grown on "
+                f"{self.title(j)} holds {what[not self.is_encoded(j)]}, but warm_start=True goes on with trees grown on "
                 f"{what[not other.is_encoded(j)]}"
             )
 
     def check_limits(self, method):
         """Raise if a column has more categories than a method takes."""
         most = MOST_CATEGORIES[method]
-        for title, n in zip(self.titles, self.n_categories.tolist(), strict=True):
-            if n > most:
-                others = [f'; method="{other}" allows {limit}' for other, limit in MOST_CATEGORIES.items() if n <= limit]
-                raise ValueError(f'{title} has {n} categories; allowed are up to {most} with method="{method}"{"".join(others)}')
+        for j in np.flatnonzero(self.n_categories > most).tolist():
+            n = self.n_categories[j]
+            others = [f'; method="{other}" allows {limit}' for other, limit in MOST_CATEGORIES.items() if n <= limit]
+            raise ValueError(
+                f'{self.title(j)} has {n} categories; allowed are up to {most} with method="{method}"{"".join(others)}'
+            )
 
 
 def _choose(kinds, columns, categorical_features, ordinal_features):
@@ -284,7 +285,7 @@ def _levels(columns, j):
     order = columns.order(j)
     if order is None:
         known = columns.known(j)
-        labels = known.tolist() if known.dtype.kind not in "biuf" else []
+        labels = known.tolist() if known.dtype.kind in "OUST" else []  # all else is numbers, or refused as no numbers
     else:
         labels = as_list(_codes(columns, j)[1])
     labels = [label for label in dict.fromkeys(labels) if not is_missing(label)]

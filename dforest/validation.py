@@ -75,6 +75,8 @@ def check_X(estimator, X, features=None, reset=True, **kwargs):
     named = X
     if hasattr(X, "iter_columns") and _get_feature_names(X) is None:
         named = _NamedArray(X)
+    if columns is None and not is_float:
+        check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator)  # its shape, before text is converted
     if encode:
         # Names and number of columns first: they say whether these are the columns that the features are of.
         validate_data(estimator, named, reset=reset, skip_check_array=True, **kwargs)
@@ -98,7 +100,7 @@ def check_X(estimator, X, features=None, reset=True, **kwargs):
 def _check_column(label, column):
     """Refuse what float64 would not hold exactly, and what is no number."""
     kind, width = column.dtype.kind, column.dtype.itemsize
-    if kind in "OUS":
+    if kind in "OUST":
         for value in column.tolist():
             _check_object(label, value)
     elif kind in "iu" and width >= 8:

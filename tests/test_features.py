@@ -1,0 +1,729 @@
+"""Columns of labels: which columns are, the numbers that labels get, and what is refused."""
+
+import decimal
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.utils._param_validation import InvalidParameterError
+
+from dforest import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from dforest.features import CATEGORICAL, CONTINUOUS, ORDINAL, Features
+from dforest.validation import check_X
+
+TREES = [DecisionTreeClassifier, DecisionTreeRegressor]
+FORESTS = [RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor]
+ALL = pytest.mark.parametrize("kind", TREES + FORESTS)
+
+WORDS = ["red", "blue", None, "green", "blue", "red", "red", None]
+WHOLE = [3, -1, None, 7, 3, -1, 0, None]
+FLAGS = [True, False, None, True, True, False, False, None]
+REAL = [0.5, -2.5, None, np.inf, 0.5, 1e300, -2.5, None]
+TARGET = [0, 1, 0, 1, 0, 1, 0, 1]
+SIZES = ["S", "M", None, "L", "M", "S", "S", None]
+LEVELS = ["S", "M", "L", "XL"]
+
+
+def make(kind, **parameters):
+    if kind in FORESTS:
+        parameters = {"n_estimators": 3, **parameters}
+    return kind(random_state=0, **parameters)
+
+
+def numbers(values, labels):
+    """The place of each value in a list of labels, NaN for others; by brute force."""
+    found = []
+    for value in values:
+        places = [place for place, label in enumerate(labels) if value is not None and label == value]
+        found.append(float(places[0]) if places else np.nan)
+    return np.array(found)
+
+
+def known(values):
+    return [value for value in values if value is not None]
+
+
+def dictionary(values, levels=None, ordered=False):
+    levels = list(dict.fromkeys(known(values))) if levels is None else levels
+    codes = pa.array([None if value is None else levels.index(value) for value in values], pa.int8())
+    return pa.DictionaryArray.from_arrays(codes, levels or pa.array([], pa.string()), ordered=ordered)
+
+
+def pandas_dictionary(values, **keywords):
+    values = dictionary(values, **keywords)
+    return pd.DataFrame({"c": pd.Series(values, dtype=pd.ArrowDtype(values.type))})
+
+
+# Functions from values, None where missing, to X with the one column "c" or 0.
+ANY = {
+    "object array": lambda v: np.array(v, object)[:, None],
+    "object array, NaN": lambda v: np.array([np.nan if a is None else a for a in v], object)[:, None],
+    "object array, NA": lambda v: np.array([pd.NA if a is None else a for a in v], object)[:, None],
+    "list": lambda v: [[a] for a in v],
+    "pandas category": lambda v: pd.DataFrame({"c": pd.Categorical(v)}),
+    "pandas object": lambda v: pd.DataFrame({"c": pd.Series(v, dtype=object)}),
+    "pandas dictionary": pandas_dictionary,
+    "polars": lambda v: pl.DataFrame({"c": v}),
+    "pyarrow": lambda v: pa.table({"c": v}),
+    "pyarrow dictionary": lambda v: pa.table({"c": dictionary(v)}),
+    "pyarrow chunks": lambda v: pa.table({"c": pa.chunked_array([dictionary(v[:2]), dictionary(v[2:])])}),
+    "pyarrow batch": lambda v: pa.RecordBatch.from_pydict({"c": dictionary(v)}),
+}
+OF_WORDS = ANY | {
+    "pandas str": lambda v: pd.DataFrame({"c": pd.Series(v, dtype="str")}),
+    "pandas string": lambda v: pd.DataFrame({"c": pd.Series(v, dtype="string")}),
+    "pandas arrow string": lambda v: pd.DataFrame({"c": pd.Series(v, dtype=pd.ArrowDtype(pa.string()))}),
+    "polars categorical": lambda v: pl.DataFrame({"c": pl.Series(v, dtype=pl.Categorical)}),
+    "polars enum": lambda v: pl.DataFrame({"c": pl.Series(v, dtype=pl.Enum(sorted(set(known(v)), reverse=True)))}),
+    "pyarrow large string": lambda v: pa.table({"c": pa.array(v, pa.large_string())}),
+}
+OF_NUMBERS = ANY | {
+    "float array": lambda v: np.array(v, float)[:, None],
+    "pandas float": lambda v: pd.DataFrame({"c": np.array(v, float)}),
+    "polars float": lambda v: pl.DataFrame({"c": pl.Series(v, dtype=pl.Float64)}),
+    "pyarrow float": lambda v: pa.table({"c": pa.array(v, pa.float64())}),
+}
+OF_WHOLE = OF_NUMBERS | {
+    "pandas Int64": lambda v: pd.DataFrame({"c": pd.array(v, "Int64")}),
+    "pandas arrow int": lambda v: pd.DataFrame({"c": pd.Series(v, dtype=pd.ArrowDtype(pa.int16()))}),
+    "polars int8": lambda v: pl.DataFrame({"c": pl.Series(v, dtype=pl.Int8)}),
+    "float32 array": lambda v: np.array(v, np.float32)[:, None],
+}
+OF_FLAGS = OF_NUMBERS | {
+    "pandas boolean": lambda v: pd.DataFrame({"c": pd.array(v, "boolean")}),
+}
+CASES = [
+    pytest.param(values, build, id=f"{values[0]!r} {name}")
+    for values, builders in ((WORDS, OF_WORDS), (WHOLE, OF_WHOLE), (FLAGS, OF_FLAGS), (REAL, OF_NUMBERS))
+    for name, build in builders.items()
+]
+ORDERED = {
+    "pandas": lambda v, levels: pd.DataFrame({"c": pd.Categorical(v, levels, ordered=True)}),
+    "pandas dictionary": lambda v, levels: pandas_dictionary(v, levels=levels, ordered=True),
+    "polars": lambda v, levels: pl.DataFrame({"c": pl.Series(v, dtype=pl.Enum(levels))}),
+    "pyarrow": lambda v, levels: pa.table({"c": dictionary(v, levels, ordered=True)}),
+}
+UNORDERED = {
+    "pandas": lambda v: pd.DataFrame({"c": pd.Categorical(v)}),
+    "pandas dictionary": pandas_dictionary,
+    "polars": lambda v: pl.DataFrame({"c": pl.Series(v, dtype=pl.Categorical)}),
+    "pyarrow": lambda v: pa.table({"c": dictionary(v)}),
+}
+
+
+# Categories
+
+
+@pytest.mark.parametrize(("values", "build"), CASES)
+def test_categories_and_numbers(values, build):
+    X = build(values)
+    features = Features.learn(X, [0])
+    labels = sorted(set(known(values)))
+    assert features.kinds.tolist() == [CATEGORICAL]
+    assert features.categories[0].tolist() == labels
+    assert features.n_categories.tolist() == [len(labels)]
+    assert features.encodes
+    encoded = features.encode(X)
+    assert encoded.dtype == (X.dtype if build is OF_WHOLE["float32 array"] else np.float64)
+    np.testing.assert_array_equal(encoded[:, 0], numbers(values, labels))
+
+
+@pytest.mark.parametrize("values", [WORDS, WHOLE, FLAGS, REAL], ids=lambda values: repr(values[0]))
+def test_labels_are_the_same_in_all_types(values):
+    """Trained on one, predicted on another, with labels that were not in training."""
+    builders = {"red": OF_WORDS, 3: OF_WHOLE, True: OF_FLAGS, 0.5: OF_NUMBERS}[values[0]]
+    seen = [value for value in values if value not in (values[1], None)]
+    labels = sorted(set(seen))
+    expected = numbers(values, labels)
+    assert np.isnan(expected).sum() == 2 + values.count(values[1])
+    others = [build(values) for build in builders.values()]
+    for build in builders.values():
+        features = Features.learn(build([*seen, None]), [0])
+        for X in others:
+            np.testing.assert_array_equal(features.encode(X)[:, 0], expected)
+
+
+def test_arrays_of_one_type():
+    for X, labels in (
+        (np.array([["b"], ["a"], ["b"]]), ["a", "b"]),
+        (np.array([[b"b"], [b"a"], [b"b"]]), [b"a", b"b"]),
+        (np.array([[3], [-4], [3]], np.int8), [-4, 3]),
+        (np.array([[100], [-128], [127], [0]] * 99, np.int8), [-128, 0, 100, 127]),
+        (np.array([[2**64 - 1], [2**64 - 3], [5]], np.uint64), [5, 2**64 - 3, 2**64 - 1]),
+        (np.array([[-(2**63)], [2**63 - 1], [2**63 - 2]], ">i8"), [-(2**63), 2**63 - 2, 2**63 - 1]),
+        (np.array([[True], [False]]), [False, True]),
+        (np.array([[1.5], [0.5], [np.nan], [2.5]], np.float16), [0.5, 1.5, 2.5]),
+        (np.array([[np.nan], [np.nan]]), []),
+        (np.array([[None], [None]], object), []),
+        (np.array([[np.inf], [-np.inf], [np.nan]]), [-np.inf, np.inf]),
+        (np.array([[decimal.Decimal("0.1")], [decimal.Decimal(2)], [1]], object), [decimal.Decimal("0.1"), 1, 2]),
+    ):
+        features = Features.learn(X, [0])
+        assert features.categories[0].tolist() == labels
+        values = [None if value is None or value != value else value for value in X[:, 0].tolist()]
+        np.testing.assert_array_equal(features.encode(X)[:, 0], numbers(values, labels))
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.uint32, np.int64, np.uint64, np.float32, np.float64])
+@pytest.mark.parametrize("step", [1, 0.5, 1000])
+@pytest.mark.parametrize("low", [0, 7, 20000])
+def test_many_numbers(dtype, step, low):
+    """Dense numbers and sparse ones are looked up in different ways."""
+    values = (low + step * np.random.default_rng(0).integers(0, 12, 300)).astype(dtype)
+    features = Features.learn(values[:200, None], [0])
+    labels = np.unique(values[:200])
+    np.testing.assert_array_equal(features.categories[0], labels)
+    np.testing.assert_array_equal(features.encode(values[:, None])[:, 0], numbers(values.tolist(), labels.tolist()))
+
+
+def test_equal_numbers_are_one_category():
+    X = np.array([[0.0], [-0.0], [1.0], [np.nan]])
+    features = Features.learn(X, [0])
+    assert [str(label) for label in features.categories[0].tolist()] == ["0.0", "1.0"]
+    for other in (X, [[0], [0.0], [True], [None]], np.array([[0], [0], [1], [9]]), pd.DataFrame([False, -0.0, 1, None])):
+        np.testing.assert_array_equal(features.encode(other)[:, 0], [0, 0, 1, np.nan])
+    assert Features.learn([[1], [1.0], [True], [0]], [0]).categories[0].tolist() == [0, 1]
+    # Text is no number.
+    np.testing.assert_array_equal(features.encode([["0"], ["1"]])[:, 0], [np.nan, np.nan])
+
+
+def test_large_integers_are_not_rounded():
+    labels = [2**53, 2**53 + 1, 2**62 + 1]
+    X = np.array(labels)[:, None]
+    features = Features.learn(X, [0])
+    assert features.categories[0].tolist() == labels
+    assert features.encode(X)[:, 0].tolist() == [0, 1, 2]
+    np.testing.assert_array_equal(features.encode(X.astype(float))[:, 0], [0, 0, np.nan])
+    for frame in (pd.DataFrame({"c": pd.array([*labels, None], "Int64")}), pl.DataFrame({"c": [*labels, None]}),
+                  pa.table({"c": [*labels, None]}), [[label] for label in [*labels, None]]):
+        assert Features.learn(frame, [0]).categories[0].tolist() == labels
+        np.testing.assert_array_equal(features.encode(frame)[:, 0], [0, 1, 2, np.nan])
+    mixed = Features.learn([[2**53 + 1], [0.5]], [0])
+    assert mixed.categories[0].tolist() == [0.5, 2**53 + 1]
+
+
+def test_only_categories_that_occur():
+    for X in (
+        pd.DataFrame({"c": pd.Categorical(["b", "a", "b"], ["z", "b", "q", "a"])}),
+        pl.DataFrame({"c": pl.Series(["z", "b", "q", "a", "b"], dtype=pl.Categorical)})[[1, 3, 4]],
+        pa.table({"c": pa.array(["z", "b", "a", "b"]).dictionary_encode()}).slice(1),
+    ):
+        features = Features.learn(X)
+        assert features.categories[0].tolist() == ["a", "b"]
+        assert features.encode(X)[:, 0].tolist() == [1, 0, 1]
+
+
+def test_another_order_of_categories_at_prediction():
+    features = Features.learn(pd.DataFrame({"c": pd.Categorical(["b", "a", "c"])}))
+    other = pd.DataFrame({"c": pd.Categorical(["c", "new", "a", None], ["new", "c", "b", "a"])})
+    np.testing.assert_array_equal(features.encode(other)[:, 0], [2, np.nan, 0, np.nan])
+
+
+def test_dictionaries_with_null_and_repeated_labels():
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3, None]), pa.array(["b", None, "a", "b"]))
+    for X in (pa.table({"c": column}), pa.RecordBatch.from_pydict({"c": column})):
+        features = Features.learn(X)
+        assert features.categories[0].tolist() == ["a", "b"]
+        np.testing.assert_array_equal(features.encode(X)[:, 0], [1, np.nan, 0, 1, np.nan])
+
+
+# Which columns
+
+
+def mixed_frame(library):
+    sizes, words = [["S", "M", None, "L", "S"], ["x", "y", "y", None, "x"]]
+    real, whole = [0.5, 1.5, None, 2.5, 0.5], [1, 2, 3, 4, 5]
+    if library is pd:
+        return pd.DataFrame({"real": real, "word": pd.Categorical(words), "whole": whole,
+                             "size": pd.Categorical(sizes, LEVELS, ordered=True)})  # fmt: skip
+    if library is pl:
+        return pl.DataFrame({"real": real, "word": pl.Series(words, dtype=pl.Categorical), "whole": whole,
+                             "size": pl.Series(sizes, dtype=pl.Enum(LEVELS))})  # fmt: skip
+    return pa.table({"real": real, "word": dictionary(words), "whole": whole, "size": dictionary(sizes, LEVELS, ordered=True)})
+
+
+LIBRARIES = pytest.mark.parametrize("library", [pd, pl, pa], ids=lambda library: library.__name__)
+N, O, C = CONTINUOUS, ORDINAL, CATEGORICAL  # noqa: E741
+
+
+@LIBRARIES
+@pytest.mark.parametrize(
+    ("categorical", "ordinal", "kinds"),
+    [
+        ("from_dtype", "from_dtype", [N, C, N, O]),
+        ("from_dtype", None, [N, C, N, C]),
+        (None, "from_dtype", [N, N, N, O]),
+        (None, None, [N, N, N, N]),
+        ("from_dtype", [2], [N, C, O, C]),
+        (["whole"], "from_dtype", [N, N, C, O]),
+        (["size"], "from_dtype", [N, N, N, C]),
+        ([1, 2], ["size"], [N, C, C, O]),
+        ([False, True, True, False], [True, False, False, False], [O, C, C, N]),
+        (np.array([3, 1]), np.zeros(4, bool), [N, C, N, C]),
+        ([], [], [N, N, N, N]),
+        (pd.Index(["word"]), ("size", "real"), [O, C, N, O]),
+        (pl.Series(["word"]), pd.Series([True, False, False, False]), [O, C, N, N]),
+    ],
+)
+def test_which_columns(library, categorical, ordinal, kinds):
+    features = Features.learn(mixed_frame(library), categorical, ordinal)
+    assert features.kinds.dtype == np.uint8
+    assert features.kinds.tolist() == kinds
+    assert features.n_categories.dtype == np.int32
+    known_numbers = {1: 2, 2: 5, 3: 3}  # of labels that occur
+    assert features.n_categories.tolist() == [known_numbers[j] if kind == C else 0 for j, kind in enumerate(kinds)]
+    levels = features.categories[3]
+    assert (None if levels is None else levels.tolist()) == {N: None, C: ["L", "M", "S"], O: LEVELS}[kinds[3]]
+
+
+@LIBRARIES
+def test_all_kinds_in_one_frame(library):
+    X = mixed_frame(library)
+    features = Features.learn(X)
+    expected = [[0.5, 0, 1, 0], [1.5, 1, 2, 1], [np.nan, 1, 3, np.nan], [2.5, np.nan, 4, 2], [0.5, 0, 5, 0]]
+    np.testing.assert_array_equal(features.encode(X), expected)
+
+
+def test_arrays_have_no_types_of_labels():
+    for X in (np.array([["a"], ["b"]], object), np.array([["1"], ["2"]]), [["a"], [1]], np.eye(2), np.eye(2, dtype=int)):
+        features = Features.learn(X)
+        assert not features.kinds.any()
+        assert not features.encodes
+
+
+@pytest.mark.parametrize("X", [np.zeros(3), np.zeros((2, 2, 2)), [1, 2, 3], [[1], [2, 3]], "text", 5, None, pd.Series([1.0])])
+def test_what_is_no_table_has_no_features(X):
+    assert len(Features.learn(X, [0], [1]).kinds) == 0
+
+
+# Ordinal columns
+
+
+@pytest.mark.parametrize("build", ORDERED.values(), ids=ORDERED)
+def test_levels(build):
+    features = Features.learn(build(SIZES, LEVELS))
+    assert features.kinds.tolist() == [ORDINAL]
+    assert features.n_categories.tolist() == [0]
+    assert features.categories[0].tolist() == LEVELS
+    expected = numbers(SIZES, LEVELS)
+    others = [build(SIZES, ["L", "S", "new", "M"]) for build in ORDERED.values()] + [build(SIZES) for build in OF_WORDS.values()]
+    for other in others:
+        np.testing.assert_array_equal(features.encode(other)[:, 0], expected)
+    undeclared = build(["new", "XL", "S"], ["S", "new", "XL"])
+    np.testing.assert_array_equal(features.encode(undeclared)[:, 0], [np.nan, 3, 0])
+
+
+@pytest.mark.parametrize(
+    "build", [build for name, build in (OF_WHOLE | OF_FLAGS).items() if "NA" not in name.split()]
+)
+def test_ordinal_numbers_stay_numbers(build):
+    values = FLAGS if build is OF_FLAGS["pandas boolean"] else WHOLE
+    X = build(values)
+    features = Features.learn(X, None, [0])
+    assert features.kinds.tolist() == [ORDINAL]
+    assert features.categories == [None]
+    assert not features.encodes
+    np.testing.assert_array_equal(features.encode(X)[:, 0], np.array(values, float))
+
+
+def test_ordered_types_of_numbers():
+    ascending = pd.DataFrame({"c": pd.Categorical([3, 1, None], [1, 2, 3], ordered=True)})
+    assert Features.learn(ascending).categories == [None]
+    np.testing.assert_array_equal(Features.learn(ascending).encode(ascending)[:, 0], [3, 1, np.nan])
+    other = pd.DataFrame({"c": pd.Categorical([3, 1, None], [3, 2, 1], ordered=True)})
+    assert Features.learn(other).categories[0].tolist() == [3, 2, 1]
+    np.testing.assert_array_equal(Features.learn(other).encode(other)[:, 0], [0, 2, np.nan])
+
+
+def test_intervals_are_levels():
+    values = np.array([0.5, 3.5, np.nan, 1.5])
+    X = pd.DataFrame({"c": pd.cut(values, [0, 1, 2, 4])})
+    features = Features.learn(X)
+    assert features.kinds.tolist() == [ORDINAL]
+    np.testing.assert_array_equal(features.encode(X)[:, 0], [0, 2, np.nan, 1])
+
+
+@pytest.mark.parametrize("build", [*OF_WORDS.values()], ids=OF_WORDS)
+def test_text_without_an_order_is_not_ordinal(build):
+    X = build(["S", "M", None, "L"])
+    if Features.learn(X).kinds.tolist() == [ORDINAL]:
+        return
+    with pytest.raises(ValueError, match="X column '?[c0]'? holds '[SML]', whose order is unknown; .*ordered categorical"):
+        Features.learn(X, None, [0])
+
+
+# Numbers beside labels
+
+
+def test_other_columns_of_a_frame():
+    """Every kind of number gets into the encoded array as it is."""
+    values = {
+        "i8": np.array([1, -2, 3], np.int8), "flag": [True, False, True], "object": np.array([1, None, 2.5], object),
+        "Int64": pd.array([1, None, 2**53], "Int64"), "boolean": pd.array([True, None, False], "boolean"),
+        "Float32": pd.array([0.5, None, 0.1], "Float32"), "arrow": pd.array([5, None, 6], "int16[pyarrow]"),
+        "category": pd.Categorical([5, None, -6]), "text": pd.Series(["1.5", "-inf", None], dtype="str"),
+        "f2": np.array([0.5, np.inf, 0.1], np.float16),
+    }  # fmt: skip
+    frame = pd.DataFrame({**values, "word": ["a", "b", "a"]})
+    tenth = float(np.float32(0.1)), float(np.float16(0.1))
+    expected = [
+        [1, 1, 1, 1, 1, 0.5, 5, 5, 1.5, 0.5, 0],
+        [-2, 0, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, -np.inf, np.inf, 1],
+        [3, 1, 2.5, 2**53, 0, tenth[0], 6, -6, np.nan, tenth[1], 0],
+    ]
+    np.testing.assert_array_equal(Features.learn(frame, ["word"], None).encode(frame), expected)
+    table = {"whole": [1, None, 3], "flag": [True, None, False], "real": [0.5, None, -0.0], "word": ["a", "b", "a"]}
+    expected = [[1, 1, 0.5, 0], [np.nan, np.nan, np.nan, 1], [3, 0, 0, 0]]
+    for X in (pl.DataFrame(table), pa.table(table)):
+        np.testing.assert_array_equal(Features.learn(X, ["word"]).encode(X), expected)
+
+
+def test_float32_stays_if_all_else_is():
+    label, narrow, wide = ["a", "b"], np.array([0.5, 0.1], np.float32), np.array([1, 2**24 + 1], np.int32)
+    for frame in (pd.DataFrame, pl.DataFrame, pa.table):
+        for columns, dtype in (
+            ({"c": label, "x": narrow}, np.float32),
+            ({"c": label, "x": narrow, "y": wide}, np.float64),
+            ({"c": label, "y": wide}, np.float64),
+            ({"c": label}, np.float64),
+        ):
+            X = frame(columns)
+            encoded = Features.learn(X, ["c"]).encode(X)
+            assert encoded.dtype == dtype
+            for j, name in enumerate(columns):
+                np.testing.assert_array_equal(encoded[:, j], [0, 1] if name == "c" else columns[name])
+    X = np.array([[0.1, 5], [0.2, 7]], np.float32)
+    assert Features.learn(X, [1]).encode(X).dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_float_arrays_are_not_copied(dtype):
+    X = np.random.default_rng(0).random((8, 3)).astype(dtype)
+    for features in (Features.learn(X), Features.learn(X, None, [1]), Features.learn(X, [], [0, 2])):
+        assert features.encode(X) is X
+        assert np.shares_memory(check_X(DecisionTreeClassifier(), X, features), X)
+    before = X.copy()
+    encoded = check_X(DecisionTreeClassifier(), X, Features.learn(X, [0]))
+    assert encoded.dtype == dtype
+    assert not np.shares_memory(encoded, X)
+    assert np.array_equal(X, before)
+
+
+@pytest.mark.parametrize("build", [*OF_WORDS.values()], ids=OF_WORDS)
+def test_input_stays_as_it_was(build):
+    X, untouched = build(WORDS), build(WORDS)
+    make(DecisionTreeClassifier, categorical_features=[0]).fit(X, TARGET).predict(X)
+    if isinstance(X, pd.DataFrame):
+        pd.testing.assert_frame_equal(X, untouched)
+    elif isinstance(X, np.ndarray | list):
+        assert repr(X) == repr(untouched)
+    else:
+        assert X.equals(untouched)
+
+
+def test_blocks_of_rows():
+    values = np.random.default_rng(0).integers(0, 200, 5000)
+    X = pd.DataFrame({"c": pd.Categorical(values), "x": values / 7})
+    encoded = Features.learn(X).encode(X)
+    np.testing.assert_array_equal(encoded[:, 0], np.unique(values, return_inverse=True)[1])
+    np.testing.assert_array_equal(encoded[:, 1], values / 7)
+    assert encoded.flags.c_contiguous
+
+
+# Estimators
+
+
+@ALL
+@LIBRARIES
+def test_fit_and_predict(kind, library):
+    X, y = mixed_frame(library), [0, 1, 0, 1, 1]
+    model = make(kind, bootstrap=False) if kind in FORESTS else make(kind)
+    model.fit(X, y)
+    assert model.is_categorical_.tolist() == [False, True, False, False]
+    assert model.is_ordinal_.tolist() == [False, False, False, True]
+    assert model.is_categorical_.dtype == model.is_ordinal_.dtype == bool
+    assert [None if labels is None else labels.tolist() for labels in model.categories_] == [None, ["x", "y"], None, LEVELS]
+    assert model.feature_names_in_.tolist() == ["real", "word", "whole", "size"]
+    expected = model.predict(X)
+    for other in (pd, pl, pa):
+        np.testing.assert_array_equal(model.predict(mixed_frame(other)), expected)
+    # Plain text where there were types of labels.
+    text = mixed_frame(pd).astype({"word": object, "size": object})
+    np.testing.assert_array_equal(model.predict(text), expected)
+    assert model.apply(X).shape[0] == 5
+    assert model.score(X, y) > 0
+    if kind in FORESTS:
+        for tree in model.estimators_:
+            assert tree._features is model._features
+            assert tree.is_categorical_ is model.is_categorical_
+            assert tree.is_ordinal_ is model.is_ordinal_
+            assert tree.categories_ is model.categories_
+        np.testing.assert_allclose(model.estimators_[0].predict(X), model.estimators_[0].predict(text))
+
+
+@ALL
+def test_arrays_of_labels(kind):
+    X = np.array([["a", 1.5], ["b", None], [None, 2.5], ["c", 0.5]] * 4, object)
+    y = [0, 1, 0, 1] * 4
+    ours = make(kind, categorical_features=[0]).fit(X, y)
+    plain = np.c_[numbers(X[:, 0], "abc"), X[:, 1].astype(float)]
+    by_list = make(kind, categorical_features=[True, False]).fit(X.tolist(), y)
+    by_number = make(kind, categorical_features=[0]).fit(plain, y)
+    for other in (by_list, by_number):
+        for name, array in ours.forest_.as_dict().items():
+            np.testing.assert_array_equal(array, other.forest_.as_dict()[name])
+    np.testing.assert_array_equal(ours.predict(X), by_number.predict(plain))
+    np.testing.assert_array_equal(ours.predict([["new", 1.5]]), ours.predict([[None, 1.5]]))
+
+
+@ALL
+def test_without_labels_the_attributes_say_so(kind):
+    model = make(kind).fit(np.eye(3), [0, 1, 1])
+    assert model.is_categorical_.tolist() == model.is_ordinal_.tolist() == [False] * 3
+    assert model.categories_ == [None] * 3
+
+
+@ALL
+def test_parameters(kind):
+    assert kind().get_params()["categorical_features"] == "from_dtype"
+    assert kind().get_params()["ordinal_features"] == "from_dtype"
+    assert kind().get_params()["categorical_split"] == "subset"
+    chosen = {"categorical_features": np.array([0]), "ordinal_features": ["b"], "categorical_split": "one_hot"}
+    copy = clone(kind(**chosen))
+    for name, value in chosen.items():
+        np.testing.assert_array_equal(copy.get_params()[name], value)
+    with pytest.raises(InvalidParameterError, match="The 'categorical_split' parameter"):
+        kind(categorical_split="best").fit(np.eye(2), [0, 1])
+
+
+@ALL
+def test_pickle(kind):
+    X, y = mixed_frame(pd), [0, 1, 0, 1, 1]
+    model = make(kind).fit(X, y)
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+    assert copy.categories_[3].tolist() == LEVELS
+    assert clone(model).fit(X, y).categories_[3].tolist() == LEVELS
+
+
+@pytest.mark.parametrize("method", ["hist", "dense"])
+def test_oob_importance(method):
+    words = np.random.default_rng(0).choice(["a", "b", "c", "d"], 60)
+    X, y = pd.DataFrame({"c": pd.Categorical(words), "x": np.arange(60.0)}), np.isin(words, ["a", "c"])
+    model = RandomForestClassifier(20, method=method, variable_importance="mda_raw", oob_score=True, random_state=0).fit(X, y)
+    found = model.oob_importance(X, y)
+    np.testing.assert_array_equal(found.importances_mean, model.variable_importance_)
+    assert found.importances_mean[0] > found.importances_mean[1]
+
+
+@ALL
+def test_categories_of_rows_without_weight_are_left_out(kind):
+    words = np.array(["d", "a", "c", "b", None, "c"] * 4, object)
+    X, y = pd.DataFrame({"c": pd.Categorical(words), "s": pd.Categorical(words, ["d", "c", "b", "a"], ordered=True)}), [0, 1] * 12
+    weight = np.isin(words, ["d", "b", None]).astype(float)
+    whole = make(kind).fit(X, y, weight)
+    part = make(kind).fit(X[weight > 0], np.array(y)[weight > 0], weight[weight > 0])
+    assert whole.categories_[0].tolist() == part.categories_[0].tolist() == ["b", "d"]
+    assert whole.categories_[1].tolist() == ["d", "c", "b", "a"]
+    for name, array in whole.forest_.as_dict().items():
+        np.testing.assert_array_equal(array, part.forest_.as_dict()[name])
+    np.testing.assert_array_equal(whole.predict(X), part.predict(X))
+
+
+def test_categories_of_classes_without_weight_are_left_out():
+    X = pd.DataFrame({"c": pd.Categorical(["a", "b", "c", "a"])})
+    model = DecisionTreeClassifier(class_weight={1: 0}).fit(X, [0, 1, 0, 0])
+    assert model.categories_[0].tolist() == ["a", "c"]
+
+
+# Prediction with other columns
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@LIBRARIES
+def test_names_and_number_come_before_contents(library):
+    model = make(DecisionTreeClassifier).fit(mixed_frame(library), [0, 1, 0, 1, 1])
+    frame = mixed_frame(pd)
+    for other in (frame[["word", "real", "whole", "size"]], frame.rename(columns={"word": "Word"}), frame[["real", "word"]]):
+        with pytest.raises(ValueError, match="feature names should match those that were passed during fit"):
+            model.predict(other)
+    with pytest.raises(ValueError, match="X has 2 features, but DecisionTreeClassifier is expecting 4"):
+        model.predict([[1.0, "x"]])
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        model.predict(np.zeros(4))
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        model.predict([1.0, "x", 2, "S"])
+    with pytest.raises(ValueError, match="X column 'real' holds 'x'; allowed are numbers"):
+        model.predict(frame.assign(real="x"))
+
+
+def test_dictionaries_of_numbers_keep_their_nulls():
+    """They are decoded even where nothing is a label."""
+    X = pa.table({"c": dictionary([10, 20, None, 20]), "x": [1, 2, 3, None]})
+    expected = [[10, 1], [20, 2], [np.nan, 3], [20, np.nan]]
+    for choice in (None, [], [1]):
+        encoded = check_X(DecisionTreeClassifier(), X, Features.learn(X, choice, None))
+        np.testing.assert_array_equal(encoded[:, 0], np.array(expected)[:, 0])
+    np.testing.assert_array_equal(check_X(DecisionTreeClassifier(), X), expected)
+
+
+# Warm start
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_warm_start_keeps_the_first_features(kind):
+    words = ["d", "a", "c", "b", None, "c"] * 4
+    X, y = pd.DataFrame({"c": pd.Categorical(words), "s": pd.Categorical(words, list("dcba"), ordered=True)}), [0, 1] * 12
+    model = make(kind, warm_start=True).fit(X, y)
+    first = model._features
+    # Other categories and another order in the type, and a label that only rows of weight 0 have.
+    fewer = {"c": pd.Categorical(["new", "c", "b"] * 8), "s": pd.Categorical(["a", "d", "b"] * 8, list("bda"), ordered=True)}
+    weight = np.array([0.0, 1.0, 1.0] * 8)
+    model.set_params(n_estimators=5).fit(pd.DataFrame(fewer), y, weight)
+    assert model._features is first
+    assert model.categories_[0].tolist() == ["a", "b", "c", "d"]
+    assert model.forest_.n_trees == 5
+    expected = np.c_[[np.nan, 2.0, 1.0] * 8, [3.0, 0.0, 2.0] * 8]
+    np.testing.assert_array_equal(model._features.encode(pd.DataFrame(fewer)), expected)
+    # The last trees are those grown on these numbers.
+    plain = make(kind, warm_start=True, categorical_features=[0], ordinal_features=[1]).fit(first.encode(X), y)
+    plain.set_params(n_estimators=5).fit(expected, y, weight)
+    for name, array in model.forest_.as_dict().items():
+        np.testing.assert_array_equal(array, plain.forest_.as_dict()[name])
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"c": pd.Categorical(["new", "a"] * 4)}, "'c' holds 'new', but warm_start=True goes on with trees grown on 'a', 'b'"),
+        ({"c": [1, 2] * 4}, "'c' is continuous, but warm_start=True goes on with trees grown on it as categorical"),
+        ({"c": pd.Categorical(["a", "b"] * 4, ordered=True)}, "'c' is ordinal, but"),
+        ({"s": pd.Categorical(["S", "XXL"] * 4, ["S", "XXL"], ordered=True)}, "'s' holds 'XXL', but .* on 'S', 'M', 'L', 'XL'"),
+        ({"s": pd.Categorical(["S", "L"] * 4)}, "'s' is categorical, but"),
+        ({"s": pd.Categorical([1, 2] * 4, ordered=True)}, "'s' holds numbers, but .* grown on levels"),
+        ({"x": pd.Categorical([1, 2] * 4, ordered=True)}, "'x' is ordinal, but .* as continuous"),
+    ],
+)
+def test_warm_start_with_other_features(kind, change, message):
+    sizes = pd.Categorical(["S", "L"] * 4, LEVELS, ordered=True)
+    X = pd.DataFrame({"c": pd.Categorical(["a", "b"] * 4), "s": sizes, "x": np.arange(8.0)})
+    model = make(kind, warm_start=True).fit(X, TARGET)
+    before = dict(vars(model))
+    model.set_params(n_estimators=5)
+    with pytest.raises(ValueError, match=f"X column {message}"):
+        model.fit(X.assign(**change), TARGET)
+    assert dict(vars(model)) == before | {"n_estimators": 5}
+
+
+# Errors
+
+THREE = np.eye(3)
+FRAME = mixed_frame(pd)
+
+
+def refused():
+    """(X, categorical_features, ordinal_features, message)"""
+    yield THREE, [3], None, "categorical_features holds 3; the 3 features of X have the numbers 0 to 2"
+    yield THREE, None, [-1], "ordinal_features holds -1; the 3 features"
+    yield THREE, [True], None, "categorical_features is a mask of length 1, but X has 3 features"
+    yield THREE, None, np.ones(4, bool), "ordinal_features is a mask of length 4, but X has 3"
+    yield THREE, ["a"], None, "categorical_features names 'a', but X has no column names"
+    yield THREE, [0.5], None, "categorical_features holds values of the types float; allowed are"
+    yield THREE, [0, "a"], None, "categorical_features holds values of the types int, str"
+    yield THREE, THREE, None, "categorical_features holds values of the types ndarray"
+    yield THREE, [1, 0, 1], None, "categorical_features lists 1 more than once"
+    yield THREE, [0, 1], [2, 1], "X column 1 is in both"
+    yield mixed_frame(pl), None, ["size", "size"], "ordinal_features lists 'size' more than once"
+    yield mixed_frame(pa), ["word"], [False, True, False, False], "X column 'word' is in both"
+    yield FRAME, ["Word"], None, "names 'Word'; the columns of X are 'real', 'word', 'whole', 'size'"
+    # Labels
+    yield FRAME, None, "from_dtype", "X column 'word' holds 'x'; allowed are .*categorical_features"
+    yield FRAME, None, ["word"], "X column 'word' holds 'x', whose order is unknown; .* ordered categorical"
+    yield np.array([["1"], ["2"]]), None, [0], "X column 0 holds '1', whose order is unknown"
+    yield [["a", 1], [1, 2]], [0], None, "X column 0 holds labels of the types int, str, which can't be sorted"
+    yield pd.DataFrame({"c": ["a", 1.5]}), [0], None, "X column 'c' holds labels of the types float, str"
+    yield [[1, {}], [1, 2]], [1], None, "X column 1 can't be read as categories: unhashable type: 'dict'"
+    for frame in (pd.DataFrame, pl.DataFrame, pa.table):
+        yield frame({"c": [[1], [2]]}), [0], None, "X column 'c' can't be read as categories: unhashable"
+    yield np.array([[1], [2]], "M8[D]"), [0], None, "X column 0 can't be read as categories: values of type datetime64"
+    # What is beside them
+    yield np.array([[1], [2]], "M8[ns]"), None, [0], "X column 0 holds values of type datetime64"
+    yield THREE * 1j, [0], None, "complex"
+    yield pd.DataFrame({"c": ["a", "b"], "x": [1j, 1]}), [0], None, "Complex data not supported: X column 'x'"
+    yield [["a", 2**53 + 1], ["b", 1]], [0], None, "X column 1 holds the integer 9007199254740993"
+    yield np.array([[1, 2**53 + 1], [2, 1]]), [0], None, "X column 1 holds the integer 9007199254740993"
+    yield pd.DataFrame({"c": ["a", "b"], "x": ["a", "b"]}), ["c"], None, "X column 'x' holds 'a'; allowed are"
+
+
+@pytest.mark.parametrize(("X", "categorical", "ordinal", "message"), list(refused()))
+@pytest.mark.parametrize("kind", [DecisionTreeClassifier, RandomForestRegressor])
+def test_refused(kind, X, categorical, ordinal, message):
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    model = make(kind).fit(np.eye(2), [0, 1])
+    model.set_params(categorical_features=categorical, ordinal_features=ordinal)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, np.arange(n_rows) % 2)
+    assert dict(vars(model)) == before
+    assert len(model.predict(np.eye(2))) == 2
+
+
+@pytest.mark.parametrize("X", [["a", "b"], np.array(["a", "b"], object), pd.Series(["a", "b"])])
+def test_one_dimension(X):
+    with pytest.raises(ValueError, match="Expected (2D array, got 1D array|a 2-dimensional container)"):
+        make(DecisionTreeClassifier, categorical_features=[0]).fit(X, [0, 1])
+
+
+@pytest.mark.parametrize("build", UNORDERED.values(), ids=UNORDERED)
+def test_no_rows(build):
+    with pytest.raises(ValueError, match="0 sample"):
+        make(DecisionTreeClassifier).fit(build([]), [])
+    model = make(DecisionTreeClassifier).fit(build(WORDS), TARGET)
+    assert model.is_categorical_.tolist() == [True]
+    with pytest.raises(ValueError, match="0 sample"):
+        model.predict(build([]))
+
+
+def test_ordered_chunks_that_disagree():
+    chunks = [dictionary(["a", "b"], ["a", "b"], ordered=True), dictionary(["a", "b"], ["b", "a"], ordered=True)]
+    with pytest.raises(ValueError, match="X column 'c' can't be read as categories: chunks that order their levels differently"):
+        Features.learn(pa.table({"c": pa.chunked_array(chunks)}))
+    chunks[1] = dictionary(["c", "b"], ["a", "b", "c"], ordered=True)
+    assert Features.learn(pa.table({"c": pa.chunked_array(chunks)})).categories[0].tolist() == ["a", "b", "c"]
+
+
+@ALL
+def test_too_many_categories(kind):
+    X = pd.DataFrame({"x": np.zeros(257), "c": pd.Categorical([f"l{k}" for k in range(257)])})
+    y = np.arange(257) % 2
+    message = "X column 'c' has 257 categories; allowed are up to 256 with method=\"hist\"; method=\"dense\" allows 65535"
+    with pytest.raises(ValueError, match=message):
+        make(kind).fit(X, y)
+    assert len(make(kind).fit(X[1:], y[1:]).categories_[1]) == 256
+    assert len(make(kind, method="dense").fit(X, y).categories_[1]) == 257
+    assert len(make(kind).fit(X, y, np.arange(257)).categories_[1]) == 256  # one row has no weight
+    missing = pd.DataFrame({"x": np.zeros(257), "c": pd.Categorical([None, *(f"l{k}" for k in range(256))])})
+    assert len(make(kind).fit(missing, y).categories_[1]) == 256
+
+
+def test_too_many_categories_for_dense():
+    X = np.arange(65536)[:, None] / 7
+    with pytest.raises(ValueError, match='X column 0 has 65536 categories; allowed are up to 65535 with method="dense"$'):
+        make(DecisionTreeClassifier, method="dense", categorical_features=[0]).fit(X, X[:, 0] > 4)
+    features = Features.learn(X[1:], [0])
+    features.check_limits("dense")
+    assert features.n_categories.tolist() == [65535]
+    assert features.encode(X.astype(np.float32)).dtype == np.float32
+    np.testing.assert_array_equal(features.encode(X)[:, 0], [np.nan, *range(65535)])
