@@ -34,16 +34,15 @@ class Split(NamedTuple):
 def all_tests(draws, column, n_classes, categorical_split):
     """Every test of a column: the last divides missing values from the rest."""
     codes = codes_of(draws, column)
-    if column.kind == CATEGORICAL:
-        if categorical_split == "one_hot":
-            for code in codes:
-                yield [code], math.nan
-            if codes:
-                yield codes, math.nan
-        else:
-            codes = by_key(codes, draws, column, n_classes)
-            for i in range(len(codes)):
-                yield codes[: i + 1], math.nan
+    if column.kind == CATEGORICAL and categorical_split == "one_hot":
+        for code in codes:
+            yield [code], math.nan
+        if codes:
+            yield codes, math.nan
+    elif column.kind == CATEGORICAL:
+        codes = by_key(codes, draws, column, n_classes)
+        for i in range(len(codes)):
+            yield codes[: i + 1], math.nan
     else:
         for i in range(len(codes)):
             is_last = i + 1 == len(codes)
