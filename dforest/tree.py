@@ -3,6 +3,7 @@
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.estimator import ClassifierPart, Plan, RegressorPart, TreeEstimator, keep_parameters
+from dforest.interop import Tree
 
 _PARAMETERS = """
     splitter : {"best", "random"}, default="best"
@@ -42,6 +43,8 @@ _METHOD = """
     ----------
     forest_ : Forest
         The tree as arrays: ``forest_.as_dict()``.
+    tree_ : dforest.interop.Tree
+        The tree with the attributes of scikit-learn's tree objects.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only if X was a frame whose column names are all strings.
@@ -54,6 +57,20 @@ class DecisionTree(TreeEstimator):
 
     def _plan(self):
         return Plan(n_trees=1)
+
+    @property
+    def tree_(self):
+        """The tree with the attributes of scikit-learn's tree objects, made when first asked for."""
+        check_is_fitted(self)
+        made_for, tree = self.__dict__.get("_tree", (None, None))
+        if made_for is not self.forest_:
+            tree = Tree(self.forest_)
+            self._tree = (self.forest_, tree)
+        return tree
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_tree"}
 
     def get_depth(self):
         """The depth of the deepest leaf; a root alone has depth 0."""
