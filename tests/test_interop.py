@@ -194,10 +194,10 @@ def test_made_when_asked_for(kind):
 def test_copies(kind):
     model, _, X = pair(kind, weighted=True, missing=True)
     tree = model.tree_
-    for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
-        assert "_tree" not in vars(other)
-        assert other.tree_ is not tree
-    for other in (pickle.loads(pickle.dumps(tree)), copy.deepcopy(tree), other.tree_):
+    models = pickle.loads(pickle.dumps(model)), copy.deepcopy(model)
+    assert not any("_tree" in vars(other) for other in models)
+    for other in (pickle.loads(pickle.dumps(tree)), copy.deepcopy(tree), *(other.tree_ for other in models)):
+        assert other is not tree
         for name in [*STRUCTURE, "missing_go_to_left", "impurity", "weighted_n_node_samples", "value"]:
             np.testing.assert_array_equal(getattr(other, name), getattr(tree, name))
             assert not getattr(other, name).flags.writeable
