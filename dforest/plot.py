@@ -25,7 +25,7 @@ from dforest.tree import DecisionTree
 CUT = "(...)"  # in place of a subtree
 MOST_LABELS, MOST_LABELS_IN_BOX = 60, 30  # characters of a list of categories
 MOST_LABEL = 30  # characters of one of them
-MOST_VALUES = 60  # characters of a line of class weights
+MOST_VALUES = 36  # characters of a line of class weights
 
 LARGEST_FONT, SMALLEST_FONT = 12, 1  # points, unless asked for
 PADDING = 0.4  # between a box's text and its edge, in font sizes
