@@ -9,6 +9,7 @@ from dforest.forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from dforest.plot import export_text, plot_tree
 from dforest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 __version__ = version("dforest")
@@ -20,7 +21,9 @@ __all__ = [
     "ExtraTreesRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "export_text",
     "get_include",
+    "plot_tree",
 ]
 
 

@@ -141,6 +141,13 @@ def balanced_factors(rows, counts, n_classes):
     return (int(total.sum()) / (np.count_nonzero(total) * np.maximum(total, 1)))[rows.y]
 
 
+def path_matrix(forest, X):
+    """The nodes of a forest that each row of a checked X passes: sparse matrix of shape (n_rows, n_nodes)."""
+    indices, indptr = forest.packed().paths(X)
+    kind = csr_array if get_config().get("sparse_interface") == "sparray" else csr_matrix
+    return kind((np.ones(len(indices), np.int64), indices, indptr), shape=(len(X), len(forest.feature)))
+
+
 def keep_parameters(estimator, arguments):
     """Set an attribute for each argument of a constructor, given its locals()."""
     for name, value in arguments.items():
@@ -357,9 +364,7 @@ class TreeEstimator(BaseEstimator):
     def _paths(self, X):
         """The nodes that each row passes, as a sparse matrix over the nodes of all trees."""
         X = self._check_fitted_X(X)
-        indices, indptr = self.forest_.packed().paths(X)
-        kind = csr_array if get_config().get("sparse_interface") == "sparray" else csr_matrix
-        return kind((np.ones(len(indices), np.int64), indices, indptr), shape=(len(X), len(self.forest_.feature)))
+        return path_matrix(self.forest_, X)
 
     @property
     def feature_importances_(self):

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest import pruning
 from dforest.estimator import ClassifierPart, Plan, RegressorPart, TrainingRows, TreeEstimator, keep_parameters
+from dforest.interop import Tree
 from dforest.parameters import FITTED, METHOD, NUMBER_CRITERIA
 from dforest.validation import check_weights, check_X
 
@@ -46,6 +47,8 @@ _ATTRIBUTES = f"""
     ----------
     forest_ : Forest
         The tree as arrays: ``forest_.as_dict()``.
+    tree_ : dforest.interop.Tree
+        The tree with the attributes of scikit-learn's tree objects.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only if X was a frame whose column names are all strings.
@@ -59,6 +62,20 @@ class DecisionTree(TreeEstimator):
 
     def _plan(self):
         return Plan(n_trees=1)
+
+    @property
+    def tree_(self):
+        """The tree with the attributes of scikit-learn's tree objects, made when first asked for."""
+        check_is_fitted(self)
+        made_for, tree = self.__dict__.get("_tree", (None, None))
+        if made_for is not self.forest_:
+            tree = Tree(self.forest_)
+            self._tree = (self.forest_, tree)
+        return tree
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_tree"}
 
     def get_depth(self):
         """The depth of the deepest leaf; a root alone has depth 0."""
@@ -118,7 +135,7 @@ class DecisionTree(TreeEstimator):
         True
         """
         check_is_fitted(self)
-        X, y = check_X(self, X, y=y, reset=False, y_numeric=is_regressor(self))
+        X, y = check_X(self, X, self._features, y=y, reset=False, y_numeric=is_regressor(self))
         rows = TrainingRows(X, self._encode_known(y), check_weights(sample_weight, X))
         forest = pruning.reduced_error(self.forest_, rows.X, rows.y, rows.integer_weight()[0])
         pruned = self if inplace else copy.copy(self)

@@ -1,0 +1,180 @@
+"""A single tree in scikit-learn's form: what `tree_` of an estimator is.
+
+Nodes have the numbers they have in the forest: depth-first preorder, as scikit-learn grows them.
+A `Tree` owns the arrays it shows and borrows the forest, which predicts.
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from dforest.estimator import path_matrix
+
+TREE_LEAF = -1
+TREE_UNDEFINED = -2
+
+
+class Tree:
+    """One tree, with the attributes and methods of scikit-learn's tree objects.
+
+    Tools that read `tree_` of scikit-learn's estimators find here what they look for. The arrays
+    are read-only: the forest predicts, so a changed copy would change nothing.
+
+    Parameters
+    ----------
+    forest : Forest
+        Of one tree.
+
+    Attributes
+    ----------
+    node_count, capacity, n_leaves, n_features : int
+    max_depth : int
+        Of the deepest leaf; the root's depth is 0.
+    n_outputs : int
+        Always 1.
+    n_classes : ndarray of shape (1,), dtype intp
+        For regression 1, as is `max_n_classes`.
+    max_n_classes : int
+    children_left, children_right : ndarray of shape (node_count,), dtype intp
+        In leaves -1.
+    feature : ndarray of shape (node_count,), dtype intp
+        The feature a node tests; in leaves -2.
+    threshold : ndarray of shape (node_count,), dtype float64
+        A row goes left if x <= threshold. In leaves -2; NaN where categories are tested: see
+        `categories_left`.
+    missing_go_to_left : ndarray of shape (node_count,), dtype uint8
+        1 where a row goes left whose value is missing; in leaves 0.
+    impurity : ndarray of shape (node_count,), dtype float64
+    n_node_samples : ndarray of shape (node_count,), dtype intp
+        The draws that reach a node: for a tree of a forest, a row that its bootstrap drew twice
+        counts twice.
+    weighted_n_node_samples : ndarray of shape (node_count,), dtype float64
+        Their weights, class weights included.
+    value : ndarray of shape (node_count, 1, max_n_classes), dtype float64
+        Class shares, or the value that a leaf there would predict.
+    """
+
+    n_outputs = 1
+
+    def __init__(self, forest):
+        inner = forest.feature >= 0
+        numbers = np.arange(len(inner))
+        self._forest = forest
+        self.node_count = self.capacity = len(inner)
+        self.n_leaves = int((~inner).sum())
+        self.n_features = forest.n_features
+        self.max_n_classes = max(forest.n_classes, 1)
+        self.n_classes = _own([self.max_n_classes], np.intp)
+        self.max_depth = int(forest.depths().max())
+        self.children_left = _own(np.where(inner, numbers + 1, TREE_LEAF), np.intp)
+        self.children_right = _own(np.where(inner, forest.right.astype(np.int64), TREE_LEAF), np.intp)
+        self.feature = _own(np.where(inner, forest.feature, TREE_UNDEFINED), np.intp)
+        self.threshold = _own(np.where(inner, forest.threshold, TREE_UNDEFINED), np.float64)
+        self.missing_go_to_left = _own(inner & forest.missing_left, np.uint8)
+
+    def __reduce__(self):
+        return Tree, (self._forest,)
+
+    @cached_property
+    def _subsets(self):
+        return self._forest.subsets(), self._forest.subset_numbers()
+
+    @cached_property
+    def _table(self):
+        return self._forest.node_table(0)
+
+    @cached_property
+    def impurity(self):
+        return _own(self._table.impurity, np.float64)
+
+    @cached_property
+    def n_node_samples(self):
+        return _own(self._table.draws, np.intp)
+
+    @cached_property
+    def weighted_n_node_samples(self):
+        weight = self._table.weight.sum(axis=1)
+        return _own(np.ldexp(weight.astype(np.float64), -int(self._forest.weight_exponent[0])), np.float64)
+
+    @cached_property
+    def value(self):
+        return _own(self._table.value[:, None, :], np.float64)
+
+    def categories_left(self, node):
+        """The categories that go left at a node.
+
+        Parameters
+        ----------
+        node : int
+
+        Returns
+        -------
+        ndarray of int64, or None
+            Numbers of categories, ascending: places in ``categories_[feature]`` of the estimator.
+            Categories that didn't occur at the node in training go where missing values go
+            (`missing_go_to_left`). None: the node is a leaf or tests no categories.
+        """
+        if not np.isnan(self.threshold[node]):
+            return None
+        numbers = np.arange(self._forest.n_categories[self.feature[node]], dtype=np.int64)
+        # The forest stores the categories on the side opposite to the missing values.
+        subset = self._subsets[0][self._subsets[1][node]]
+        return numbers[np.isin(numbers, subset) != self.missing_go_to_left[node]]
+
+    def predict(self, X):
+        """The values of the leaves that rows reach.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features), dtype float32 or float64
+            Categories and levels as their numbers, missing values as NaN.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, max_n_classes), dtype float64
+            Class shares, or one mean.
+        """
+        return self._forest.packed().mean(_check_array(X), 1)
+
+    def apply(self, X):
+        """The numbers of the leaves that rows reach, ndarray of shape (n_rows,), dtype intp; X as for `predict`."""
+        return self._forest.packed().apply(_check_array(X), 1)[:, 0].astype(np.intp, copy=False)
+
+    def decision_path(self, X):
+        """The nodes that rows pass, sparse matrix of shape (n_rows, node_count); X as for `predict`."""
+        return path_matrix(self._forest, _check_array(X))
+
+    def compute_feature_importances(self, normalize=True):
+        """Impurity-based importances.
+
+        Parameters
+        ----------
+        normalize : bool, default=True
+            Scale them to sum 1, unless all are 0.
+
+        Returns
+        -------
+        ndarray of shape (n_features,), dtype float64
+            The sum, over the nodes that test a feature, of the impurity decrease there times the
+            node's share of the weight.
+        """
+        decrease = self._forest.impurity_decrease(relative=normalize)[0]
+        return decrease / decrease.sum() if normalize and decrease.any() else decrease
+
+    def compute_node_depths(self):
+        """Levels of the nodes, ndarray of shape (node_count,), dtype int64; the root's is 1, as in scikit-learn."""
+        return self._forest.depths() + 1
+
+
+def _own(values, dtype):
+    """A read-only copy."""
+    array = np.array(values, dtype)
+    array.setflags(write=False)
+    return array
+
+
+def _check_array(X):
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype not in (np.float32, np.float64):
+        what = f"{X.ndim}-dimensional array of {X.dtype}" if isinstance(X, np.ndarray) else type(X).__name__
+        raise ValueError(f"X is a {what}; allowed are two-dimensional arrays of float32 or float64")
+    return np.ascontiguousarray(X)
