@@ -364,6 +364,7 @@ OUT_OF_RANGE = {
     "max_features": [0, -1, 0.0, 1.5, "all"],
     "min_impurity_decrease": [-1e-9, np.nan, np.inf, None],
     "ccp_alpha": [-1e-9, np.nan, np.inf, None, "much"],
+    "monotonic_cst": [1, "rising"],
     "random_state": [-1, "seed", 1.5],
     "method": ["exact", None, 1],
     "splitter": ["worst", None, 1],

@@ -103,7 +103,7 @@ def test_every_node_is_that_of_the_twin(tuning, assert_twin, extreme, problem):
              "min_weight_fraction_leaf", "min_impurity_decrease", "impurity_threshold", "max_leaf_nodes", "splitter",
              "bootstrap", "max_features", "categorical_split", "monotonic_cst")
     n_categories = forest.n_categories.tolist()
-    X = np.stack([encoded(x) if n_codes else x for x, n_codes in zip(X.T, n_categories)], axis=1)
+    X = np.stack([encoded(x) if n_codes else x for x, n_codes in zip(X.T, n_categories, strict=True)], axis=1)
     classes = np.unique(y, return_inverse=True)[1] if is_classifier else y
     for t in range(2):
         twin = naive.flatten(
