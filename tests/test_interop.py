@@ -4,6 +4,7 @@ import copy
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix, issparse
 from sklearn.base import clone
@@ -14,6 +15,7 @@ from sklearn.tree import DecisionTreeRegressor as PeerRegressor
 from sklearn.tree import export_graphviz
 
 from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
+from dforest.core.forest_arrays import Forest
 from dforest.interop import Tree
 
 PEERS = {DecisionTreeClassifier: PeerClassifier, DecisionTreeRegressor: PeerRegressor}
@@ -44,6 +46,8 @@ def pair(kind, missing=False, weighted=False, seed=0, **parameters):
     peer = PEERS[kind](**parameters).fit(X, y, weight)
     return model, peer, X
 
+
+LABELS = pytest.mark.skipif(not hasattr(Forest, "subset_of"), reason="no tests of categories yet")
 
 CASES = pytest.mark.parametrize(
     "settings",
@@ -142,6 +146,36 @@ def test_the_arrays_lead_to_the_leaves(kind, missing):
             node = (tree.children_left if left else tree.children_right)[node]
         assert node == leaf
     assert all(tree.categories_left(node) is None for node in range(tree.node_count))
+
+
+@LABELS
+@TREES
+@pytest.mark.parametrize("method", ["hist", "dense"])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_the_arrays_and_categories_lead_to_the_leaves(kind, method, missing):
+    random = np.random.RandomState(0)
+    codes = random.randint(8, size=500)
+    codes[random.random_sample(500) < missing] = -1
+    X = pd.DataFrame({"colour": pd.Categorical.from_codes(codes, list("abcdefgh")), "size": random.normal(size=500)})
+    y = np.isin(codes, [-1, 1, 3, 6]) ^ (X["size"] > 0) ^ (random.random_sample(500) < 0.2)
+    model = kind(method=method, max_depth=6, random_state=0).fit(X, y.astype(int))
+    encoded = np.column_stack([np.where(codes < 0, np.nan, codes), X["size"]])
+    tree, leaves = model.tree_, model.apply(X)
+    np.testing.assert_array_equal(tree.apply(encoded), leaves)
+    np.testing.assert_array_equal(np.isnan(tree.threshold), tree.feature == 0)
+    assert np.isnan(tree.threshold).any()
+    for x, leaf in zip(encoded, leaves, strict=True):
+        node = 0
+        while tree.children_left[node] != -1:
+            value, categories = x[tree.feature[node]], tree.categories_left(node)
+            if np.isnan(value):
+                left = tree.missing_go_to_left[node]
+            elif categories is None:
+                left = value <= tree.threshold[node]
+            else:
+                left = value in categories
+            node = (tree.children_left if left else tree.children_right)[node]
+        assert node == leaf
 
 
 @TREES

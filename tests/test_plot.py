@@ -6,6 +6,7 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
@@ -22,6 +23,7 @@ from dforest import (
     export_text,
     plot_tree,
 )
+from dforest.core.forest_arrays import Forest
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -193,6 +195,36 @@ def test_text_of_levels():
     model = DecisionTreeRegressor(method="dense").fit(X, np.isnan(X[:, 0]))
     model.categories_ = [np.array(["small", "medium", "large"], object)]
     assert export_text(model, feature_names=["size"]).startswith("|--- size <= inf\n")
+
+
+@pytest.mark.skipif(not hasattr(Forest, "subset_of"), reason="no tests of categories yet")
+@pytest.mark.parametrize("method", ["hist", "dense"])
+def test_text_of_frames_with_labels(method):
+    colour = pd.Categorical(list("abcde") * 20)
+    size = pd.Categorical(["small", "medium", "large", "large"] * 25, ["small", "medium", "large"], ordered=True)
+    X = pd.DataFrame({"colour": colour, "size": size})
+    settings = {"method": method, "random_state": 0, "max_depth": 1}
+    # Categories with the least of the commoner class, or the lowest mean, go left; missing values to the larger side.
+    model = DecisionTreeClassifier(**settings).fit(X, np.isin(colour, ["b", "d"]))
+    assert export_text(model, feature_names=X.columns).splitlines() == [
+        "|--- colour in {b, d}",
+        "|   |--- class: True",
+        "|--- colour not in {b, d}",
+        "|   |--- class: False",
+    ]
+    model = DecisionTreeRegressor(**settings).fit(X, np.isin(colour, ["b", "d"]))
+    assert export_text(model, feature_names=X.columns, decimals=0).splitlines() == [
+        "|--- colour not in {b, d}",
+        "|   |--- value: [0]",
+        "|--- colour in {b, d}",
+        "|   |--- value: [1]",
+    ]
+    assert texts(plot_tree(model))[0].startswith("x[0] not in {b, d}\n")
+    model = DecisionTreeClassifier(**settings).fit(X, size == "large")
+    assert export_text(model, feature_names=X.columns).startswith("|--- size <= medium\n")
+    forest = RandomForestClassifier(3, max_features=None, **settings).fit(X, size == "large")
+    for tree in forest.estimators_:
+        assert export_text(tree).startswith("|--- feature_1 <= medium\n")
 
 
 # Pictures
