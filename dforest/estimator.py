@@ -367,6 +367,12 @@ class TreeEstimator(BaseEstimator):
         return path_matrix(self.forest_, X)
 
     @property
+    def n_outputs_(self):
+        """Always 1."""
+        check_is_fitted(self)
+        return 1
+
+    @property
     def feature_importances_(self):
         """Impurity-based importances, ndarray of shape (n_features,), dtype float64.
 

@@ -63,8 +63,7 @@ def _set_text(labels, most):
 
 def _labels(decision_tree, feature):
     """Labels of the numbers that a feature's tests speak of; None: it holds numbers itself."""
-    kinds = getattr(decision_tree, "categories_", None)
-    return None if kinds is None else kinds[feature]
+    return decision_tree.categories_[feature]
 
 
 def _test_text(decision_tree, node, name, number, most_labels):

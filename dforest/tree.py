@@ -10,7 +10,7 @@ from dforest import pruning
 from dforest.estimator import ClassifierPart, Plan, RegressorPart, TrainingRows, TreeEstimator, keep_parameters
 from dforest.interop import Tree
 from dforest.parameters import FITTED, METHOD, NUMBER_CRITERIA
-from dforest.validation import check_weights, check_X
+from dforest.validation import check_weights, check_X, count_features
 
 _PARAMETERS = """
     splitter : {"best", "random"}, default="best"
@@ -76,6 +76,12 @@ class DecisionTree(TreeEstimator):
     def __getstate__(self):
         state = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_tree"}
+
+    @property
+    def max_features_(self):
+        """Features tried at each node, before the search may stop."""
+        check_is_fitted(self)
+        return count_features(self.max_features, self.n_features_in_)
 
     def get_depth(self):
         """The depth of the deepest leaf; a root alone has depth 0."""

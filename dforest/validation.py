@@ -179,9 +179,15 @@ def check_targets(y):
 def check_counts(y):
     """Raise where targets are nothing that a Poisson distribution could have as a mean."""
     if y.min() < 0:
-        raise ValueError(f'criterion="poisson" needs targets from 0; y holds {y.min()}: Some value(s) of y are negative')
+        raise ValueError(
+            f'y holds {y.min()}; allowed with criterion="poisson" are numbers from 0: Some value(s) of y are negative '
+            "which is not allowed for Poisson regression"
+        )
     if not y.any():
-        raise ValueError('criterion="poisson" needs a target above 0: Sum of y is not positive')
+        raise ValueError(
+            'y is 0 everywhere; criterion="poisson" needs a number above 0: Sum of y is not positive which is necessary '
+            "for Poisson regression"
+        )
 
 
 def check_directions(estimator, monotonic_cst, n_classes):

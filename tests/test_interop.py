@@ -15,7 +15,6 @@ from sklearn.tree import DecisionTreeRegressor as PeerRegressor
 from sklearn.tree import export_graphviz
 
 from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
-from dforest.core.forest_arrays import Forest
 from dforest.interop import Tree
 
 PEERS = {DecisionTreeClassifier: PeerClassifier, DecisionTreeRegressor: PeerRegressor}
@@ -46,8 +45,6 @@ def pair(kind, missing=False, weighted=False, seed=0, **parameters):
     peer = PEERS[kind](**parameters).fit(X, y, weight)
     return model, peer, X
 
-
-LABELS = pytest.mark.skipif(not hasattr(Forest, "subset_of"), reason="no tests of categories yet")
 
 CASES = pytest.mark.parametrize(
     "settings",
@@ -148,7 +145,6 @@ def test_the_arrays_lead_to_the_leaves(kind, missing):
     assert all(tree.categories_left(node) is None for node in range(tree.node_count))
 
 
-@LABELS
 @TREES
 @pytest.mark.parametrize("method", ["hist", "dense"])
 @pytest.mark.parametrize("missing", [0.0, 0.2])

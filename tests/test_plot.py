@@ -23,7 +23,6 @@ from dforest import (
     export_text,
     plot_tree,
 )
-from dforest.core.forest_arrays import Forest
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -63,10 +62,11 @@ def labelled(missing_left=False, labels=("blue", "green", "red")):
     model = DecisionTreeRegressor(max_depth=2, random_state=0).fit(X, X[:, 0] + (y > 0) / 10)
     forest = model.forest_
     assert forest.feature[0] == 0
+    forest.feature[1:][forest.feature[1:] == 0] = 1
     forest.threshold[0] = np.nan
     forest.missing_left[0] = missing_left
     forest.n_categories = np.array([len(labels), 0, 0, 0, 0, 0], np.int32)
-    forest.subset_of = lambda node: np.array([0, 2])
+    forest.subset_offsets, forest.subset_words = np.array([0, 1]), np.array([0b101], np.uint64)
     model.categories_ = [np.array(labels, object)] + [None] * 5
     return model
 
@@ -170,7 +170,10 @@ def test_labels_on_one_line(labels, expected):
 
 def test_long_lists_of_categories_are_cut():
     model = labelled(labels=[f"category {i}" for i in range(300)])
-    model.forest_.subset_of = lambda node: np.arange(100, 300)
+    bits = np.zeros(320, np.uint8)
+    bits[100:300] = 1
+    words = np.packbits(bits, bitorder="little").view(np.uint64)
+    model.forest_.subset_offsets, model.forest_.subset_words = np.array([0, len(words)]), words
     text = "{category 100, category 101, category 102, category 103, ... 196 more}"
     assert export_text(model).startswith(f"|--- feature_0 in {text}\n")
     assert plot_tree(model)[0].get_text().startswith("x[0] in {category 100, category 101, ... 198 more}\n")
@@ -197,7 +200,6 @@ def test_text_of_levels():
     assert export_text(model, feature_names=["size"]).startswith("|--- size <= inf\n")
 
 
-@pytest.mark.skipif(not hasattr(Forest, "subset_of"), reason="no tests of categories yet")
 @pytest.mark.parametrize("method", ["hist", "dense"])
 def test_text_of_frames_with_labels(method):
     colour = pd.Categorical(list("abcde") * 20)

@@ -8,6 +8,7 @@ has a *subset*, a bit for each category; subsets come in the order of their node
 A `Forest` owns its arrays, which nobody may change; a forest cut out of another one shares them.
 """
 from collections import namedtuple
+from functools import cached_property
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
@@ -142,10 +143,19 @@ class Forest:
                           np.diff(self.subset_offsets), self.subset_words)
 
     def __getstate__(self):
-        return {**self.__dict__, "_packed": {}}
+        return {**{name: value for name, value in self.__dict__.items() if not name.startswith("_")}, "_packed": {}}
 
     def _has_subset(self):
         return (self.feature >= 0) & (self.n_categories[self.feature] > 0)
+
+    @cached_property
+    def _subsets_before(self):
+        """How many subsets there are before each tree."""
+        return np.searchsorted(np.flatnonzero(self._has_subset()), self.node_offsets)
+
+    @cached_property
+    def _inner_before(self):
+        return np.searchsorted(np.flatnonzero(self.feature >= 0), self.node_offsets)
 
     def subset_numbers(self):
         """The number of each node's subset; -1 for nodes without: ndarray of shape (n_nodes,), dtype int64."""
@@ -173,13 +183,12 @@ class Forest:
             arrays[name] = arrays[name][first:last]
         arrays["node_offsets"] = np.array([0, last - first])
         if len(self.subset_offsets) > 1:
-            begin, end = np.searchsorted(np.flatnonzero(self._has_subset()), [first, last])
+            begin, end = self._subsets_before[t], self._subsets_before[t + 1]
             ends = self.subset_offsets[begin : end + 1]
             arrays["subset_offsets"] = ends - ends[0]
             arrays["subset_words"] = self.subset_words[ends[0] : ends[end - begin]]
         if len(self.inner):
-            begin = np.count_nonzero(self.feature[:first] >= 0)
-            arrays["inner"] = self.inner[begin : begin + np.count_nonzero(arrays["feature"] >= 0)]
+            arrays["inner"] = self.inner[self._inner_before[t] : self._inner_before[t + 1]]
         return Forest(arrays, **self._settings(slice(t, t + 1)))
 
     def _settings(self, trees=slice(None)):
@@ -285,7 +294,9 @@ class Forest:
         tree = self.feature[nodes], self.right[nodes], self.leaf_draws, self.leaf_weight
         if self.n_classes:
             return class_table(*tree, self.criterion)
-        value, impurity, inner = self.leaf_value, self.leaf_impurity, self.tree(t).inner
+        value, impurity, inner = self.leaf_value, self.leaf_impurity, self.inner
+        if len(inner):
+            inner = inner[self._inner_before[t] : self._inner_before[t + 1]]
         if exponent:
             power = TARGET_POWER[self.criterion]
             value, inner = np.ldexp(value, -exponent), np.ldexp(inner, [-exponent, -power * exponent])
