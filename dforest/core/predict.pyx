@@ -32,7 +32,6 @@ cdef class PackedForest:
         packed["threshold"] = forest.threshold
         packed["feature"] = np.where(forest.feature < 0, LEAF, FEATURE * forest.feature.astype(np.int64) + forest.missing_left)
         packed["right"] = forest.right
-        self.owner = forest.subset_words
         if len(forest.subset_offsets) > 1:
             self.pack_subsets(packed, forest)
         self.nodes = packed
@@ -44,7 +43,9 @@ cdef class PackedForest:
 
     cdef int pack_subsets(self, packed, forest) except -1:
         """Tests of categories: a word where their number allows it."""
-        cdef const uint64_t[::1] words = forest.subset_words
+        # Not empty, even if all subsets are: that there are some shows in the pointer.
+        self.owner = np.append(forest.subset_words, np.uint64(0))
+        cdef const uint64_t[::1] words = self.owner
         has_subset = forest.subset_numbers() >= 0
         n_words = np.diff(forest.subset_offsets)
         first = forest.subset_offsets[: len(n_words)]
@@ -55,7 +56,7 @@ cdef class PackedForest:
         test[is_wide] = (first << 16 | n_words)[is_wide]
         packed["threshold"][has_subset] = test.view(np.float64)
         packed["feature"][has_subset] += flags.astype(np.uint32)
-        self.words = &words[0] if len(words) else NULL
+        self.words = &words[0]
         return 0
 
     def mean(self, const real_t[:, ::1] X not None, int n_threads):
