@@ -24,6 +24,7 @@ from dforest import RandomForestClassifier, RandomForestRegressor
 
 FEWEST_ROWS = 8
 MOST_CLASSES = 20  # a target of whole numbers is a class if it has at most so many values
+MOST_LABELS = 256  # a text column with more of them is tested by the alphabet
 MOST_BARS = 12  # features shown in a panel of the plot
 
 
@@ -83,33 +84,38 @@ def read_problem(path, target, task):
     return Problem(path.stem, task, X, y.to_numpy(float) if task == "regression" else y.astype(str).to_numpy(object))
 
 
+def text_columns(X):
+    return [name for name in X.columns if not pd.api.types.is_numeric_dtype(X[name])]
+
+
 def encoder_of(X):
     """Makes text columns numbers, in alphabetical order; empty or never seen text becomes NaN: missing."""
-    text = [name for name in X.columns if not pd.api.types.is_numeric_dtype(X[name])]
     ordinal = OrdinalEncoder(
         handle_unknown="use_encoded_value", unknown_value=np.nan, encoded_missing_value=np.nan
     )
-    encoder = ColumnTransformer([("text", ordinal, text)], remainder="passthrough", verbose_feature_names_out=False)
+    encoder = ColumnTransformer([("text", ordinal, text_columns(X))], remainder="passthrough", verbose_feature_names_out=False)
     return encoder.set_output(transform="pandas")
 
 
-def forests_for(task, trees, jobs, seed):
-    """(method, forest) of ours by both methods, and scikit-learn's."""
+def forests_for(task, labels, trees, jobs, seed):
+    """(method, forest) of ours by both methods, and scikit-learn's, which takes labels for numbers."""
     same = {"n_estimators": trees, "n_jobs": jobs, "random_state": seed}
+    native = {"categorical_features": labels, **same}
     if task == "classification":
         ours, theirs = RandomForestClassifier, ensemble.RandomForestClassifier
     else:
         ours, theirs = RandomForestRegressor, ensemble.RandomForestRegressor
-    return [("hist", ours(method="hist", **same)), ("dense", ours(method="dense", **same)),
+    return [("hist", ours(method="hist", **native)), ("dense", ours(method="dense", **native)),
             ("scikit-learn", theirs(**same))]
 
 
 def run(problem, trees, jobs, seed):
     """Yields a result for each forest: trained on three quarters of the rows, scored on the others."""
     X_train, X_test, y_train, y_test = train_test_split(problem.X, problem.y, random_state=seed)
+    labels = [name for name in text_columns(X_train) if X_train[name].nunique() <= MOST_LABELS]
     encoder = encoder_of(X_train)
     X_train, X_test = encoder.fit_transform(X_train), encoder.transform(X_test)
-    for method, forest in forests_for(problem.task, trees, jobs, seed):
+    for method, forest in forests_for(problem.task, labels, trees, jobs, seed):
         start = perf_counter()
         forest.fit(X_train, y_train)
         fitted = perf_counter()
