@@ -15,8 +15,8 @@ from dforest.testing import coding, naive, scores
 
 PRECISE = Context(prec=50)
 
-# Rows of a node: (target, count, weight).
-targets = st.integers(0, 9).map(float) | st.floats(0, 1e6) | st.sampled_from([0.1, 1e-12, 1e9])
+# Rows of a node: (target, count, weight). No target is so small that an impurity in its units would be subnormal.
+targets = st.integers(0, 9).map(float) | st.floats(1e-250, 1e6) | st.sampled_from([0.1, 1e-12, 1e9])
 rows = st.tuples(targets, st.integers(1, 3), st.integers(1, 5) | st.integers(1, 2**31 - 1))
 nodes = st.lists(rows, min_size=1, max_size=12)
 
