@@ -323,4 +323,4 @@ cdef class Cuts:
         """Whether a cut whose sides predict this keeps to the node's bounds and the feature's direction."""
         return (not self.is_bounded
                 or (node.lower <= left <= node.upper and node.lower <= right <= node.upper
-                    and (left - right) * column.direction <= 0.0))
+                    and (column.direction == 0 or (left - right) * column.direction <= 0.0)))
