@@ -83,7 +83,7 @@ cdef class AbsoluteError(SquaredError):
 
     cdef int leaf_value(self, const Node* node, double* out) except -1 nogil:
         """Weighted median of the exact targets; where two of them are, the middle between."""
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i = 0
         cdef int64_t weight = 0, total = node.statistics[1]
         self.sort_targets(node, True)
         for i in range(node.n):
@@ -137,6 +137,7 @@ cdef class MedianCuts(Cuts):
 
     cdef void open_node(self, const Node* node) noexcept nogil:
         """Rank the targets."""
+        Cuts.open_node(self, node)
         cdef Py_ssize_t i, j, n = node.n
         cdef uint64_t* keys = self.tally.keys
         cdef int64_t weight

@@ -10,7 +10,7 @@ w * i(t) - w_L * i(t_L) - w_R * i(t_R); the built-in criteria override `best_cut
 numerics.h that cancel nothing. It is called once per node and feature, or twice where the node has
 missing values, never per row or per cut.
 """
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from dforest.core.types cimport DrawKind, Node
 
@@ -19,6 +19,7 @@ cdef class Criterion:
     cdef readonly Py_ssize_t n_words     # int64 words of a statistic
     cdef readonly Py_ssize_t n_classes   # 0 for regression
     cdef readonly bint is_additive       # value and impurity of a node follow from its children's
+    cdef readonly bint scans_words       # `best_word` works
     cdef DrawKind kind
     cdef int64_t* scratch                # [n_words], owned
 
@@ -44,6 +45,11 @@ cdef class Criterion:
 
     # A score times 2 to this power is in units of weight times impurity.
     cdef int score_exponent(self, const Node* node) noexcept nogil
+
+    # The same from packed words (scan.h), for a criterion that says so in `scans_words`; all n cuts
+    # have draws on both sides. The statistics of the left sides are run[i] + offset.
+    cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
+                              double* score) noexcept nogil
 
     # What the categories of a feature are ordered by. statistics: [n, n_words], of single categories;
     # total: [n_words], the node's. OUT keys : [n]

@@ -7,13 +7,17 @@ only in impurities, scores and leaf values, each one expression of numerics.h.
 A criterion owns `scratch`; everything else it is handed.
 """
 from libc.math cimport ldexp, rint
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 import numpy as np
 
 from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, TARGET_SUM_WIDE, Draw
+
+cdef extern from "scan.h" nogil:
+    void df_gini_scores(const uint64_t* run, int n, uint64_t offset, double weight, double first, double* scores)
+    void df_square_scores(const uint64_t* run, int n, uint64_t offset, double weight, double mean, double remainder, double* scores)
 
 cdef extern from "numerics.h" nogil:
     const int64_t DF_EXACT_WEIGHT
@@ -113,6 +117,10 @@ cdef class Criterion:
         score[0] = highest
         return best
 
+    cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
+                              double* score) noexcept nogil:
+        return -1
+
     cdef double node_impurity(self, const Node* node) noexcept nogil:
         return self.impurity(node.statistics)
 
@@ -184,16 +192,30 @@ cdef class ClassCriterion(Criterion):
     cdef int open_node(self, Node* node) except -1 nogil:
         cdef Py_ssize_t i, k, present = 0
         cdef int64_t* s = node.statistics
-        cdef int64_t w
+        cdef int64_t w, n_draws = 0, weight = 0, second = 0
         cdef Draw* draw
         for k in range(self.n_words):
             s[k] = 0
-        for i in range(node.n):
-            draw = &node.draws[i]
-            w = <int64_t> draw.count * draw.weight
-            s[0] += draw.count
-            s[1] += w
-            s[2 + draw.target] += w
+        if self.n_classes == 2:          # in registers, without waiting for memory
+            for i in range(node.n):
+                draw = &node.draws[i]
+                w = <int64_t> draw.count * draw.weight
+                n_draws += draw.count
+                weight += w
+                second += w & -<int64_t> draw.target
+            s[0] = n_draws
+            s[1] = weight
+            s[2] = weight - second
+            s[3] = second
+        else:
+            for i in range(node.n):
+                draw = &node.draws[i]
+                w = <int64_t> draw.count * draw.weight
+                n_draws += draw.count
+                s[2 + draw.target] += w
+            s[0] = n_draws
+            for k in range(2, self.n_words):
+                s[1] += s[k]
         for k in range(2, self.n_words):
             present += s[k] > 0
         node.is_pure = present <= 1
@@ -213,8 +235,38 @@ cdef class ClassCriterion(Criterion):
         return <double> statistic[3] / <double> statistic[1] if self.n_classes == 2 else 0.0
 
 
+cdef enum:
+    CHUNK = 64                # cuts scored at a time
+
+
+cdef inline void keep_highest(const double* scores, Py_ssize_t n, Py_ssize_t first, Py_ssize_t* best,
+                              double* highest) noexcept nogil:
+    """Take the first of the highest scores, if it is higher than what there was."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        if scores[i] > highest[0]:
+            highest[0] = scores[i]
+            best[0] = first + i
+
+
 cdef class Gini(ClassCriterion):
     """Gini impurity, 1 - sum of p_k**2."""
+
+    def __init__(self, Py_ssize_t n_classes):
+        ClassCriterion.__init__(self, n_classes)
+        self.scans_words = n_classes == 2
+
+    cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
+                              double* score) noexcept nogil:
+        cdef double scores[CHUNK]
+        cdef Py_ssize_t first = 0, best = 0, length
+        score[0] = -1.0
+        while first < n:
+            length = min(<Py_ssize_t> CHUNK, n - first)
+            df_gini_scores(run + first, <int> length, offset, <double> total[1], <double> total[2], scores)
+            keep_highest(scores, length, first, &best, score)
+            first += length
+        return best
 
     cdef double impurity(self, const int64_t* statistic) noexcept nogil:
         cdef double total = 0.0, w = <double> statistic[1], p
@@ -294,6 +346,7 @@ cdef class SquaredError(Criterion):
     def __init__(self, bint wide=False):
         self.n_classes = 0
         self.kind = TARGET_SUM_WIDE if wide else TARGET_SUM
+        self.scans_words = not wide
         self.reserve(4 if wide else 3)
 
     def clone(self):
@@ -355,6 +408,20 @@ cdef class SquaredError(Criterion):
         cdef int64_t high = statistic[3] if self.kind == TARGET_SUM_WIDE else 0
         cdef double mean = df_offset_sum(statistic[2], high, statistic[1], 0) / <double> statistic[1]
         return -mean * mean
+
+    cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
+                              double* score) noexcept nogil:
+        cdef double scores[CHUNK]
+        cdef Py_ssize_t first = 0, best = 0, length
+        cdef int64_t mean = df_floor_mean(total[2], 0, total[1])
+        cdef double remainder = df_offset_sum(total[2], 0, total[1], mean)
+        score[0] = -1.0
+        while first < n:
+            length = min(<Py_ssize_t> CHUNK, n - first)
+            df_square_scores(run + first, <int> length, offset, <double> total[1], <double> mean, remainder, scores)
+            keep_highest(scores, length, first, &best, score)
+            first += length
+        return best
 
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
         cdef Py_ssize_t i, best = 0
@@ -447,6 +514,10 @@ cdef class Poisson(SquaredError):
     ----------
     P. McCullagh, J. Nelder, "Generalized Linear Models", 1989, section 2.3.
     """
+
+    def __init__(self, bint wide=False):
+        SquaredError.__init__(self, wide)
+        self.scans_words = False
 
     cdef int open_node(self, Node* node) except -1 nogil:
         SquaredError.open_node(self, node)

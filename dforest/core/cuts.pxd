@@ -48,6 +48,8 @@ cdef class Cuts:
                            const LeafRules* rules) noexcept nogil
     cdef void choose(self, const Node* node, const Column* column, Py_ssize_t n, const LeafRules* rules,
                      Split* best) noexcept nogil
+    cdef Choice best_packed(self, const Node* node, Py_ssize_t n, bint missing_left, const LeafRules* rules) noexcept nogil
+    cdef void add_missing(self, Py_ssize_t n) noexcept nogil
     cdef Py_ssize_t keep_valid(self, const Node* node, const Column* column, Py_ssize_t n,
                                const LeafRules* rules) noexcept nogil
     cdef bint is_allowed(self, const Node* node, const Column* column, double left, double right) noexcept nogil

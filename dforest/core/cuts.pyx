@@ -23,11 +23,13 @@ References
 .. [1] W. D. Fisher, "On grouping for maximum homogeneity", JASA 53, 1958; L. Breiman, J. Friedman,
    R. Olshen, C. Stone, "Classification and Regression Trees", 1984, section 4.2.2 and chapter 8.8.
 """
+from libc.math cimport ceil
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy, memset
 
 from dforest.core.random cimport df_below, df_next
+from dforest.core.tally cimport draws_of
 from dforest.core.types cimport CATEGORICAL, code_t
 
 
@@ -107,6 +109,7 @@ cdef class Cuts:
 
     cdef void open_node(self, const Node* node) noexcept nogil:
         """Get ready for the columns of a node."""
+        self.tally.open_node(node)
 
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
         """Replace `best` if a cut of this column has a higher score; return whether it is constant."""
@@ -114,6 +117,8 @@ cdef class Cuts:
         if n + (self.tally.missing[0] > 0) == 1:
             return True
         self.entries = RUN
+        if column.kind == CATEGORICAL or self.is_bounded or not self.criterion.scans_words:
+            self.tally.expand(n)
         if column.kind == CATEGORICAL:
             if self.one_hot:
                 n = self.prepare_singles(n)
@@ -218,16 +223,16 @@ cdef class Cuts:
                      Split* best) noexcept nogil:
         """Replace `best` if one of the cuts in `left` has a higher score, in either direction of the missing."""
         cdef Choice choice, other
-        cdef Py_ssize_t i, k
         cdef int64_t n_left, total = node.statistics[0], n_missing = self.tally.missing[0]
         cdef int64_t* left = self.tally.left
         cdef bint missing_left = False
         choice = self.best_entry(node, column, n, False, rules)
-        n_left = left[choice.entry * self.n_words] if choice.entry >= 0 else 0
+        n_left = 0
+        if choice.entry >= 0:
+            n_left = (draws_of(self.tally.run[choice.entry], self.tally.is_pairs) if self.tally.is_packed
+                      else left[choice.entry * self.n_words])
         if n_missing > 0:
-            for i in range(n):
-                for k in range(self.n_words):
-                    left[i * self.n_words + k] += self.tally.missing[k]
+            self.add_missing(n)
             other = self.best_entry(node, column, n, True, rules)
             if other.entry >= 0 and (choice.entry < 0 or other.score > choice.score
                                      or (other.score == choice.score and other.entry < choice.entry)):
@@ -238,6 +243,7 @@ cdef class Cuts:
         best.score = choice.score
         best.middle = choice.middle
         best.code = self.tally.code[choice.entry]
+        best.above = self.tally.code[choice.entry + 1] if self.entries == RUN and choice.entry + 1 < n else 0
         best.only_missing_right = n_missing > 0 and not missing_left and n_left + n_missing == total
         # Where none is missing, missing values will go with the larger side.
         best.missing_left = missing_left if n_missing > 0 else 2 * n_left > total
@@ -245,6 +251,16 @@ cdef class Cuts:
             self.write_subset(column, n, choice.entry, best)
         else:
             best.subset = NULL
+
+    cdef void add_missing(self, Py_ssize_t n) noexcept nogil:
+        """Put the missing values on the left of all cuts."""
+        cdef Py_ssize_t i, k
+        cdef int64_t* left = self.tally.left
+        if self.tally.is_packed:
+            return             # these are added when they are scored
+        for i in range(n):
+            for k in range(self.n_words):
+                left[i * self.n_words + k] += self.tally.missing[k]
 
     cdef void write_subset(self, const Column* column, Py_ssize_t n, Py_ssize_t entry, Split* best) noexcept nogil:
         cdef Py_ssize_t i, at, n_words = (<Py_ssize_t> column.n_codes + 63) // 64
@@ -272,6 +288,8 @@ cdef class Cuts:
         cdef const int64_t* left = self.tally.left
         cdef Py_ssize_t first = 0, last = n, n_words = self.n_words       # cuts in [0, first) and [last, n) are not
         cdef Choice choice
+        if self.tally.is_packed:
+            return self.best_packed(node, n, missing_left, rules)
         choice.entry = -1
         choice.score = choice.middle = 0.0
         if self.is_bounded or self.entries == SINGLES:
@@ -292,6 +310,24 @@ cdef class Cuts:
             choice.entry = self.criterion.best_cut(left + first * n_words, last - first, total, &choice.score)
             if choice.entry >= 0:
                 choice.entry += first
+        return choice
+
+    cdef Choice best_packed(self, const Node* node, Py_ssize_t n, bint missing_left, const LeafRules* rules) noexcept nogil:
+        """The same from packed words."""
+        cdef const uint64_t* run = self.tally.run
+        cdef uint64_t offset = self.tally.missing_word if missing_left else 0
+        cdef bint is_pairs = self.tally.is_pairs
+        cdef int64_t least = max(rules.min_draws, <int64_t> ceil(rules.min_weight)), total = node.statistics[0]
+        cdef Py_ssize_t first = 0, last = n
+        cdef Choice choice
+        choice.entry = -1
+        choice.score = choice.middle = 0.0
+        while first < last and draws_of(run[first] + offset, is_pairs) < least:
+            first += 1
+        while last > first and total - draws_of(run[last - 1] + offset, is_pairs) < least:
+            last -= 1
+        if first < last:
+            choice.entry = first + self.criterion.best_word(run + first, last - first, offset, node.statistics, &choice.score)
         return choice
 
     cdef Py_ssize_t keep_valid(self, const Node* node, const Column* column, Py_ssize_t n,

@@ -1,7 +1,7 @@
 """Splits between any two values (method "dense"), best and random."""
 from libc.stdint cimport uint32_t
 
-from dforest.core.tally cimport next_code
+from dforest.core.tally cimport code_above
 from dforest.core.types cimport Column, Node, Split, number_at
 
 cdef extern from "numerics.h" nogil:
@@ -14,7 +14,7 @@ cdef class DenseSplitter(Splitter):
 
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
         cdef const Column* column = &node.columns[split.feature]
-        cdef uint32_t above = next_code(node, column, split.code)
+        cdef uint32_t above = code_above(node, column, split)
         return df_middle(number_at(column, column.values, split.code), number_at(column, column.values, above), column.is_float32)
 
 

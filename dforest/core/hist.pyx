@@ -1,7 +1,7 @@
 """Splits at the edges of bins (method "hist"), best and random."""
 from libc.stdint cimport uint32_t
 
-from dforest.core.tally cimport next_code
+from dforest.core.tally cimport code_above
 from dforest.core.types cimport Column, Node, Split, number_at
 
 cdef extern from "numerics.h" nogil:
@@ -17,7 +17,7 @@ cdef class HistSplitter(Splitter):
 
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
         cdef const Column* column = &node.columns[split.feature]
-        cdef uint32_t above = next_code(node, column, split.code)
+        cdef uint32_t above = code_above(node, column, split)
         return number_at(column, column.values, split.code + (above - 1 - split.code) // 2)
 
 

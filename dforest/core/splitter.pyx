@@ -9,7 +9,7 @@ from libc.stdlib cimport calloc, free, malloc
 
 from dforest.core.absolute_error cimport AbsoluteError, MedianCuts
 from dforest.core.random cimport DF_FEATURES, DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
-from dforest.core.tally cimport CodeRange, code_range, next_code
+from dforest.core.tally cimport CodeRange, code_above, code_range
 from dforest.core.types cimport CATEGORICAL, ORDINAL, Column, number_at
 
 
@@ -169,7 +169,7 @@ cdef class Splitter:
     cdef double ordinal_threshold(self, const Node* node, const Split* split) noexcept nogil:
         """The value before the lowest one on the right."""
         cdef const Column* column = &node.columns[split.feature]
-        return number_at(column, column.highs, next_code(node, column, split.code) - 1)
+        return number_at(column, column.highs, code_above(node, column, split) - 1)
 
 
 cdef class RandomSplitter(Splitter):

@@ -1,8 +1,8 @@
 cimport cython
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from dforest.core.criterion cimport Criterion
-from dforest.core.types cimport Column, Draw, Node
+from dforest.core.types cimport Column, Draw, Node, Split
 
 cdef struct Tuning:
     int64_t sort_below        # nodes of fewer records are sorted, larger ones counted ...
@@ -11,7 +11,7 @@ cdef struct Tuning:
     int64_t mark_from         # counting: codes are marked if there are this many times more than records
 
 cdef enum Manner:             # how draws are counted
-    PAIRS                     # two classes, weights of 1: both counts in one word
+    WORDS                     # weights of 1: statistics in packed words, see scan.h
     CLASSES                   # more classes, weights of 1: a 32-bit counter for each
     SUMS                      # weights of 1: number of draws and sum of targets
     RECORDS                   # anything: whole statistics
@@ -21,8 +21,21 @@ cdef struct CodeRange:        # what occurs in a node
     uint32_t highest          # below lowest: none are
     bint has_missing
 
+cdef extern from "scan.h" nogil:
+    const int64_t DF_PAIR_DRAWS
+    const int64_t DF_SUM_DRAWS
+    const int DF_SUM_BITS
+    const int64_t DF_SUM_BIAS
+    const uint64_t DF_SUM_MASK
+    uint64_t df_pair_word(uint32_t count, int32_t target)
+    uint64_t df_sum_word(uint32_t count, int32_t target)
+
+cdef inline int64_t draws_of(uint64_t word, bint is_pairs) noexcept nogil:
+    """Draws in a packed word."""
+    return <int64_t> (word >> 32) + <uint32_t> word if is_pairs else <int64_t> (word >> DF_SUM_BITS)
+
 cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil
-cdef uint32_t next_code(const Node* node, const Column* column, uint32_t code) noexcept nogil
+cdef uint32_t code_above(const Node* node, const Column* column, const Split* split) noexcept nogil
 
 
 @cython.final
@@ -30,6 +43,14 @@ cdef class Tally:
     cdef Criterion criterion
     cdef Tuning tuning
     cdef bint is_unit                # all weights are 1
+    cdef bint packs                  # words may be used
+    cdef Manner manner               # of the open node
+    cdef bint is_pairs               # its words are pairs
+    cdef uint32_t* row               # [records] WORDS: rows of its records,
+    cdef uint64_t* word              # [records] their words,
+    cdef uint64_t* run               # [records] as `left`, in words,
+    cdef uint64_t missing_word       # and as `missing`
+    cdef bint is_packed              # `run` has what `left` is to have
     cdef Py_ssize_t n_words
     cdef int64_t* histogram          # [codes, n_words] or smaller, all 0 between calls
     cdef uint64_t* marks             # [codes / 64] a bit for each code that occurs, all 0 between calls
@@ -43,6 +64,9 @@ cdef class Tally:
 
     cdef int reserve(self, Py_ssize_t n_records, Py_ssize_t n_codes) except -1
     cdef uint64_t* sort_keys(self, Py_ssize_t n) noexcept nogil
+    cdef void open_node(self, const Node* node) noexcept nogil
+    cdef void expand(self, Py_ssize_t n) noexcept nogil
+    cdef void unpack(self, uint64_t word, int64_t* statistic) noexcept nogil
     cdef Py_ssize_t cumulate(self, const Node* node, const Column* column) noexcept nogil
     cdef void add_up(self, const Node* node, const Column* column, uint32_t code, const uint64_t* subset) noexcept nogil
     cdef Manner manner_of(self, const int64_t* total) noexcept nogil
@@ -50,11 +74,11 @@ cdef class Tally:
     cdef void complete(self, int64_t* statistic) noexcept nogil
     cdef void take(self, Manner manner, uint32_t code, int64_t* statistic) noexcept nogil
     cdef Py_ssize_t count(self, const Node* node, const Column* column) noexcept nogil
-    cdef Py_ssize_t walk_pairs(self, uint32_t n_codes) noexcept nogil
+    cdef Py_ssize_t count_words(self, const Node* node, const Column* column) noexcept nogil
     cdef Py_ssize_t walk_sums(self, uint32_t n_codes) noexcept nogil
     cdef Py_ssize_t walk(self, Manner manner, uint32_t n_codes) noexcept nogil
     cdef Py_ssize_t walk_marked(self, Manner manner, uint32_t n_codes) noexcept nogil
-    cdef Py_ssize_t walk_sorted_pairs(self, const uint64_t* keys, Py_ssize_t n) noexcept nogil
+    cdef Py_ssize_t walk_sorted_words(self, const uint64_t* keys, Py_ssize_t n, uint64_t* sum) noexcept nogil
     cdef Py_ssize_t walk_sorted_sums(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws) noexcept nogil
     cdef Py_ssize_t walk_sorted(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws) noexcept nogil
     cdef Py_ssize_t sort(self, const Node* node, const Column* column) noexcept nogil

@@ -3,7 +3,8 @@
 Two ways lead from the node's draws to the values that occur in it, in ascending order, each with the
 statistic of all draws up to it. *Counting* adds every draw to a histogram over the column's codes,
 then walks through it (through its marked codes, where few occur). *Sorting* sorts the node's records
-by code. Both give the same integers.
+by code. Both give the same integers. Draws of weight 1 are added as packed words, where their criterion
+has words for them (see scan.h), and the statistics of all values then are such words too.
 
 A `Tally` belongs to one thread and owns its scratch. Histogram and marks are all 0 between calls.
 """
@@ -55,13 +56,15 @@ cdef void scan_range(const Node* node, const code_t* codes, uint32_t n_codes, Co
     found.has_missing = has_missing
 
 
-cdef uint32_t next_code(const Node* node, const Column* column, uint32_t code) noexcept nogil:
-    """The lowest code of a value above `code` that occurs in a node; n_codes if none does."""
+cdef uint32_t code_above(const Node* node, const Column* column, const Split* split) noexcept nogil:
+    """The lowest code of a value that occurs in a node above a cut; n_codes if none does."""
+    if split.above:
+        return split.above
     if column.width == 1:
-        return scan_next[uint8_t](node, <const uint8_t*> column.codes, code, column.n_codes)
+        return scan_next[uint8_t](node, <const uint8_t*> column.codes, split.code, column.n_codes)
     if column.width == 2:
-        return scan_next[uint16_t](node, <const uint16_t*> column.codes, code, column.n_codes)
-    return scan_next[uint32_t](node, <const uint32_t*> column.codes, code, column.n_codes)
+        return scan_next[uint16_t](node, <const uint16_t*> column.codes, split.code, column.n_codes)
+    return scan_next[uint32_t](node, <const uint32_t*> column.codes, split.code, column.n_codes)
 
 
 cdef uint32_t scan_next(const Node* node, const code_t* codes, uint32_t code, uint32_t n_codes) noexcept nogil:
@@ -74,15 +77,11 @@ cdef uint32_t scan_next(const Node* node, const code_t* codes, uint32_t code, ui
     return lowest
 
 
-cdef void gather_keys(Manner manner, const Draw* draws, Py_ssize_t n, const code_t* codes, uint64_t* keys) noexcept nogil:
-    """Keys to sort: the code, and below it the record's number, or twice its count and its class."""
+cdef void gather_keys(const Draw* draws, Py_ssize_t n, const code_t* codes, uint64_t* keys) noexcept nogil:
+    """Keys to sort: the code, and below it the record's number."""
     cdef Py_ssize_t i
-    if manner == PAIRS:
-        for i in range(n):
-            keys[i] = (<uint64_t> codes[draws[i].row] << 32) | (draws[i].count << 1) | <uint32_t> draws[i].target
-    else:
-        for i in range(n):
-            keys[i] = (<uint64_t> codes[draws[i].row] << 32) | <uint64_t> i
+    for i in range(n):
+        keys[i] = (<uint64_t> codes[draws[i].row] << 32) | <uint64_t> i
 
 
 cdef void insertion_sort(uint64_t* keys, Py_ssize_t n) noexcept nogil:
@@ -134,14 +133,10 @@ cdef uint64_t* radix_sort(uint64_t* keys, uint64_t* other, Py_ssize_t n) noexcep
 cdef void fill(Manner manner, Tally tally, const Node* node, const code_t* codes) noexcept nogil:
     """Add the node's draws to the histogram."""
     cdef const Draw* draws = node.draws
-    cdef uint64_t* packed = <uint64_t*> tally.histogram
     cdef uint32_t* counters = <uint32_t*> tally.histogram
     cdef Py_ssize_t i, n = node.n, n_classes = tally.n_words - 2
     cdef int64_t* words
-    if manner == PAIRS:             # the second class in the upper half of the word
-        for i in range(n):
-            packed[codes[draws[i].row]] += <uint64_t> draws[i].count << (32 * draws[i].target)
-    elif manner == CLASSES:
+    if manner == CLASSES:
         for i in range(n):
             counters[codes[draws[i].row] * n_classes + draws[i].target] += draws[i].count
     elif manner == SUMS:
@@ -152,6 +147,24 @@ cdef void fill(Manner manner, Tally tally, const Node* node, const code_t* codes
     else:
         for i in range(n):
             tally.add(tally.histogram + codes[draws[i].row] * tally.n_words, &draws[i])
+
+
+cdef void fill_words(const uint32_t* row, const uint64_t* word, Py_ssize_t n, const code_t* codes,
+                     uint64_t* histogram) noexcept nogil:
+    """The same with packed words."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        histogram[codes[row[i]]] += word[i]
+
+
+cdef void fill_and_mark_words(const uint32_t* row, const uint64_t* word, Py_ssize_t n, const code_t* codes,
+                              uint64_t* histogram, uint64_t* marks) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef uint32_t code
+    for i in range(n):
+        code = codes[row[i]]
+        histogram[code] += word[i]
+        marks[code >> 6] |= <uint64_t> 1 << (code & 63)
 
 
 cdef void mark(uint64_t* marks, const Node* node, const code_t* codes) noexcept nogil:
@@ -192,6 +205,7 @@ cdef class Tally:
     def __cinit__(self, Criterion criterion not None, bint is_unit, dict tuning not None):
         self.criterion = criterion
         self.is_unit = is_unit
+        self.packs = is_unit and (criterion.n_classes == 2 or criterion.kind == TARGET_SUM) and criterion.is_additive
         self.n_words = criterion.n_words
         self.tuning.sort_below = tuning.get("sort_below", 20)
         self.tuning.codes_per_record = tuning.get("codes_per_record", 8)
@@ -205,6 +219,9 @@ cdef class Tally:
         free(self.keys_to)
         free(self.left)
         free(self.code)
+        free(self.row)
+        free(self.word)
+        free(self.run)
 
     cdef int reserve(self, Py_ssize_t n_records, Py_ssize_t n_codes) except -1:
         """Make room for nodes of n_records records, and columns of n_codes codes."""
@@ -216,6 +233,12 @@ cdef class Tally:
         self.keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
         self.left = <int64_t*> malloc((n_values + 2) * self.n_words * sizeof(int64_t))
         self.code = <uint32_t*> malloc(n_values * sizeof(uint32_t))
+        if self.packs:
+            self.row = <uint32_t*> malloc(n_records * sizeof(uint32_t))
+            self.word = <uint64_t*> malloc(n_records * sizeof(uint64_t))
+            self.run = <uint64_t*> malloc(n_values * sizeof(uint64_t))
+            if self.row == NULL or self.word == NULL or self.run == NULL:
+                raise MemoryError()
         if (self.histogram == NULL or self.marks == NULL or self.keys == NULL or self.keys_to == NULL
                 or self.left == NULL or self.code == NULL):
             raise MemoryError()
@@ -223,16 +246,54 @@ cdef class Tally:
         self.missing = self.sum + self.n_words
         return 0
 
+    cdef void open_node(self, const Node* node) noexcept nogil:
+        """Get ready for the columns of a node."""
+        cdef Py_ssize_t i
+        cdef const Draw* draws = node.draws
+        self.manner = self.manner_of(node.statistics)
+        self.is_pairs = self.criterion.kind == CLASS_WEIGHTS
+        if self.manner != WORDS:
+            return
+        for i in range(node.n):
+            self.row[i] = draws[i].row
+        if self.is_pairs:
+            for i in range(node.n):
+                self.word[i] = df_pair_word(draws[i].count, draws[i].target)
+        else:
+            for i in range(node.n):
+                self.word[i] = df_sum_word(draws[i].count, draws[i].target)
+
     cdef Py_ssize_t cumulate(self, const Node* node, const Column* column) noexcept nogil:
-        """Fill `left`, `code` and `missing` for all values that occur; return how many do."""
+        """Fill `left` or `run`, `code` and `missing` for all values that occur; return how many do."""
+        cdef bint counting = (node.n >= self.tuning.sort_below
+                              and <int64_t> column.n_codes <= self.tuning.codes_per_record * node.n)
         memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
-        if node.n >= self.tuning.sort_below and <int64_t> column.n_codes <= self.tuning.codes_per_record * node.n:
-            return self.count(node, column)
-        return self.sort(node, column)
+        self.is_packed = self.manner == WORDS
+        self.missing_word = 0
+        if not counting:
+            return self.sort(node, column)
+        return self.count_words(node, column) if self.is_packed else self.count(node, column)
+
+    cdef void unpack(self, uint64_t word, int64_t* statistic) noexcept nogil:
+        statistic[0] = statistic[1] = draws_of(word, self.is_pairs)
+        if self.is_pairs:
+            statistic[2] = <uint32_t> word
+            statistic[3] = <int64_t> (word >> 32)
+        else:
+            statistic[2] = <int64_t> (word & DF_SUM_MASK) - statistic[0] * DF_SUM_BIAS
+
+    cdef void expand(self, Py_ssize_t n) noexcept nogil:
+        """Fill `left` from `run`, if that is where the statistics are."""
+        cdef Py_ssize_t i
+        if self.is_packed:
+            self.is_packed = False
+            for i in range(n):
+                self.unpack(self.run[i], self.left + i * self.n_words)
 
     cdef void add_up(self, const Node* node, const Column* column, uint32_t code, const uint64_t* subset) noexcept nogil:
         """Put the sum over the draws of codes up to `code` into `left`; or those of a subset, if not NULL."""
         memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
+        self.is_packed = False
         if column.width == 1:
             add_where[uint8_t](self, node, <const uint8_t*> column.codes, code, subset, column.n_codes)
         elif column.width == 2:
@@ -247,8 +308,10 @@ cdef class Tally:
     cdef inline Manner manner_of(self, const int64_t* total) noexcept nogil:
         if not self.is_unit or total[0] >> 32:
             return RECORDS
+        if self.packs and total[0] < (DF_PAIR_DRAWS if self.criterion.kind == CLASS_WEIGHTS else DF_SUM_DRAWS):
+            return WORDS
         if self.criterion.kind == CLASS_WEIGHTS:
-            return PAIRS if self.n_words == 4 else CLASSES
+            return CLASSES
         return SUMS if self.criterion.kind == TARGET_SUM else RECORDS
 
     cdef inline void add(self, int64_t* statistic, const Draw* draw) noexcept nogil:
@@ -276,15 +339,10 @@ cdef class Tally:
 
     cdef inline void take(self, Manner manner, uint32_t code, int64_t* statistic) noexcept nogil:
         """Move what the histogram has of a code to a statistic."""
-        cdef uint64_t* packed = <uint64_t*> self.histogram
         cdef uint32_t* counters = <uint32_t*> self.histogram
         cdef int64_t* words
         cdef Py_ssize_t k
-        if manner == PAIRS:
-            statistic[2] += <int64_t> <uint32_t> packed[code]
-            statistic[3] += packed[code] >> 32
-            packed[code] = 0
-        elif manner == CLASSES:
+        if manner == CLASSES:
             counters += <Py_ssize_t> code * (self.n_words - 2)
             for k in range(self.n_words - 2):
                 statistic[2 + k] += counters[k]
@@ -305,7 +363,7 @@ cdef class Tally:
 
     cdef Py_ssize_t count(self, const Node* node, const Column* column) noexcept nogil:
         """Fill `left` and `code` by counting; return how many values occur."""
-        cdef Manner manner = self.manner_of(node.statistics)
+        cdef Manner manner = self.manner
         cdef bint marked = <int64_t> column.n_codes >= self.tuning.mark_from * node.n
         if column.width == 1:
             fill[uint8_t](manner, self, node, <const uint8_t*> column.codes)
@@ -325,30 +383,57 @@ cdef class Tally:
                 self.marks[column.n_codes >> 6] &= ~(<uint64_t> 1 << (column.n_codes & 63))
         if marked:
             return self.walk_marked(manner, column.n_codes)
-        if manner == PAIRS:
-            return self.walk_pairs(column.n_codes)
         if manner == SUMS:
             return self.walk_sums(column.n_codes)
         return self.walk(manner, column.n_codes)
 
-    cdef Py_ssize_t walk_pairs(self, uint32_t n_codes) noexcept nogil:
-        cdef uint64_t* packed = <uint64_t*> self.histogram
-        cdef uint64_t word
-        cdef int64_t first = 0, second = 0
-        cdef int64_t* left = self.left
+    cdef Py_ssize_t count_words(self, const Node* node, const Column* column) noexcept nogil:
+        """Fill `run` and `code` by counting packed words."""
+        cdef uint64_t* histogram = <uint64_t*> self.histogram
+        cdef uint64_t* run = self.run
+        cdef uint64_t sum = 0, word, marks
         cdef uint32_t* codes = self.code
-        cdef uint32_t code
+        cdef uint32_t code, at, n_codes = column.n_codes
         cdef Py_ssize_t n = 0
-        for code in range(n_codes):      # no branches: a code that does not occur is written over
-            word = packed[code]
-            packed[code] = 0
-            first += <int64_t> <uint32_t> word
-            second += word >> 32
-            left[4 * n] = left[4 * n + 1] = first + second
-            left[4 * n + 2] = first
-            left[4 * n + 3] = second
-            codes[n] = code
-            n += word != 0
+        cdef bint marked = <int64_t> n_codes >= self.tuning.mark_from * node.n
+        if column.width == 1 and marked:
+            fill_and_mark_words[uint8_t](self.row, self.word, node.n, <const uint8_t*> column.codes, histogram, self.marks)
+        elif column.width == 2 and marked:
+            fill_and_mark_words[uint16_t](self.row, self.word, node.n, <const uint16_t*> column.codes, histogram, self.marks)
+        elif marked:
+            fill_and_mark_words[uint32_t](self.row, self.word, node.n, <const uint32_t*> column.codes, histogram, self.marks)
+        elif column.width == 1:
+            fill_words[uint8_t](self.row, self.word, node.n, <const uint8_t*> column.codes, histogram)
+        elif column.width == 2:
+            fill_words[uint16_t](self.row, self.word, node.n, <const uint16_t*> column.codes, histogram)
+        else:
+            fill_words[uint32_t](self.row, self.word, node.n, <const uint32_t*> column.codes, histogram)
+        if column.has_missing:
+            self.missing_word = histogram[n_codes]
+            histogram[n_codes] = 0
+            self.unpack(self.missing_word, self.missing)
+            if marked:
+                self.marks[n_codes >> 6] &= ~(<uint64_t> 1 << (n_codes & 63))
+        if not marked:
+            for code in range(n_codes):  # no branches: a code that does not occur is written over
+                word = histogram[code]
+                histogram[code] = 0
+                sum += word
+                run[n] = sum
+                codes[n] = code
+                n += word != 0
+            return n
+        for at in range((n_codes + 63) // 64):
+            marks = self.marks[at]
+            self.marks[at] = 0
+            while marks:
+                code = 64 * at + <uint32_t> df_lowest_bit(marks)
+                marks &= marks - 1
+                sum += histogram[code]
+                histogram[code] = 0
+                run[n] = sum
+                codes[n] = code
+                n += 1
         return n
 
     cdef Py_ssize_t walk_sums(self, uint32_t n_codes) noexcept nogil:
@@ -408,53 +493,50 @@ cdef class Tally:
         return keys
 
     cdef Py_ssize_t sort(self, const Node* node, const Column* column) noexcept nogil:
-        """Fill `left` and `code` by sorting; return how many values occur."""
+        """Fill `left` or `run`, and `code`, by sorting; return how many values occur."""
         cdef uint64_t* keys = self.keys
         cdef Py_ssize_t n = node.n, n_values = node.n
-        cdef Manner manner = self.manner_of(node.statistics)
-        if manner == PAIRS and node.statistics[0] >> 31:
-            manner = RECORDS        # a count might not fit a key
         if column.width == 1:
-            gather_keys[uint8_t](manner, node.draws, n, <const uint8_t*> column.codes, keys)
+            gather_keys[uint8_t](node.draws, n, <const uint8_t*> column.codes, keys)
         elif column.width == 2:
-            gather_keys[uint16_t](manner, node.draws, n, <const uint16_t*> column.codes, keys)
+            gather_keys[uint16_t](node.draws, n, <const uint16_t*> column.codes, keys)
         else:
-            gather_keys[uint32_t](manner, node.draws, n, <const uint32_t*> column.codes, keys)
+            gather_keys[uint32_t](node.draws, n, <const uint32_t*> column.codes, keys)
         keys = self.sort_keys(n)
         if column.has_missing:
             while n_values > 0 and <uint32_t> (keys[n_values - 1] >> 32) == column.n_codes:
                 n_values -= 1
-            if n_values < n:
-                if manner == PAIRS:
-                    self.walk_sorted_pairs(keys + n_values, n - n_values)
-                elif manner == SUMS:
+            if n_values < n and self.manner == WORDS:
+                self.walk_sorted_words(keys + n_values, n - n_values, &self.missing_word)
+                self.unpack(self.missing_word, self.missing)
+            elif n_values < n:
+                if self.manner == SUMS:
                     self.walk_sorted_sums(keys + n_values, n - n_values, node.draws)
                 else:
                     self.walk_sorted(keys + n_values, n - n_values, node.draws)
                 memcpy(self.missing, self.left, self.n_words * sizeof(int64_t))
                 memset(self.sum, 0, self.n_words * sizeof(int64_t))
-        if manner == PAIRS:
-            return self.walk_sorted_pairs(keys, n_values)
-        if manner == SUMS:
+        if self.manner == WORDS:
+            return self.walk_sorted_words(keys, n_values, NULL)
+        if self.manner == SUMS:
             return self.walk_sorted_sums(keys, n_values, node.draws)
         return self.walk_sorted(keys, n_values, node.draws)
 
-    cdef Py_ssize_t walk_sorted_pairs(self, const uint64_t* keys, Py_ssize_t n) noexcept nogil:
-        cdef int64_t both = 0, second = 0, count
-        cdef int64_t* left = self.left
+    cdef Py_ssize_t walk_sorted_words(self, const uint64_t* keys, Py_ssize_t n, uint64_t* sum) noexcept nogil:
+        """OUT sum : of all, if not NULL"""
+        cdef uint64_t total = 0
+        cdef uint64_t* run = self.run
         cdef Py_ssize_t i, n_values = 0
         cdef uint32_t code, next_code = <uint32_t> (keys[0] >> 32) if n else 0
         for i in range(n):               # a value that goes on is written over
             code = next_code
             next_code = <uint32_t> (keys[i + 1] >> 32) if i + 1 < n else ~code
-            count = <uint32_t> keys[i] >> 1
-            both += count
-            second += count & -<int64_t> (keys[i] & 1)
-            left[4 * n_values] = left[4 * n_values + 1] = both
-            left[4 * n_values + 2] = both - second
-            left[4 * n_values + 3] = second
+            total += self.word[<uint32_t> keys[i]]
+            run[n_values] = total
             self.code[n_values] = code
             n_values += code != next_code
+        if sum != NULL:
+            sum[0] = total
         return n_values
 
     cdef Py_ssize_t walk_sorted_sums(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws) noexcept nogil:

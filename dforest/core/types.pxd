@@ -68,6 +68,7 @@ cdef struct Node:
 cdef struct Split:
     Py_ssize_t feature     # -1: no valid cut
     uint32_t code          # a draw goes left if its code is at most this; not for a categorical feature
+    uint32_t above         # the lowest code in the node above that; 0: not known
     bint missing_left
     bint only_missing_right  # the cut divides missing from all the rest
     double threshold       # a row goes left if x <= threshold; NaN for a categorical feature
