@@ -16,8 +16,13 @@ import numpy as np
 from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, TARGET_SUM_WIDE, Draw
 
 cdef extern from "scan.h" nogil:
-    void df_gini_scores(const uint64_t* run, int n, uint64_t offset, double weight, double first, double* scores)
-    void df_square_scores(const uint64_t* run, int n, uint64_t offset, double weight, double mean, double remainder, double* scores)
+    ctypedef struct df_scan:
+        void (*gini)(const uint64_t* run, int n, uint64_t offset, double weight, double first, double* scores) noexcept nogil
+        void (*square)(const uint64_t* run, int n, uint64_t offset, double weight, double mean, double remainder,
+                       double* scores) noexcept nogil
+        int (*first_highest)(const double* scores, int n) noexcept nogil
+    const df_scan df_scan_portable
+    const df_scan* df_best_scan()
 
 cdef extern from "numerics.h" nogil:
     const int64_t DF_EXACT_WEIGHT
@@ -45,6 +50,15 @@ cdef int64_t REQUANTISE = 256
 
 cdef double DEVIANCE_UNIT = 2.0 ** 20        # for deviances of quantised targets, in fixed point
 cdef double LARGEST_TARGET = 2.0 ** 31       # quantised targets are below in magnitude
+
+
+cdef const df_scan* scan = df_best_scan()
+
+
+def use_simd(bint allowed):
+    """Whether to use loops compiled for the processor at hand: they change the speed, never the forest."""
+    global scan
+    scan = df_best_scan() if allowed else &df_scan_portable
 
 
 def quantise(y):
@@ -242,11 +256,10 @@ cdef enum:
 cdef inline void keep_highest(const double* scores, Py_ssize_t n, Py_ssize_t first, Py_ssize_t* best,
                               double* highest) noexcept nogil:
     """Take the first of the highest scores, if it is higher than what there was."""
-    cdef Py_ssize_t i
-    for i in range(n):
-        if scores[i] > highest[0]:
-            highest[0] = scores[i]
-            best[0] = first + i
+    cdef int i = scan.first_highest(scores, <int> n)
+    if scores[i] > highest[0]:
+        highest[0] = scores[i]
+        best[0] = first + i
 
 
 cdef class Gini(ClassCriterion):
@@ -263,7 +276,7 @@ cdef class Gini(ClassCriterion):
         score[0] = -1.0
         while first < n:
             length = min(<Py_ssize_t> CHUNK, n - first)
-            df_gini_scores(run + first, <int> length, offset, <double> total[1], <double> total[2], scores)
+            scan.gini(run + first, <int> length, offset, <double> total[1], <double> total[2], scores)
             keep_highest(scores, length, first, &best, score)
             first += length
         return best
@@ -418,7 +431,7 @@ cdef class SquaredError(Criterion):
         score[0] = -1.0
         while first < n:
             length = min(<Py_ssize_t> CHUNK, n - first)
-            df_square_scores(run + first, <int> length, offset, <double> total[1], <double> mean, remainder, scores)
+            scan.square(run + first, <int> length, offset, <double> total[1], <double> mean, remainder, scores)
             keep_highest(scores, length, first, &best, score)
             first += length
         return best
