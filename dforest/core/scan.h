@@ -82,10 +82,33 @@ DF_INLINE int df_first_highest_loop(const double *scores, int n) {
     return i;
 }
 
+#define DF_FEW 32 /* most codes that are ranked */
+
+/* How many of the codes are below each. code and rank have room for n rounded up to 8, 16 or 32, and no
+ * code there is above those of the first n. */
+#define DF_RANK_LOOP(room)                        \
+    for (int i = 0; i < room; i++)                \
+        rank[i] = 0;                              \
+    for (int j = 0; j < n; j++) {                 \
+        int16_t c = code[j];                      \
+        for (int i = 0; i < room; i++)            \
+            rank[i] += code[i] > c;               \
+    }
+DF_INLINE void df_rank_loop(const int16_t *code, int n, int16_t *rank) {
+    if (n <= 8) {
+        DF_RANK_LOOP(8)
+    } else if (n <= 16) {
+        DF_RANK_LOOP(16)
+    } else {
+        DF_RANK_LOOP(32)
+    }
+}
+
 typedef struct {
     void (*gini)(const uint64_t *run, int n, uint64_t offset, double weight, double first, double *scores);
     void (*square)(const uint64_t *run, int n, uint64_t offset, double weight, double mean, double remainder, double *scores);
     int (*first_highest)(const double *scores, int n);
+    void (*rank)(const int16_t *code, int n, int16_t *rank);
 } df_scan;
 
 /* The loops compiled with some instruction set; no fused multiplications in any. */
@@ -99,7 +122,8 @@ typedef struct {
         df_square_loop(run, n, offset, weight, mean, remainder, scores);                                                  \
     }                                                                                                                     \
     attribute static int df_first_highest_##name(const double *scores, int n) { return df_first_highest_loop(scores, n); } \
-    static const df_scan df_scan_##name = {df_gini_##name, df_square_##name, df_first_highest_##name};
+    attribute static void df_rank_##name(const int16_t *code, int n, int16_t *rank) { df_rank_loop(code, n, rank); }      \
+    static const df_scan df_scan_##name = {df_gini_##name, df_square_##name, df_first_highest_##name, df_rank_##name};
 
 #define DF_NO_ATTRIBUTE
 DF_SCAN_KERNELS(portable, DF_NO_ATTRIBUTE)

@@ -1,10 +1,11 @@
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t, uint64_t
 
 from dforest.core.criterion cimport Criterion
 from dforest.core.types cimport Column, Draw, Node, Split
 
 cdef struct Tuning:
+    int64_t rank_below        # packed words: nodes of fewer records, at most 33, are ranked
     int64_t sort_below        # nodes of fewer records are sorted, larger ones counted ...
     int64_t codes_per_record  # ... unless the column has more codes than this times the records
     int64_t insertion_below   # sorting: insertion sort below, radix sort from here
@@ -29,6 +30,12 @@ cdef extern from "scan.h" nogil:
     const uint64_t DF_SUM_MASK
     uint64_t df_pair_word(uint32_t count, int32_t target)
     uint64_t df_sum_word(uint32_t count, int32_t target)
+    enum:
+        DF_FEW
+    ctypedef struct df_scan:
+        void (*rank)(const int16_t* code, int n, int16_t* rank) noexcept nogil
+    const df_scan df_scan_portable
+    const df_scan* df_best_scan()
 
 cdef inline int64_t draws_of(uint64_t word, bint is_pairs) noexcept nogil:
     """Draws in a packed word."""
@@ -74,6 +81,7 @@ cdef class Tally:
     cdef void complete(self, int64_t* statistic) noexcept nogil
     cdef void take(self, Manner manner, uint32_t code, int64_t* statistic) noexcept nogil
     cdef Py_ssize_t count(self, const Node* node, const Column* column) noexcept nogil
+    cdef Py_ssize_t rank_words(self, const Node* node, const Column* column) noexcept nogil
     cdef Py_ssize_t count_words(self, const Node* node, const Column* column) noexcept nogil
     cdef Py_ssize_t walk_sums(self, uint32_t n_codes) noexcept nogil
     cdef Py_ssize_t walk(self, Manner manner, uint32_t n_codes) noexcept nogil

@@ -9,7 +9,7 @@ has words for them (see scan.h), and the statistics of all values then are such 
 A `Tally` belongs to one thread and owns its scratch. Histogram and marks are all 0 between calls.
 """
 cimport cython
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
@@ -23,6 +23,14 @@ cdef extern from *:
 
 cdef enum:
     DIGITS = 2048      # radix sort: counters, 11 bits
+
+cdef const df_scan* scan = df_best_scan()
+
+
+def use_simd(bint allowed):
+    """As `dforest.core.criterion.use_simd`, for what is here."""
+    global scan
+    scan = df_best_scan() if allowed else &df_scan_portable
 
 
 cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil:
@@ -207,6 +215,7 @@ cdef class Tally:
         self.is_unit = is_unit
         self.packs = is_unit and (criterion.n_classes == 2 or criterion.kind == TARGET_SUM) and criterion.is_additive
         self.n_words = criterion.n_words
+        self.tuning.rank_below = min(DF_FEW + 1, tuning.get("rank_below", DF_FEW + 1))
         self.tuning.sort_below = tuning.get("sort_below", 20)
         self.tuning.codes_per_record = tuning.get("codes_per_record", 8)
         self.tuning.insertion_below = tuning.get("insertion_below", 24)
@@ -270,6 +279,8 @@ cdef class Tally:
         memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
         self.is_packed = self.manner == WORDS
         self.missing_word = 0
+        if self.is_packed and node.n < self.tuning.rank_below and column.width <= 2:
+            return self.rank_words(node, column)
         if not counting:
             return self.sort(node, column)
         return self.count_words(node, column) if self.is_packed else self.count(node, column)
@@ -386,6 +397,45 @@ cdef class Tally:
         if manner == SUMS:
             return self.walk_sums(column.n_codes)
         return self.walk(manner, column.n_codes)
+
+    cdef Py_ssize_t rank_words(self, const Node* node, const Column* column) noexcept nogil:
+        """Fill `run` and `code` by adding packed words up by the rank of their code."""
+        cdef int16_t codes[DF_FEW]
+        cdef int16_t ranks[DF_FEW]
+        cdef uint64_t sums[DF_FEW]
+        cdef uint32_t code_of[DF_FEW]
+        cdef uint64_t total = 0
+        cdef uint64_t* run = self.run
+        cdef Py_ssize_t i, n = 0
+        cdef int16_t rank
+        for i in range(DF_FEW):
+            codes[i] = 0x7FFF
+        if column.width == 1:
+            for i in range(node.n):
+                codes[i] = (<const uint8_t*> column.codes)[self.row[i]]
+        else:
+            for i in range(node.n):        # the sign's bit turned: they order like unsigned numbers
+                codes[i] = <int16_t> ((<const uint16_t*> column.codes)[self.row[i]] - 0x8000)
+        scan.rank(codes, <int> node.n, ranks)
+        for i in range(node.n):
+            sums[i] = 0
+        for i in range(node.n):
+            rank = ranks[i]
+            sums[rank] += self.word[i]
+            code_of[rank] = <uint16_t> codes[i]
+        for i in range(node.n):            # no branches: ranks that nothing has are written over
+            total += sums[i]
+            run[n] = total
+            self.code[n] = code_of[i]
+            n += sums[i] != 0
+        if column.width == 2:
+            for i in range(n):
+                self.code[i] ^= 0x8000
+        if column.has_missing and n > 0 and self.code[n - 1] == column.n_codes:
+            n -= 1
+            self.missing_word = run[n] - (run[n - 1] if n > 0 else 0)
+            self.unpack(self.missing_word, self.missing)
+        return n
 
     cdef Py_ssize_t count_words(self, const Node* node, const Column* column) noexcept nogil:
         """Fill `run` and `code` by counting packed words."""

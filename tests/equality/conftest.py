@@ -10,10 +10,10 @@ from dforest import estimator
 # Both extremes of every size threshold in the machinery, and the defaults.
 EXTREMES = {
     "default": {},
-    "count always": {"sort_below": 0, "codes_per_record": 10**9, "mark_from": 2**31, "block_bytes": 0},
-    "count and mark always": {"sort_below": 0, "codes_per_record": 10**9, "mark_from": 0, "block_bytes": 2**24},
-    "insertion sort always": {"sort_below": 2**62, "insertion_below": 2**62},
-    "radix sort always": {"sort_below": 2**62, "insertion_below": 0, "block_bytes": 3000},
+    "count always": {"rank_below": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 2**31, "block_bytes": 0},
+    "count and mark always": {"rank_below": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 0, "block_bytes": 2**24},
+    "insertion sort always": {"rank_below": 0, "sort_below": 2**62, "insertion_below": 2**62},
+    "radix sort always": {"rank_below": 0, "sort_below": 2**62, "insertion_below": 0, "block_bytes": 3000},
 }
 
 
