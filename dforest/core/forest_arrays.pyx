@@ -43,10 +43,10 @@ class Forest:
     feature : ndarray of shape (n_nodes,), dtype int32
         The feature a node tests; -1: a leaf.
     threshold : ndarray of shape (n_nodes,), dtype float32 or float64
-        A row goes left if x <= threshold. In the precision of the training data.
+        A row goes left if x <= threshold. In the precision of the training data. NaN where the
+        feature is categorical.
     right : ndarray of shape (n_nodes,), dtype uint32
         Inner node: the number of its right child. Leaf: its row in the leaf tables.
-        NaN where the feature is categorical.
     missing_left : ndarray of shape (n_nodes,), dtype bool
         Where a row goes whose value is missing. Categorical features: where a row goes whose
         category is not in the node's subset.

@@ -50,3 +50,57 @@ def test_same_bits_and_the_twins(criterion, missing, weighted, bootstrap, extrem
             )
         )
         assert_twin(first.forest_, 3, twin, parameters)
+
+
+NUMBER_CRITERIA = ["squared_error", "friedman_mse", "poisson"]
+CLASS_CRITERIA = ["gini", "entropy", "log_loss"]
+
+
+def problem_of_all_kinds(criterion, n=130):
+    """Columns: continuous, ordinal, few categories, more than a word's 64, continuous; missing values and weights."""
+    rng = np.random.default_rng(0)
+    few, many = rng.integers(0, 5, n), rng.permutation(n) % 80
+    X = np.stack([rng.standard_normal(n), rng.integers(-3, 4, n) / 2, few, many, rng.integers(0, 9, n)], axis=1)
+    y = X[:, 0] + np.abs(X[:, 1]) + few % 2 + rng.standard_normal(80)[many] + rng.standard_normal(n)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    for j in (2, 3):                         # the numbers that those categories get that are left
+        present = ~np.isnan(X[:, j])
+        X[present, j] = np.unique(X[present, j], return_inverse=True)[1]
+    if criterion in CLASS_CRITERIA:
+        y = np.digitize(y, [1])
+    elif criterion == "poisson":
+        y = np.maximum(y, 0)
+    n_categories = np.array([0, 0, 1, 1, 0]) * (np.nanmax(X, axis=0).astype(int) + 1)
+    assert n_categories[3] > 64
+    return X, y, rng.integers(1, 9, n) / 4, n_categories.tolist()
+
+
+@pytest.mark.parametrize("constrained", [False, True])
+@pytest.mark.parametrize(
+    ("criterion", "method"), [*product(CLASS_CRITERIA + NUMBER_CRITERIA, ["hist", "dense"]), ("absolute_error", "dense")]
+)
+def test_all_kinds_of_features(criterion, constrained, method, extremes, tuning, assert_equal, assert_twin):
+    """The same with ordinal features, categories, constraints, and all criteria."""
+    X, y, weight, n_categories = problem_of_all_kinds(criterion)
+    kind = dforest.RandomForestClassifier if criterion in CLASS_CRITERIA else dforest.RandomForestRegressor
+    directions = [1, -1, 0, 0, 1] if constrained else None
+    for splitter, max_leaf_nodes, categorical_split in product(["best", "random"], [None, 12], ["subset", "one_hot"]):
+        parameters = {
+            "criterion": criterion, "method": method, "splitter": splitter, "max_leaf_nodes": max_leaf_nodes,
+            "categorical_split": categorical_split, "monotonic_cst": directions, "max_bins": 20, "max_features": 3,
+        }  # fmt: skip
+        first = None
+        for extreme, n_jobs in product(extremes, [1, 4]):
+            forest = kind(3, n_jobs=n_jobs, random_state=0, categorical_features=[2, 3], ordinal_features=[1], **parameters)
+            with tuning(extreme):
+                forest.fit(X, y, weight)
+            first = first or forest
+            assert_equal(first, forest, (parameters, extreme, n_jobs))
+        twin = naive.flatten(
+            naive.grow_tree(
+                X, y, n_classes=2 * (criterion in CLASS_CRITERIA), sample_weight=weight, seed=first.forest_.seed, tree=2,
+                bootstrap=True, n_draws=len(y), n_categories=n_categories, ordinal=[False, True, False, False, False],
+                **parameters,
+            )
+        )  # fmt: skip
+        assert_twin(first.forest_, 2, twin, parameters)

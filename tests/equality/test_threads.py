@@ -1,5 +1,7 @@
 """Promise 1: the same forest to the bit for any number of threads, each time, at both extremes of the machinery."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
@@ -45,6 +47,53 @@ def test_threads_and_extremes_change_nothing(problem, method, criterion, extreme
             first = first or forest
             assert_equal(first, forest, (extreme, n_jobs))
     assert np.array_equal(first.predict(X), first.set_params(n_jobs=3).predict(X))
+
+
+def problem_of_all_kinds(n=700):
+    """Columns: continuous, ordinal, few categories, many, ordinal of many levels; missing values and weights."""
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(0, 220, n)
+    X = np.stack(
+        [rng.standard_normal(n), rng.integers(-3, 4, n), rng.integers(0, 5, n), 7.5 * numbers, np.round(rng.random(n), 3)], axis=1
+    )
+    y = X[:, 0] + np.abs(X[:, 1]) + X[:, 2] % 2 + rng.standard_normal(220)[numbers] + X[:, 4] + rng.standard_normal(n)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    weight = rng.random(n)
+    weight[rng.random(n) < 0.05] = 0
+    return X, np.exp(y / 3), weight
+
+
+@pytest.mark.parametrize("constrained", [False, True])
+@pytest.mark.parametrize(
+    ("criterion", "method"),
+    [
+        *product(["gini", "entropy", "log_loss", "squared_error", "friedman_mse", "poisson"], ["hist", "dense"]),
+        ("absolute_error", "dense"),
+    ],
+)
+def test_all_kinds_of_features(criterion, constrained, method, extremes, tuning, assert_equal):
+    """Of features, criteria, splits and growth, with and without constraints."""
+    X, y, weight = problem_of_all_kinds()
+    kinds = [dforest.RandomForestRegressor, dforest.ExtraTreesRegressor]
+    if criterion in ("gini", "entropy", "log_loss"):
+        kinds = [dforest.RandomForestClassifier, dforest.ExtraTreesClassifier]
+        y = np.digitize(y, np.quantile(y, [0.5] if constrained else [0.3, 0.6, 0.8]))
+    for kind, max_leaf_nodes in product(kinds, [None, 60]):
+        model = kind(
+            n_estimators=5, criterion=criterion, method=method, max_leaf_nodes=max_leaf_nodes, max_features=3, random_state=1,
+            categorical_features=[2, 3], ordinal_features=[1, 4], monotonic_cst=[1, 0, 0, 0, -1] if constrained else None,
+        )  # fmt: skip
+        for categorical_split in ("subset", "one_hot"):
+            first = None
+            for extreme, n_jobs in [*product(extremes, [1, 4]), ("default", 3)]:
+                with tuning(extreme):
+                    forest = kind(**{**model.get_params(), "n_jobs": n_jobs, "categorical_split": categorical_split})
+                    forest.fit(X, y, weight)
+                first = first or forest
+                assert_equal(first, forest, (kind, max_leaf_nodes, categorical_split, extreme, n_jobs))
+            assert set(first.forest_.feature) == {-1, 0, 1, 2, 3, 4}
+            assert np.array_equal(first.predict(X), first.set_params(n_jobs=4).predict(X))
+            assert np.array_equal(first.apply(X), first.set_params(n_jobs=1).apply(X))
 
 
 @pytest.mark.parametrize("method", ["hist", "dense"])

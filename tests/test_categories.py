@@ -1,0 +1,707 @@
+"""Categorical and ordinal features: splits against brute force, predictions against a walk through the arrays."""
+
+import pickle
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from scipy.special import xlogy
+from scipy.stats import chisquare
+
+from dforest import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from dforest.testing import naive
+
+METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
+TREES = pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
+FORESTS = pytest.mark.parametrize(
+    "kind", [RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor]
+)
+SPLITS = pytest.mark.parametrize("categorical_split", ["subset", "one_hot"])
+CLASSIFIERS = [DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier]
+
+PERMUTATION = 5  # the purpose of the random streams that permute columns
+
+# What the columns of `mixed` are.
+KINDS = {"categorical_features": [1, 3], "ordinal_features": [2]}
+
+
+def mixed(kind, n=400, seed=0):
+    """Features: continuous, few categories, ordinal, many categories, continuous; each has missing values."""
+    rng = np.random.default_rng(seed)
+    numbers = np.stack([rng.integers(0, high, n) for high in (7, 20, 130)], axis=1)
+    effects = [rng.standard_normal(high) for high in (7, 20, 130)]
+    X = np.stack([rng.standard_normal(n), *(numbers * [1, 0.5, 3]).T, rng.standard_normal(n)], axis=1)
+    y = X[:, 0] + sum(effect[number] for effect, number in zip(effects, numbers.T, strict=True)) + rng.standard_normal(n) / 4
+    X[rng.random(X.shape) < 0.08] = np.nan
+    return X, np.array([2, 3, 7])[np.digitize(y, [-1, 1])] if kind in CLASSIFIERS else y
+
+
+def probes(model, X, n=150, seed=1):
+    """Rows in which every column has values of its own: of training, missing, and labels that were not there."""
+    rng = np.random.default_rng(seed)
+    rows = np.stack([rng.choice(column, n) for column in X.T], axis=1)
+    for j in np.flatnonzero(model.is_categorical_):
+        rows[rng.random(n) < 0.2, j] = rng.choice([-1.0, 0.25, 1e6, np.inf])
+    return rows
+
+
+def encoded(model, X):
+    """X with category numbers, from the labels that a model shows."""
+    X = np.array(X, np.float64)
+    for j in np.flatnonzero(model.is_categorical_):
+        number = {label: place for place, label in enumerate(model.categories_[j].tolist())}
+        X[:, j] = [number.get(label, np.nan) for label in X[:, j].tolist()]
+    return X
+
+
+def walker(forest, t=0):
+    """A function from an encoded row to the nodes it passes in tree t, by the definition of the arrays."""
+    first = int(forest.node_offsets[t])
+    subsets, numbers = [set(subset.tolist()) for subset in forest.subsets()], forest.subset_numbers()
+
+    def path(x):
+        nodes = [0]
+        while (feature := forest.feature[at := first + nodes[-1]]) >= 0:
+            value, left = float(x[feature]), bool(forest.missing_left[at])
+            if numbers[at] >= 0:
+                left ^= not np.isnan(value) and int(value) in subsets[numbers[at]]
+            elif not np.isnan(value):
+                left = value <= forest.threshold[at]
+            nodes.append(nodes[-1] + 1 if left else int(forest.right[at]))
+        return nodes
+
+    return path
+
+
+def outputs(model):
+    """Class shares, or one mean, of the rows of a model's leaf tables."""
+    forest = model.forest_
+    if forest.n_classes:
+        return forest.leaf_weight / forest.leaf_weight.sum(axis=1, keepdims=True)
+    return forest.leaf_value[:, None]
+
+
+def predicted(model, X):
+    return model.predict_proba(X) if hasattr(model, "classes_") else model.predict(X)[:, None]
+
+
+def assert_walks(model, X):
+    """Whether leaves, paths and predictions are those of the walk."""
+    forest, rows = model.forest_, encoded(model, X)
+    paths = [[path(x) for x in rows] for path in (walker(forest, t) for t in range(forest.n_trees))]
+    leaves = np.array([[way[-1] for way in ways] for ways in paths])
+    np.testing.assert_array_equal(model.apply(X).reshape(len(X), -1), leaves.T)
+    found = model.decision_path(X)
+    found = found[0] if isinstance(found, tuple) else found
+    for i in range(len(X)):
+        expected = [offset + node for offset, ways in zip(forest.node_offsets, paths, strict=False) for node in ways[i]]
+        assert found[[i]].indices.tolist() == expected
+    ends = forest.node_offsets[:-1, None] + leaves
+    np.testing.assert_array_equal(predicted(model, X), sum(outputs(model)[forest.right[ends]]) / forest.n_trees)
+
+
+def assert_same(a, b):
+    a, b = a.forest_.as_dict(), b.forest_.as_dict()
+    for name in a:
+        assert a[name].dtype == b[name].dtype and a[name].tobytes() == b[name].tobytes(), name
+
+
+# Single splits
+
+
+def impurity(criterion, y, w):
+    if criterion in ("gini", "entropy"):
+        share = np.bincount(y, w) / w.sum()
+        return 1 - (share**2).sum() if criterion == "gini" else -xlogy(share, share).sum() / np.log(2)
+    mean = np.average(y, weights=w)
+    if criterion == "squared_error":
+        return np.average((y - mean) ** 2, weights=w)
+    if criterion == "poisson":
+        return np.average(xlogy(y, y / mean), weights=w)
+    return min(np.average(np.abs(y - m), weights=w) for m in y)
+
+
+def decrease(criterion, left, y, w):
+    """The impurity decrease of dividing rows, times their weight."""
+    return w.sum() * impurity(criterion, y, w) - sum(
+        w[side].sum() * impurity(criterion, y[side], w[side]) for side in (left, ~left)
+    )
+
+
+def all_partitions(x):
+    """All ways to part the categories of a column, and its missing values, in two: masks of rows."""
+    atoms = [x == c for c in np.unique(x[~np.isnan(x)])] + [np.isnan(x)] * bool(np.isnan(x).any())
+    for n in range(1, len(atoms)):
+        for chosen in combinations(atoms[1:], n):
+            yield np.any(chosen, axis=0)
+
+
+def one_against_the_rest(x):
+    """All tests by one category, missing values on either side of each, or alone."""
+    missing = np.isnan(x)
+    for c in np.unique(x[~missing]):
+        yield x == c
+        yield (x == c) | missing
+    yield missing
+
+
+def best_decrease(criterion, X, y, w, partitions):
+    """The highest impurity decrease of any test of any column; by poisson, none with a side of zeros."""
+    counts = y if criterion == "poisson" else np.ones(len(y))
+    candidates = (left for x in X.T for left in partitions(x))
+    return max(decrease(criterion, left, y, w) for left in candidates if counts[left].any() and counts[~left].any())
+
+
+def column_problem(criterion, n_categories, missing, seed, n_classes=2, n=60):
+    """Two columns of categories, and of each one a part of y; weights that are exact in integers."""
+    rng = np.random.default_rng([seed, n_categories])
+    X = rng.integers(0, n_categories, (n, 2)).astype(float)
+    effects = rng.standard_normal((2, n_categories))
+    y = effects[0, X[:, 0].astype(int)] + effects[1, X[:, 1].astype(int)] + rng.standard_normal(n)
+    if missing:
+        X[rng.random(X.shape) < 0.2] = np.nan
+    if criterion in ("gini", "entropy"):
+        y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+    elif criterion == "poisson":
+        y = rng.poisson(np.exp(y - 0.5)) + np.where(rng.random(n) < 0.3, 0, 0.25)
+    return X, y, rng.integers(1, 40, n) / 8
+
+
+def assert_best(model, X, y, w, best):
+    """Whether the root's split is worth `best`, by the rows on its sides and by the table of nodes."""
+    found = decrease(model.criterion, model.apply(X) == 1, y, w)
+    np.testing.assert_allclose(found, best, rtol=1e-9)
+    unit = np.ldexp(1.0, -model.forest_.weight_exponent[0])
+    # That of absolute_error is a difference of impurities, of quantised targets.
+    rtol = 1e-7 if model.criterion == "absolute_error" else 1e-9
+    np.testing.assert_allclose(model.forest_.node_table(0).decrease[0] * unit, best, rtol=rtol)
+
+
+def stump(criterion, **parameters):
+    kind = DecisionTreeClassifier if criterion in ("gini", "entropy") else DecisionTreeRegressor
+    return kind(criterion=criterion, max_depth=1, categorical_features=[0, 1], random_state=0, **parameters)
+
+
+@METHODS
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("n_categories", [2, 3, 5, 8])
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error", "poisson"])
+def test_the_best_of_all_partitions(criterion, n_categories, missing, method):
+    """No way to part the categories and the missing values is better than the split found."""
+    for seed in range(3):
+        X, y, w = column_problem(criterion, n_categories, missing, seed)
+        model = stump(criterion, method=method).fit(X, y, w)
+        assert_best(model, X, y, w, best_decrease(criterion, X, y, w, all_partitions))
+        model.fit(X, y)
+        one = np.ones(len(y))
+        assert_best(model, X, y, one, best_decrease(criterion, X, y, one, all_partitions))
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("n_categories", [2, 8, 20])
+@pytest.mark.parametrize(
+    ("criterion", "method"),
+    [*product(["gini", "entropy", "squared_error", "poisson"], ["hist", "dense"]), ("absolute_error", "dense")],
+)
+def test_the_best_single_category(criterion, n_categories, missing, method):
+    """It is what "one_hot" takes, with any number of classes; "subset" finds better ones."""
+    less = 0
+    for seed in range(4):
+        X, y, w = column_problem(criterion, n_categories, missing, seed, n_classes=2 + seed % 2)
+        best = best_decrease(criterion, X, y, w, one_against_the_rest)
+        assert_best(stump(criterion, method=method, categorical_split="one_hot").fit(X, y, w), X, y, w, best)
+        of_subset = stump(criterion, method=method).fit(X, y, w).forest_.node_table(0).decrease[0]
+        less += best < of_subset * np.ldexp(1.0, -3) * (1 - 1e-9)
+    assert less if n_categories > 3 else not less or missing
+
+
+@METHODS
+@SPLITS
+def test_rules_of_leaves_hold_for_categories(method, categorical_split):
+    """Each side has its draws and its weight, and the split is the best of those that do."""
+    for seed in range(10):
+        X, y, w = column_problem("gini", 5, True, seed)
+        limits = {"min_samples_leaf": 25, "min_weight_fraction_leaf": 0.4}
+        model = stump("gini", method=method, categorical_split=categorical_split, **limits).fit(X, y, w)
+
+        def allowed(x, w=w):
+            for left in one_against_the_rest(x) if categorical_split == "one_hot" else all_partitions(x):
+                if 25 <= left.sum() <= 35 and 0.4 * w.sum() <= w[left].sum() <= 0.6 * w.sum():
+                    yield left
+
+        candidates = [decrease("gini", left, y, w) for x in X.T for left in allowed(x)]
+        if model.get_n_leaves() == 2:
+            left = model.apply(X) == 1
+            assert 25 <= left.sum() <= 35 and 0.4 * w.sum() <= w[left].sum() <= 0.6 * w.sum()
+            # Under these rules the best of all subsets need not be a run of the categories in order.
+            found = decrease("gini", left, y, w)
+            assert found <= max(candidates) * (1 + 1e-9)
+            assert categorical_split == "subset" or found >= max(candidates) * (1 - 1e-9)
+        else:
+            assert categorical_split == "subset" or not candidates
+
+
+@METHODS
+def test_no_side_of_zeros_by_poisson(method):
+    """A category whose targets are all 0 is never parted from all others."""
+    X = np.repeat([0.0, 1, 2, 3], 5)[:, None]
+    y = np.repeat([0.0, 0, 2, 9], 5)
+    model = stump("poisson", method=method).set_params(categorical_features=[0]).fit(X, y)
+    assert model.apply(X).reshape(4, 5)[:, 0].tolist() in ([1, 1, 1, 2], [2, 2, 2, 1])
+    assert model.set_params(categorical_split="one_hot").fit(X[:15], y[:15]).get_n_leaves() == 1
+    assert model.set_params(criterion="squared_error").fit(X[:15], y[:15]).get_n_leaves() == 2
+
+
+@METHODS
+@SPLITS
+@pytest.mark.parametrize("splitter", ["best", "random"])
+def test_constant_and_missing(method, categorical_split, splitter):
+    """One category, with and without missing values, and missing values alone."""
+    parameters = {"method": method, "categorical_split": categorical_split, "splitter": splitter, "categorical_features": [0]}
+    model = DecisionTreeClassifier(random_state=0, **parameters)
+    x = np.array([[3.0], [3.0], [3.0], [np.nan], [np.nan]])
+    y = [0, 0, 0, 1, 1]
+    assert model.fit(x, y).predict([[3.0], [np.nan], [4.0]]).tolist() == [0, 1, 1]
+    assert model.get_n_leaves() == 2 and np.isnan(model.forest_.threshold[0])
+    assert model.fit(x[:3], [0, 1, 0]).get_n_leaves() == 1
+    assert model.fit(x[3:], [0, 1]).get_n_leaves() == 1
+    assert model.categories_[0].tolist() == []
+
+
+# Where missing values, and labels that were not there, go
+
+
+@METHODS
+@SPLITS
+@pytest.mark.parametrize("missing_with", [0, 1])
+def test_unknown_labels_go_with_the_missing(method, categorical_split, missing_with):
+    x = np.array([0.0, 1, 2, 3, np.nan] * 4)[:, None]
+    y = np.array([0, 1, 1, 1, missing_with] * 4)
+    model = DecisionTreeClassifier(method=method, categorical_split=categorical_split, categorical_features=[0]).fit(x, y)
+    assert model.get_n_leaves() == 2
+    np.testing.assert_array_equal(model.predict(x), y)
+    unknown = np.array([[-1.0], [0.5], [4.0], [64.0], [1e30], [np.inf], [-np.inf], [np.nan]])
+    assert model.predict(unknown).tolist() == [missing_with] * len(unknown)
+
+
+@METHODS
+@SPLITS
+@pytest.mark.parametrize(("counts", "expected"), [([5, 2], 0), ([2, 5], 1)])
+def test_without_missing_values_they_go_with_the_larger_side(method, categorical_split, counts, expected):
+    """Of equal sides: right."""
+    x, y = np.repeat([0.0, 1.0], counts)[:, None], np.repeat([0, 1], counts)
+    model = DecisionTreeClassifier(method=method, categorical_split=categorical_split, categorical_features=[0]).fit(x, y)
+    assert model.predict([[np.nan], [7.0]]).tolist() == [expected] * 2
+    x, y = np.repeat([0.0, 1.0], 3)[:, None], np.repeat([0, 1], 3)
+    assert model.fit(x, y).apply([[np.nan], [7.0]]).tolist() == [2, 2]
+
+
+@METHODS
+@pytest.mark.parametrize("categorical_split", ["subset", "one_hot"])
+def test_categories_that_a_node_has_not_seen_go_with_the_missing(method, categorical_split):
+    """Below a split by another feature, of the categories that occurred on the other side only."""
+    x = np.tile([[0.0, 0.0], [0.0, 1.0], [1.0, 2.0], [1.0, 3.0], [0.0, np.nan]], (6, 1))
+    y = np.tile([0.0, 1.0, 100.0, 101.0, 1.0], 6)
+    model = DecisionTreeRegressor(method=method, categorical_split=categorical_split, categorical_features=[1])
+    model.set_params(max_features=1, random_state=0)
+    for seed in range(20):
+        model.set_params(random_state=seed).fit(x, y)
+        np.testing.assert_array_equal(model.predict(x), y)
+        if model.forest_.feature[0] == 0:
+            break
+    assert model.predict([[0.0, 2.0], [0.0, 3.0], [0.0, 9.0]]).tolist() == [1.0] * 3
+
+
+# Many categories
+
+
+@TREES
+@pytest.mark.parametrize(
+    ("method", "n_categories"),
+    [*(("hist", n) for n in (63, 64, 65, 200, 256)), *(("dense", n) for n in (64, 65, 256, 300, 5000, 65535))],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_many_categories(kind, method, n_categories, dtype):
+    """A tree that is grown out gives back y, a function of the category; others go where the arrays say."""
+    rng = np.random.default_rng(n_categories)
+    number = np.concatenate([rng.permutation(n_categories), rng.integers(0, n_categories, 200)])
+    effect = rng.random(n_categories)
+    if kind is DecisionTreeClassifier or n_categories > 5000:
+        effect = np.floor(6 * effect)
+    X = np.stack([3 * number - 100, np.ones(len(number))], axis=1).astype(dtype)
+    y = effect[number]
+    X[:50, 0], y[:50] = np.nan, effect.max() + 1
+    model = kind(method=method, categorical_features=[0], random_state=0).fit(X, y)
+    forest = model.forest_
+    np.testing.assert_array_equal(model.predict(X), y)
+    assert set(forest.feature) == {-1, 0}
+    assert forest.n_categories.tolist() == [len(model.categories_[0]), 0]
+    assert np.isnan(forest.threshold[forest.feature == 0]).all()
+    n_words = np.diff(forest.subset_offsets)
+    assert 0 < n_words.max() <= -(-n_categories // 64)
+    assert n_words.max() > 1 or n_categories <= 65
+    # The last words are not 0, and no category is out of range.
+    assert (forest.subset_words[forest.subset_offsets[1:][n_words > 0] - 1] != 0).all()
+    assert max(subset.max(initial=0) for subset in forest.subsets()) < len(model.categories_[0])
+    rows = np.concatenate([X[rng.choice(len(X), 200)], np.array([[-2, 0], [0.5, 0], [2.0**23, 0], [np.nan, 0]], dtype)])
+    assert_walks(model, rows)
+    assert len(set(model.apply(rows[-4:]))) == 1
+    assert model.predict(rows[-4:]).tolist() == [y[0]] * 4
+
+
+@METHODS
+@SPLITS
+@TREES
+def test_every_row_reaches_the_leaf_that_counted_it(kind, method, categorical_split):
+    X, y = mixed(kind)
+    for splitter in ("best", "random"):
+        model = kind(method=method, splitter=splitter, categorical_split=categorical_split, random_state=0, **KINDS).fit(X, y)
+        forest = model.forest_
+        leaves = np.flatnonzero(forest.feature < 0)
+        draws = np.bincount(model.apply(X), minlength=len(forest.feature))
+        np.testing.assert_array_equal(draws[leaves], forest.leaf_draws[forest.right[leaves]])
+        assert draws.sum() == draws[leaves].sum() == len(X)
+
+
+# All that predicts, and all that is estimated
+
+
+@FORESTS
+@METHODS
+@SPLITS
+def test_predictions_are_a_walk_through_the_arrays(kind, method, categorical_split):
+    X, y = mixed(kind)
+    model = kind(4, method=method, categorical_split=categorical_split, random_state=0, **KINDS).fit(X, y)
+    forest = model.forest_
+    assert set(forest.feature) == {-1, 0, 1, 2, 3, 4}
+    assert categorical_split == "one_hot" or np.diff(forest.subset_offsets).max() > 1
+    rows = probes(model, X)
+    assert_walks(model, rows)
+    assert_walks(model, rows.astype(np.float32))
+    for tree in model.estimators_:
+        assert_walks(tree, rows)
+
+
+@FORESTS
+def test_one_tree_of_a_forest(kind):
+    """Its arrays alone, its predictions, and those of a copy."""
+    X, y = mixed(kind)
+    model = kind(5, random_state=0, **KINDS).fit(X, y)
+    rows = probes(model, X)
+    forest, subsets = model.forest_, model.forest_.subsets()
+    mean = sum(predicted(tree, rows) for tree in model.estimators_) / 5
+    np.testing.assert_array_equal(predicted(model, rows), mean)
+    before = 0
+    for t, tree in enumerate(model.estimators_):
+        alone = forest.tree(t)
+        assert alone.subset_offsets[0] == 0 and alone.subset_offsets[-1] == len(alone.subset_words)
+        for subset in alone.subsets():
+            np.testing.assert_array_equal(subset, subsets[before])
+            before += 1
+        numbers = alone.subset_numbers()
+        assert numbers[numbers >= 0].tolist() == list(range(len(alone.subsets())))
+        np.testing.assert_array_equal(tree.apply(rows), model.apply(rows)[:, t])
+        np.testing.assert_array_equal(alone.packed().apply(encoded(model, rows), 1)[:, 0], model.apply(rows)[:, t])
+        np.testing.assert_array_equal(alone.tree(0).subset_words, alone.subset_words)
+    assert before == len(subsets)
+    copy = pickle.loads(pickle.dumps(model))
+    assert_same(copy, model)
+    np.testing.assert_array_equal(predicted(copy, rows), predicted(model, rows))
+
+
+@TREES
+def test_categories_left(kind):
+    """What the tree in scikit-learn's form says goes left does."""
+    X, y = mixed(kind)
+    model = kind(random_state=0, **KINDS).fit(X, y)
+    tree, rows = model.tree_, encoded(model, X)
+    path = model.decision_path(X).toarray().astype(bool)
+    tested = [node for node in range(tree.node_count) if tree.feature[node] in KINDS["categorical_features"]]
+    assert len(tested) > 10
+    for node in range(tree.node_count):
+        left = tree.categories_left(node)
+        assert (left is None) == (node not in tested)
+        if left is not None:
+            here, values = path[:, node], rows[:, tree.feature[node]]
+            goes_left = np.where(np.isnan(values), tree.missing_go_to_left[node], np.isin(values, left))
+            np.testing.assert_array_equal(path[here, node + 1], goes_left[here])
+
+
+def left_out(model, t, n):
+    forest = model.forest_
+    return naive.bootstrap_counts(n, int(forest.n_draws[t]), forest.seed, t) == 0
+
+
+@FORESTS
+@METHODS
+def test_out_of_bag(kind, method):
+    """The mean over the trees that have not seen a row."""
+    X, y = mixed(kind)
+    model = kind(30, method=method, bootstrap=True, oob_score=True, random_state=0, **KINDS).fit(X, y)
+    total, n_trees = 0, np.zeros((len(X), 1))
+    for t, tree in enumerate(model.estimators_):
+        out = left_out(model, t, len(X))[:, None]
+        total += predicted(tree, X) * out
+        n_trees += out
+    found = model.oob_decision_function_ if kind in CLASSIFIERS else model.oob_prediction_[:, None]
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(found, total / n_trees)
+    assert model.oob_score_ > (0.5 if kind in CLASSIFIERS else 0.2)
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
+@METHODS
+def test_permutation_importance(kind, method):
+    """The rise of each tree's error where the categories of the rows it left out change places."""
+    X, y = mixed(kind, n=200)
+    model = kind(8, method=method, variable_importance="mda_raw", random_state=0, **KINDS).fit(X, y)
+    forest, expected = model.forest_, np.zeros((8, X.shape[1]))
+
+    def error(tree, X, y):
+        return np.mean(tree.predict(X) != y if kind in CLASSIFIERS else (tree.predict(X) - y) ** 2)
+
+    for t, tree in enumerate(model.estimators_):
+        rows = np.flatnonzero(left_out(model, t, len(X)))
+        for j in range(X.shape[1]):
+            stream, other = naive.Stream(forest.seed, t, j, PERMUTATION), rows.copy()
+            for i in range(len(rows) - 1):
+                at = i + stream.below(len(rows) - i)
+                other[[i, at]] = other[[at, i]]
+            permuted = X[rows]
+            permuted[:, j] = X[other, j]
+            expected[t, j] = error(tree, permuted, y[rows]) - error(tree, X[rows], y[rows])
+    np.testing.assert_allclose(model.variable_importance_, expected.mean(axis=0), rtol=1e-9, atol=1e-12)
+    assert (model.variable_importance_[[1, 3]] != 0).all()
+
+
+@FORESTS
+@METHODS
+def test_warm_start_goes_on_as_if_in_one_go(kind, method):
+    X, y = mixed(kind)
+    whole = kind(6, method=method, random_state=0, **KINDS).fit(X, y)
+    model = kind(2, method=method, warm_start=True, random_state=0, **KINDS).fit(X, y)
+    for n in (3, 6):
+        model.set_params(n_estimators=n).fit(X, y)
+    assert_same(model, whole)
+    rows = probes(model, X)
+    np.testing.assert_array_equal(predicted(model, rows), predicted(whole, rows))
+
+
+@FORESTS
+@METHODS
+@SPLITS
+def test_best_first_is_depth_first_without_a_limit(kind, method, categorical_split):
+    X, y = mixed(kind)
+    parameters = {"method": method, "categorical_split": categorical_split, "random_state": 0, **KINDS}
+    whole = kind(3, **parameters).fit(X, y)
+    assert_same(kind(3, max_leaf_nodes=10**6, **parameters).fit(X, y), whole)
+    most = max(tree.get_n_leaves() for tree in whole.estimators_)
+    assert_same(kind(3, max_leaf_nodes=most, **parameters).fit(X, y), whole)
+    small = kind(3, max_leaf_nodes=20, **parameters).fit(X, y)
+    assert [tree.get_n_leaves() for tree in small.estimators_] == [20] * 3
+    assert_walks(small, probes(small, X))
+
+
+@TREES
+@METHODS
+@SPLITS
+def test_the_order_of_labels_does_not_matter(kind, method, categorical_split):
+    """Renamed labels give the same leaves. By subset, of three classes they may not: equal shares are in order of labels."""
+    X, y = mixed(kind)
+    y = y > 2 if kind in CLASSIFIERS else y
+    w = np.random.default_rng(1).integers(1, 10**6, len(y)).astype(float)
+    renamed = X.copy()
+    renamed[:, 1], renamed[:, 3] = -X[:, 1], X[:, 3] * 7 % 131  # a prime, so different labels stay so
+    model = kind(method=method, categorical_split=categorical_split, max_depth=5, random_state=0, **KINDS)
+    leaves = model.fit(X, y, w).apply(X)
+    tested = model.forest_.feature
+    assert {1, 3} & set(tested)
+    np.testing.assert_array_equal(model.fit(renamed, y, w).apply(renamed), leaves)
+    np.testing.assert_array_equal(model.forest_.feature, tested)
+
+
+# The random strategy
+
+
+def root_subsets(n_trees, **parameters):
+    """The categories that go left in the roots of many trees on four categories, the third of which is rare."""
+    x = np.repeat([0.0, 1.0, 2.0, 3.0], [5, 5, 1, 9])[:, None]
+    model = ExtraTreesRegressor(n_trees, max_depth=1, random_state=0, categorical_features=[0], **parameters)
+    leaves = model.fit(x, np.arange(20.0)).apply(np.arange(4.0)[:, None])
+    return ((leaves == 1) * [[1], [2], [4], [8]]).sum(axis=0)
+
+
+@METHODS
+def test_random_subsets_are_uniform(method):
+    """Over all subsets but none and all, whatever how many rows a category has."""
+    counts = np.bincount(root_subsets(3000, method=method), minlength=16)
+    assert counts[0] == counts[15] == 0
+    assert chisquare(counts[1:15]).pvalue > 0.001
+
+
+@METHODS
+def test_random_categories_are_uniform(method):
+    counts = np.bincount(root_subsets(2000, method=method, categorical_split="one_hot"), minlength=16)
+    assert counts[[1, 2, 4, 8]].sum() == 2000
+    assert chisquare(counts[[1, 2, 4, 8]]).pvalue > 0.001
+
+
+@pytest.mark.parametrize("splitter", ["best", "random"])
+@METHODS
+@SPLITS
+@pytest.mark.parametrize("kind", [ExtraTreesClassifier, ExtraTreesRegressor])
+def test_it_learns(kind, method, categorical_split, splitter):
+    """From categories whose numbers say nothing, and levels."""
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(0, [40, 10, 100], (2000, 3))
+    y = 2 * rng.standard_normal(40)[numbers[:, 0]] + np.abs(numbers[:, 1] - 5) - 3 + rng.standard_normal(2000) / 2
+    if kind is ExtraTreesClassifier:
+        y = y > np.median(y)
+    kinds = {"categorical_features": [0, 2], "ordinal_features": [1]}
+    parameters = {"method": method, "splitter": splitter, "categorical_split": categorical_split, "random_state": 0}
+    model = kind(40, **parameters, **kinds)
+    assert model.fit(numbers[:1000], y[:1000]).score(numbers[1000:], y[1000:]) > 0.75
+    assert model.feature_importances_.argmin() == 2
+
+
+# Pruning
+
+
+def assert_cut(small, large, X):
+    """Whether a tree is another one cut back, and predicts what that one's nodes say where it was cut."""
+    a, b, table = small.forest_, large.forest_, large.forest_.node_table(0)
+    (subsets_a, numbers_a), (subsets_b, numbers_b) = ((forest.subsets(), forest.subset_numbers()) for forest in (a, b))
+    place = {0: 0}  # of nodes of the small tree in the large one
+    for node in range(len(a.feature)):
+        at = place[node]
+        if a.feature[node] < 0:
+            continue
+        for name in ("feature", "threshold", "missing_left"):
+            np.testing.assert_array_equal(getattr(a, name)[node], getattr(b, name)[at])
+        assert (number := numbers_a[node]) < 0 or subsets_a[number].tolist() == subsets_b[numbers_b[at]].tolist()
+        place[node + 1], place[int(a.right[node])] = at + 1, int(b.right[at])
+    ends = {at for node, at in place.items() if a.feature[node] < 0}
+    walk = walker(b)
+    stops = [next(node for node in walk(x) if node in ends) for x in encoded(large, X)]
+    np.testing.assert_array_equal(predicted(small, X), table.value[stops])
+    assert_walks(small, X)
+
+
+@TREES
+@METHODS
+@SPLITS
+def test_pruned_trees_predict_what_is_left_of_the_grown_one(kind, method, categorical_split):
+    X, y = mixed(kind)
+    parameters = {"method": method, "categorical_split": categorical_split, "random_state": 0, **KINDS}
+    model = kind(**parameters).fit(X, y)
+    rows = probes(model, X)
+    alphas = model.cost_complexity_pruning_path(X, y).ccp_alphas
+    for alpha in alphas[[len(alphas) // 3, len(alphas) // 2, -8]]:
+        pruned = kind(ccp_alpha=alpha, **parameters).fit(X, y)
+        assert 1 < pruned.get_n_leaves() < model.get_n_leaves()
+        assert (pruned.forest_.subset_numbers() >= 0).any()
+        assert_cut(pruned, model, rows)
+    pruned = model.prune(*mixed(kind, n=300, seed=3), inplace=False)
+    assert pruned.get_n_leaves() < model.get_n_leaves()
+    assert_cut(pruned, model, rows)
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesRegressor])
+def test_pruned_forests(kind):
+    """Each tree on its own, subsets and all."""
+    X, y = mixed(kind)
+    whole = kind(4, random_state=0, **KINDS).fit(X, y)
+    pruned = kind(4, ccp_alpha=0.01, random_state=0, **KINDS).fit(X, y)
+    rows = probes(whole, X)
+    for small, large in zip(pruned.estimators_, whole.estimators_, strict=True):
+        assert small.get_n_leaves() < large.get_n_leaves()
+        assert_cut(small, large, rows)
+    assert_walks(pruned, rows)
+
+
+# Ordinal features
+
+ORDINAL_KINDS = pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [
+        (DecisionTreeClassifier, {}),
+        (DecisionTreeRegressor, {"max_leaf_nodes": 30}),
+        (RandomForestClassifier, {"n_estimators": 5}),
+        (RandomForestRegressor, {"n_estimators": 5}),
+        (ExtraTreesClassifier, {"n_estimators": 5}),
+        (ExtraTreesRegressor, {"n_estimators": 5, "bootstrap": True}),
+    ],
+)
+
+
+def levels(kind, n=500):
+    """Columns of few, of many, and of infinite values, with missing ones; sorted distinct values of each."""
+    rng = np.random.default_rng(0)
+    X = np.stack([rng.integers(0, 6, n), np.round(rng.standard_normal(n), 3), rng.integers(-4, 5, n) / 4], axis=1)
+    y = X[:, 0] ** 2 / 10 + X[:, 1] + rng.standard_normal(n) / 4
+    X[X[:, 2] == 1, 2] = np.inf
+    X[X[:, 2] == -1, 2] = -np.inf
+    X[rng.random(X.shape) < 0.1] = np.nan
+    return X, np.digitize(y, [0, 1]) if kind in CLASSIFIERS else y
+
+
+@ORDINAL_KINDS
+@METHODS
+@pytest.mark.parametrize("max_bins", [256, 10])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_ordinal_thresholds_are_values_that_occur(kind, parameters, method, max_bins, dtype):
+    """Or +inf, which divides missing values from the rest. Of continuous columns they lie between."""
+    X, y = levels(kind)
+    X = X.astype(dtype)
+    model = kind(method=method, max_bins=max_bins, random_state=0, **parameters)
+    for ordinal in ([0, 1, 2], []):
+        forest = model.set_params(ordinal_features=ordinal).fit(X, y).forest_
+        for j in range(3):
+            threshold = forest.threshold[forest.feature == j]
+            threshold = threshold[threshold < np.inf]
+            assert len(threshold) > 1
+            assert np.isin(threshold, X[:, j]).all() == (bool(ordinal))
+            # Nothing is cut off above the highest value.
+            assert threshold.max() < np.nanmax(X[:, j])
+
+
+@ORDINAL_KINDS
+@METHODS
+@pytest.mark.parametrize("max_bins", [256, 10])
+def test_only_the_order_of_levels_counts(kind, parameters, method, max_bins):
+    """Values changed in any way that keeps their order give the same trees, but for thresholds."""
+    X, y = levels(kind)
+    weight = np.random.default_rng(1).integers(1, 9, len(y)) / 4
+    changed = np.stack([np.exp(X[:, 0]), X[:, 1] ** 3 - 7, np.searchsorted(np.unique(X[:, 2]), X[:, 2]) * 1e3], axis=1)
+    changed[np.isnan(X)] = np.nan
+    parameters = {"method": method, "max_bins": max_bins, "random_state": 0, **parameters}
+    a, b = (kind(ordinal_features=[0, 1, 2], **parameters).fit(data, y, weight) for data in (X, changed))
+    for name, array in a.forest_.as_dict().items():
+        if name != "threshold":
+            np.testing.assert_array_equal(array, b.forest_.as_dict()[name], err_msg=name)
+    np.testing.assert_array_equal(a.apply(X), b.apply(changed))
+    # Values of training in rows that were not there.
+    rng = np.random.default_rng(2)
+    rows = np.stack([rng.integers(0, len(X), 1000) for _ in range(3)], axis=1)
+    columns = np.arange(3)
+    np.testing.assert_array_equal(a.apply(X[rows, columns]), b.apply(changed[rows, columns]))
+    np.testing.assert_array_equal(predicted(a, X[rows, columns]), predicted(b, changed[rows, columns]))
+
+
+@TREES
+@METHODS
+def test_levels_between_those_of_training(kind, method):
+    """x < c: a value between two that occur goes with the higher one."""
+    X, y = np.array([[1.0], [2.0], [4.0]] * 3), [0, 0, 1] * 3
+    ordinal = kind(method=method, ordinal_features=[0]).fit(X, y)
+    continuous = kind(method=method).fit(X, y)
+    assert ordinal.forest_.threshold[0] == 2 and continuous.forest_.threshold[0] == 3
+    assert ordinal.predict([[2.0], [2.5], [3.5]]).tolist() == [0, 1, 1]
+    assert continuous.predict([[2.0], [2.5], [3.5]]).tolist() == [0, 0, 1]
