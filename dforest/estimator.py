@@ -313,6 +313,12 @@ class TreeEstimator(BaseEstimator):
                 return integers
 
         directions = check_directions(self, self.monotonic_cst, criterion.n_classes)
+        if plan.grown is not None and not np.array_equal(directions, self._directions):
+            raise ValueError(
+                f"monotonic_cst={self.monotonic_cst!r}, but warm_start=True goes on with trees grown under the "
+                f"constraints {self._directions.tolist()}"
+            )
+        self._directions = directions
         columns = code_columns(
             rows.X,
             self.max_bins if self.method == "hist" else 0,
@@ -482,7 +488,9 @@ class RegressorPart(RegressorMixin):
         return CRITERIA[self.criterion](wide), target, y, scale
 
     def predict(self, X):
-        """The mean over trees of the mean targets of the leaves that each row reaches.
+        """The mean over trees of what the leaves predict that each row reaches.
+
+        That is the mean of their targets, or, with the criterion "absolute_error", the median.
 
         Parameters
         ----------

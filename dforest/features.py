@@ -216,6 +216,8 @@ def _is_word(choice):
 
 def _numbers_of(parameter, choice, columns):
     """The numbers of the columns that a mask, indices or names mean."""
+    if np.ndim(choice) != 1:
+        raise ValueError(f"{parameter} has {np.ndim(choice)} dimensions; allowed are names, numbers or a mask of columns")
     choice = list(choice)
     n = columns.n_columns
     if all(isinstance(entry, bool | np.bool_) for entry in choice):
@@ -241,9 +243,11 @@ def _numbers_of(parameter, choice, columns):
             f"{parameter} holds values of the types {', '.join(types)}; allowed are column names, numbers of columns, "
             "or a mask of booleans"
         )
-    for place, entry in enumerate(choice):
-        if numbers[place] in numbers[:place]:
+    seen = set()
+    for number, entry in zip(numbers, choice, strict=True):
+        if number in seen:
             raise ValueError(f"{parameter} lists {entry!r} more than once")
+        seen.add(number)
     return numbers
 
 

@@ -76,10 +76,6 @@ class Tree:
         return Tree, (self._forest,)
 
     @cached_property
-    def _subsets(self):
-        return self._forest.subsets(), self._forest.subset_numbers()
-
-    @cached_property
     def _table(self):
         return self._forest.node_table(0)
 
@@ -118,8 +114,7 @@ class Tree:
             return None
         numbers = np.arange(self._forest.n_categories[self.feature[node]], dtype=np.int64)
         # The forest stores the categories on the side opposite to the missing values.
-        subset = self._subsets[0][self._subsets[1][node]]
-        return numbers[np.isin(numbers, subset) != self.missing_go_to_left[node]]
+        return numbers[np.isin(numbers, self._forest.subset_of(node)) != self.missing_go_to_left[node]]
 
     def predict(self, X):
         """The values of the leaves that rows reach.

@@ -5,7 +5,7 @@ NUMBER_CRITERIA = """\
         "squared_error": mean squared deviation from the mean; "friedman_mse": another name of it, as
         Friedman's improvement of a cut is the same number; "absolute_error": mean absolute deviation
         from the median, which leaves predict, for method "dense" only; "poisson": half the mean
-        Poisson deviance, for targets from 0, where no leaf may have targets of 0 only."""
+        Poisson deviance, for targets from 0, where no cut leaves targets of 0 only on a side."""
 
 METHOD = """\
     method : {"hist", "dense"}, default="hist"
@@ -36,7 +36,8 @@ METHOD = """\
     monotonic_cst : array-like of int of shape (n_features,), dict or None, default=None
         What predictions may do as a feature rises, all others fixed: 1, only rise; -1, only fall; 0,
         either. A dict maps names of columns. For classification, of two classes, it is the
-        probability of the second one. Not for categorical features."""
+        probability of the second one. Not for categorical features. No cut, of any feature, leads out
+        of the bounds that constrained ones above it set."""
 
 FITTED = """\
     is_categorical_, is_ordinal_ : ndarray of shape (n_features_in_,), dtype bool

@@ -191,7 +191,7 @@ def check_counts(y):
 
 
 def check_directions(estimator, monotonic_cst, n_classes):
-    """Monotonic constraints by feature: None if there are none, else ndarray of shape (n_features,), dtype int8.
+    """Monotonic constraints by feature, 0: none; ndarray of shape (n_features,), dtype int8.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def check_directions(estimator, monotonic_cst, n_classes):
     """
     directions = np.ascontiguousarray(_check_monotonic_cst(estimator, monotonic_cst), np.int8)
     if not directions.any():
-        return None
+        return directions
     if n_classes > 2:
         raise ValueError(f"monotonic_cst: Monotonicity constraints are for two classes at most; y has {n_classes} classes")
     categorical = np.flatnonzero(estimator.is_categorical_ & (directions != 0))

@@ -61,10 +61,18 @@ def encoded(model, X):
     return X
 
 
+def subsets_of(forest):
+    """Its subsets, and the number of each node's among them; -1 for nodes without."""
+    found = [forest.subset_of(node) for node in range(len(forest.feature))]
+    has_subset = np.array([subset is not None for subset in found])
+    return [subset for subset in found if subset is not None], np.where(has_subset, np.cumsum(has_subset) - 1, -1)
+
+
 def walker(forest, t=0):
     """A function from an encoded row to the nodes it passes in tree t, by the definition of the arrays."""
     first = int(forest.node_offsets[t])
-    subsets, numbers = [set(subset.tolist()) for subset in forest.subsets()], forest.subset_numbers()
+    subsets, numbers = subsets_of(forest)
+    subsets = [set(subset.tolist()) for subset in subsets]
 
     def path(x):
         nodes = [0]
@@ -349,7 +357,7 @@ def test_many_categories(kind, method, n_categories, dtype):
     assert n_words.max() > 1 or n_categories <= 65
     # The last words are not 0, and no category is out of range.
     assert (forest.subset_words[forest.subset_offsets[1:][n_words > 0] - 1] != 0).all()
-    assert max(subset.max(initial=0) for subset in forest.subsets()) < len(model.categories_[0])
+    assert max(subset.max(initial=0) for subset in subsets_of(forest)[0]) < len(model.categories_[0])
     rows = np.concatenate([X[rng.choice(len(X), 200)], np.array([[-2, 0], [0.5, 0], [2.0**23, 0], [np.nan, 0]], dtype)])
     assert_walks(model, rows)
     assert len(set(model.apply(rows[-4:]))) == 1
@@ -395,18 +403,18 @@ def test_one_tree_of_a_forest(kind):
     X, y = mixed(kind)
     model = kind(5, random_state=0, **KINDS).fit(X, y)
     rows = probes(model, X)
-    forest, subsets = model.forest_, model.forest_.subsets()
+    forest, (subsets, _) = model.forest_, subsets_of(model.forest_)
     mean = sum(predicted(tree, rows) for tree in model.estimators_) / 5
     np.testing.assert_array_equal(predicted(model, rows), mean)
     before = 0
     for t, tree in enumerate(model.estimators_):
         alone = forest.tree(t)
         assert alone.subset_offsets[0] == 0 and alone.subset_offsets[-1] == len(alone.subset_words)
-        for subset in alone.subsets():
+        subsets_alone, numbers = subsets_of(alone)
+        for subset in subsets_alone:
             np.testing.assert_array_equal(subset, subsets[before])
             before += 1
-        numbers = alone.subset_numbers()
-        assert numbers[numbers >= 0].tolist() == list(range(len(alone.subsets())))
+        assert numbers[numbers >= 0].tolist() == list(range(len(alone.subset_offsets) - 1))
         np.testing.assert_array_equal(tree.apply(rows), model.apply(rows)[:, t])
         np.testing.assert_array_equal(alone.packed().apply(encoded(model, rows), 1)[:, 0], model.apply(rows)[:, t])
         np.testing.assert_array_equal(alone.tree(0).subset_words, alone.subset_words)
@@ -577,7 +585,7 @@ def test_it_learns(kind, method, categorical_split, splitter):
 def assert_cut(small, large, X):
     """Whether a tree is another one cut back, and predicts what that one's nodes say where it was cut."""
     a, b, table = small.forest_, large.forest_, large.forest_.node_table(0)
-    (subsets_a, numbers_a), (subsets_b, numbers_b) = ((forest.subsets(), forest.subset_numbers()) for forest in (a, b))
+    (subsets_a, numbers_a), (subsets_b, numbers_b) = map(subsets_of, (a, b))
     place = {0: 0}  # of nodes of the small tree in the large one
     for node in range(len(a.feature)):
         at = place[node]
@@ -606,7 +614,7 @@ def test_pruned_trees_predict_what_is_left_of_the_grown_one(kind, method, catego
     for alpha in alphas[[len(alphas) // 3, len(alphas) // 2, -8]]:
         pruned = kind(ccp_alpha=alpha, **parameters).fit(X, y)
         assert 1 < pruned.get_n_leaves() < model.get_n_leaves()
-        assert (pruned.forest_.subset_numbers() >= 0).any()
+        assert len(subsets_of(pruned.forest_)[0]) > 0
         assert_cut(pruned, model, rows)
     pruned = model.prune(*mixed(kind, n=300, seed=3), inplace=False)
     assert pruned.get_n_leaves() < model.get_n_leaves()

@@ -267,10 +267,10 @@ def test_poisson_prefers_low_means(method):
     [
         ({"criterion": "absolute_error", "method": "hist"}, [1, 2, 3], 'criterion="absolute_error" needs method="dense"'),
         ({"criterion": "absolute_error"}, [1, 2, 3], 'criterion="absolute_error" needs method="dense", not \'hist\''),
-        ({"criterion": "poisson"}, [1, -0.5, 3], 'criterion="poisson" needs targets from 0; y holds -0.5'),
+        ({"criterion": "poisson"}, [1, -0.5, 3], 'y holds -0.5; allowed with criterion="poisson" are numbers from 0'),
         ({"criterion": "poisson", "method": "dense"}, [-1, -1, -1], "y holds -1"),
-        ({"criterion": "poisson"}, [0, 0, 0], 'criterion="poisson" needs a target above 0'),
-        ({"criterion": "poisson", "method": "dense"}, [0.0, -0.0, 0.0], 'criterion="poisson" needs a target above 0'),
+        ({"criterion": "poisson"}, [0, 0, 0], 'criterion="poisson" needs a number above 0'),
+        ({"criterion": "poisson", "method": "dense"}, [0.0, -0.0, 0.0], 'criterion="poisson" needs a number above 0'),
         ({"criterion": "gini"}, [1, 2, 3], "The 'criterion' parameter of .* must be a str among"),
         ({"criterion": "mae"}, [1, 2, 3], "The 'criterion' parameter of .* must be a str among"),
     ],
@@ -295,6 +295,6 @@ def test_only_rows_that_count_must_have_counts():
     """Zeros are all there is if the others have no weight."""
     X, y = [[1], [2], [3]], [0, 0, 5]
     model = DecisionTreeRegressor(criterion="poisson")
-    with pytest.raises(ValueError, match="needs a target above 0"):
+    with pytest.raises(ValueError, match="needs a number above 0"):
         model.fit(X, y, [1, 1, 0])
     assert model.fit(X, y, [1, 0, 1]).predict(X).tolist() == [2.5] * 3

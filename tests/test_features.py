@@ -642,7 +642,7 @@ def refused():
     yield THREE, ["a"], None, "categorical_features names 'a', but X has no column names"
     yield THREE, [0.5], None, "categorical_features holds values of the types float; allowed are"
     yield THREE, [0, "a"], None, "categorical_features holds values of the types int, str"
-    yield THREE, THREE, None, "categorical_features holds values of the types ndarray"
+    yield THREE, THREE, None, "categorical_features has 2 dimensions"
     yield THREE, [1, 0, 1], None, "categorical_features lists 1 more than once"
     yield THREE, [0, 1], [2, 1], "X column 1 is in both"
     yield mixed_frame(pl), None, ["size", "size"], "ordinal_features lists 'size' more than once"

@@ -19,6 +19,7 @@ cdef class Criterion:
     cdef readonly Py_ssize_t n_words     # int64 words of a statistic
     cdef readonly Py_ssize_t n_classes   # 0 for regression
     cdef readonly bint is_additive       # value and impurity of a node follow from its children's
+    cdef readonly object cuts_class      # of `Cuts` in its place, for what statistics don't tell; or None
     cdef readonly bint scans_words       # `best_word` works
     cdef DrawKind kind
     cdef int64_t* scratch                # [n_words], owned

@@ -356,7 +356,10 @@ cdef class Cuts:
         return kept
 
     cdef bint is_allowed(self, const Node* node, const Column* column, double left, double right) noexcept nogil:
-        """Whether a cut whose sides predict this keeps to the node's bounds and the feature's direction."""
+        """Whether a cut whose sides predict this keeps to the node's bounds and the feature's direction.
+
+        Cuts of other features keep to the bounds too: so nodes predict what follows from their draws.
+        """
         return (not self.is_bounded
                 or (node.lower <= left <= node.upper and node.lower <= right <= node.upper
                     and (column.direction == 0 or (left - right) * column.direction <= 0.0)))

@@ -60,7 +60,8 @@ class Forest:
     leaf_weight : ndarray of shape (n_leaves, n_classes) or (n_leaves, 1), dtype int64
         Their integer weights, by class; times 2**-weight_exponent of the tree they are sample weights.
     leaf_value : ndarray of shape (n_leaves,), dtype float64
-        Regression: the mean target; empty for classification.
+        Regression: what the leaf predicts, the mean or median of its targets, kept to the bounds that
+        constraints set; empty for classification.
     leaf_impurity : ndarray of shape (n_leaves,), dtype float64
         Regression: the impurity; empty for classification, where it follows from `leaf_weight`.
     inner : ndarray of shape (n_inner, 2), dtype float64
@@ -149,30 +150,39 @@ class Forest:
         return (self.feature >= 0) & (self.n_categories[self.feature] > 0)
 
     @cached_property
+    def _subset_nodes(self):
+        """The nodes that have subsets."""
+        return np.flatnonzero(self._has_subset())
+
+    @cached_property
     def _subsets_before(self):
         """How many subsets there are before each tree."""
-        return np.searchsorted(np.flatnonzero(self._has_subset()), self.node_offsets)
+        return np.searchsorted(self._subset_nodes, self.node_offsets)
 
     @cached_property
     def _inner_before(self):
         return np.searchsorted(np.flatnonzero(self.feature >= 0), self.node_offsets)
 
-    def subset_numbers(self):
-        """The number of each node's subset; -1 for nodes without: ndarray of shape (n_nodes,), dtype int64."""
-        has_subset = self._has_subset()
-        return np.where(has_subset, np.cumsum(has_subset) - 1, -1)
+    def subset_of(self, node):
+        """The categories in the subset of a node, given its place in the node arrays.
 
-    def subsets(self):
-        """The categories in each subset, ascending: a list of ndarrays."""
-        bits = np.unpackbits(self.subset_words.astype("<u8").view(np.uint8), bitorder="little")
-        return [np.flatnonzero(bits[64 * a : 64 * b]) for a, b in zip(self.subset_offsets, self.subset_offsets[1:])]
+        Returns
+        -------
+        ndarray of int64, or None
+            Ascending numbers of categories; None if the node has no subset.
+        """
+        i = np.searchsorted(self._subset_nodes, node)
+        if i == len(self._subset_nodes) or self._subset_nodes[i] != node:
+            return None
+        words = self.subset_words[self.subset_offsets[i] : self.subset_offsets[i + 1]]
+        return np.flatnonzero(np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little"))
 
     @property
     def n_trees(self):
         return len(self.node_offsets) - 1
 
     def as_dict(self):
-        """Every array that defines the forest, by name. Equal dictionaries: equal forests."""
+        """The arrays of nodes and leaves, by name. Forests are equal if all of these have the same bytes."""
         return {name: getattr(self, name) for name in self._NAMES}
 
     def tree(self, t):

@@ -46,7 +46,7 @@ cdef class PackedForest:
         # Not empty, even if all subsets are: that there are some shows in the pointer.
         self.owner = np.append(forest.subset_words, np.uint64(0))
         cdef const uint64_t[::1] words = self.owner
-        has_subset = forest.subset_numbers() >= 0
+        has_subset = (forest.feature >= 0) & (forest.n_categories[forest.feature] > 0)
         n_words = np.diff(forest.subset_offsets)
         first = forest.subset_offsets[: len(n_words)]
         is_wide = n_words > 1

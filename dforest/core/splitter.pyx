@@ -7,7 +7,6 @@ from libc.math cimport INFINITY, NAN
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 
-from dforest.core.absolute_error cimport AbsoluteError, MedianCuts
 from dforest.core.random cimport DF_FEATURES, DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
 from dforest.core.tally cimport CodeRange, code_above, code_range
 from dforest.core.types cimport CATEGORICAL, ORDINAL, Column, number_at
@@ -101,8 +100,7 @@ cdef class Splitter:
         cdef Py_ssize_t n = data.n_features
         self.data = data
         self.criterion = criterion
-        kind = MedianCuts if isinstance(criterion, AbsoluteError) else Cuts
-        self.cuts = kind(criterion, data, n_records, self.one_hot, self.tuning)
+        self.cuts = (criterion.cuts_class or Cuts)(criterion, data, n_records, self.one_hot, self.tuning)
         self.order = FeatureOrder(n)
         self.is_constant = <uint8_t*> calloc(n, sizeof(uint8_t))
         self.marks = <Mark*> malloc(n * sizeof(Mark))

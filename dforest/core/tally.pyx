@@ -235,7 +235,8 @@ cdef class Tally:
     cdef int reserve(self, Py_ssize_t n_records, Py_ssize_t n_codes) except -1:
         """Make room for nodes of n_records records, and columns of n_codes codes."""
         cdef Py_ssize_t n_counted = min(n_codes, self.tuning.codes_per_record * n_records) + 1
-        cdef Py_ssize_t n_values = min(n_records, n_codes) + 1
+        # Values, missing ones, and where values that do not occur are written.
+        cdef Py_ssize_t n_values = min(n_records, n_codes) + 2
         self.histogram = <int64_t*> calloc(n_counted * self.n_words, sizeof(int64_t))
         self.marks = <uint64_t*> calloc(n_counted // 64 + 1, sizeof(uint64_t))
         self.keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))

@@ -36,8 +36,7 @@ cdef struct Column:
     int32_t width          # bytes of a code: 1, 2 or 4
     uint32_t n_codes       # codes of values are 0, ..., n_codes - 1
     bint has_missing       # if so, code n_codes means missing
-    const void* values     # dense: the n_codes values; hist: the n_codes upper edges of the bins;
-                           # categorical: 0, 1, ...
+    const void* values     # dense: its values; hist: the bins' upper edges; categorical: 0, 1, ...
     const void* lows       # smallest value of each code
     const void* highs      # largest value of each code
     bint is_float32        # dtype of these three: float32 or float64

@@ -42,10 +42,10 @@ def nodes_of(forest, t):
     tree = forest.tree(t)
     is_leaf = tree.feature < 0
     leaf = tree.right[is_leaf]
-    subsets = [subset.tolist() for subset in tree.subsets()]
+    subsets = [tree.subset_of(node) for node in range(len(leaf) + np.count_nonzero(~is_leaf))]
     nodes = {name: getattr(tree, name) for name in ("feature", "threshold", "missing_left")}
     nodes["right"] = np.where(is_leaf, 0, tree.right)
-    nodes["subsets"] = [subsets[i] if i >= 0 else None for i in tree.subset_numbers()]
+    nodes["subsets"] = [None if subset is None else subset.tolist() for subset in subsets]
     nodes["draws"] = tree.leaf_draws[leaf]
     nodes["weight"] = tree.leaf_weight[leaf]
     no_number = np.full(len(leaf), np.nan)

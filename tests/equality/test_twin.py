@@ -72,7 +72,7 @@ def problems(draw):
         "categorical_split": draw(st.sampled_from(["subset", "subset", "one_hot"])),
         "monotonic_cst": None,
     }
-    if draw(st.booleans()) and len(set(y.tolist())) <= 2 or criterion not in ("gini", "entropy"):
+    if draw(st.booleans()) and (len(set(y.tolist())) <= 2 or criterion not in ("gini", "entropy")):
         parameters["monotonic_cst"] = np.where(kinds == 2, 0, rng.integers(-1, 2, p))
     if parameters["bootstrap"]:
         parameters["max_samples"] = draw(st.sampled_from([None, 0.5, 1]))
