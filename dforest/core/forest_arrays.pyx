@@ -11,6 +11,7 @@ from collections import namedtuple
 from functools import cached_property
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcmp
 
 import numpy as np
 
@@ -396,6 +397,25 @@ def remaining_nodes(const int32_t[::1] feature not None, const uint32_t[::1] rig
     return kept[:n_kept].copy(), rights
 
 
+cdef extern from *:
+    """
+    #define df_prefetch(address) __builtin_prefetch(address)
+    """
+    void df_prefetch(const void* address) nogil
+
+cdef enum:
+    AHEAD = 16         # rows between asking for memory and using it
+
+
+cdef inline uint64_t hash_of(const int64_t* row, Py_ssize_t n) noexcept nogil:
+    cdef uint64_t hashed = 0
+    cdef Py_ssize_t k
+    for k in range(n):
+        hashed = (hashed ^ <uint64_t> row[k]) * 0x9E3779B97F4A7C15ULL
+        hashed ^= hashed >> 29
+    return hashed
+
+
 def unique_rows(const int64_t[:, ::1] rows not None):
     """Distinct rows in order of first appearance.
 
@@ -409,37 +429,36 @@ def unique_rows(const int64_t[:, ::1] rows not None):
     numbers : ndarray of shape (n,), dtype uint32
         The row of `distinct` that equals each row.
     """
-    cdef Py_ssize_t n = rows.shape[0], m = rows.shape[1], i, k, n_distinct = 0, size = 64
-    cdef uint64_t hashed, slot
-    cdef uint32_t j, free = 0xFFFFFFFF
+    cdef Py_ssize_t n = rows.shape[0], m = rows.shape[1], i, n_distinct = 0, size = 64
+    cdef uint64_t ahead[AHEAD]                   # hashes of the rows to come
+    cdef uint64_t slot
+    cdef int64_t row
     while size < 2 * n:
         size *= 2
-    table = np.full(size, free, np.uint32)       # open addressing; places in first
+    table = np.full(size, -1)                    # open addressing; first rows of their kind
     first = np.empty(n, np.int64)
     numbers = np.empty(n, np.uint32)
-    cdef uint32_t[::1] places = table, to_numbers = numbers
-    cdef int64_t[::1] to_first = first
-    cdef bint equal
+    cdef int64_t[::1] rows_at = table, to_first = first
+    cdef uint32_t[::1] to_numbers = numbers
     with nogil:
+        for i in range(min(n, <Py_ssize_t> AHEAD)):
+            ahead[i] = hash_of(&rows[i, 0], m) & <uint64_t> (size - 1)
         for i in range(n):
-            hashed = 0
-            for k in range(m):
-                hashed = (hashed ^ <uint64_t> rows[i, k]) * 0x9E3779B97F4A7C15ULL
-                hashed ^= hashed >> 29
-            slot = hashed & <uint64_t> (size - 1)
-            while True:
-                j = places[slot]
-                if j == free:
-                    places[slot] = <uint32_t> n_distinct
-                    to_first[n_distinct] = i
-                    to_numbers[i] = <uint32_t> n_distinct
-                    n_distinct += 1
-                    break
-                equal = True
-                for k in range(m):
-                    equal = equal and rows[i, k] == rows[to_first[j], k]
-                if equal:
-                    to_numbers[i] = j
-                    break
+            slot = ahead[i % AHEAD]
+            if i + AHEAD < n:                    # nearly every access leaves the caches: ask for it early
+                ahead[i % AHEAD] = hash_of(&rows[i + AHEAD, 0], m) & <uint64_t> (size - 1)
+                df_prefetch(&rows_at[ahead[i % AHEAD]])
+                row = rows_at[ahead[(i + AHEAD // 2) % AHEAD]]
+                if row >= 0:
+                    df_prefetch(&rows[row, 0])
+                    df_prefetch(&to_numbers[row])
+            while rows_at[slot] >= 0 and memcmp(&rows[rows_at[slot], 0], &rows[i, 0], m * sizeof(int64_t)) != 0:
                 slot = (slot + 1) & <uint64_t> (size - 1)
+            if rows_at[slot] >= 0:
+                to_numbers[i] = to_numbers[rows_at[slot]]
+            else:
+                rows_at[slot] = i
+                to_first[n_distinct] = i
+                to_numbers[i] = <uint32_t> n_distinct
+                n_distinct += 1
     return np.asarray(rows)[first[:n_distinct]], numbers

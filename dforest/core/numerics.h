@@ -118,6 +118,8 @@ static inline double df_ratio_score(double cross_squared, double weight_left, do
  *     cross = w * (s_L - w_L m) - w_L * (s - w m),
  * whose second product is below w_L * w, so that nothing large cancels. */
 static inline int64_t df_floor_mean(int64_t low, int64_t high, int64_t weight) {
+    if (high == 0)
+        return low / weight - (low % weight < 0);
     df_int128 sum = (df_int128)high * DF_WORD + low;
     df_int128 mean = sum / weight;
     return (int64_t)(mean - (sum % weight < 0));

@@ -84,6 +84,8 @@ cdef class Tally:
     cdef Py_ssize_t rank_words(self, const Node* node, const Column* column) noexcept nogil
     cdef Py_ssize_t count_words(self, const Node* node, const Column* column) noexcept nogil
     cdef Py_ssize_t walk_sums(self, uint32_t n_codes) noexcept nogil
+    cdef void take_classes(self, uint32_t code, int64_t* to, const int64_t* before) noexcept nogil
+    cdef Py_ssize_t walk_classes(self, uint32_t n_codes, bint marked) noexcept nogil
     cdef Py_ssize_t walk(self, Manner manner, uint32_t n_codes) noexcept nogil
     cdef Py_ssize_t walk_marked(self, Manner manner, uint32_t n_codes) noexcept nogil
     cdef Py_ssize_t walk_sorted_words(self, const uint64_t* keys, Py_ssize_t n, uint64_t* sum) noexcept nogil

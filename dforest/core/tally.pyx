@@ -393,6 +393,8 @@ cdef class Tally:
             self.take(manner, column.n_codes, self.missing)
             if marked:
                 self.marks[column.n_codes >> 6] &= ~(<uint64_t> 1 << (column.n_codes & 63))
+        if manner == CLASSES:
+            return self.walk_classes(column.n_codes, marked)
         if marked:
             return self.walk_marked(manner, column.n_codes)
         if manner == SUMS:
@@ -505,6 +507,46 @@ cdef class Tally:
             n += here != 0
         return n
 
+    cdef void take_classes(self, uint32_t code, int64_t* to, const int64_t* before) noexcept nogil:
+        """The statistic before, or 0 if NULL, and what the counters have of a code, which become 0."""
+        cdef Py_ssize_t k, n_classes = self.n_words - 2
+        cdef uint32_t* counters = <uint32_t*> self.histogram + <Py_ssize_t> code * n_classes
+        cdef int64_t total = 0, here
+        for k in range(n_classes):
+            here = counters[k] + (before[2 + k] if before != NULL else 0)
+            counters[k] = 0
+            to[2 + k] = here
+            total += here
+        to[0] = to[1] = total
+
+    cdef Py_ssize_t walk_classes(self, uint32_t n_codes, bint marked) noexcept nogil:
+        cdef uint64_t word
+        cdef uint32_t code, at
+        cdef Py_ssize_t n = 0
+        cdef int64_t* to = self.left
+        cdef const int64_t* before = NULL
+        if not marked:
+            for code in range(n_codes):
+                self.take_classes(code, to, before)
+                if to[0] > (before[0] if before != NULL else 0):
+                    self.code[n] = code
+                    n += 1
+                    before = to
+                    to += self.n_words
+            return n
+        for at in range((n_codes + 63) // 64):
+            word = self.marks[at]
+            self.marks[at] = 0
+            while word:
+                code = 64 * at + <uint32_t> df_lowest_bit(word)
+                word &= word - 1
+                self.take_classes(code, to, before)
+                self.code[n] = code
+                n += 1
+                before = to
+                to += self.n_words
+        return n
+
     cdef Py_ssize_t walk(self, Manner manner, uint32_t n_codes) noexcept nogil:
         cdef uint32_t code
         cdef int64_t before
@@ -614,8 +656,9 @@ cdef class Tally:
         for i in range(n):
             code = <uint32_t> (keys[i] >> 32)
             self.add(self.sum, &draws[<uint32_t> keys[i]])
-            self.complete(self.sum)
-            memcpy(self.left + n_values * self.n_words, self.sum, self.n_words * sizeof(int64_t))
-            self.code[n_values] = code
-            n_values += i + 1 == n or <uint32_t> (keys[i + 1] >> 32) != code
+            if i + 1 == n or <uint32_t> (keys[i + 1] >> 32) != code:
+                self.complete(self.sum)
+                memcpy(self.left + n_values * self.n_words, self.sum, self.n_words * sizeof(int64_t))
+                self.code[n_values] = code
+                n_values += 1
         return n_values
