@@ -77,6 +77,9 @@ cdef class Entropy(ClassCriterion):
 
 
 cdef class SquaredError(Criterion):
+    cdef double mean_below     # of the open node: mean of its targets, rounded down, if words are scanned ...
+    cdef double remainder      # ... and their sum less the weight times that
+
     cdef void requantise(self, Node* node) noexcept nogil
 
 

@@ -17,10 +17,10 @@ from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, TARGET_SUM_WIDE, Draw
 
 cdef extern from "scan.h" nogil:
     ctypedef struct df_scan:
-        void (*gini)(const uint64_t* run, int n, uint64_t offset, double weight, double first, double* scores) noexcept nogil
-        void (*square)(const uint64_t* run, int n, uint64_t offset, double weight, double mean, double remainder,
-                       double* scores) noexcept nogil
-        int (*first_highest)(const double* scores, int n) noexcept nogil
+        int64_t (*gini)(const uint64_t* run, int64_t n, uint64_t offset, double weight, double first,
+                        double* score) noexcept nogil
+        int64_t (*square)(const uint64_t* run, int64_t n, uint64_t offset, double weight, double mean, double remainder,
+                          double* score) noexcept nogil
     const df_scan df_scan_portable
     const df_scan* df_best_scan()
 
@@ -249,19 +249,6 @@ cdef class ClassCriterion(Criterion):
         return <double> statistic[3] / <double> statistic[1] if self.n_classes == 2 else 0.0
 
 
-cdef enum:
-    CHUNK = 64                # cuts scored at a time
-
-
-cdef inline void keep_highest(const double* scores, Py_ssize_t n, Py_ssize_t first, Py_ssize_t* best,
-                              double* highest) noexcept nogil:
-    """Take the first of the highest scores, if it is higher than what there was."""
-    cdef int i = scan.first_highest(scores, <int> n)
-    if scores[i] > highest[0]:
-        highest[0] = scores[i]
-        best[0] = first + i
-
-
 cdef class Gini(ClassCriterion):
     """Gini impurity, 1 - sum of p_k**2."""
 
@@ -271,15 +258,7 @@ cdef class Gini(ClassCriterion):
 
     cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
                               double* score) noexcept nogil:
-        cdef double scores[CHUNK]
-        cdef Py_ssize_t first = 0, best = 0, length
-        score[0] = -1.0
-        while first < n:
-            length = min(<Py_ssize_t> CHUNK, n - first)
-            scan.gini(run + first, <int> length, offset, <double> total[1], <double> total[2], scores)
-            keep_highest(scores, length, first, &best, score)
-            first += length
-        return best
+        return scan.gini(run, n, offset, <double> total[1], <double> total[2], score)
 
     cdef double impurity(self, const int64_t* statistic) noexcept nogil:
         cdef double total = 0.0, w = <double> statistic[1], p
@@ -391,6 +370,9 @@ cdef class SquaredError(Criterion):
                 product = <int64_t> draw.weight * draw.target
                 s[2] += (product & 0x7FFFFFFF) * draw.count
                 s[3] += (product >> 31) * draw.count
+        if self.scans_words:
+            self.mean_below = <double> df_floor_mean(s[2], 0, s[1])
+            self.remainder = df_offset_sum(s[2], 0, s[1], <int64_t> self.mean_below)
         return 0
 
     cdef void requantise(self, Node* node) noexcept nogil:
@@ -424,17 +406,7 @@ cdef class SquaredError(Criterion):
 
     cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
                               double* score) noexcept nogil:
-        cdef double scores[CHUNK]
-        cdef Py_ssize_t first = 0, best = 0, length
-        cdef int64_t mean = df_floor_mean(total[2], 0, total[1])
-        cdef double remainder = df_offset_sum(total[2], 0, total[1], mean)
-        score[0] = -1.0
-        while first < n:
-            length = min(<Py_ssize_t> CHUNK, n - first)
-            scan.square(run + first, <int> length, offset, <double> total[1], <double> mean, remainder, scores)
-            keep_highest(scores, length, first, &best, score)
-            first += length
-        return best
+        return scan.square(run, n, offset, <double> total[1], self.mean_below, self.remainder, score)
 
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
         cdef Py_ssize_t i, best = 0

@@ -226,14 +226,17 @@ cdef class Cuts:
         cdef int64_t n_left, total = node.statistics[0], n_missing = self.tally.missing[0]
         cdef int64_t* left = self.tally.left
         cdef bint missing_left = False
-        choice = self.best_entry(node, column, n, False, rules)
+        # Packed words directly: nodes are many, and small.
+        choice = (self.best_packed(node, n, False, rules) if self.tally.is_packed
+                  else self.best_entry(node, column, n, False, rules))
         n_left = 0
         if choice.entry >= 0:
             n_left = (draws_of(self.tally.run[choice.entry], self.tally.is_pairs) if self.tally.is_packed
                       else left[choice.entry * self.n_words])
         if n_missing > 0:
             self.add_missing(n)
-            other = self.best_entry(node, column, n, True, rules)
+            other = (self.best_packed(node, n, True, rules) if self.tally.is_packed
+                     else self.best_entry(node, column, n, True, rules))
             if other.entry >= 0 and (choice.entry < 0 or other.score > choice.score
                                      or (other.score == choice.score and other.entry < choice.entry)):
                 choice = other
@@ -288,8 +291,6 @@ cdef class Cuts:
         cdef const int64_t* left = self.tally.left
         cdef Py_ssize_t first = 0, last = n, n_words = self.n_words       # cuts in [0, first) and [last, n) are not
         cdef Choice choice
-        if self.tally.is_packed:
-            return self.best_packed(node, n, missing_left, rules)
         choice.entry = -1
         choice.score = choice.middle = 0.0
         if self.is_bounded or self.entries == SINGLES:

@@ -38,32 +38,8 @@ DF_INLINE double df_from_bits(uint64_t x) {
     return y - 4503599627370496.0;
 }
 
-/* Gini, two classes: words run[i] + offset; weight of the node and of its class 0. */
-DF_INLINE void df_gini_loop(const uint64_t *run, int n, uint64_t offset, double weight, double first, double *scores) {
-    for (int i = 0; i < n; i++) {
-        uint64_t word = run[i] + offset;
-        double a = df_from_bits(word & 0xFFFFFFFFull);
-        double left = a + df_from_bits(word >> 32);
-        double d = weight * a - left * first;
-        scores[i] = (d * d + d * d) / ((left * (weight - left)) * weight);
-    }
-}
-
-/* Squared error: mean is the node's rounded down, remainder its sum less weight * mean. */
-DF_INLINE void df_square_loop(const uint64_t *run, int n, uint64_t offset, double weight, double mean, double remainder,
-                              double *scores) {
-    double shift = mean + (double)DF_SUM_BIAS;
-    for (int i = 0; i < n; i++) {
-        uint64_t word = run[i] + offset;
-        double left = df_from_bits(word >> DF_SUM_BITS);
-        double sum = df_from_bits(word & DF_SUM_MASK) - left * shift;
-        double d = weight * sum - left * remainder;
-        scores[i] = d * d / ((left * (weight - left)) * weight);
-    }
-}
-
 /* The place of the first of the highest scores; n >= 1. Comparing in four lanes waits less. */
-DF_INLINE int df_first_highest_loop(const double *scores, int n) {
+DF_INLINE int df_first_highest(const double *scores, int n) {
     double a = scores[0], b = a, c = a, d = a;
     int i = 0;
     for (; i + 4 <= n; i += 4) {
@@ -80,6 +56,56 @@ DF_INLINE int df_first_highest_loop(const double *scores, int n) {
     for (i = 0; scores[i] != a; i++)
         ;
     return i;
+}
+
+#define DF_CHUNK 64 /* cuts scored at a time */
+
+/* The first of the best cuts by Gini impurity with two classes, and its score; n >= 1. The left sides'
+ * words are run[i] + offset; weight: of the node; first: of its class 0. */
+DF_INLINE int64_t df_gini_loop(const uint64_t *run, int64_t n, uint64_t offset, double weight, double first, double *score) {
+    double scores[DF_CHUNK];
+    int64_t best = 0;
+    *score = -1.0;
+    for (int64_t begin = 0; begin < n; begin += DF_CHUNK) {
+        int length = n - begin < DF_CHUNK ? (int)(n - begin) : DF_CHUNK;
+        for (int i = 0; i < length; i++) {
+            uint64_t word = run[begin + i] + offset;
+            double a = df_from_bits(word & 0xFFFFFFFFull);
+            double left = a + df_from_bits(word >> 32);
+            double d = weight * a - left * first;
+            scores[i] = (d * d + d * d) / ((left * (weight - left)) * weight);
+        }
+        int i = df_first_highest(scores, length);
+        if (scores[i] > *score) {
+            *score = scores[i];
+            best = begin + i;
+        }
+    }
+    return best;
+}
+
+/* The same by squared error; mean: the node's rounded down; remainder: its sum less weight * mean. */
+DF_INLINE int64_t df_square_loop(const uint64_t *run, int64_t n, uint64_t offset, double weight, double mean, double remainder,
+                                 double *score) {
+    double scores[DF_CHUNK], shift = mean + (double)DF_SUM_BIAS;
+    int64_t best = 0;
+    *score = -1.0;
+    for (int64_t begin = 0; begin < n; begin += DF_CHUNK) {
+        int length = n - begin < DF_CHUNK ? (int)(n - begin) : DF_CHUNK;
+        for (int i = 0; i < length; i++) {
+            uint64_t word = run[begin + i] + offset;
+            double left = df_from_bits(word >> DF_SUM_BITS);
+            double sum = df_from_bits(word & DF_SUM_MASK) - left * shift;
+            double d = weight * sum - left * remainder;
+            scores[i] = d * d / ((left * (weight - left)) * weight);
+        }
+        int i = df_first_highest(scores, length);
+        if (scores[i] > *score) {
+            *score = scores[i];
+            best = begin + i;
+        }
+    }
+    return best;
 }
 
 #define DF_FEW 32 /* most codes that are ranked */
@@ -105,25 +131,24 @@ DF_INLINE void df_rank_loop(const int16_t *code, int n, int16_t *rank) {
 }
 
 typedef struct {
-    void (*gini)(const uint64_t *run, int n, uint64_t offset, double weight, double first, double *scores);
-    void (*square)(const uint64_t *run, int n, uint64_t offset, double weight, double mean, double remainder, double *scores);
-    int (*first_highest)(const double *scores, int n);
+    int64_t (*gini)(const uint64_t *run, int64_t n, uint64_t offset, double weight, double first, double *score);
+    int64_t (*square)(const uint64_t *run, int64_t n, uint64_t offset, double weight, double mean, double remainder,
+                      double *score);
     void (*rank)(const int16_t *code, int n, int16_t *rank);
 } df_scan;
 
 /* The loops compiled with some instruction set; no fused multiplications in any. */
-#define DF_SCAN_KERNELS(name, attribute)                                                                                  \
-    attribute static void df_gini_##name(const uint64_t *run, int n, uint64_t offset, double weight, double first,        \
-                                         double *scores) {                                                                \
-        df_gini_loop(run, n, offset, weight, first, scores);                                                              \
-    }                                                                                                                     \
-    attribute static void df_square_##name(const uint64_t *run, int n, uint64_t offset, double weight, double mean,       \
-                                           double remainder, double *scores) {                                            \
-        df_square_loop(run, n, offset, weight, mean, remainder, scores);                                                  \
-    }                                                                                                                     \
-    attribute static int df_first_highest_##name(const double *scores, int n) { return df_first_highest_loop(scores, n); } \
-    attribute static void df_rank_##name(const int16_t *code, int n, int16_t *rank) { df_rank_loop(code, n, rank); }      \
-    static const df_scan df_scan_##name = {df_gini_##name, df_square_##name, df_first_highest_##name, df_rank_##name};
+#define DF_SCAN_KERNELS(name, attribute)                                                                                 \
+    attribute static int64_t df_gini_##name(const uint64_t *run, int64_t n, uint64_t offset, double weight, double first, \
+                                            double *score) {                                                             \
+        return df_gini_loop(run, n, offset, weight, first, score);                                                       \
+    }                                                                                                                    \
+    attribute static int64_t df_square_##name(const uint64_t *run, int64_t n, uint64_t offset, double weight,            \
+                                              double mean, double remainder, double *score) {                            \
+        return df_square_loop(run, n, offset, weight, mean, remainder, score);                                           \
+    }                                                                                                                    \
+    attribute static void df_rank_##name(const int16_t *code, int n, int16_t *rank) { df_rank_loop(code, n, rank); }     \
+    static const df_scan df_scan_##name = {df_gini_##name, df_square_##name, df_rank_##name};
 
 #define DF_NO_ATTRIBUTE
 DF_SCAN_KERNELS(portable, DF_NO_ATTRIBUTE)
