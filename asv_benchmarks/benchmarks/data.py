@@ -1,0 +1,98 @@
+"""The problems that are measured: made from random numbers, or bundled with scikit-learn.
+
+Made problems have as many rows as asked for, and the same ones each time.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.datasets import load_diabetes, load_digits, make_friedman1
+from sklearn.model_selection import train_test_split
+
+# All made data are smaller by this factor; tests, which only look whether benchmarks run, raise it.
+DIVISOR = 1
+
+MADE = {}
+BUNDLED = {"digits": ("classification", load_digits), "diabetes": ("regression", load_diabetes)}
+
+
+class Problem(NamedTuple):
+    task: str  # "classification" or "regression"
+    X: np.ndarray
+    y: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+    labels: tuple = ()  # places of the categorical features
+
+    @property
+    def n_classes(self):
+        return int(self.y.max()) + 1 if self.task == "classification" else 0
+
+
+def scaled(n):
+    return max(40, n // DIVISOR)
+
+
+def load(name, n_rows=None):
+    """A problem by its name; n_rows: of a made one, a quarter of them test rows."""
+    if name in BUNDLED:
+        task, read = BUNDLED[name]
+        X, y = read(return_X_y=True)
+        return Problem(task, *_divided(X, y))
+    task, make, labels = MADE[name]
+    return Problem(task, *_divided(*make(scaled(n_rows), np.random.default_rng(0))), labels)
+
+
+def _divided(X, y):
+    X, X_test, y, y_test = train_test_split(X, y, random_state=0)
+    return X, y, X_test, y_test
+
+
+def _made(name, task, labels=()):
+    def keep(make):
+        MADE[name] = task, make, labels
+        return make
+
+    return keep
+
+
+@_made("waves", "classification")
+def _waves(n_rows, random):
+    """Two classes, as many values as rows in float32; deep trees, as one row in ten is mislabelled."""
+    X = random.standard_normal((n_rows, 20), dtype=np.float32)
+    height = np.cos(3 * X[:, 0]) + X[:, 1] * X[:, 2] + np.maximum(X[:, 3], X[:, 4])
+    return X, ((height > np.median(height)) ^ (random.random(n_rows) < 0.1)).astype(np.int64)
+
+
+@_made("grid", "classification")
+def _grid(n_rows, random):
+    """Six classes; 16 columns of whole numbers from 0 to 30, and 32 of zeros and ones."""
+    X = np.hstack([random.binomial(30, 0.4, (n_rows, 16)), random.random((n_rows, 32)) < 0.2]).astype(np.float32)
+    votes = (X - X.mean(axis=0)) @ random.standard_normal((48, 6)) + random.gumbel(scale=2, size=(n_rows, 6))
+    y = votes.argmax(axis=1)
+    y[:6] = range(6)  # all of them, however few the rows
+    return X, y
+
+
+@_made("friedman", "regression")
+def _friedman(n_rows, random):
+    """Friedman's first function of 5 of 10 columns, in float64."""
+    return make_friedman1(n_rows, noise=1.0, random_state=0)
+
+
+@_made("wide", "classification")
+def _wide(n_rows, random):
+    """Two classes, 20 times fewer rows than asked for, and 500 columns of which 10 matter."""
+    X = random.standard_normal((max(40, n_rows // 20), 500), dtype=np.float32)
+    return X, (X[:, :10].sum(axis=1) > 0).astype(np.int64)
+
+
+@_made("labels", "regression", labels=(0, 1, 2))
+def _labels(n_rows, random):
+    """Columns of 4, 30 and 200 categories and five of numbers, a tenth of them missing."""
+    sizes = 4, 30, 200
+    labels = np.column_stack([random.integers(size, size=n_rows) for size in sizes])
+    numbers = random.standard_normal((n_rows, 5))
+    y = sum(random.standard_normal(size)[labels[:, j]] for j, size in enumerate(sizes)) * (1 + (numbers[:, 0] > 0))
+    numbers[random.random(numbers.shape) < 0.1] = np.nan
+    return np.hstack([labels, numbers]), y + 0.3 * random.standard_normal(n_rows)

@@ -1,0 +1,140 @@
+"""Whole forests, as users have them: time, memory and error."""
+
+import pickle
+
+import dforest
+
+from . import data
+
+# Small and bundled with scikit-learn, or large and made; the first is the smallest.
+PROBLEMS = ["diabetes", "digits", "waves", "grid", "friedman", "wide", "labels"]
+KINDS = ["RandomForest", "ExtraTrees"]
+METHODS = ["hist", "dense"]
+
+ROWS = 48_000  # of made data, test rows among them
+
+
+def forest_for(problem, kind, **parameters):
+    name = kind + ("Classifier" if problem.task == "classification" else "Regressor")
+    labels = list(problem.labels) or None
+    return getattr(dforest, name)(**{"n_estimators": 10, "random_state": 0, "categorical_features": labels, **parameters})
+
+
+class Fit:
+    """Training on one thread. Peak memory is that of the process: Python, the modules and the data too."""
+
+    params = (PROBLEMS, KINDS, METHODS)
+    param_names = ("problem", "kind", "method")
+
+    def setup(self, name, kind, method):
+        self.problem = data.load(name, ROWS)
+        self.forest = forest_for(self.problem, kind, method=method)
+
+    def time_fit(self, name, kind, method):
+        self.forest.fit(self.problem.X, self.problem.y)
+
+    def peakmem_fit(self, name, kind, method):
+        self.forest.fit(self.problem.X, self.problem.y)
+
+    def track_error(self, name, kind, method):
+        """1 - accuracy, or 1 - R2, on the test rows: like a time, better if lower."""
+        forest = self.forest.set_params(n_estimators=20).fit(self.problem.X, self.problem.y)
+        return 1 - forest.score(self.problem.X_test, self.problem.y_test)
+
+    track_error.unit = "1 - score"
+
+
+class Predict:
+    """Prediction on one thread; the forest has predicted before."""
+
+    params = (PROBLEMS, KINDS, METHODS)
+    param_names = ("problem", "kind", "method")
+
+    def setup(self, name, kind, method):
+        self.problem = data.load(name, ROWS)
+        self.forest = forest_for(self.problem, kind, method=method).fit(self.problem.X, self.problem.y)
+        self.row = self.problem.X_test[:1]
+        self.forest.predict(self.row)
+
+    def time_test_set(self, name, kind, method):
+        self.forest.predict(self.problem.X_test)
+
+    def time_one_row(self, name, kind, method):
+        self.forest.predict(self.row)
+
+
+class Memory:
+    """What prediction takes above a fitted forest, and what a forest takes on disk."""
+
+    params = (["diabetes", "waves", "friedman"],)
+    param_names = ("problem",)
+
+    def setup(self, name):
+        self.problem = data.load(name, ROWS)
+        self.forest = forest_for(self.problem, "RandomForest").fit(self.problem.X, self.problem.y)
+        self.pickled = pickle.dumps(self.forest)
+
+    def peakmem_predict(self, name):
+        self.forest.predict(self.problem.X_test)
+
+    def track_pickled(self, name):
+        return len(self.pickled)
+
+    track_pickled.unit = "bytes"
+
+    def time_pickle(self, name):
+        pickle.dumps(self.forest)
+
+    def time_unpickle(self, name):
+        pickle.loads(self.pickled)
+
+
+class Threads:
+    """The same work on one thread and on two, for a single tree and for eight."""
+
+    params = (["waves", "friedman"], METHODS, [1, 8], [1, 2])
+    param_names = ("problem", "method", "trees", "n_jobs")
+
+    def setup(self, name, method, trees, n_jobs):
+        self.problem = data.load(name, ROWS)
+        self.forest = forest_for(self.problem, "RandomForest", method=method, n_estimators=trees, n_jobs=n_jobs)
+        self.fitted = forest_for(self.problem, "RandomForest", n_estimators=trees, n_jobs=n_jobs, max_depth=8)
+        self.fitted.fit(self.problem.X, self.problem.y)
+
+    def time_fit(self, name, method, trees, n_jobs):
+        self.forest.fit(self.problem.X, self.problem.y)
+
+    def time_predict(self, name, method, trees, n_jobs):
+        self.fitted.predict(self.problem.X_test)
+
+
+class Parameters:
+    """What a parameter costs, next to the same forest with none."""
+
+    params = (
+        ["waves", "friedman"],
+        ["none", "max_leaf_nodes", "min_samples_leaf", "oob_score", "mdi", "mda_raw", "sample_weight", "max_bins", "ccp_alpha"],
+    )
+    param_names = ("problem", "parameter")
+
+    def setup(self, name, parameter):
+        self.problem = data.load(name, ROWS // 3)
+        self.weight = None
+        chosen = {
+            "none": {},
+            "max_leaf_nodes": {"max_leaf_nodes": 500},
+            "min_samples_leaf": {"min_samples_leaf": 10},
+            "oob_score": {"oob_score": True},
+            "mdi": {"variable_importance": "mdi"},
+            "mda_raw": {"variable_importance": "mda_raw"},
+            "sample_weight": {},
+            "max_bins": {"max_bins": 4000},
+            "ccp_alpha": {"ccp_alpha": 1e-4},
+        }[parameter]
+        if parameter == "sample_weight":
+            self.weight = 1.0 + self.problem.X[:, 0] ** 2
+        # Enough trees for no row to be drawn by all of them, of which oob_score would warn.
+        self.forest = forest_for(self.problem, "RandomForest", n_estimators=40, **chosen)
+
+    def time_fit(self, name, parameter):
+        self.forest.fit(self.problem.X, self.problem.y, self.weight)

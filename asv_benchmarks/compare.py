@@ -1,0 +1,320 @@
+"""Compare dforest with other forest libraries, those of them that are installed, on made data.
+
+    pip install scikit-learn-intelex lightgbm xgboost ydf
+    python asv_benchmarks/compare.py --trees 100 --jobs 2 --seeds 3 >table.md
+
+Each measurement has a process of its own. The libraries take turns, seed by seed, so that a machine
+that gets slower on the way does so for all of them. What is measured and how is in doc/speed.md.
+"""
+
+import argparse
+import importlib.metadata
+import json
+import os
+import pickle
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+MIB = 2**20
+WARM_UP_ROWS = 300
+PREDICTIONS = 7  # of the test set after the first one; of one row ten times as many
+
+# Library: what it is called in tables, and the distribution whose version is told.
+LIBRARIES = {
+    "dforest": ("dforest", "dforest"),
+    "dforest-dense": ('dforest, `method="dense"`', "dforest"),
+    "sklearn": ("scikit-learn", "scikit-learn"),
+    "sklearnex": ("scikit-learn-intelex", "scikit-learn-intelex"),
+    "lightgbm": ("LightGBM", "lightgbm"),
+    "xgboost": ("XGBoost", "xgboost"),
+    "ydf": ("YDF", "ydf"),
+    "dforest-extra": ("dforest, extra trees", "dforest"),
+    "sklearn-extra": ("scikit-learn, extra trees", "scikit-learn"),
+}
+
+# Measurement: heading of its column, and how its numbers are written.
+COLUMNS = {
+    "fit": ("fit, s", ".3g"),
+    "first": ("first prediction, ms", ".3g"),
+    "predict": ("prediction, ms", ".3g"),
+    "row": ("one row, ms", ".3g"),
+    "memory": ("memory of fit, MiB", ".3g"),
+    "pickled": ("pickle, MiB", ".3g"),
+}
+
+
+def forest_by(library, task, tried, n_rows, n_features, trees, jobs, seed):
+    """An unfitted forest with fit, predict and set_params(n_jobs=...): no limits, and `tried` features at a node."""
+    kind = "Classifier" if task == "classification" else "Regressor"
+    same = {"n_estimators": trees, "n_jobs": jobs, "random_state": seed}
+    # Between tried and tried + 1/2 features, whether the product is rounded or cut off.
+    share = (tried + 0.25) / n_features
+    module, _, variant = library.partition("-")
+    if module in ("dforest", "sklearn", "sklearnex"):
+        ensemble = importlib.import_module(module if module == "dforest" else f"{module}.ensemble")
+        forest = getattr(ensemble, ("ExtraTrees" if variant == "extra" else "RandomForest") + kind)
+        return forest(max_features=tried, **({"method": "dense"} if variant == "dense" else {}), **same)
+    if library == "lightgbm":
+        import lightgbm
+
+        # It draws rows without replacement; 0.632 of them are what a bootstrap draws at least once. It takes
+        # time and memory for all leaves allowed, and for histograms of all of them (in MB) unless told not to.
+        return getattr(lightgbm, f"LGBM{kind}")(
+            boosting_type="rf", subsample=0.632, subsample_freq=1, feature_fraction_bynode=share,
+            num_leaves=min(131_072, max(2, n_rows)), histogram_pool_size=1024,
+            min_child_samples=1, min_child_weight=0.0, verbose=-1, **same,
+        )  # fmt: skip
+    if library == "xgboost":
+        import xgboost
+
+        return getattr(xgboost, f"XGBRF{kind}")(
+            subsample=0.632, colsample_bynode=share, max_depth=0, min_child_weight=0.0, reg_lambda=0.0,
+            tree_method="hist", **same,
+        )  # fmt: skip
+    return YdfForest(task, tried, **same)
+
+
+class YdfForest:
+    """YDF's forest behind scikit-learn's methods; tables are dicts of arrays, as it wants them."""
+
+    def __init__(self, task, tried, n_estimators, n_jobs, random_state):
+        import ydf
+
+        ydf.verbose(0)
+        self.is_classifier = task == "classification"
+        self.n_jobs = n_jobs
+        self.learner = ydf.RandomForestLearner(
+            label="y",
+            task=ydf.Task.CLASSIFICATION if self.is_classifier else ydf.Task.REGRESSION,
+            num_trees=n_estimators,
+            num_candidate_attributes=tried,
+            min_examples=1,
+            max_depth=-1,
+            winner_take_all=False,
+            compute_oob_performances=False,
+            num_threads=n_jobs,
+            random_seed=random_state,
+        )
+
+    def fit(self, X, y):
+        self.model = self.learner.train({"x": X, "y": y})
+
+    def predict(self, X):
+        predicted = self.model.predict({"x": X}, num_threads=self.n_jobs)
+        if not self.is_classifier:
+            return predicted
+        best = predicted.argmax(axis=1) if predicted.ndim == 2 else predicted > 0.5
+        return np.array(self.model.label_classes(), int)[best.astype(int)]
+
+    def set_params(self, n_jobs):
+        self.n_jobs = n_jobs
+
+
+def serialised(forest):
+    return forest.model.serialize() if isinstance(forest, YdfForest) else pickle.dumps(forest)
+
+
+def use_one_thread(library, forest):
+    forest.set_params(n_jobs=1)
+    if library == "xgboost":
+        forest.get_booster().set_param({"nthread": 1})
+
+
+def memory_now(name):
+    """VmRSS or VmHWM, its highest value so far, of this process in MiB."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) / 1024
+    raise RuntimeError(f"/proc/self/status has no {name}")
+
+
+def seconds(work, times):
+    durations = []
+    for _ in range(times):
+        start = perf_counter()
+        work()
+        durations.append(perf_counter() - start)
+    return statistics.median(durations)
+
+
+def measure(library, folder, task, tried, trees, jobs, seed):
+    """One forest's numbers, by the names of COLUMNS, and its score."""
+    warnings.simplefilter("ignore")  # LightGBM's about column names, for example
+    X, y, X_test, y_test = (np.load(folder / f"{name}.npy") for name in ["X", "y", "X_test", "y_test"])
+    n_classes = int(y.max()) + 1 if task == "classification" else 0
+
+    def forest(n):
+        return forest_by(library, task, tried, *X.shape, n, jobs, seed)
+
+    few = slice(min(WARM_UP_ROWS, len(X)))  # with all classes among them, as XGBoost wants it
+    forest(2).fit(X[few], np.arange(len(X[few])) % n_classes if n_classes else y[few])
+
+    found = {}
+    measured = forest(trees)
+    has_memory = Path("/proc/self/clear_refs").exists()
+    if has_memory:
+        Path("/proc/self/clear_refs").write_text("5")  # the highest value is the present one again
+        before = memory_now("VmRSS")
+    found["fit"] = seconds(lambda: measured.fit(X, y), 1)
+    if has_memory:
+        found["memory"] = memory_now("VmHWM") - before
+    found["first"] = 1e3 * seconds(lambda: measured.predict(X_test), 1)
+    found["predict"] = 1e3 * seconds(lambda: measured.predict(X_test), PREDICTIONS)
+    predicted = np.asarray(measured.predict(X_test))
+    if n_classes:
+        found["score"] = float((predicted == y_test).mean())
+    else:
+        found["score"] = float(1 - ((predicted - y_test) ** 2).mean() / y_test.var())
+    found["pickled"] = len(serialised(measured)) / MIB
+    use_one_thread(library, measured)
+    row = X_test[:1]
+    measured.predict(row)
+    found["row"] = 1e3 * seconds(lambda: measured.predict(row), 10 * PREDICTIONS)
+    return found
+
+
+def measure_apart(library, folder, timeout, **settings):
+    """What `measure` finds in a new process, or {"failed": why}."""
+    result = folder / "result.json"
+    result.unlink(missing_ok=True)
+    arguments = json.dumps({"library": library, "folder": str(folder), **settings})
+    command = [sys.executable, __file__, "--measure", arguments]
+    try:
+        finished = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return {"failed": f"took more than {timeout} s"}
+    if finished.returncode or not result.exists():
+        lines = finished.stderr.strip().splitlines()
+        return {"failed": lines[-1] if lines else f"ended with status {finished.returncode}"}
+    return json.loads(result.read_text())
+
+
+def cell(of_library, of_first, name):
+    """A median, and how many times that of the first library it is."""
+    if name not in of_library[0]:
+        return "—"
+    here, first = (statistics.median(found[name] for found in runs) for runs in (of_library, of_first))
+    written = format(here, COLUMNS[name][1])
+    return written if of_library is of_first else f"{written} (×{here / first:.2f})"
+
+
+def score_cell(of_library, of_first):
+    """The mean score, and the mean difference to the first library by seed, in points, with its standard error."""
+    scores, first = ([100 * found["score"] for found in runs] for runs in (of_library, of_first))
+    written = f"{statistics.mean(scores):.2f}"
+    if of_library is of_first:
+        return written
+    differences = [a - b for a, b in zip(scores, first, strict=True)]
+    if len(differences) == 1:
+        return f"{written} ({differences[0]:+.2f})"
+    error = statistics.stdev(differences) / len(differences) ** 0.5
+    return f"{written} ({statistics.mean(differences):+.2f} ± {error:.2f})"
+
+
+def table_of(runs, task):
+    """Lines of a table, given the measurements of each library; the first library's must not have failed."""
+    score = "accuracy, %" if task == "classification" else "R², %"
+    yield "| | " + " | ".join(heading for heading, _ in COLUMNS.values()) + f" | {score} |"
+    yield "|---|" + "---:|" * (len(COLUMNS) + 1)
+    of_first = next(iter(runs.values()))
+    for library, of_library in runs.items():
+        title = LIBRARIES[library][0]
+        failures = [found["failed"] for found in [*of_first, *of_library] if "failed" in found]
+        if failures:
+            yield f"| {title} | failed: {failures[0].replace('|', '/')} |" + " |" * len(COLUMNS)
+            continue
+        cells = [cell(of_library, of_first, name) for name in COLUMNS]
+        yield f"| {title} | " + " | ".join([*cells, score_cell(of_library, of_first)]) + " |"
+
+
+def processor():
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def installed(distribution):
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--libraries", default="dforest,dforest-dense,sklearn,sklearnex,lightgbm,xgboost,ydf",
+        help=f"of {', '.join(LIBRARIES)}; ratios are to the first one (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument("--problems", default="waves,grid,friedman,wide", help="see benchmarks/data.py (default: %(default)s)")
+    parser.add_argument("--rows", type=int, default=100_000, help="a quarter of them test rows (default: %(default)s)")
+    parser.add_argument("--trees", type=int, default=100, help="of a forest (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="threads (default: all, %(default)s)")
+    parser.add_argument("--seeds", type=int, default=3, help="forests by each library (default: %(default)s)")
+    parser.add_argument("--timeout", type=int, default=1200, help="seconds for one measurement (default: %(default)s)")
+    parser.add_argument("--measure", type=json.loads, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    args.libraries, args.problems = args.libraries.split(","), args.problems.split(",")
+    for library in args.libraries:
+        if library not in LIBRARIES:
+            parser.error(f"no library {library!r}; there are {', '.join(LIBRARIES)}")
+    if min(args.rows, args.trees, args.jobs, args.seeds) < 1:
+        parser.error("--rows, --trees, --jobs and --seeds are numbers from 1")
+    return args
+
+
+def main():
+    args = parse_arguments()
+    if args.measure:
+        folder = Path(args.measure.pop("folder"))
+        (folder / "result.json").write_text(json.dumps(measure(folder=folder, **args.measure)))
+        return
+
+    from benchmarks import data
+
+    versions = {LIBRARIES[library][1]: installed(LIBRARIES[library][1]) for library in args.libraries}
+    missing = [name for name, version in versions.items() if version is None]
+    if missing:
+        print(f"not installed, so left out: {', '.join(missing)}", file=sys.stderr)
+    libraries = [library for library in args.libraries if versions[LIBRARIES[library][1]]]
+    if not libraries:
+        sys.exit("compare: none of the libraries is installed")
+    told = [f"{name} {version}" for name, version in versions.items() if version]
+    print(f"{args.trees} trees, {args.jobs} threads, medians of {args.seeds} forests. {processor()}, {os.cpu_count()} cores; "
+          f"Python {platform.python_version()}, {', '.join(told)}.")
+
+    for name in args.problems:
+        problem = data.load(name, args.rows)
+        n_rows, n_features = problem.X.shape
+        tried = max(1, int(n_features**0.5) if problem.task == "classification" else n_features // 3)
+        runs = {library: [] for library in libraries}
+        with tempfile.TemporaryDirectory() as folder:
+            folder = Path(folder)
+            for part in ["X", "y", "X_test", "y_test"]:
+                np.save(folder / f"{part}.npy", getattr(problem, part))
+            for seed in range(args.seeds):
+                for library in libraries:
+                    print(f"{name}, seed {seed}: {library}", file=sys.stderr)
+                    runs[library].append(measure_apart(
+                        library, folder, args.timeout, task=problem.task, tried=tried, trees=args.trees, jobs=args.jobs, seed=seed
+                    ))  # fmt: skip
+        kind = f"{problem.n_classes} classes" if problem.n_classes else "regression"
+        print(f"\n**{name}**: {kind}, {n_rows} × {n_features} {problem.X.dtype}, {len(problem.X_test)} test rows\n")
+        for line in table_of(runs, problem.task):
+            print(line)
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
