@@ -209,7 +209,11 @@ class ForestEstimator(TreeEstimator):
 
     @property
     def estimators_(self):
-        """The trees one by one, as fitted single-tree estimators that share the forest's arrays."""
+        """The trees one by one, as fitted single-tree estimators that share the forest's arrays.
+
+        They show what the forest holds: ``prune(..., inplace=False)`` gives a pruned copy of one, in
+        place is refused.
+        """
         check_is_fitted(self)
         made_for, trees = self.__dict__.get("_trees", (None, None))
         if made_for is not self.forest_:
@@ -254,7 +258,8 @@ class ForestEstimator(TreeEstimator):
         trees = []
         for t in range(self.forest_.n_trees):
             tree = clone(pattern)
-            tree.__dict__.update(fitted, forest_=self.forest_.tree(t))
+            arrays = self.forest_.tree(t)
+            tree.__dict__.update(fitted, forest_=arrays, _seen_in=arrays)
             trees.append(tree)
         return trees
 

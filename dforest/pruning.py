@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from dforest.core.node_table import TARGET_POWER
-from dforest.core.pruning import reduce_errors, weakest_links
+from dforest.core.pruning import fewest_errors, least_squares, weakest_links
 
 
 def reduced_error(forest, X, target, weight):
@@ -37,12 +37,12 @@ def reduced_error(forest, X, target, weight):
     Forest
     """
     value = forest.node_table(0).value
-    prediction = value.argmax(axis=1).astype(np.float64) if forest.n_classes else value[:, 0]
+    prediction, dtype, find = (value.argmax(axis=1), np.int64, fewest_errors) if forest.n_classes else (
+        value[:, 0].copy(), np.float64, least_squares
+    )
     leaf = forest.packed().apply(X, 1)[:, 0]
     tree = forest.tree(0)
-    cut = reduce_errors(
-        tree.feature, tree.right, prediction, leaf, target.astype(np.float64), weight, not forest.n_classes
-    )
+    cut = find(tree.feature, tree.right, prediction, leaf, target.astype(dtype), weight)
     return forest.cut_back(cut)
 
 
@@ -65,9 +65,10 @@ def cost_complexity(forest, trees, alpha, n_threads):
     if alpha == 0.0:
         return forest
     cut = np.zeros(len(forest.feature), bool)
+    exponent = forest.target_exponent()
 
     def mark(t):
-        nodes, _, _, _ = _links(forest, t, alpha)
+        nodes, _, _, _ = _links(forest, t, exponent, alpha)
         cut[forest.node_offsets[t] + nodes] = True
 
     if n_threads == 1:
@@ -76,7 +77,7 @@ def cost_complexity(forest, trees, alpha, n_threads):
     else:
         with ThreadPoolExecutor(max(1, min(n_threads, len(trees)))) as pool:
             list(pool.map(mark, trees))
-    return forest.cut_back(cut)
+    return forest.cut_back(cut) if cut.any() else forest
 
 
 def cost_complexity_path(forest):
@@ -94,13 +95,15 @@ def cost_complexity_path(forest):
         equal strength are cut one by one, and so appear more than once.
     risks : ndarray of shape (n_subtrees,), dtype float64
     """
-    _, strength, rise, risk = _links(forest, 0)
+    _, strength, rise, risk = _links(forest, 0, forest.target_exponent())
     return np.maximum.accumulate([0.0, *strength]), np.cumsum([risk, *rise])
 
 
-def _links(forest, t, alpha=np.inf):
-    """What `weakest_links` finds in a tree, and the risk of the whole tree."""
-    exponent = forest.target_exponent()  # impurities themselves may leave float64's range
+def _links(forest, t, exponent, alpha=np.inf):
+    """What `weakest_links` finds in a tree, and the risk of the whole tree.
+
+    Works with targets divided by 2**exponent: impurities themselves may leave float64's range.
+    """
     table, tree = forest.node_table(t, exponent), forest.tree(t)
     shift = 0 if forest.n_classes else TARGET_POWER[forest.criterion] * exponent
     weight, is_leaf = table.weight[0].sum(), tree.feature < 0

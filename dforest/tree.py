@@ -75,7 +75,7 @@ class DecisionTree(TreeEstimator):
 
     def __getstate__(self):
         state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_tree"}
+        return {name: value for name, value in state.items() if name not in ("_tree", "_seen_in")}
 
     @property
     def max_features_(self):
@@ -98,7 +98,8 @@ class DecisionTree(TreeEstimator):
 
         From the leaves up, a node becomes a leaf, which predicts what its training rows say, where
         that makes no more errors than what is left of its branch; so too where no row comes. The
-        result is the smallest of all prunings that make the fewest errors on these rows.
+        result is the smallest of all prunings that make the fewest errors on these rows; sums of
+        squared deviations are compared exactly.
 
         Parameters
         ----------
@@ -110,7 +111,8 @@ class DecisionTree(TreeEstimator):
             What the error of each row counts: a wrong class, or the squared deviation. `class_weight`
             has no part in it.
         inplace : bool, default=True
-            Whether this tree is to change, or a copy of it.
+            Whether this tree is to change, or a copy of it. One of a forest's `estimators_` can't
+            change: the forest would go on predicting with the tree as it was.
 
         Returns
         -------
@@ -120,8 +122,8 @@ class DecisionTree(TreeEstimator):
         Raises
         ------
         ValueError
-            If X has other columns, or y other labels, than there were in training; the tree is then
-            as it was.
+            If X has other columns, or y other labels, than there were in training, or if a tree of a
+            forest is to change; the tree is then as it was.
 
         References
         ----------
@@ -141,6 +143,11 @@ class DecisionTree(TreeEstimator):
         True
         """
         check_is_fitted(self)
+        if inplace and self.__dict__.get("_seen_in") is self.forest_:
+            raise ValueError(
+                "inplace=True, but this tree is one of a forest's estimators_, and the forest would not change with it; "
+                "allowed is inplace=False, which returns a pruned copy that stands alone"
+            )
         X, y = check_X(self, X, self._features, y=y, reset=False, y_numeric=is_regressor(self))
         rows = TrainingRows(X, self._encode_known(y), check_weights(sample_weight, X))
         forest = pruning.reduced_error(self.forest_, rows.X, rows.y, rows.integer_weight()[0])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
+from dforest.core.absolute_error import AbsoluteError
 from dforest.core.node_table import number_table
 from dforest.core.rows import bootstrap_counts
 
@@ -141,6 +142,57 @@ def test_poisson():
     np.testing.assert_allclose(table.decrease[0], 5 * deviance(left + rest) - 3 * deviance(left) - 2 * deviance(rest))
 
 
+def test_impurities_next_to_the_end_of_float64s_range():
+    y = np.repeat([1e307, 1.7e308], 50)
+    tree = DecisionTreeRegressor(criterion="poisson", max_depth=1).fit(y[:, None], y)
+    small = DecisionTreeRegressor(criterion="poisson", max_depth=1).fit(y[:, None], y * 2.0**-900)
+    np.testing.assert_allclose(np.ldexp(tree.tree_.impurity, -900), small.tree_.impurity, rtol=1e-15)
+    assert tree.tree_.impurity[0] > 0
+    y = np.repeat([0.0, 2e154], 50)
+    tree = DecisionTreeRegressor(max_depth=1).fit(y[:, None], y)
+    np.testing.assert_allclose(tree.tree_.impurity[0], 1e308, rtol=1e-15)
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "poisson", "absolute_error"])
+def test_any_unit_of_any_tree(criterion):
+    """A forest's exponent is that of its largest leaf; that of one of its trees alone may be less."""
+    X, y = problem("squared_error")
+    y = np.abs(y)
+    y[0] = 1e100
+    forest = RandomForestRegressor(5, criterion=criterion, method="dense", random_state=0).fit(X, y).forest_
+    own = [int(np.frexp(forest.node_table(t).value.max())[1]) for t in range(5)]
+    assert all(a <= forest.tree(t).target_exponent() <= forest.target_exponent() for t, a in enumerate(own))
+    assert forest.target_exponent() == max(own) > min(own)
+    power = 2 if criterion == "squared_error" else 1
+    for t in range(5):
+        plain, scaled, alone = forest.node_table(t), forest.node_table(t, 7), forest.tree(t).node_table(0, 7)
+        np.testing.assert_array_equal(scaled.value, plain.value / 2.0**7)
+        for name in ("impurity", "decrease"):
+            np.testing.assert_array_equal(getattr(scaled, name), getattr(plain, name) / 2.0 ** (7 * power))
+        for a, b in zip(scaled, alone, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_medians_of_the_heaviest_leaves():
+    """Total weights of nearly 2**63."""
+    half, quarter = 2**31, 2**30
+    y = np.array([0, 1, 5, 9], np.int32)
+    for count, expected in [
+        ([quarter, quarter, quarter, quarter], 3.0),
+        ([quarter, quarter, quarter, quarter - 1], 1.0),
+        ([1, 1, half, 1], 5.0),
+        ([quarter, 5, half, quarter - 9], 5.0),
+        ([half, quarter, 7, 8], 0.0),
+        ([1, quarter, quarter, half - 3], 5.0),
+    ]:
+        weight = np.full(4, 2**31 - 1, np.uint32)
+        value, impurity = AbsoluteError().leaf_of(y.astype(np.float64), y, np.array(count, np.uint32), weight)
+        assert value == expected
+        lower = y[next(i for i in range(4) if 2 * sum(count[: i + 1]) >= sum(count))]
+        cost = sum(c * abs(int(t - lower)) for c, t in zip(count, y, strict=True))
+        assert impurity == pytest.approx(cost / sum(count), rel=1e-15)
+
+
 def test_a_single_node():
     table = DecisionTreeClassifier().fit([[0], [1]], [4, 4]).forest_.node_table(0)
     assert table.draws == [2] and table.impurity == [0] and table.decrease == [0] and table.value == [[1]]
@@ -191,6 +243,21 @@ def test_cut_back(criterion, share):
         assert not small.missing_left[small.feature < 0].any()
         np.testing.assert_array_equal(pruned.packed().apply(X, 1)[:, t], also)
         np.testing.assert_array_equal(small.packed().mean(X, 1), full.value[reached])
+
+
+@CRITERIA
+def test_trees_that_are_not_cut_stay_as_they_are(criterion):
+    X, y = problem(criterion)
+    forest = FORESTS[criterion](5, criterion=criterion, random_state=0).fit(X, y).forest_
+    cut = np.zeros(len(forest.feature), bool)
+    cut[forest.node_offsets[2] + 1] = True
+    pruned = forest.cut_back(cut)
+    for t in (0, 1, 3, 4):
+        for name in ("feature", "threshold", "missing_left"):
+            np.testing.assert_array_equal(getattr(pruned.tree(t), name), getattr(forest.tree(t), name))
+        for a, b in zip(pruned.node_table(t), forest.node_table(t), strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert len(pruned.tree(2).feature) < len(forest.tree(2).feature)
 
 
 def test_the_order_of_leaf_values_holds_for_cut_trees():

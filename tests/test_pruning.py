@@ -1,5 +1,7 @@
 """Pruning against brute force over all prunings of small trees, and against scikit-learn."""
 
+import copy
+import pickle
 import warnings
 from fractions import Fraction
 from itertools import pairwise, product
@@ -8,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier as TheirClassifier
 from sklearn.tree import DecisionTreeRegressor as TheirRegressor
@@ -21,7 +24,8 @@ from dforest import (
     RandomForestRegressor,
 )
 from dforest.core.data import integer_weights
-from dforest.core.pruning import weakest_links
+from dforest.core.pruning import least_squares, weakest_links
+from dforest.pruning import cost_complexity
 
 TASKS = pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
 CRITERIA = pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])
@@ -74,7 +78,8 @@ def pruning_problems(draw):
     n, m = draw(st.integers(2, 16)), draw(st.integers(1, 12))
     rows = st.lists(numbers, min_size=2, max_size=2)
     X = np.array(draw(st.lists(rows, min_size=n + m, max_size=n + m)))
-    targets = st.integers(0, 3) if classes else st.one_of(st.integers(0, 3), st.floats(-5, 5), st.just(1e6))
+    targets = st.one_of(st.integers(0, 3), st.floats(-5, 5), st.sampled_from([1e6, 1e-150, 0.1, np.nextafter(0.1, 1)]))
+    targets = st.integers(0, 3) if classes else targets
     y = np.array(draw(st.lists(targets, min_size=n, max_size=n)), np.int64 if classes else np.float64)
     known = st.sampled_from(sorted(set(y.tolist()))) if classes else targets
     z = np.array(draw(st.lists(known, min_size=m, max_size=m)), y.dtype)
@@ -161,6 +166,72 @@ def test_small_errors_beside_large_ones():
     assert tree.prune(X, [1e-4, 0.0, 1e9, 1e9], inplace=False).get_n_leaves() == 2
 
 
+@pytest.mark.parametrize("small", [1e-10, 1e-200, 5e-324])
+def test_a_branch_that_hardly_saves_anything_stays(small):
+    X = np.arange(4.0)[:, None]
+    for y in ([0.0, small, 1e9, 1e9], [0.0, small, 1e300, 1e300]):
+        tree = DecisionTreeRegressor().fit(X, y)
+        assert tree.get_n_leaves() == tree.prune(X, y, inplace=False).get_n_leaves() == 3
+        assert tree.prune(X, [small, 0.0, *y[2:]], inplace=False).get_n_leaves() == 2
+
+
+# Node 0 splits into 1, which splits into 2 and 3, and 4.
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False, width=64), min_size=5, max_size=5),
+    st.lists(st.tuples(st.sampled_from([2, 3, 4]), st.floats(allow_nan=False, allow_infinity=False)), min_size=1, max_size=9),
+    st.sampled_from([0.0, 1.0, 1e-3]),
+    st.integers(1, 2**31),
+)
+def test_least_squares_of_any_numbers(prediction, rows, near, weight):
+    """Also where all targets and predictions are about the same, and ties where they meet in the middle."""
+    leaf, target = np.array([leaf for leaf, _ in rows]), np.array([y for _, y in rows])
+    prediction = np.array(prediction)
+    if near:
+        prediction, target = (near + 2.0**-50 * (np.frexp(x)[1] % 4) for x in (prediction, target))
+    weights = np.arange(weight, weight + len(rows)).astype(np.uint32)
+    feature, right = np.array([0, 0, -1, -1, -1], np.int32), np.array([4, 3, 0, 1, 2], np.uint32)
+    cut = least_squares(feature, right, prediction, leaf, target, weights)
+
+    def error(i, leaves):
+        return sum(
+            w * (Fraction(y) - Fraction(prediction[i])) ** 2
+            for reached, y, w in zip(leaf.tolist(), target.tolist(), weights.tolist(), strict=True)
+            if reached in leaves
+        )
+
+    below = error(2, {2}) + error(3, {3})
+    assert cut[1] == (error(1, {2, 3}) <= below)
+    assert cut[0] == (error(0, {2, 3, 4}) <= min(below, error(1, {2, 3})) + error(4, {4}))
+    assert not cut[2:].any()
+
+
+def test_least_squares_where_much_is_in_doubt():
+    """Many nested ties in a deep tree, against errors in integers."""
+    rng = np.random.default_rng(0)
+    for seed in range(20):
+        n = 400
+        x = rng.random((n, 2))
+        y = rng.integers(0, 3, n) * 2.0 + 2.0**20
+        tree = DecisionTreeRegressor(splitter="random", random_state=seed).fit(x, y)
+        forest = tree.forest_
+        prediction = np.rint(forest.node_table(0).value[:, 0])  # integers: ties
+        leaf = forest.packed().apply(rng.random((n, 2)), 1)[:, 0]
+        cut = least_squares(forest.feature, forest.right, prediction, leaf, y, None)
+        error = [0] * len(cut)
+        for reached, target in zip(leaf.tolist(), y.tolist(), strict=True):
+            i = 0
+            while True:
+                error[i] += int(target - prediction[i]) ** 2
+                if forest.feature[i] < 0:
+                    break
+                i = int(forest.right[i]) if reached >= forest.right[i] else i + 1
+        for i in reversed(np.flatnonzero(forest.feature >= 0).tolist()):
+            below = error[i + 1] + error[int(forest.right[i])]
+            assert cut[i] == (error[i] <= below)
+            error[i] = min(error[i], below)
+
+
 @pytest.mark.parametrize("scale", [1e-300, 1e-150, 1e150, 1e300])
 def test_any_unit_of_targets(scale):
     X, y = problem("squared_error")
@@ -219,14 +290,23 @@ def test_errors_leave_the_tree_as_it_was(kind):
     assert vars(tree).keys() == before.keys() and all(vars(tree)[name] is before[name] for name in before)
 
 
-def test_a_tree_of_a_forest():
-    X, y = problem("gini")
-    forest = RandomForestClassifier(3, random_state=0).fit(X[:200], y[:200])
-    nodes = len(forest.forest_.feature)
-    tree = forest.estimators_[1]
-    leaves = tree.get_n_leaves()
-    assert tree.prune(X[200:], y[200:]).get_n_leaves() < leaves
-    assert len(forest.forest_.feature) == nodes
+@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
+def test_a_tree_of_a_forest(kind):
+    X, y, _ = forest_problem(kind)
+    forest = kind(3, random_state=0).fit(X[:200], y[:200])
+    tree, before = forest.estimators_[1], forest.predict(X)
+    with pytest.raises(ValueError, match="inplace=True, but this tree is one of a forest's estimators_"):
+        tree.prune(X[200:], y[200:])
+    pruned = tree.prune(X[200:], y[200:], inplace=False)
+    assert pruned.get_n_leaves() < tree.get_n_leaves()
+    assert len(pruned.forest_.leaf_weight) <= pruned.get_n_leaves()  # its own arrays
+    assert forest.estimators_[1] is tree and tree.get_n_leaves() == pickle.loads(pickle.dumps(forest))[1].get_n_leaves()
+    np.testing.assert_array_equal(forest.predict(X), before)
+    # What is no longer a forest's tree may change.
+    assert pruned.prune(X[:50], y[:50]) is pruned
+    for own in (copy.copy(tree), copy.deepcopy(tree), pickle.loads(pickle.dumps(tree)), clone(tree).fit(X[:200], y[:200])):
+        assert own.prune(X[200:], y[200:]) is own
+    assert tree.forest_ is forest.estimators_[1].forest_ and tree.get_n_leaves() > pruned.get_n_leaves()
 
 
 # Minimal cost-complexity pruning
@@ -387,6 +467,21 @@ def test_warm_start_prunes_the_new_trees(kind):
         np.testing.assert_array_equal(model.forest_.tree(t).feature, expected.feature)
     model = kind(2, random_state=0, warm_start=True, ccp_alpha=alpha).fit(X, y)
     assert_same(model.set_params(n_estimators=5).fit(X, y).forest_, pruned.forest_)
+
+
+def test_forests_are_looked_through_once(monkeypatch):
+    """What takes as long as the whole forest is large isn't done for each tree."""
+    X, y, _ = forest_problem(RandomForestRegressor)
+    forest = RandomForestRegressor(6, random_state=0).fit(X, y).forest_
+    calls = []
+    kind = type(forest)
+    for name in ("target_exponent", "_leaf_words"):
+        method = getattr(kind, name)
+        monkeypatch.setattr(kind, name, lambda self, name=name, method=method: (calls.append(name), method(self))[1])
+    pruned = cost_complexity(forest, range(4, 6), 0.02, 1)
+    assert sorted(calls) == ["_leaf_words", "target_exponent"]
+    assert len(pruned.feature) < len(forest.feature)
+    assert cost_complexity(forest, range(4, 6), 1e-12, 1) is forest  # nothing to cut
 
 
 @pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])

@@ -17,14 +17,16 @@ References
    Experience 24(3), 1994.
 """
 from libc.math cimport ldexp
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memset
+
+import numpy as np
 
 from dforest.core.criterion cimport Criterion
 from dforest.core.cuts cimport LONE, SINGLES, Choice
 from dforest.core.data cimport DataView
-from dforest.core.types cimport CATEGORICAL, Column, LeafRules, Node, code_t, in_subset
+from dforest.core.types cimport CATEGORICAL, Column, Draw, LeafRules, Node, code_t, in_subset
 
 
 cdef int compare_weighted(const void* a, const void* b) noexcept nogil:
@@ -72,7 +74,7 @@ cdef class AbsoluteError(SquaredError):
         median = self.sorted[node.n - 1].value
         for i in range(node.n):
             weight += self.sorted[i].weight
-            if 2 * weight >= node.statistics[1]:
+            if weight >= node.statistics[1] - weight:
                 median = self.sorted[i].value
                 break
         for i in range(node.n):
@@ -89,13 +91,57 @@ cdef class AbsoluteError(SquaredError):
         self.sort_targets(node, True)
         for i in range(node.n):
             weight += self.sorted[i].weight
-            if 2 * weight > total:
+            if weight > total - weight:
                 break
-            if 2 * weight == total and self.sorted[i + 1].value > self.sorted[i].value:
+            if weight == total - weight and self.sorted[i + 1].value > self.sorted[i].value:
                 out[0] = 0.5 * self.sorted[i].value + 0.5 * self.sorted[i + 1].value
                 return 0
         out[0] = self.sorted[i].value
         return 0
+
+    def leaf_of(self, const double[::1] y not None, const int32_t[::1] target not None,
+                const uint32_t[::1] count not None, const uint32_t[::1] weight not None):
+        """What a leaf with some draws holds, for tests.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,), dtype float64
+        target : ndarray of shape (n,), dtype int32
+            The same quantised, at a scale of 1.
+        count, weight : ndarray of shape (n,), dtype uint32
+            How often each was drawn, and the weight of each time.
+
+        Returns
+        -------
+        value, impurity : float
+        """
+        cdef Py_ssize_t i, n = y.shape[0]
+        cdef int64_t[::1] statistics = np.zeros(3, np.int64)
+        cdef double value
+        cdef Node node
+        cdef Draw* draws = <Draw*> malloc(n * sizeof(Draw))
+        if draws == NULL:
+            raise MemoryError()
+        for i in range(n):
+            draws[i].row = <uint32_t> i
+            draws[i].count = count[i]
+            draws[i].target = target[i]
+            draws[i].weight = weight[i]
+            statistics[0] += count[i]
+            statistics[1] += <int64_t> count[i] * weight[i]
+        node.draws = draws
+        node.n = n
+        node.y = &y[0]
+        node.statistics = &statistics[0]
+        node.scale.exponent = 0
+        try:
+            free(self.sorted)
+            self.sorted = NULL
+            self.attach(n)
+            self.leaf_value(&node, &value)
+            return value, self.node_impurity(&node)
+        finally:
+            free(draws)
 
 
 cdef void move_all(MedianCuts cuts, const Node* node, const code_t* codes, const Column* column, uint32_t cut,
@@ -205,7 +251,7 @@ cdef class MedianCuts(Cuts):
             to = at + step
             if to <= self.n:
                 here = levels[to].weight - (minus[to].weight if minus != NULL else 0)
-                if 2 * (below + here) < weight:
+                if below + here < weight - (below + here):
                     at = to
                     below += here
                     sum_below += levels[to].sum

@@ -138,9 +138,12 @@ class Forest:
             arrays["leaf_impurity"] = leaves[:, 3].view(np.float64).copy()
         return cls(arrays, **settings)
 
-    def _as_tree(self):
-        """All trees as one `TreeArrays`."""
-        words = leaf_words(self.leaf_draws, self.leaf_weight, self.leaf_value, self.leaf_impurity, self.n_classes)
+    def _leaf_words(self):
+        return leaf_words(self.leaf_draws, self.leaf_weight, self.leaf_value, self.leaf_impurity, self.n_classes)
+
+    def _as_tree(self, words=None):
+        """All trees as one `TreeArrays`, given the leaf tables as words where these are at hand."""
+        words = self._leaf_words() if words is None else words
         return TreeArrays(*(getattr(self, name) for name in _NODE_ARRAYS), words[self.right[self.feature < 0]], self.inner,
                           np.diff(self.subset_offsets), self.subset_words)
 
@@ -222,10 +225,10 @@ class Forest:
         Forest
             What its new leaves hold follows from the leaves that were below them: see `node_table`.
         """
-        trees = []
-        for t in range(self.n_trees):
-            of_tree = cut[self.node_offsets[t] : self.node_offsets[t + 1]]
-            trees.append(self._cut_tree(t, of_tree) if of_tree.any() else self.tree(t)._as_tree())
+        is_cut = [cut[a:b].any() for a, b in zip(self.node_offsets, self.node_offsets[1:])]
+        words = None if all(is_cut) else self._leaf_words()
+        trees = [self._cut_tree(t, cut[self.node_offsets[t] : self.node_offsets[t + 1]]) if is_cut[t]
+                 else self.tree(t)._as_tree(words) for t in range(self.n_trees)]
         return Forest.from_trees(trees, self.threshold.dtype, **self._settings())
 
     def _cut_tree(self, t, cut):
@@ -284,7 +287,10 @@ class Forest:
 
     def target_exponent(self):
         """The power of two next above all that leaves predict: impurities of targets divided by it are in range."""
-        return int(np.frexp(np.abs(self.leaf_value).max(initial=0.0))[1])
+        value = self.leaf_value
+        if len(value) > len(self.feature):       # of a whole forest that this is a tree of
+            value = value[self.right[self.feature < 0]]
+        return int(np.frexp(np.abs(value).max(initial=0.0))[1])
 
     def node_table(self, t, exponent=0):
         """What holds for each node of a tree.
@@ -305,14 +311,10 @@ class Forest:
         tree = self.feature[nodes], self.right[nodes], self.leaf_draws, self.leaf_weight
         if self.n_classes:
             return class_table(*tree, self.criterion)
-        value, impurity, inner = self.leaf_value, self.leaf_impurity, self.inner
+        inner = self.inner
         if len(inner):
             inner = inner[self._inner_before[t] : self._inner_before[t + 1]]
-        if exponent:
-            power = TARGET_POWER[self.criterion]
-            value, inner = np.ldexp(value, -exponent), np.ldexp(inner, [-exponent, -power * exponent])
-            impurity = np.ldexp(impurity, -power * exponent)
-        return number_table(*tree, value, impurity, inner, self.criterion)
+        return number_table(*tree, self.leaf_value, self.leaf_impurity, inner, self.criterion, exponent)
 
     def impurity_decrease(self, relative=False):
         """Total impurity decrease of each feature in each tree.

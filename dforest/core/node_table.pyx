@@ -12,6 +12,7 @@ Nothing here is kept: tables are new arrays, the arrays handed in are borrowed.
 """
 from collections import namedtuple
 
+from libc.math cimport ldexp
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 import numpy as np
@@ -85,7 +86,7 @@ def class_table(const int32_t[::1] feature not None, const uint32_t[::1] right n
 def number_table(const int32_t[::1] feature not None, const uint32_t[::1] right not None,
                  const int64_t[::1] leaf_draws not None, const int64_t[:, ::1] leaf_weight not None,
                  const double[::1] leaf_value not None, const double[::1] leaf_impurity not None,
-                 const double[:, ::1] inner not None, str criterion not None):
+                 const double[:, ::1] inner not None, str criterion not None, int exponent=0):
     """The nodes of a regression tree.
 
     Parameters
@@ -96,6 +97,8 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] right 
     inner : ndarray of shape (n_inner, 2) or (0, 2), dtype float64
         Value and impurity of the nodes that are no leaves, where these do not follow from the leaves'.
         The decrease is then a difference of impurities.
+    exponent : int
+        As if all targets had been divided by 2**exponent.
 
     Returns
     -------
@@ -103,7 +106,8 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] right 
     """
     cdef Py_ssize_t n = feature.shape[0], n_inner = inner.shape[0], i, a, b
     cdef bint is_poisson = criterion == "poisson", given = criterion == "absolute_error"
-    cdef double left, rest, difference, mean
+    cdef double left, rest, difference, mean, fall
+    cdef int power = TARGET_POWER[criterion]
     draws = np.empty(n, np.int64)
     weight = np.empty((n, 1), np.int64)
     value = np.empty((n, 1))
@@ -118,8 +122,8 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] right 
             if feature[i] < 0:
                 to_draws[i] = leaf_draws[right[i]]
                 w[i, 0] = leaf_weight[right[i], 0]
-                v[i, 0] = leaf_value[right[i]]
-                to_impurity[i] = leaf_impurity[right[i]]
+                v[i, 0] = ldexp(leaf_value[right[i]], -exponent)
+                to_impurity[i] = ldexp(leaf_impurity[right[i]], -power * exponent)
                 continue
             a = i + 1
             b = right[i]
@@ -129,8 +133,8 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] right 
             rest = <double> w[b, 0] / <double> w[i, 0]
             if given:
                 n_inner -= 1
-                v[i, 0] = inner[n_inner, 0]
-                to_impurity[i] = inner[n_inner, 1]
+                v[i, 0] = ldexp(inner[n_inner, 0], -exponent)
+                to_impurity[i] = ldexp(inner[n_inner, 1], -power * exponent)
                 mean = left * to_impurity[a] + rest * to_impurity[b]
                 to_decrease[i] = max(0.0, <double> w[i, 0] * (to_impurity[i] - mean))
                 continue
@@ -139,10 +143,11 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] right 
             mean = min(max(mean, min(v[a, 0], v[b, 0])), max(v[a, 0], v[b, 0]))
             difference = v[b, 0] - v[a, 0]
             if is_poisson:
-                to_decrease[i] = mean * (<double> w[a, 0] * df_entropy_term(-rest * difference / mean)
-                                         + <double> w[b, 0] * df_entropy_term(left * difference / mean))
+                fall = mean * (left * df_entropy_term(-rest * difference / mean)
+                               + rest * df_entropy_term(left * difference / mean))
             else:
-                to_decrease[i] = <double> w[a, 0] * rest * difference * difference
+                fall = left * rest * difference * difference
             v[i, 0] = mean
-            to_impurity[i] = left * to_impurity[a] + rest * to_impurity[b] + to_decrease[i] / <double> w[i, 0]
+            to_impurity[i] = left * to_impurity[a] + rest * to_impurity[b] + fall
+            to_decrease[i] = <double> w[i, 0] * fall
     return NodeTable(draws, weight, value, impurity, decrease)

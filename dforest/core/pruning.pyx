@@ -7,19 +7,10 @@ are in preorder (see `dforest.core.forest_arrays`): the branch of node i is the 
 
 The arrays handed in are borrowed; everything returned is new.
 """
-from libc.math cimport INFINITY, ldexp, rint
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.stdlib cimport calloc, free
+from libc.math cimport INFINITY, fabs, ldexp
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 import numpy as np
-
-cdef extern from "numerics.h" nogil:
-    ctypedef struct df_exact_sum:
-        pass
-    void df_add_square(df_exact_sum* sum, int64_t a, int64_t w)
-    void df_add_sum(df_exact_sum* sum, const df_exact_sum* other)
-    bint df_sum_above(const df_exact_sum* a, const df_exact_sum* b)
-    int32_t df_scale_exponent(double largest, int bits)
 
 cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
@@ -27,79 +18,190 @@ cdef extern from "Python.h":
 cdef enum:
     POLL_STEPS = 1 << 22       # look for signals each time so many links have been measured anew
 
+cdef double UNIT = 2.0 ** -53  # no rounding of a float64 errs by a larger share of it
+cdef double TINY = 2.0 ** -990  # what all numbers below float64's range are worth together, where others are below 1
 
-def reduce_errors(const int32_t[::1] feature not None, const uint32_t[::1] right not None,
-                  const double[::1] prediction not None, const int64_t[::1] leaf not None,
-                  const double[::1] target not None, const uint32_t[::1] weight, bint is_regression):
-    """The cuts that leave the fewest errors on some rows, and of those the smallest tree.
+
+def fewest_errors(const int32_t[::1] feature not None, const uint32_t[::1] right not None,
+                  const int64_t[::1] prediction not None, const int64_t[::1] leaf not None,
+                  const int64_t[::1] target not None, const uint32_t[::1] weight):
+    """The cuts that leave the fewest wrong classes on some rows, and of those the smallest tree.
 
     A node is cut where it makes no more errors as a leaf than its branch does once that is cut as
-    it should be. The error of a row is 0 or 1 for classes, the squared deviation for numbers, times
-    its weight. Deviations are turned into integers first: sums are exact and depend on no order.
+    it should be.
 
     Parameters
     ----------
     feature, right : ndarray of shape (n,)
         Of the nodes of one tree.
-    prediction : ndarray of shape (n,), dtype float64
-        What each node predicts as a leaf: a class number or a number.
+    prediction : ndarray of shape (n,), dtype int64
+        The class that each node predicts as a leaf.
     leaf : ndarray of shape (n_rows,), dtype int64
         The node that each row ends in.
-    target : ndarray of shape (n_rows,), dtype float64
-        Class numbers, or numbers.
+    target : ndarray of shape (n_rows,), dtype int64
+        Class numbers.
     weight : ndarray of shape (n_rows,), dtype uint32, or None
-        None: all 1.
-    is_regression : bool
+        What the error of each row counts; None: 1.
 
     Returns
     -------
     ndarray of shape (n,), dtype bool
         Nodes that are cut; those below another one may be or not.
     """
-    cdef Py_ssize_t n = feature.shape[0], n_rows = target.shape[0], i, row, b
-    cdef int exponent = 0
-    cdef int64_t deviation
-    cdef df_exact_sum least          # error of a branch
-    cdef df_exact_sum* error = <df_exact_sum*> calloc(n, sizeof(df_exact_sum))     # first of nodes, then of branches
+    cdef Py_ssize_t n = feature.shape[0], i, row
+    cdef uint64_t least
+    cdef uint64_t[::1] error = np.zeros(n, np.uint64)     # first of nodes, then of branches
     result = np.zeros(n, np.bool_)
     cdef uint8_t[::1] cut = result.view(np.uint8)
-    if error == NULL:
-        raise MemoryError()
-    if is_regression:
-        exponent = deviation_exponent(target, prediction, weight)
     with nogil:
-        for row in range(n_rows):
+        for row in range(target.shape[0]):
             i = 0
             while True:
-                if is_regression:
-                    deviation = <int64_t> rint(ldexp(target[row], exponent) - ldexp(prediction[i], exponent))
-                else:
-                    deviation = target[row] != prediction[i]
-                df_add_square(&error[i], deviation, weight[row] if weight is not None else 1)
+                if target[row] != prediction[i]:
+                    error[i] += weight[row] if weight is not None else 1
                 if feature[i] < 0:
                     break
                 i = right[i] if leaf[row] >= right[i] else i + 1
         for i in range(n - 1, -1, -1):
             if feature[i] < 0:
                 continue
-            b = right[i]
-            least = error[i + 1]
-            df_add_sum(&least, &error[b])
-            if df_sum_above(&error[i], &least):
+            least = error[i + 1] + error[right[i]]
+            if error[i] > least:
                 error[i] = least
             else:
                 cut[i] = True
-    free(error)
     return result
 
 
-cdef int deviation_exponent(const double[::1] target, const double[::1] prediction, const uint32_t[::1] weight) except? -1:
-    """The power of two that makes integers of deviations, so that their weighted squares sum to at most 2**126."""
-    total = target.shape[0] if weight is None else int(np.sum(weight, dtype=np.int64))
-    lowest = min(np.min(target), np.min(prediction))
-    highest = max(np.max(target), np.max(prediction))
-    half = 0.5 * highest - 0.5 * lowest
-    return df_scale_exponent(half, min(62, (126 - total.bit_length()) // 2) - 1) if half > 0.0 else 0
+cdef struct Share:             # what the rows that reach a node say
+    int64_t rows
+    uint64_t weight
+    double sum                 # of weight * target, where the largest target is below 1
+    double size                # the same of magnitudes
+    double gain                # what the branch saves in squared error as against the node as a leaf; 0 where it is cut
+    double margin              # how far that may be off
+
+
+cdef inline void add_step(Share* node, const Share* child, double before, double after, int exponent) noexcept nogil:
+    """Add to a node's gain what its child brings: predictions go from `before` to `after` there."""
+    cdef double p = ldexp(before, exponent), q = ldexp(after, exponent), step = q - p, size
+    node.gain += child.gain
+    node.margin += child.margin + 8.0 * UNIT * child.gain
+    if before == after or child.rows == 0:
+        return
+    # w (y - p)^2 - w (y - q)^2 = (q - p) (2 w y - w (p + q)), summed over rows; each of them was rounded twice.
+    node.gain += step * (2.0 * child.sum - <double> child.weight * (p + q))
+    size = fabs(step) * (2.0 * child.size + <double> child.weight * (fabs(p) + fabs(q)))
+    node.margin += 2.0 * UNIT * (<double> child.rows + 16.0) * size + TINY
+
+
+def least_squares(const int32_t[::1] feature not None, const uint32_t[::1] right not None,
+                  const double[::1] prediction not None, const int64_t[::1] leaf not None,
+                  const double[::1] target not None, const uint32_t[::1] weight):
+    """The cuts that leave the least squared error on some rows, and of those the smallest tree.
+
+    As `fewest_errors`, but that predictions and targets are numbers (float64), whose errors are
+    compared exactly: what a branch saves is worked out in float64 with a bound of all that was
+    rounded, and in integers where its sign is in doubt.
+    """
+    cdef Py_ssize_t n = feature.shape[0], i, row, b
+    cdef int exponent
+    cdef double w, y
+    cdef Share* node
+    cdef Share[::1] share = np.zeros(n, [("rows", np.int64), ("weight", np.uint64)]
+                                     + [(name, np.float64) for name in ("sum", "size", "gain", "margin")])
+    result = np.zeros(n, np.bool_)
+    cdef uint8_t[::1] cut = result.view(np.uint8)
+    exponent = -int(np.frexp(max(np.abs(target).max(), np.abs(prediction).max()))[1])
+    exact = None
+    with nogil:
+        for row in range(target.shape[0]):
+            node = &share[leaf[row]]
+            w = <double> weight[row] if weight is not None else 1.0
+            y = ldexp(target[row], exponent)
+            node.rows += 1
+            node.weight += <uint64_t> w
+            node.sum += w * y
+            node.size += w * fabs(y)
+    for i in range(n - 1, -1, -1):
+        if feature[i] < 0:
+            continue
+        b = right[i]
+        node = &share[i]
+        node.rows = share[i + 1].rows + share[b].rows
+        node.weight = share[i + 1].weight + share[b].weight
+        node.sum = share[i + 1].sum + share[b].sum
+        node.size = share[i + 1].size + share[b].size
+        add_step(node, &share[i + 1], prediction[i], prediction[i + 1], exponent)
+        add_step(node, &share[b], prediction[i], prediction[b], exponent)
+        node.margin *= 1.0 + 2.0 ** -40      # for what was rounded in margins themselves
+        if fabs(node.gain) <= node.margin and node.margin > 0.0:
+            if exact is None:
+                exact = ExactGains(feature, right, prediction, leaf, target, weight)
+            node.gain = exact.gain(i, exponent)
+            node.margin = 4.0 * UNIT * node.gain + TINY if node.gain > 0.0 else 0.0
+        if node.gain <= 0.0:
+            cut[i] = True
+            node.gain = node.margin = 0.0
+    return result
+
+
+class ExactGains:
+    """What branches save in squared error as against leaves, in integers.
+
+    Parameters as for `least_squares`. Numbers are multiples of 2**-self.bits.
+    """
+
+    def __init__(self, feature, right, prediction, leaf, target, weight):
+        self.feature = np.asarray(feature)
+        self.right = np.asarray(right)
+        leaf = np.asarray(leaf)
+        self.rows = np.argsort(leaf, kind="stable")
+        self.first = np.searchsorted(leaf, np.arange(len(feature) + 1), sorter=self.rows)
+        self.weight = None if weight is None else np.asarray(weight)
+        (self.target, a), (self.prediction, b) = (np.frexp(numbers) for numbers in (target, prediction))
+        lowest = min(e[f != 0.0].min(initial=1024) for f, e in ((self.target, a), (self.prediction, b)))
+        self.bits = 53 - int(lowest)
+        self.target_shift, self.prediction_shift = (np.maximum(e - lowest, 0) for e in (a, b))
+        self.known = {}
+
+    def gain(self, top, exponent):
+        """What the branch of a node saves, above 0 or 0, as if all numbers had been multiplied by 2**exponent.
+
+        A positive result below float64's range is given as the least number there is.
+        """
+        pending, order = [top], []
+        while pending:
+            i = pending.pop()
+            order.append(i)
+            if i not in self.known and self.feature[i] >= 0:
+                pending += [i + 1, int(self.right[i])]
+        found = {}
+        for i in reversed(order):        # children before their parent
+            found[i] = self.known[i] if i in self.known else self._measure(i, found)
+        self.known[top] = found[top]
+        _, _, _, gain = found[top]
+        shift = max(0, gain.bit_length() - 62)
+        return max(ldexp(float(gain >> shift), shift + 2 * (exponent - self.bits)), 2.0 ** -1074) if gain else 0.0
+
+    def _measure(self, i, found):
+        """(prediction, weight, sum of weight * target, gain) of a node."""
+        p = _integer(self.prediction[i], self.prediction_shift[i])
+        if self.feature[i] < 0:
+            rows = self.rows[self.first[i] : self.first[i + 1]].tolist()
+            weights = [1] * len(rows) if self.weight is None else self.weight[rows].tolist()
+            return p, sum(weights), sum(w * _integer(self.target[row], self.target_shift[row])
+                                        for row, w in zip(rows, weights)), 0
+        weight = total = gain = 0
+        for q, w, s, g in (found.pop(i + 1), found.pop(int(self.right[i]))):
+            weight += w
+            total += s
+            gain += g + (q - p) * (2 * s - w * (q + p))
+        return p, weight, total, max(gain, 0)
+
+
+def _integer(fraction, shift):
+    return int(fraction * 2.0 ** 53) << int(shift)
 
 
 cdef struct Links:             # the nodes of a tree that may be cut, as a knockout of 2 * size places
