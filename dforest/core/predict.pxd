@@ -54,12 +54,20 @@ cdef class PackedForest:
     cdef int pack(self, forest, rows, bint is_wide) except -1
     cdef int own(self, slots, starts, bases, words, int bits) except -1
     cdef int count_steps(self, forest, leaf, first_leaf) except -1
+    cdef int threads(self, Py_ssize_t n, int n_threads) noexcept
     cdef int predict_rows(self, df_rows rows, Py_ssize_t n, double* means, int64_t* most, int n_threads) except -1
     cdef int predict_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, double* means,
                            int64_t* most) noexcept nogil
     cdef void apply_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, const uint32_t[::1] numbers,
                           int64_t[:, ::1] out) noexcept nogil
     cdef int check(self, Py_ssize_t n_features) except -1
+
+
+cdef class Rows:
+    cdef df_rows rows
+    cdef Py_ssize_t n
+    cdef Py_buffer buffer
+    cdef bint is_open
 
 
 cdef inline df_rows rows_of(const real_t[:, ::1] X) noexcept nogil:

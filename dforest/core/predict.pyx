@@ -6,6 +6,7 @@ bits on any number of threads. How a row goes down a tree, and what slots are: s
 
 A `PackedForest` owns its slots and leaf values, read only; any number of threads may use one.
 """
+from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -130,39 +131,48 @@ cdef class PackedForest:
             self.node_numbers_ = numbers
         return self.node_numbers_
 
-    def mean(self, const real_t[:, ::1] X not None, int n_threads):
+    def mean(self, X not None, int n_threads):
         """The mean over trees of the values of the leaves that each row reaches.
 
         Parameters
         ----------
         X : ndarray of shape (n, n_features), dtype float32 or float64
+            C-contiguous.
         n_threads : int
 
         Returns
         -------
         ndarray of shape (n, n_outputs), dtype float64
         """
-        self.check(X.shape[1])
-        result = np.empty((X.shape[0], self.n_outputs))
+        cdef Rows opened = Rows(X, self)
+        result = np.empty((opened.n, self.n_outputs))
         cdef double[:, ::1] out = result
-        if X.shape[0] > 0:
-            self.predict_rows(rows_of(X), X.shape[0], &out[0, 0], NULL, n_threads)
+        if opened.n > 0:
+            self.predict_rows(opened.rows, opened.n, &out[0, 0], NULL, n_threads)
         return result
 
-    def most(self, const real_t[:, ::1] X not None, int n_threads):
+    def most(self, X not None, int n_threads):
         """The output of the largest mean, of equal ones the first: ndarray of shape (n,), dtype int64."""
-        self.check(X.shape[1])
-        result = np.empty(X.shape[0], np.int64)
+        cdef Rows opened = Rows(X, self)
+        result = np.empty(opened.n, np.int64)
         cdef int64_t[::1] out = result
-        if X.shape[0] > 0:
-            self.predict_rows(rows_of(X), X.shape[0], NULL, &out[0], n_threads)
+        if opened.n > 0:
+            self.predict_rows(opened.rows, opened.n, NULL, &out[0], n_threads)
         return result
+
+    cdef int threads(self, Py_ssize_t n, int n_threads) noexcept:
+        """How many of the threads so many rows are worth."""
+        return <int> max(1.0, min(<double> n_threads, 1.0 + n * self.n_steps / STEPS))
+
+    def is_small(self, Py_ssize_t n):
+        """Whether so many rows are worth no second thread."""
+        return self.threads(n, 2) == 1
 
     cdef int predict_rows(self, df_rows rows, Py_ssize_t n, double* means, int64_t* most, int n_threads) except -1:
         """OUT means : [n, n_outputs], or NULL; most : [n], or NULL"""
         cdef Py_ssize_t n_block = max(BLOCK_LEAST, min(BLOCK_MOST, BLOCK_BYTES // <Py_ssize_t> rows.stride)), b
         cdef Py_ssize_t n_blocks = (n + n_block - 1) // n_block
-        cdef int used = <int> min(<double> n_threads, 1.0 + n * self.n_steps / STEPS), failed = 0
+        cdef int used = self.threads(n, n_threads), failed = 0
         if used > 1:
             # Even shares, in blocks as large as that allows.
             n_blocks = (n_blocks + used - 1) // used * used
@@ -218,7 +228,7 @@ cdef class PackedForest:
     def apply(self, const real_t[:, ::1] X not None, int n_threads):
         """The number of the leaf's node, by row and tree: ndarray of shape (n, n_trees), dtype int64."""
         cdef Py_ssize_t n = X.shape[0], n_blocks = (n + BLOCK_LEAST - 1) // BLOCK_LEAST, b
-        cdef int used = <int> min(<double> n_threads, 1.0 + n * self.n_steps / STEPS)
+        cdef int used = self.threads(n, n_threads)
         self.check(X.shape[1])
         result = np.empty((n, self.n_trees), np.int64)
         cdef int64_t[:, ::1] out = result
@@ -282,6 +292,27 @@ cdef class PackedForest:
         if n_features != self.n_features:
             raise ValueError(f"X has {n_features} features, but the forest was grown on {self.n_features}")
         return 0
+
+
+cdef class Rows:
+    """The memory of an array's rows, held while this object lives."""
+
+    def __cinit__(self, X, PackedForest packed):
+        PyObject_GetBuffer(X, &self.buffer, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
+        self.is_open = True
+        cdef bytes kind = self.buffer.format
+        if self.buffer.ndim != 2 or kind not in (b"f", b"d"):
+            raise ValueError(f"X has {self.buffer.ndim} dimensions and the type {kind.decode()!r}; "
+                             "allowed are two-dimensional arrays of float32 or float64")
+        packed.check(self.buffer.shape[1])
+        self.n = self.buffer.shape[0]
+        self.rows.x = <const char*> self.buffer.buf
+        self.rows.stride = self.buffer.strides[0]
+        self.rows.is_double = kind == b"d"
+
+    def __dealloc__(self):
+        if self.is_open:
+            PyBuffer_Release(&self.buffer)
 
 
 cdef inline Py_ssize_t lanes(Py_ssize_t n) noexcept nogil:

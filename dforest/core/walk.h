@@ -40,7 +40,7 @@ enum {
     DF_MISSING_LEFT = 1,     /* flags: where a missing value goes, or a category that is not in the subset */
     DF_IS_SUBSET = 2,
     DF_LANES = 16,           /* rows, or trees, that go down together, for their memory accesses to overlap */
-    DF_ROUND = 4,            /* steps between two looks at who has arrived */
+    DF_ROUND = 6,            /* steps between two looks at who has arrived */
 };
 
 enum {                       /* mode: what there may be besides tests of numbers that are there */
@@ -131,11 +131,10 @@ DF_INLINE uint32_t df_step(const char *tree, uint32_t at, const char *x, const d
     return slot + !left;
 }
 
+/* A leaf's slot is the only one before itself. No branch: which rows have arrived is hard to foresee. */
 DF_INLINE int df_is_leaf(const char *tree, uint32_t at, const df_packed *forest)
 {
-    const double threshold = forest->is_wide ? ((const df_wide *) tree)[at].threshold : ((const df_narrow *) tree)[at].threshold;
-    const uint32_t word = forest->is_wide ? ((const df_wide *) tree)[at].word : ((const df_narrow *) tree)[at].word;
-    return threshold != threshold && !(word >> forest->bits & DF_IS_SUBSET);
+    return (forest->is_wide ? ((const df_wide *) tree)[at].slot : ((const df_narrow *) tree)[at].word >> (forest->bits + 2)) < at;
 }
 
 DF_INLINE uint32_t df_feature(const char *tree, uint32_t at, const df_packed *forest)
