@@ -485,7 +485,8 @@ class ClassifierPart(ClassifierMixin):
         -------
         ndarray of shape (n_rows,)
         """
-        return self.classes_.take(self._most(X, getattr(self, "voting", "soft")))
+        best = self._most(X, getattr(self, "voting", "soft"))
+        return self.classes_.take(best)
 
 
 class RegressorPart(RegressorMixin):

@@ -14,8 +14,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 import numpy as np
 
+from dforest.core.compact import expand, shrink
 from dforest.core.node_table import TARGET_POWER, class_table, number_table
 from dforest.core.predict import PackedForest
+from dforest.core.predictor import Predictor
 
 _TABLE_BYTES = 1 << 18         # of values that stay in a cache while trees use them in any order
 
@@ -145,7 +147,11 @@ class Forest:
                           np.diff(self.subset_offsets), self.subset_words)
 
     def __getstate__(self):
-        return {**{name: value for name, value in self.__dict__.items() if not name.startswith("_")}, "_packed": {}}
+        return {**self._settings(), "arrays": shrink(self.as_dict())}
+
+    def __setstate__(self, state):
+        settings = dict(state)
+        self.__init__(expand(settings.pop("arrays")), **settings)
 
     def _has_subset(self):
         return (self.feature >= 0) & (self.n_categories[self.feature] > 0)
@@ -270,6 +276,25 @@ class Forest:
         if votes.shape[1] == 1 and distinct.nbytes > _TABLE_BYTES:
             return votes[leaf], np.arange(len(leaf), dtype=np.uint32)
         return distinct.view(np.float64), numbers[leaf]
+
+    def predictor(self, voting="soft", n_threads=1):
+        """An object that predicts, for serving.
+
+        Parameters
+        ----------
+        voting : {"soft", "hard"}, default="soft"
+            For classification: shares of the leaves, or of the trees' votes.
+        n_threads : int, default=1
+            Where rows are many enough for more than one.
+
+        Returns
+        -------
+        Predictor
+            See `dforest.core.predictor.Predictor`.
+        """
+        if voting not in ("soft", "hard"):
+            raise ValueError(f'voting={voting!r}; allowed are "soft" and "hard"')
+        return Predictor(self.packed(voting), not self.n_classes, n_threads)
 
     def packed_leaves(self, voting="soft"):
         """The same, but that the values are those of the leaf tables, row by row."""

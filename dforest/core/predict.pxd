@@ -67,7 +67,7 @@ cdef class Rows:
     cdef df_rows rows
     cdef Py_ssize_t n
     cdef Py_buffer buffer
-    cdef bint is_open
+    cdef bint is_open, is_single
 
 
 cdef inline df_rows rows_of(const real_t[:, ::1] X) noexcept nogil:

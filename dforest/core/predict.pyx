@@ -295,19 +295,21 @@ cdef class PackedForest:
 
 
 cdef class Rows:
-    """The memory of an array's rows, held while this object lives."""
+    """The memory of an array's rows, or of one row, held while this object lives."""
 
     def __cinit__(self, X, PackedForest packed):
         PyObject_GetBuffer(X, &self.buffer, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
         self.is_open = True
         cdef bytes kind = self.buffer.format
-        if self.buffer.ndim != 2 or kind not in (b"f", b"d"):
-            raise ValueError(f"X has {self.buffer.ndim} dimensions and the type {kind.decode()!r}; "
-                             "allowed are two-dimensional arrays of float32 or float64")
-        packed.check(self.buffer.shape[1])
-        self.n = self.buffer.shape[0]
+        cdef int n_axes = self.buffer.ndim
+        if n_axes not in (1, 2) or kind not in (b"f", b"d"):
+            raise ValueError(f"X has {n_axes} dimensions and the type {kind.decode()!r}; "
+                             "allowed are arrays of rows, or one row, of float32 or float64")
+        packed.check(self.buffer.shape[n_axes - 1])
+        self.is_single = n_axes == 1
+        self.n = 1 if self.is_single else self.buffer.shape[0]
         self.rows.x = <const char*> self.buffer.buf
-        self.rows.stride = self.buffer.strides[0]
+        self.rows.stride = packed.n_features * self.buffer.itemsize
         self.rows.is_double = kind == b"d"
 
     def __dealloc__(self):
