@@ -59,6 +59,8 @@ SPLITTERS = {
     ("dense", "random"): RandomDenseSplitter,
 }
 
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
 # Size thresholds of the machinery, for tests: they change the speed, never the forest.
 TUNING = {}
 
@@ -356,16 +358,47 @@ class TreeEstimator(BaseEstimator):
         self.forest_ = pruning.cost_complexity(forest, trees, self.ccp_alpha, plan.n_threads)
 
     def _check_fitted_X(self, X):
+        if self._is_plain(X):
+            return X
         check_is_fitted(self)
         return check_X(self, X, self._features, reset=False)
 
+    def _is_plain(self, X):
+        """Whether X is an array that all checks would let through as it is: they take longer than one row's prediction."""
+        known = self.__dict__
+        return (
+            type(X) is np.ndarray
+            and X.dtype in _FLOATS
+            and X.ndim == 2
+            and len(X) > 0
+            and X.flags.c_contiguous
+            and "forest_" in known
+            and X.shape[1] == known["n_features_in_"]
+            and "feature_names_in_" not in known
+            and not known["_features"].encodes
+        )
+
+    def _n_threads(self, packed, n):
+        """How many threads n rows may use."""
+        n_jobs = getattr(self, "n_jobs", None)
+        if packed.is_small(n) and (n_jobs is None or (type(n_jobs) is int and n_jobs)):
+            return 1
+        return effective_n_jobs(n_jobs)
+
     def _mean(self, X, voting="soft"):
         X = self._check_fitted_X(X)
-        return self.forest_.packed(voting).mean(X, effective_n_jobs(getattr(self, "n_jobs", None)))
+        packed = self.forest_.packed(voting)
+        return packed.mean(X, self._n_threads(packed, len(X)))
+
+    def _most(self, X, voting="soft"):
+        X = self._check_fitted_X(X)
+        packed = self.forest_.packed(voting)
+        return packed.most(X, self._n_threads(packed, len(X)))
 
     def _leaves(self, X):
         X = self._check_fitted_X(X)
-        return self.forest_.packed().apply(X, effective_n_jobs(getattr(self, "n_jobs", None)))
+        packed = self.forest_.packed()
+        return packed.apply(X, self._n_threads(packed, len(X)))
 
     def _paths(self, X):
         """The nodes that each row passes, as a sparse matrix over the nodes of all trees."""
@@ -458,7 +491,7 @@ class ClassifierPart(ClassifierMixin):
         -------
         ndarray of shape (n_rows,)
         """
-        best = self.predict_proba(X).argmax(axis=1)
+        best = self._most(X, getattr(self, "voting", "soft"))
         return self.classes_.take(best)
 
 

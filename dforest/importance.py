@@ -46,7 +46,7 @@ def accuracy_decrease(forest, X, target, sample_weight, n_threads):
     value = forest.leaf_class().astype(np.float64) if forest.n_classes else forest.leaf_value
     weight = None if sample_weight is None else integer_weights(sample_weight)[0]
     return permutation_rise(
-        forest.packed(), X, target.astype(np.float64), value, not forest.n_classes, weight, forest.n_draws, forest.seed,
+        forest.packed_leaves(), X, target.astype(np.float64), value, not forest.n_classes, weight, forest.n_draws, forest.seed,
         n_threads,
     )  # fmt: skip
 

@@ -70,7 +70,7 @@ def estimate(forest, X, target, voting, n_threads):
     target = target.astype(np.float64)
     leaf_class = forest.leaf_class() if forest.n_classes else None
     sums, votes, n_votes, errors, n_seen = predict_out_of_bag(
-        forest.packed(voting), X, target, leaf_class, forest.n_draws, forest.seed, n_threads
+        forest.packed_leaves(voting), X, target, leaf_class, forest.n_draws, forest.seed, n_threads
     )
     seen = n_votes > 0
     prediction = np.full(sums.shape, np.nan)

@@ -15,8 +15,12 @@ from libc.string cimport memcmp
 
 import numpy as np
 
+from dforest.core.compact import expand, shrink
 from dforest.core.node_table import TARGET_POWER, class_table, number_table
 from dforest.core.predict import PackedForest
+from dforest.core.predictor import Predictor
+
+_TABLE_BYTES = 1 << 18         # of values that stay in a cache while trees use them in any order
 
 _NODE_ARRAYS = ("feature", "threshold", "right", "missing_left")
 
@@ -148,7 +152,11 @@ class Forest:
                           np.diff(self.subset_offsets), self.subset_words)
 
     def __getstate__(self):
-        return {**{name: value for name, value in self.__dict__.items() if not name.startswith("_")}, "_packed": {}}
+        return {**self._settings(), "arrays": shrink(self.as_dict())}
+
+    def __setstate__(self, state):
+        settings = dict(state)
+        self.__init__(expand(settings.pop("arrays")), **settings)
 
     def _has_subset(self):
         return (self.feature >= 0) & (self.n_categories[self.feature] > 0)
@@ -257,18 +265,54 @@ class Forest:
         """The class of most weight in each leaf, of equals the lower one: ndarray, dtype int32."""
         return self.leaf_weight.argmax(axis=1).astype(np.int32)
 
+    def leaf_votes(self, voting="soft"):
+        """What each leaf adds to a prediction: ndarray of shape (n_leaves, n_outputs), dtype float64."""
+        if not self.n_classes:
+            return self.leaf_value[:, None]
+        if voting == "soft":
+            return self.leaf_weight / self.leaf_weight.sum(axis=1, keepdims=True)
+        votes = np.zeros(self.leaf_weight.shape)
+        votes[np.arange(len(votes)), self.leaf_class()] = 1.0
+        return votes
+
     def packed(self, voting="soft"):
         """The forest made ready to predict, built at the first call: see `PackedForest`."""
-        if voting not in self._packed:
-            if not self.n_classes:
-                values = self.leaf_value[:, None]
-            elif voting == "soft":
-                values = self.leaf_weight / self.leaf_weight.sum(axis=1, keepdims=True)
-            else:
-                values = np.zeros(self.leaf_weight.shape)
-                values[np.arange(len(values)), self.leaf_class()] = 1.0
-            self._packed[voting] = PackedForest(self, values)
-        return self._packed[voting]
+        packed = self._packed.get(voting)
+        if packed is None:
+            packed = self._packed[voting] = PackedForest(self, *self._values(voting))
+        return packed
+
+    def _values(self, voting):
+        """The values that leaves add, and which of them each leaf node does: those of a tree lie close together."""
+        votes = self.leaf_votes(voting)
+        leaf = self.right[self.feature < 0]
+        distinct, numbers = unique_rows(votes.view(np.int64))
+        if votes.shape[1] == 1 and distinct.nbytes > _TABLE_BYTES:
+            return votes[leaf], np.arange(len(leaf), dtype=np.uint32)
+        return distinct.view(np.float64), numbers[leaf]
+
+    def predictor(self, voting="soft", n_threads=1):
+        """An object that predicts, for serving.
+
+        Parameters
+        ----------
+        voting : {"soft", "hard"}, default="soft"
+            For classification: shares of the leaves, or of the trees' votes.
+        n_threads : int, default=1
+            Where rows are many enough for more than one.
+
+        Returns
+        -------
+        Predictor
+            See `dforest.core.predictor.Predictor`.
+        """
+        if voting not in ("soft", "hard"):
+            raise ValueError(f'voting={voting!r}; allowed are "soft" and "hard"')
+        return Predictor(self.packed(voting), not self.n_classes, n_threads)
+
+    def packed_leaves(self, voting="soft"):
+        """The same, but that the values are those of the leaf tables, row by row."""
+        return PackedForest(self, self.leaf_votes(voting), self.right[self.feature < 0])
 
     def depths(self):
         """Depth of every node, ndarray of shape (n_nodes,), dtype int64; a root's is 0."""

@@ -14,7 +14,9 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from dforest.core.predict cimport LEAF, TOGETHER, PackedForest, PackedNode, feature_of, find_leaves, real_t, step
+from dforest.core.predict cimport (
+    PackedForest, df_feature, df_is_leaf, df_mode, df_packed, df_payload, df_rows, df_step_by, df_tree, df_walk_rows, real_t, rows_of,
+)
 from dforest.core.random cimport DF_PERMUTATION, df_below, df_stream, df_stream_open
 from dforest.core.rows cimport DF_BLOCK, count_blocks, deal_draws, draw_block
 
@@ -30,7 +32,7 @@ cdef enum:
 
 cdef struct Trial:                 # a feature on a row's path
     uint32_t feature
-    Py_ssize_t at                 # a node
+    uint32_t at                   # a slot
     double value                  # what it has in the row it takes a value from
 
 
@@ -86,6 +88,7 @@ def predict_out_of_bag(PackedForest packed not None, const real_t[:, ::1] X not 
     Parameters
     ----------
     packed : PackedForest
+        Its values are those of the leaf tables, row by row.
     X : ndarray of shape (n, n_features), dtype float32 or float64
         The training rows.
     target : ndarray of shape (n,), dtype float64
@@ -140,26 +143,28 @@ cdef void vote_in_block(PackedForest packed, const real_t[:, ::1] X, const doubl
     cdef uint32_t counts[DF_BLOCK]
     cdef int64_t error[DF_BLOCK]     # of each row so far
     cdef int32_t best[DF_BLOCK]      # class with most votes so far
-    cdef Py_ssize_t out[DF_BLOCK]    # rows out of bag
-    cdef Py_ssize_t at[TOGETHER]
+    cdef uint32_t out[DF_BLOCK]      # rows out of bag
+    cdef uint32_t at[DF_BLOCK]       # the slots of their leaves
+    cdef uint32_t left[DF_BLOCK]
+    cdef df_rows all_rows = rows_of(X)
     cdef Py_ssize_t t, i, j, k, row, rows, n_out, first = block * DF_BLOCK
     cdef int64_t now
     cdef int32_t c
     cdef uint32_t leaf
-    cdef const PackedNode* nodes
+    cdef const char* tree
+    cdef int mode = df_mode(&packed.forest, &all_rows, first, min(<Py_ssize_t> DF_BLOCK, X.shape[0] - first), X.shape[1])
     for t in range(packed.n_trees):
         rows = draw_block(seed, <uint32_t> t, X.shape[0], block, of_block[t, block], counts)
-        nodes = &packed.nodes[packed.offsets[t]]
+        tree = df_tree(&packed.forest, t)
         n_out = 0
         for i in range(rows):
-            out[n_out] = first + i
+            out[n_out] = <uint32_t> (first + i)
             n_out += counts[i] == 0
+        df_walk_rows(&packed.forest, t, packed.n_first[t], &all_rows, out, 0, n_out, at, left, mode)
         for j in range(n_out):
-            if j % TOGETHER == 0:
-                find_leaves(nodes, X, out + j, min(<Py_ssize_t> TOGETHER, n_out - j), packed.words, at)
             row = out[j]
             i = row - first
-            leaf = nodes[at[j % TOGETHER]].right
+            leaf = <uint32_t> packed.bases[t] + df_payload(tree, at[j], &packed.forest)
             for k in range(packed.n_outputs):
                 sums[row, k] += packed.values[leaf, k]
             if n_votes[row] == 0:
@@ -220,12 +225,14 @@ cdef int permute_tree(PackedForest packed, const real_t[:, ::1] X, const double[
                       ErrorScale scale, double* out) noexcept nogil:
     """Fill one row of `permutation_rise`; return -1 if there is no memory."""
     cdef Py_ssize_t n = X.shape[0], n_features = packed.n_features, n_out = 0, room = 0, group, n_group
-    cdef Py_ssize_t block, i, j, k, rows, at, n_tests
+    cdef Py_ssize_t block, i, j, k, rows, place, n_tests
     cdef uint32_t counts[DF_BLOCK]
-    cdef const PackedNode* nodes = &packed.nodes[packed.offsets[tree]]
+    cdef const df_packed* forest = &packed.forest
+    cdef const char* slots = df_tree(forest, tree)
     cdef const real_t* x
-    cdef uint32_t held, f
-    cdef int64_t total_weight = 0, w, error
+    cdef const double* value = &leaf_value[packed.bases[tree]]
+    cdef uint32_t held, f, at
+    cdef int64_t total_weight = 0, w, error, other_error
     cdef df_stream stream
     for block in range(count_blocks(n)):
         rows = draw_block(seed, <uint32_t> tree, n, block, of_block[tree, block], counts)
@@ -240,7 +247,7 @@ cdef int permute_tree(PackedForest packed, const real_t[:, ::1] X, const double[
     # [n_group, room] the rows they take a feature's values from
     cdef uint32_t* other = <uint32_t*> malloc(n_group * room * sizeof(uint32_t))
     cdef df_exact_sum* total = <df_exact_sum*> malloc(n_group * sizeof(df_exact_sum))
-    # [n_group] 1 + the first node on the row's path that tests a feature; 0: none does
+    # [n_group] the first slot on the row's path that tests a feature; 0: none does
     cdef uint32_t* first = <uint32_t*> calloc(n_group, sizeof(uint32_t))
     cdef Trial* tests = <Trial*> malloc(n_group * sizeof(Trial))           # those of the row's path
     if row == NULL or other == NULL or total == NULL or first == NULL or tests == NULL:
@@ -262,9 +269,9 @@ cdef int permute_tree(PackedForest packed, const real_t[:, ::1] X, const double[
     while group < n_features:
         n_group = min(n_group, n_features - group)
         memset(total, 0, n_group * sizeof(df_exact_sum))
-        for i in range(packed.offsets[tree + 1] - packed.offsets[tree]):
-            f = feature_of(&nodes[i])
-            if nodes[i].feature != LEAF and <Py_ssize_t> f >= group and <Py_ssize_t> f < group + n_group:
+        for at in range(1, <uint32_t> (forest.starts[tree + 1] - forest.starts[tree])):
+            f = df_feature(slots, at, forest)
+            if not df_is_leaf(slots, at, forest) and <Py_ssize_t> f >= group and <Py_ssize_t> f < group + n_group:
                 first[f - group] = 1
         for j in range(n_group):
             if first[j] == 0:
@@ -273,30 +280,31 @@ cdef int permute_tree(PackedForest packed, const real_t[:, ::1] X, const double[
             memcpy(other + j * room, row, room * sizeof(uint32_t))
             df_stream_open(&stream, seed, <uint32_t> tree, group + j, DF_PERMUTATION)
             for i in range(n_out - 1):
-                at = j * room + i + df_below(&stream, <uint32_t> (n_out - i))
-                held = other[at]
-                other[at] = other[j * room + i]
+                place = j * room + i + df_below(&stream, <uint32_t> (n_out - i))
+                held = other[place]
+                other[place] = other[j * room + i]
                 other[j * room + i] = held
         for i in range(n_out):
             x = &X[row[i], 0]
-            at = 0
+            at = 1
             n_tests = 0
-            while nodes[at].feature != LEAF:
-                f = feature_of(&nodes[at])
+            while not df_is_leaf(slots, at, forest):
+                f = df_feature(slots, at, forest)
                 if <Py_ssize_t> f >= group and <Py_ssize_t> f < group + n_group and first[f - group] == 0:
-                    first[f - group] = <uint32_t> at + 1
+                    first[f - group] = at
                     tests[n_tests].feature = f
                     tests[n_tests].at = at
                     tests[n_tests].value = X[other[(f - group) * room + i], f]
                     n_tests += 1
-                at = step(&nodes[at], at, x[f], packed.words)
-            error = error_of(scale, target[row[i]], leaf_value[nodes[at].right])
+                at = df_step_by(slots, at, x[f], forest)
+            error = error_of(scale, target[row[i]], value[df_payload(slots, at, forest)])
             w = weight[row[i]] if weight is not None else 1
-            walk_on(nodes, x, packed.words, tests, n_tests)
+            walk_on(forest, slots, x, tests, n_tests)
             for k in range(n_tests):
                 j = tests[k].feature - group
                 first[j] = 0
-                df_add_product(&total[j], error_of(scale, target[row[i]], leaf_value[nodes[tests[k].at].right]) - error, w)
+                other_error = error_of(scale, target[row[i]], value[df_payload(slots, tests[k].at, forest)])
+                df_add_product(&total[j], other_error - error, w)
         for j in range(n_group):
             out[group + j] = ldexp(df_sum_value(&total[j]) / <double> total_weight, -2 * scale.exponent)
         group += n_group
@@ -308,7 +316,7 @@ cdef int permute_tree(PackedForest packed, const real_t[:, ::1] X, const double[
     return 0
 
 
-cdef void walk_on(const PackedNode* nodes, const real_t* x, const uint64_t* words, Trial* tests, Py_ssize_t n) noexcept nogil:
+cdef void walk_on(const df_packed* forest, const char* slots, const real_t* x, Trial* tests, Py_ssize_t n) noexcept nogil:
     """From where each test stands to a leaf, with the feature's other value; a step of each in turn."""
     cdef Py_ssize_t k
     cdef uint32_t f
@@ -316,7 +324,7 @@ cdef void walk_on(const PackedNode* nodes, const real_t* x, const uint64_t* word
     while not done:
         done = True
         for k in range(n):
-            if nodes[tests[k].at].feature != LEAF:
-                f = feature_of(&nodes[tests[k].at])
-                tests[k].at = step(&nodes[tests[k].at], tests[k].at, tests[k].value if f == tests[k].feature else x[f], words)
+            if not df_is_leaf(slots, tests[k].at, forest):
+                f = df_feature(slots, tests[k].at, forest)
+                tests[k].at = df_step_by(slots, tests[k].at, tests[k].value if f == tests[k].feature else x[f], forest)
                 done = False

@@ -1,111 +1,78 @@
-from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 ctypedef fused real_t:
     float
     double
 
-cdef struct PackedNode:
-    double threshold          # or, with IS_SUBSET, the bits of a subset: of categories 0 to 63, or, with
-                              # IS_WIDE, 2**16 times the first of its words in PackedForest.words, + their number
-    uint32_t feature          # the feature times FEATURE, and flags; LEAF: a leaf
-    uint32_t right            # as Forest.right
-
-cdef enum:                    # flags of PackedNode.feature
-    MISSING_LEFT = 1
-    IS_SUBSET = 2             # a category is tested, and so is one by
-    IS_WIDE = 4
-    FEATURE = 8
-
-cdef extern from *:
-    """
-    #define DF_LEAF 0xFFFFFFFFu
-    """
-    const uint32_t LEAF "DF_LEAF"
+cdef extern from "walk.h" nogil:
+    ctypedef struct df_narrow:
+        float threshold
+        uint32_t word
+    ctypedef struct df_wide:
+        double threshold
+        uint32_t word
+        uint32_t slot
+    ctypedef struct df_packed:
+        const char* slots
+        const int64_t* starts
+        const uint64_t* words
+        uint32_t bits
+        int is_wide
+    ctypedef struct df_rows:
+        const char* x
+        size_t stride
+        int is_double
+    enum:
+        DF_MISSING_LEFT
+        DF_IS_SUBSET
+        DF_LANES
+        DF_PAYLOADS
+    const char* df_tree(const df_packed* forest, size_t tree)
+    bint df_is_leaf(const char* tree, uint32_t at, const df_packed* forest)
+    uint32_t df_feature(const char* tree, uint32_t at, const df_packed* forest)
+    uint32_t df_payload(const char* tree, uint32_t at, const df_packed* forest)
+    uint32_t df_step_by(const char* tree, uint32_t at, double value, const df_packed* forest)
+    int df_mode(const df_packed* forest, const df_rows* rows, size_t first, size_t n, size_t n_features)
+    void df_walk_rows(const df_packed* forest, size_t t, int n_first, const df_rows* rows, const uint32_t* numbers,
+                      size_t first, size_t n, uint32_t* at, uint32_t* left, int mode)
+    void df_walk_trees(const df_packed* forest, size_t n_trees, const df_rows* rows, size_t i, uint32_t* at, int mode)
+    void df_add_values(const df_packed* forest, size_t t, const uint32_t* at, size_t n, const double* values,
+                       size_t n_outputs, double* sums)
 
 
 cdef class PackedForest:
     cdef readonly Py_ssize_t n_trees, n_features, n_outputs
-    cdef PackedNode[::1] nodes
-    cdef const int64_t[::1] offsets
+    cdef df_packed forest
     cdef const double[:, ::1] values
-    cdef const uint64_t* words      # of subsets; NULL: there are none
-    cdef object owner               # of these
+    cdef const int64_t[::1] bases       # [n_trees] where in `values` those of each tree begin: payloads count from there
+    cdef const int32_t[::1] n_first     # [n_trees] steps before rows are asked whether they have arrived
+    cdef double n_steps                 # of a row over all trees, about
+    cdef object owned                   # what `forest` points into
+    cdef object nodes                   # feature, right and node_offsets of the forest
+    cdef object node_numbers_
 
-    cdef int pack_subsets(self, packed, forest) except -1
+    cdef int pack(self, forest, rows, bint is_wide) except -1
+    cdef int own(self, slots, starts, bases, words, int bits) except -1
+    cdef int count_steps(self, forest, leaf, first_leaf) except -1
+    cdef int threads(self, Py_ssize_t n, int n_threads) noexcept
+    cdef int predict_rows(self, df_rows rows, Py_ssize_t n, double* means, int64_t* most, int n_threads) except -1
+    cdef int predict_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, double* means,
+                           int64_t* most) noexcept nogil
+    cdef void apply_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, const uint32_t[::1] numbers,
+                          int64_t[:, ::1] out) noexcept nogil
     cdef int check(self, Py_ssize_t n_features) except -1
 
 
-cdef inline uint32_t feature_of(const PackedNode* node) noexcept nogil:
-    return node.feature // FEATURE
+cdef class Rows:
+    cdef df_rows rows
+    cdef Py_ssize_t n
+    cdef Py_buffer buffer
+    cdef bint is_open, is_single
 
 
-cdef inline Py_ssize_t is_in_subset(const PackedNode* node, double value, const uint64_t* words) noexcept nogil:
-    """Whether a category is in the subset of a node; a missing one is not."""
-    cdef uint32_t code
-    cdef uint64_t subset
-    if not value >= 0.0:
-        return 0
-    code = <uint32_t> value
-    memcpy(&subset, &node.threshold, sizeof(subset))
-    if not node.feature & IS_WIDE:
-        return code < 64 and (subset >> code) & 1
-    return code // 64 < (subset & 0xFFFF) and (words[(subset >> 16) + code // 64] >> (code % 64)) & 1
-
-
-cdef inline Py_ssize_t step_by_number(const PackedNode* node, Py_ssize_t at, double value) noexcept nogil:
-    """The child that a row with this value goes to, without a branch: which way is hard to foresee."""
-    cdef Py_ssize_t left = (value <= node.threshold) | ((value != value) & (node.feature & MISSING_LEFT))
-    cdef Py_ssize_t right = node.right
-    return right + left * (at + 1 - right)
-
-
-cdef inline Py_ssize_t step(const PackedNode* node, Py_ssize_t at, double value, const uint64_t* words) noexcept nogil:
-    """The same where the feature may be categorical."""
-    if not node.feature & IS_SUBSET:
-        return step_by_number(node, at, value)
-    return at + 1 if is_in_subset(node, value, words) ^ (node.feature & MISSING_LEFT) else node.right
-
-
-cdef inline Py_ssize_t find_leaf(const PackedNode* nodes, const real_t* x, const uint64_t* words) noexcept nogil:
-    """The number of the leaf that a row reaches."""
-    cdef Py_ssize_t at = 0
-    while nodes[at].feature != LEAF:
-        at = step(&nodes[at], at, x[feature_of(&nodes[at])], words)
-    return at
-
-
-cdef enum:
-    TOGETHER = 8              # rows that walk down a tree at a time
-
-
-cdef inline void walk_together(const PackedNode* nodes, const real_t[:, ::1] X, const Py_ssize_t* rows, Py_ssize_t n,
-                               const uint64_t* words, bint has_subsets, Py_ssize_t* at) noexcept nogil:
-    cdef Py_ssize_t j
-    cdef bint done = False
-    cdef double value
-    for j in range(n):
-        at[j] = 0
-    while not done:
-        done = True
-        for j in range(n):
-            if nodes[at[j]].feature != LEAF:
-                value = X[rows[j], feature_of(&nodes[at[j]])]
-                if has_subsets:
-                    at[j] = step(&nodes[at[j]], at[j], value, words)
-                else:
-                    at[j] = step_by_number(&nodes[at[j]], at[j], value)
-                done = False
-
-
-cdef inline void find_leaves(const PackedNode* nodes, const real_t[:, ::1] X, const Py_ssize_t* rows, Py_ssize_t n,
-                             const uint64_t* words, Py_ssize_t* at) noexcept nogil:
-    """The leaves of up to TOGETHER rows, a step of each in turn, so that their memory accesses overlap.
-
-    IN rows : [n]
-    OUT at : [n] numbers of nodes
-    """
-    if words != NULL:          # the branch that tells tests of categories from others costs a tenth of the time
-        walk_together(nodes, X, rows, n, words, True, at)
-    else:
-        walk_together(nodes, X, rows, n, words, False, at)
+cdef inline df_rows rows_of(const real_t[:, ::1] X) noexcept nogil:
+    cdef df_rows rows
+    rows.x = <const char*> &X[0, 0] if X.shape[0] > 0 else NULL
+    rows.stride = X.shape[1] * sizeof(real_t)
+    rows.is_double = real_t is double
+    return rows

@@ -1,18 +1,26 @@
-"""Prediction: rows through packed nodes, on many threads.
+"""Prediction: rows down packed trees, on many threads.
 
-A block of rows passes all trees before the next block starts; a row's sum over trees is formed by
-one thread in the order of the trees, so it has the same bits on any number of threads.
+A block of rows passes all trees before the next block starts, so that a tree is fetched once per
+block; a row's sum over trees is formed by one thread in the order of the trees, so it has the same
+bits on any number of threads. How a row goes down a tree, and what slots are: see `walk.h`.
 
-A `PackedForest` owns its nodes and borrows the leaf values and offsets, read only; any number of
-threads may use one.
+A `PackedForest` owns its slots and leaf values, read only; any number of threads may use one.
 """
+from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
 from cython.parallel cimport prange
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
 
 import numpy as np
 
 cdef enum:
-    ROWS = 128                # of a block
+    BLOCK_BYTES = 1 << 18     # of X: beside them, a tree has room in a cache;
+    BLOCK_LEAST = 128         # rows of a block, but for the last
+    BLOCK_MOST = 4096
+    STEPS = 1 << 17           # that are worth another thread
+    LEVELS = 10               # of a tree that lie together at its beginning
+    WIDE_BITS = 30            # of a feature's number in a wide slot
 
 
 cdef class PackedForest:
@@ -21,74 +29,225 @@ cdef class PackedForest:
     Parameters
     ----------
     forest : Forest
-    values : ndarray of shape (n_leaves, n_outputs), dtype float64
-        What each leaf adds to the prediction.
+    values : ndarray of shape (n_values, n_outputs), dtype float64
+        What leaves add to the prediction.
+    rows : ndarray of shape (n_leaf_nodes,), dtype uint32
+        Which row of the values each leaf adds, in the order of the nodes.
+    is_wide : bool
+        Whether slots have 16 bytes even where 8 would do.
     """
 
-    def __cinit__(self, forest not None, const double[:, ::1] values not None):
-        if forest.n_features >= LEAF // FEATURE:
-            raise ValueError(f"prediction by {forest.n_features} features; allowed are fewer than {LEAF // FEATURE}")
-        packed = np.empty(len(forest.feature), [("threshold", np.float64), ("feature", np.uint32), ("right", np.uint32)])
-        packed["threshold"] = forest.threshold
-        packed["feature"] = np.where(forest.feature < 0, LEAF, FEATURE * forest.feature.astype(np.int64) + forest.missing_left)
-        packed["right"] = forest.right
-        if len(forest.subset_offsets) > 1:
-            self.pack_subsets(packed, forest)
-        self.nodes = packed
-        self.offsets = forest.node_offsets
-        self.values = values
+    def __cinit__(self, forest not None, const double[:, ::1] values not None, rows not None, bint is_wide=False):
+        if forest.n_features >= 1 << WIDE_BITS:
+            raise ValueError(f"prediction by {forest.n_features} features; allowed are fewer than {1 << WIDE_BITS}")
         self.n_trees = forest.n_trees
         self.n_features = forest.n_features
         self.n_outputs = values.shape[1]
+        self.values = values
+        self.nodes = forest.feature, forest.right, forest.node_offsets
+        self.pack(forest, rows, is_wide)
 
-    cdef int pack_subsets(self, packed, forest) except -1:
-        """Tests of categories: a word where their number allows it."""
-        # Not empty, even if all subsets are: that there are some shows in the pointer.
-        self.owner = np.append(forest.subset_words, np.uint64(0))
-        cdef const uint64_t[::1] words = self.owner
-        has_subset = (forest.feature >= 0) & (forest.n_categories[forest.feature] > 0)
-        n_words = np.diff(forest.subset_offsets)
-        first = forest.subset_offsets[: len(n_words)]
-        is_wide = n_words > 1
-        flags = IS_SUBSET + IS_WIDE * is_wide
-        test = np.zeros(len(n_words), np.uint64)
-        test[n_words == 1] = forest.subset_words[first[n_words == 1]]
-        test[is_wide] = (first << 16 | n_words)[is_wide]
-        packed["threshold"][has_subset] = test.view(np.float64)
-        packed["feature"][has_subset] += flags.astype(np.uint32)
-        self.words = &words[0]
+    cdef int pack(self, forest, rows, bint is_wide) except -1:
+        offsets, feature, leaf = forest.node_offsets, forest.feature, forest.feature < 0
+        lengths = np.diff(offsets)
+        tree = np.repeat(np.arange(self.n_trees), lengths)
+        starts = offsets + np.arange(self.n_trees + 1)
+        first_leaf = np.append(0, np.cumsum(leaf))[offsets]
+        bases = np.minimum.reduceat(rows, first_leaf[: self.n_trees]).astype(np.int64)
+        payload = rows - bases[tree[leaf]].astype(np.uint32)
+        bits = max(1, int(self.n_features - 1).bit_length())
+        is_wide = (is_wide or lengths.max() >= 1 << max(0, 30 - bits) or payload.max() >= DF_PAYLOADS
+                   or not is_float32(forest.threshold))
+        dtype = [("threshold", "f8" if is_wide else "f4"), ("word", "u4")] + [("slot", "u4")] * is_wide
+        slots = zeros_aligned(len(feature) + self.n_trees, np.dtype(dtype))
+
+        numbers = slot_numbers(feature, forest.right, offsets)
+        flags = np.where(leaf, 0, DF_MISSING_LEFT * forest.missing_left).astype(np.uint32)
+        to = np.where(leaf, numbers - 1, np.append(numbers[1:], np.uint32(0)))
+        threshold = forest.threshold.astype(slots.dtype["threshold"])
+        bits_of_threshold = threshold.view("u8" if is_wide else "u4")
+        bits_of_threshold[leaf] = np.full(1, np.nan, threshold.dtype).view(bits_of_threshold.dtype) | payload
+        words = None
+        if len(forest.subset_offsets) > 1:
+            has_subset = (forest.feature >= 0) & (forest.n_categories[forest.feature] > 0)
+            words, places = subset_words(forest)
+            flags[has_subset] |= DF_IS_SUBSET
+            bits_of_threshold[has_subset] = places
+        if is_wide:
+            bits = WIDE_BITS
+        place = starts[tree] + numbers
+        word = np.where(leaf, 0, feature).astype(np.uint32) | flags << np.uint32(bits)
+        if is_wide:
+            slots["slot"][place] = to
+        else:
+            word |= to << np.uint32(bits + 2)
+        slots["word"][place] = word
+        slots["threshold"].view(bits_of_threshold.dtype)[place] = bits_of_threshold
+        self.own(slots, starts, bases, words, bits)
+        self.count_steps(forest, leaf, first_leaf)
         return 0
 
-    def mean(self, const real_t[:, ::1] X not None, int n_threads):
+    cdef int own(self, slots, starts, bases, words, int bits) except -1:
+        cdef const char[::1] to_slots = slots.view(np.int8)
+        cdef const int64_t[::1] to_starts = starts
+        cdef const uint64_t[::1] to_words = words
+        self.owned = slots, starts, words
+        self.bases = bases
+        self.forest.slots = &to_slots[0]
+        self.forest.starts = &to_starts[0]
+        self.forest.words = NULL if words is None else &to_words[0]
+        self.forest.bits = bits
+        self.forest.is_wide = slots.itemsize == sizeof(df_wide)
+        return 0
+
+    cdef int count_steps(self, forest, leaf, first_leaf) except -1:
+        """How deep training rows went."""
+        depth = forest.depths()[leaf]
+        draws = forest.leaf_draws[forest.right[leaf]]
+        n_first = np.ones(self.n_trees, np.int32)
+        self.n_steps = 0.0
+        for t in range(self.n_trees):
+            leaves = slice(first_leaf[t], first_leaf[t + 1])
+            share = np.bincount(depth[leaves], draws[leaves])
+            share /= share.sum()
+            n_first[t] = max(1, np.searchsorted(np.cumsum(share), 0.25))      # most go at least as deep
+            self.n_steps += share @ np.arange(len(share))
+        self.n_first = n_first
+        return 0
+
+    @property
+    def slot_size(self):
+        """Bytes of a slot."""
+        return sizeof(df_wide) if self.forest.is_wide else sizeof(df_narrow)
+
+    @property
+    def node_numbers(self):
+        """The node in each slot: ndarray of shape (n_nodes + n_trees,), dtype uint32; made at the first call."""
+        if self.node_numbers_ is None:
+            feature, right, offsets = self.nodes
+            tree = np.repeat(np.arange(self.n_trees), np.diff(offsets))
+            numbers = np.zeros(len(feature) + self.n_trees, np.uint32)
+            numbers[offsets[tree] + tree + slot_numbers(feature, right, offsets)] = np.arange(len(feature)) - offsets[tree]
+            self.node_numbers_ = numbers
+        return self.node_numbers_
+
+    def mean(self, X not None, int n_threads):
         """The mean over trees of the values of the leaves that each row reaches.
 
         Parameters
         ----------
         X : ndarray of shape (n, n_features), dtype float32 or float64
+            C-contiguous.
         n_threads : int
 
         Returns
         -------
         ndarray of shape (n, n_outputs), dtype float64
         """
-        cdef Py_ssize_t n = X.shape[0], n_blocks = (n + ROWS - 1) // ROWS, b
-        self.check(X.shape[1])
-        result = np.zeros((n, self.n_outputs))
+        cdef Rows opened = Rows(X, self)
+        result = np.empty((opened.n, self.n_outputs))
         cdef double[:, ::1] out = result
-        for b in prange(n_blocks, nogil=True, num_threads=max(1, min(n_threads, n_blocks)), schedule="static"):
-            add_block(self, X, b * ROWS, min(n, (b + 1) * ROWS), out)
+        if opened.n > 0:
+            self.predict_rows(opened.rows, opened.n, &out[0, 0], NULL, n_threads)
         return result
+
+    def most(self, X not None, int n_threads):
+        """The output of the largest mean, of equal ones the first: ndarray of shape (n,), dtype int64."""
+        cdef Rows opened = Rows(X, self)
+        result = np.empty(opened.n, np.int64)
+        cdef int64_t[::1] out = result
+        if opened.n > 0:
+            self.predict_rows(opened.rows, opened.n, NULL, &out[0], n_threads)
+        return result
+
+    cdef int threads(self, Py_ssize_t n, int n_threads) noexcept:
+        """How many of the threads so many rows are worth."""
+        return <int> max(1.0, min(<double> n_threads, 1.0 + n * self.n_steps / STEPS))
+
+    def is_small(self, Py_ssize_t n):
+        """Whether so many rows are worth no second thread."""
+        return self.threads(n, 2) == 1
+
+    cdef int predict_rows(self, df_rows rows, Py_ssize_t n, double* means, int64_t* most, int n_threads) except -1:
+        """OUT means : [n, n_outputs], or NULL; most : [n], or NULL"""
+        cdef Py_ssize_t n_block = max(BLOCK_LEAST, min(BLOCK_MOST, BLOCK_BYTES // <Py_ssize_t> rows.stride)), b
+        cdef Py_ssize_t n_blocks = (n + n_block - 1) // n_block
+        cdef int used = self.threads(n, n_threads), failed = 0
+        if used > 1:
+            # Even shares, in blocks as large as that allows.
+            n_blocks = (n_blocks + used - 1) // used * used
+            n_block = (n + n_blocks - 1) // n_blocks
+            n_block = lanes(n_block)
+            n_blocks = (n + n_block - 1) // n_block
+            for b in prange(n_blocks, nogil=True, num_threads=used, schedule="dynamic"):
+                if self.predict_block(&rows, b * n_block, min(n_block, n - b * n_block), means, most) < 0:
+                    failed = 1
+        else:
+            with nogil:
+                for b in range(n_blocks):
+                    if self.predict_block(&rows, b * n_block, min(n_block, n - b * n_block), means, most) < 0:
+                        failed = 1
+        if failed:
+            raise MemoryError()
+        return 0
+
+    cdef int predict_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, double* means,
+                           int64_t* most) noexcept nogil:
+        """Predict the rows from the first one on; return -1 if there is no memory."""
+        cdef Py_ssize_t t, i, k, best, n_outputs = self.n_outputs, n_trees = self.n_trees
+        # One row down many trees at a time, or many rows down one: the one that leaves fewer lanes without work.
+        cdef bint by_row = n * lanes(n_trees) < n_trees * lanes(n)
+        cdef int mode = df_mode(&self.forest, rows, first, n, self.n_features)
+        cdef Py_ssize_t n_at = max(n, n_trees)
+        cdef uint32_t* at = <uint32_t*> malloc(2 * n_at * sizeof(uint32_t) + n * n_outputs * sizeof(double))
+        cdef double* sums = <double*> (at + 2 * n_at) if means == NULL else means + first * n_outputs
+        if at == NULL:
+            return -1
+        memset(sums, 0, n * n_outputs * sizeof(double))
+        if by_row:
+            for i in range(n):
+                df_walk_trees(&self.forest, n_trees, rows, first + i, at, mode)
+                for t in range(n_trees):
+                    df_add_values(&self.forest, t, at + t, 1, &self.values[self.bases[t], 0], n_outputs, sums + i * n_outputs)
+        else:
+            for t in range(n_trees):
+                df_walk_rows(&self.forest, t, self.n_first[t], rows, NULL, first, n, at, at + n_at, mode)
+                df_add_values(&self.forest, t, at, n, &self.values[self.bases[t], 0], n_outputs, sums)
+        for i in range(n * n_outputs):
+            sums[i] /= <double> n_trees
+        if most != NULL:
+            for i in range(n):
+                best = 0
+                for k in range(1, n_outputs):
+                    if sums[i * n_outputs + k] > sums[i * n_outputs + best]:
+                        best = k
+                most[first + i] = best
+        free(at)
+        return 0
 
     def apply(self, const real_t[:, ::1] X not None, int n_threads):
         """The number of the leaf's node, by row and tree: ndarray of shape (n, n_trees), dtype int64."""
-        cdef Py_ssize_t n = X.shape[0], i, t
+        cdef Py_ssize_t n = X.shape[0], n_blocks = (n + BLOCK_LEAST - 1) // BLOCK_LEAST, b
+        cdef int used = self.threads(n, n_threads)
         self.check(X.shape[1])
         result = np.empty((n, self.n_trees), np.int64)
         cdef int64_t[:, ::1] out = result
-        for i in prange(n, nogil=True, num_threads=max(1, min(n_threads, n // ROWS + 1)), schedule="static"):
-            for t in range(self.n_trees):
-                out[i, t] = find_leaf(&self.nodes[self.offsets[t]], &X[i, 0], self.words)
+        cdef const uint32_t[::1] numbers = self.node_numbers
+        cdef df_rows rows = rows_of(X)
+        for b in prange(n_blocks, nogil=True, num_threads=used, schedule="static"):
+            self.apply_block(&rows, b * BLOCK_LEAST, min(<Py_ssize_t> BLOCK_LEAST, n - b * BLOCK_LEAST), numbers, out)
         return result
+
+    cdef void apply_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, const uint32_t[::1] numbers,
+                          int64_t[:, ::1] out) noexcept nogil:
+        cdef uint32_t at[BLOCK_LEAST]
+        cdef uint32_t left[BLOCK_LEAST]
+        cdef int mode = df_mode(&self.forest, rows, first, n, self.n_features)
+        cdef Py_ssize_t t, i
+        for t in range(self.n_trees):
+            df_walk_rows(&self.forest, t, self.n_first[t], rows, NULL, first, n, at, left, mode)
+            for i in range(n):
+                out[first + i, t] = numbers[self.forest.starts[t] + at[i]]
 
     def paths(self, const real_t[:, ::1] X not None):
         """The nodes that each row passes, over all trees.
@@ -100,11 +259,15 @@ cdef class PackedForest:
         indptr : ndarray of shape (n + 1,), dtype int64
             Where each row's begin.
         """
-        cdef Py_ssize_t n = X.shape[0], i, t, at, length = 0
-        cdef const PackedNode* nodes
+        cdef Py_ssize_t n = X.shape[0], i, t, length = 0
+        cdef uint32_t at
+        cdef const char* tree
+        cdef const df_packed* forest = &self.forest
         self.check(X.shape[1])
         starts = np.zeros(n + 1, np.int64)
         cdef int64_t[::1] indptr = starts, to
+        cdef const int64_t[::1] offsets = self.nodes[2]
+        cdef const uint32_t[::1] numbers = self.node_numbers
         result = None
         for counting in (True, False):
             if not counting:
@@ -113,15 +276,15 @@ cdef class PackedForest:
                 length = 0
             for i in range(n):
                 for t in range(self.n_trees):
-                    nodes = &self.nodes[self.offsets[t]]
-                    at = 0
+                    tree = df_tree(forest, t)
+                    at = 1
                     while True:
                         if not counting:
-                            to[length] = self.offsets[t] + at
+                            to[length] = offsets[t] + numbers[forest.starts[t] + at]
                         length += 1
-                        if nodes[at].feature == LEAF:
+                        if df_is_leaf(tree, at, forest):
                             break
-                        at = step(&nodes[at], at, X[i, feature_of(&nodes[at])], self.words)
+                        at = df_step_by(tree, at, X[i, df_feature(tree, at, forest)], forest)
                 indptr[i + 1] = length
         return result, starts
 
@@ -131,26 +294,100 @@ cdef class PackedForest:
         return 0
 
 
-cdef void add_block(PackedForest forest, const real_t[:, ::1] X, Py_ssize_t first, Py_ssize_t last,
-                    double[:, ::1] out) noexcept nogil:
-    cdef Py_ssize_t i, j, t, k, n
-    cdef uint32_t leaf
-    cdef Py_ssize_t rows[TOGETHER]
-    cdef Py_ssize_t at[TOGETHER]
-    cdef const PackedNode* nodes
-    for t in range(forest.n_trees):
-        nodes = &forest.nodes[forest.offsets[t]]
-        i = first
-        while i < last:
-            n = min(<Py_ssize_t> TOGETHER, last - i)
-            for j in range(n):
-                rows[j] = i + j
-            find_leaves(nodes, X, rows, n, forest.words, at)
-            for j in range(n):
-                leaf = nodes[at[j]].right
-                for k in range(forest.n_outputs):
-                    out[i + j, k] += forest.values[leaf, k]
-            i += n
-    for i in range(first, last):
-        for k in range(forest.n_outputs):
-            out[i, k] /= <double> forest.n_trees
+cdef class Rows:
+    """The memory of an array's rows, or of one row, held while this object lives."""
+
+    def __cinit__(self, X, PackedForest packed):
+        PyObject_GetBuffer(X, &self.buffer, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
+        self.is_open = True
+        cdef bytes kind = self.buffer.format
+        cdef int n_axes = self.buffer.ndim
+        if n_axes not in (1, 2) or kind not in (b"f", b"d"):
+            raise ValueError(f"X has {n_axes} dimensions and the type {kind.decode()!r}; "
+                             "allowed are arrays of rows, or one row, of float32 or float64")
+        packed.check(self.buffer.shape[n_axes - 1])
+        self.is_single = n_axes == 1
+        self.n = 1 if self.is_single else self.buffer.shape[0]
+        self.rows.x = <const char*> self.buffer.buf
+        self.rows.stride = packed.n_features * self.buffer.itemsize
+        self.rows.is_double = kind == b"d"
+
+    def __dealloc__(self):
+        if self.is_open:
+            PyBuffer_Release(&self.buffer)
+
+
+cdef inline Py_ssize_t lanes(Py_ssize_t n) noexcept nogil:
+    """The next multiple of DF_LANES."""
+    return (n + DF_LANES - 1) // DF_LANES * DF_LANES
+
+
+def slot_numbers(const int32_t[::1] feature not None, const uint32_t[::1] right not None, const int64_t[::1] offsets not None):
+    """The slot of each node in its tree.
+
+    Pairs of children lie in the order of their parents: those of the first levels level by level, as
+    all rows pass them, the others in preorder.
+
+    Parameters
+    ----------
+    feature, right, offsets : ndarray
+        As in `Forest`.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes,), dtype uint32
+    """
+    cdef Py_ssize_t t, i, first, n
+    cdef uint32_t count[LEVELS + 1]
+    cdef uint32_t level, start
+    result = np.empty(feature.shape[0], np.uint32)
+    levels = np.empty(feature.shape[0], np.uint8)
+    cdef uint32_t[::1] to = result
+    cdef unsigned char[::1] at = levels
+    with nogil:
+        for t in range(offsets.shape[0] - 1):
+            first = offsets[t]
+            n = offsets[t + 1] - first
+            memset(count, 0, sizeof(count))
+            at[first] = 0
+            for i in range(first, first + n):
+                if feature[i] >= 0:
+                    at[i + 1] = at[first + right[i]] = min(at[i] + 1, LEVELS)
+                    count[at[i]] += 1
+            start = 2
+            for level in range(LEVELS + 1):
+                count[level], start = start, start + 2 * count[level]
+            to[first] = 1
+            for i in range(first, first + n):
+                if feature[i] >= 0:
+                    to[i + 1] = count[at[i]]
+                    to[first + right[i]] = count[at[i]] + 1
+                    count[at[i]] += 2
+    return result
+
+
+def is_float32(threshold):
+    """Whether thresholds, where there are any, are float32 numbers."""
+    if threshold.dtype == np.float32:
+        return True
+    with np.errstate(over="ignore"):
+        return bool(((threshold.astype(np.float32) == threshold) | np.isnan(threshold)).all())
+
+
+def subset_words(forest):
+    """The subsets with their number of words before them, and where each begins."""
+    offsets, n_words = forest.subset_offsets, np.diff(forest.subset_offsets)
+    words = np.empty(len(forest.subset_words) + len(n_words), np.uint64)
+    places = offsets[: len(n_words)] + np.arange(len(n_words))
+    is_number = np.zeros(len(words), bool)
+    is_number[places] = True
+    words[is_number] = n_words
+    words[~is_number] = forest.subset_words
+    return words, places
+
+
+def zeros_aligned(n, dtype):
+    """An array of zeros that begins with a line of the cache, so that children lie in one line."""
+    room = np.zeros(n * dtype.itemsize + 64, np.int8)
+    start = -room.ctypes.data % 64
+    return room[start : start + n * dtype.itemsize].view(dtype)
