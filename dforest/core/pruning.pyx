@@ -186,6 +186,7 @@ class ExactGains:
 
     def _measure(self, i, found):
         """(prediction, weight, sum of weight * target, gain) of a node."""
+        PyErr_CheckSignals()             # does nothing but in the main thread
         p = _integer(self.prediction[i], self.prediction_shift[i])
         if self.feature[i] < 0:
             rows = self.rows[self.first[i] : self.first[i + 1]].tolist()
