@@ -70,7 +70,7 @@ def expand(small):
     arrays["threshold"][inner] = threshold
     arrays["right"] = right_children(feature, offsets)
     arrays["right"][leaf] = rows = decode_rows(small, n - n_inner)
-    if rows.max(initial=-1) >= len(small["leaf_weight"]):
+    if len(rows) > 0 and rows.max() >= len(small["leaf_weight"]):
         raise ValueError(f"a leaf has row {rows.max()} of {len(small['leaf_weight'])}")
     arrays["leaf_weight"] = small["leaf_weight"].astype(np.int64)
     arrays["leaf_draws"] = small["leaf_draws"].astype(np.int64) if "leaf_draws" in small else arrays["leaf_weight"].sum(axis=1)
@@ -167,11 +167,11 @@ def right_children(const int32_t[::1] feature not None, const int64_t[::1] offse
             if feature[i] >= 0:
                 opened[n_open] = <uint32_t> i
                 n_open += 1
-            elif n_open > 0:
+            elif i + 1 < offsets[t + 1]:
+                if n_open == 0:
+                    raise ValueError(f"tree {t} ends at its node {i - offsets[t]} of {offsets[t + 1] - offsets[t]}")
                 n_open -= 1
                 right[opened[n_open]] = <uint32_t> (i + 1 - offsets[t])
-            elif i + 1 < offsets[t + 1]:
-                raise ValueError(f"tree {t} ends at its node {i - offsets[t]}, but has {offsets[t + 1] - offsets[t]} nodes")
-        if n_open > 0 or feature[offsets[t + 1] - 1] >= 0:
+        if n_open > 0:
             raise ValueError(f"tree {t} lacks nodes")
     return result

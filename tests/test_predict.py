@@ -1,0 +1,370 @@
+"""Prediction: packed forests against a slow walk over the forest's arrays; one row; threads; pickles."""
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dforest import (
+    DecisionTreeClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from dforest.core.compact import expand, right_children, shrink
+from dforest.core.predict import PackedForest, slot_numbers
+
+DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+SIZES = pytest.mark.parametrize("is_wide", [False, True])
+SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0]
+
+
+def problem(dtype, n=400, n_categories=0, seed=0):
+    """Rows with missing values, infinities, zeros of both signs; the last column may hold categories."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 5)).astype(dtype)
+    X[:, 1] = np.round(X[:, 1])
+    for value in SPECIAL:
+        X[rng.random(X.shape) < 0.03, ...] = value
+    if n_categories:
+        X[:, 4] = rng.integers(0, n_categories, n)
+        X[rng.random(n) < 0.1, 4] = np.nan
+    y = np.where(np.isfinite(X[:, 0]), X[:, 0], 1) + np.nan_to_num(X[:, 4], posinf=0, neginf=0) % 3 + rng.standard_normal(n)
+    return X, y
+
+
+def grown(dtype, n_classes=0, n_categories=0, n_trees=7, **parameters):
+    X, y = problem(dtype, n_categories=n_categories)
+    parameters = {"random_state": 0, "categorical_features": [4] if n_categories else None, **parameters}
+    if n_classes:
+        y = np.digitize(y, np.quantile(y, np.linspace(0, 1, n_classes + 1)[1:-1]))
+        return RandomForestClassifier(n_trees, **parameters).fit(X, y)
+    return RandomForestRegressor(n_trees, **parameters).fit(X, y)
+
+
+def walk(forest, t, x):
+    """The nodes of a tree that a row passes, by the arrays alone."""
+    first, last = forest.node_offsets[t], forest.node_offsets[t + 1]
+    nodes = slice(first, last)
+    feature, threshold, right, missing_left = (
+        array[nodes] for array in (forest.feature, forest.threshold, forest.right, forest.missing_left)
+    )
+    subsets, numbers = forest.subsets(), forest.subset_numbers()[nodes]
+    i, passed = 0, [0]
+    while feature[i] >= 0:
+        value = x[feature[i]]
+        if numbers[i] >= 0:
+            left = missing_left[i] ^ (not np.isnan(value) and value in subsets[numbers[i]])
+        else:
+            left = missing_left[i] if np.isnan(value) else value <= threshold[i]
+        i = i + 1 if left else int(right[i])
+        passed.append(i)
+    return passed
+
+
+def slow_apply(forest, X):
+    return np.array([[walk(forest, t, x)[-1] for t in range(forest.n_trees)] for x in X])
+
+
+def slow_mean(forest, X, votes):
+    """Sums in the order of the trees."""
+    total = np.zeros((len(X), votes.shape[1]))
+    nodes = slow_apply(forest, X)
+    for t in range(forest.n_trees):
+        total += votes[forest.right[forest.node_offsets[t] + nodes[:, t]]]
+    return total / forest.n_trees
+
+
+def packings(forest, voting="soft"):
+    """The packed forest in all its forms."""
+    leaf = forest.right[forest.feature < 0]
+    votes = forest.leaf_votes(voting)
+    for is_wide in (False, True):
+        yield PackedForest(forest, votes, leaf, is_wide)
+        yield PackedForest(forest, votes[leaf], np.arange(len(leaf), dtype=np.uint32), is_wide)
+    yield forest.packed(voting)
+    yield forest.packed_leaves(voting)
+
+
+# Against the slow walk
+
+
+@DTYPES
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+@pytest.mark.parametrize("n_categories", [0, 7, 200])
+@pytest.mark.parametrize("max_depth", [1, 6, None])
+def test_slow_walk(dtype, n_classes, n_categories, max_depth):
+    forest = grown(dtype, n_classes, n_categories, max_depth=max_depth).forest_
+    for other in (np.float32, np.float64):
+        X = problem(other, n=67, n_categories=n_categories and n_categories + 70, seed=1)[0]
+        nodes, mean = slow_apply(forest, X), slow_mean(forest, X, forest.leaf_votes())
+        for packed in packings(forest):
+            np.testing.assert_array_equal(packed.apply(X, 1), nodes)
+            assert packed.mean(X, 1).tobytes() == mean.tobytes()
+            np.testing.assert_array_equal(packed.most(X, 1), mean.argmax(axis=1))
+
+
+@DTYPES
+@SIZES
+def test_paths(dtype, is_wide):
+    forest = grown(dtype, n_categories=9).forest_
+    X = problem(dtype, n=20, n_categories=9, seed=1)[0]
+    packed = PackedForest(forest, forest.leaf_votes(), forest.right[forest.feature < 0], is_wide)
+    indices, indptr = packed.paths(X)
+    for i, x in enumerate(X):
+        expected = [forest.node_offsets[t] + node for t in range(forest.n_trees) for node in walk(forest, t, x)]
+        assert indices[indptr[i] : indptr[i + 1]].tolist() == expected
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 15, 16, 17, 31, 33, 127, 128, 129, 255, 1000, 4095, 4097, 12345])
+@pytest.mark.parametrize("n_classes", [0, 2])
+def test_blocks_and_threads(n, n_classes):
+    model = grown(np.float32, n_classes, n_trees=20)
+    X = problem(np.float32, n=n, seed=2)[0]
+    packed = model.forest_.packed()
+    # Row by row, so that no two share anything.
+    mean = np.vstack([packed.mean(X[i : i + 1], 1) for i in range(n)])
+    for n_threads in (1, 2, 3, 8):
+        assert packed.mean(X, n_threads).tobytes() == mean.tobytes()
+        np.testing.assert_array_equal(packed.most(X, n_threads), mean.argmax(axis=1))
+        np.testing.assert_array_equal(packed.apply(X, n_threads), packed.apply(X, 1))
+
+
+def test_rows_without_missing_values_go_the_same_way():
+    forest = grown(np.float32).forest_
+    X = np.nan_to_num(problem(np.float32, n=300, seed=3)[0])
+    packed = forest.packed()
+    nodes = packed.apply(X, 1)
+    np.testing.assert_array_equal(nodes, slow_apply(forest, X))
+    X = np.vstack([X, np.full((1, 5), np.nan, np.float32)])
+    np.testing.assert_array_equal(packed.apply(X, 1)[:-1], nodes)
+
+
+def test_a_tree_without_splits():
+    model = RandomForestRegressor(3, random_state=0).fit(np.zeros((5, 2)), [3.0] * 5)
+    assert model.predict([[0.0, np.nan], [9.0, 1.0]]).tolist() == [3, 3]
+    assert model.apply([[np.nan, 1.0]]).tolist() == [[0, 0, 0]]
+
+
+def test_a_deep_tree():
+    x = np.arange(3000.0)[:, None]
+    y = 0.5 ** np.arange(3000.0).clip(0, 900)  # each split cuts off a row or few
+    tree = DecisionTreeClassifier(method="dense").fit(x, np.arange(3000) % 7)
+    np.testing.assert_array_equal(tree.predict(x), np.arange(3000) % 7)
+    chain = ExtraTreesRegressor(1, bootstrap=False, random_state=0).fit(x, y)
+    forest = chain.forest_
+    np.testing.assert_array_equal(forest.packed().apply(x[:200], 1), slow_apply(forest, x[:200]))
+
+
+# The form of the slots
+
+
+def test_size_of_slots():
+    assert grown(np.float32).forest_.packed().slot_size == 8
+    assert grown(np.float64).forest_.packed().slot_size == 16  # midpoints of two float64
+    X, y = problem(np.float32)
+    forest = RandomForestRegressor(3, random_state=0).fit(np.round(X.astype(np.float64)), y).forest_
+    assert forest.threshold.dtype == np.float64 and forest.packed().slot_size == 8  # halves are float32 numbers too
+
+
+@pytest.mark.parametrize("n_features, size", [(5, 8), (1 << 17, 8), (1 << 25, 16)])
+def test_features_and_slots_share_a_word(n_features, size):
+    forest = grown(np.float32).forest_
+    values, rows = forest.leaf_votes(), forest.right[forest.feature < 0]
+    forest.n_features = n_features
+    assert PackedForest(forest, values, rows).slot_size == size
+
+
+def test_too_many_features():
+    forest = grown(np.float32).forest_
+    forest.n_features = 1 << 30
+    with pytest.raises(ValueError, match="1073741824 features"):
+        forest.packed()
+
+
+def test_slots():
+    forest = grown(np.float32, max_depth=None).forest_
+    slots = slot_numbers(forest.feature, forest.right, forest.node_offsets)
+    for t in range(forest.n_trees):
+        nodes = slice(forest.node_offsets[t], forest.node_offsets[t + 1])
+        own, feature, right = slots[nodes], forest.feature[nodes], forest.right[nodes]
+        assert sorted(own) == list(range(1, len(own) + 1))
+        inner = np.flatnonzero(feature >= 0)
+        assert own[0] == 1 and (own[inner + 1] % 2 == 0).all()
+        np.testing.assert_array_equal(own[right[inner]], own[inner + 1] + 1)
+        assert (own[inner + 1] > own[inner]).all()
+
+
+# One row through the estimator
+
+
+def outcome(function, X):
+    """What a call returns, or raises."""
+    try:
+        result = function(X)
+        return (result if isinstance(result, np.ndarray) else result[0].toarray()).tolist()
+    except Exception as error:  # noqa: BLE001
+        return type(error).__name__, str(error)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+@pytest.mark.parametrize("n_classes", [0, 3])
+def test_the_short_way_is_the_long_way(n_classes, monkeypatch):
+    model = grown(np.float64, n_classes)
+    X = problem(np.float64, n=3, seed=4)[0]
+    cases = [
+        X, X[:1], X[:0], X[0], X[:, :4], np.hstack([X, X]), X.astype(np.float32), X.astype(">f8"), X.astype(np.float16),
+        np.asfortranarray(X), X[:, ::-1], X[::2], X.tolist(), pd.DataFrame(X), X[None], np.ma.masked_array(X), X + 0j,
+        X.astype(object), X.astype(str), np.matrix(X), X[:1].copy().view(np.recarray), None, 3.0,
+    ]  # fmt: skip
+    functions = [model.predict, model.apply, model.predict_proba if n_classes else model.decision_path]
+    short = [outcome(f, case) for f in functions for case in cases]
+    monkeypatch.setattr(type(model), "_is_plain", lambda self, X: False)
+    assert [outcome(f, case) for f in functions for case in cases] == short
+
+
+def test_names_are_still_compared():
+    X, y = problem(np.float64)
+    model = RandomForestRegressor(3, random_state=0).fit(pd.DataFrame(X, columns=list("abcde")), y)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.predict(X[:1])
+
+
+@pytest.mark.parametrize("n_jobs", [0, "two"])
+def test_bad_numbers_of_jobs_are_still_refused(n_jobs):
+    model = grown(np.float64).set_params(n_jobs=n_jobs)
+    with pytest.raises((ValueError, TypeError)):
+        model.predict(np.zeros((1, 5)))
+
+
+def test_read_only_rows():
+    model = grown(np.float64)
+    X = problem(np.float64, n=3, seed=4)[0]
+    expected = model.predict(X)
+    X.setflags(write=False)
+    np.testing.assert_array_equal(model.predict(X), expected)
+
+
+# A predictor
+
+
+@DTYPES
+@pytest.mark.parametrize("n_classes", [0, 2, 4])
+@pytest.mark.parametrize("voting", ["soft", "hard"])
+def test_predictor(dtype, n_classes, voting):
+    model = grown(dtype, n_classes, **({"voting": voting} if n_classes else {}))
+    X = problem(dtype, n=50, seed=5)[0]
+    predictor = model.forest_.predictor(voting)
+    assert (predictor.n_features, predictor.n_outputs) == (5, max(n_classes, 1))
+    expected = model.predict_proba(X) if n_classes else model.predict(X)
+    assert predictor.predict(X).tobytes() == expected.tobytes() and predictor.predict(X).shape == expected.shape
+    assert predictor.predict(X[:0]).shape == expected[:0].shape
+    for x, one in zip(X, expected, strict=True):
+        assert np.array_equal(predictor.predict(x), one)
+        assert isinstance(predictor.predict(x), np.ndarray if n_classes else float)
+    if n_classes:
+        np.testing.assert_array_equal(predictor.predict_class(X), expected.argmax(axis=1))
+        assert [predictor.predict_class(x) for x in X] == expected.argmax(axis=1).tolist()
+    else:
+        with pytest.raises(ValueError, match="no classes"):
+            predictor.predict_class(X)
+
+
+def test_predictor_in_many_threads():
+    model = grown(np.float32, 3, n_trees=30)
+    predictor = model.forest_.predictor()
+    X = problem(np.float32, n=400, seed=6)[0]
+    expected = model.predict_proba(X)
+    with ThreadPoolExecutor(8) as pool:
+        rows = list(pool.map(predictor.predict, list(X) * 3))
+        blocks = list(pool.map(predictor.predict, [X] * 24))
+    np.testing.assert_array_equal(rows, np.vstack([expected] * 3))
+    assert all(np.array_equal(block, expected) for block in blocks)
+
+
+def test_predictor_refuses():
+    predictor = grown(np.float64).forest_.predictor()
+    with pytest.raises(ValueError, match="X has 4 features, but the forest was grown on 5"):
+        predictor.predict(np.zeros((2, 4)))
+    for X in (np.zeros((1, 2, 5)), np.zeros((2, 5), int), np.zeros(()), np.zeros((2, 5), ">f8")):
+        with pytest.raises(ValueError, match="float32 or float64"):
+            predictor.predict(X)
+    for X in (np.zeros((5, 2)).T, np.zeros((2, 10))[:, ::2]):
+        with pytest.raises((ValueError, BufferError), match="contiguous"):
+            predictor.predict(X)
+    with pytest.raises(TypeError):
+        predictor.predict([[0.0] * 5])
+    with pytest.raises(ValueError, match="voting"):
+        grown(np.float64, 2).forest_.predictor("loud")
+    with pytest.raises(ValueError, match="n_threads=0"):
+        grown(np.float64, 2).forest_.predictor(n_threads=0)
+    with pytest.raises(TypeError, match="pickle"):
+        pickle.dumps(predictor)
+
+
+# Pickles
+
+GROWN = {
+    "float32": dict(dtype=np.float32),
+    "float64": dict(dtype=np.float64, method="dense"),
+    "two classes": dict(dtype=np.float64, n_classes=2),
+    "classes and categories": dict(dtype=np.float32, n_classes=5, n_categories=200),
+    "balanced": dict(dtype=np.float64, n_classes=3, class_weight="balanced_subsample"),
+    "absolute error": dict(dtype=np.float64, criterion="absolute_error", method="dense", max_depth=4),
+    "poor leaves": dict(dtype=np.float64, max_depth=3, n_categories=7),
+    "stump": dict(dtype=np.float64, max_depth=1, n_trees=1),
+}
+
+
+@pytest.mark.parametrize("case", GROWN)
+def test_pickles(case):
+    model = grown(**GROWN[case])
+    X = problem(np.float64, n=30, n_categories=GROWN[case].get("n_categories", 0), seed=7)[0]
+    expected = model.predict(X)
+    forests = [model.forest_, *(tree.forest_ for tree in model.estimators_), pickle.loads(pickle.dumps(model)).forest_]
+    for forest in forests:
+        again = pickle.loads(pickle.dumps(forest))
+        for name, array in forest.as_dict().items():
+            other = again.as_dict()[name]
+            assert (other.dtype, other.shape, other.tobytes()) == (array.dtype, array.shape, array.tobytes()), name
+            assert other.flags.c_contiguous
+        for name in ("n_features", "n_classes", "criterion", "seed"):
+            assert getattr(again, name) == getattr(forest, name)
+        for name in ("n_rows", "n_draws", "weight_exponent", "n_categories"):
+            np.testing.assert_array_equal(getattr(again, name), getattr(forest, name))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), expected)
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 7])
+def test_size_of_pickles(n_classes):
+    from sklearn.ensemble import RandomForestClassifier as Classifier
+    from sklearn.ensemble import RandomForestRegressor as Regressor
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 10)).astype(np.float32)
+    y = rng.integers(0, n_classes, 3000) if n_classes else rng.standard_normal(3000)
+    ours = (RandomForestClassifier if n_classes else RandomForestRegressor)(10, random_state=0).fit(X, y)
+    others = (Classifier if n_classes else Regressor)(10, random_state=0).fit(X, y)
+    assert 8 * len(pickle.dumps(ours)) < len(pickle.dumps(others))
+
+
+def test_pickles_hold_numbers_only():
+    for value in grown(np.float32, 3, 9).forest_.__getstate__()["arrays"].values():
+        assert isinstance(value, np.ndarray) and value.dtype.kind in "uif"
+
+
+def test_damaged_arrays():
+    small = shrink(grown(np.float32).forest_.as_dict())
+    leaf = np.unpackbits(small["leaf"])
+    for place in (0, 1, 20, len(leaf) // 2):
+        other = leaf.copy()
+        other[place] ^= 1
+        with pytest.raises(ValueError):
+            expand({**small, "leaf": np.packbits(other)})
+    with pytest.raises(ValueError, match="a leaf has row"):
+        expand({**small, "leaf_weight": small["leaf_weight"][:3]})
+    for feature, offsets in (([0, -1], [0, 2]), ([-1, -1, -1], [0, 3]), ([0, -1, -1], [0, 4]), ([-1], [0, 0])):
+        with pytest.raises(ValueError, match="tree 0"):
+            right_children(np.array(feature, np.int32), np.array(offsets))
