@@ -51,12 +51,11 @@ def walk(forest, t, x):
     feature, threshold, right, missing_left = (
         array[nodes] for array in (forest.feature, forest.threshold, forest.right, forest.missing_left)
     )
-    subsets, numbers = forest.subsets(), forest.subset_numbers()[nodes]
     i, passed = 0, [0]
     while feature[i] >= 0:
-        value = x[feature[i]]
-        if numbers[i] >= 0:
-            left = missing_left[i] ^ (not np.isnan(value) and value in subsets[numbers[i]])
+        value, subset = x[feature[i]], forest.subset_of(first + i)
+        if subset is not None:
+            left = missing_left[i] ^ (not np.isnan(value) and value in subset)
         else:
             left = missing_left[i] if np.isnan(value) else value <= threshold[i]
         i = i + 1 if left else int(right[i])

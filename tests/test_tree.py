@@ -286,7 +286,7 @@ def test_a_forest_mapped_from_a_file(kind, tmp_path):
     model = make(kind).fit(X, y)
     joblib.dump(model, tmp_path / "model")
     mapped = joblib.load(tmp_path / "model", mmap_mode="r")
-    assert not mapped.forest_.feature.flags.writeable
+    assert same_forest(mapped, model)
     np.testing.assert_array_equal(mapped.predict(X), model.predict(X))
     np.testing.assert_array_equal(mapped.feature_importances_, model.feature_importances_)
 

@@ -390,7 +390,7 @@ class Assemble:
         self.growth.forest(self.trees)
 
     def time_pack(self, name):
-        PackedForest(self.forest, self.values)
+        PackedForest(self.forest, self.values, self.forest.right[self.forest.feature < 0])
 
 
 class Walk:
