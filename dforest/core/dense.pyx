@@ -1,7 +1,7 @@
 """Splits between any two values (method "dense"), best and random."""
 from libc.stdint cimport uint32_t
 
-from dforest.core.tally cimport code_above
+from dforest.core.splitter cimport code_above
 from dforest.core.types cimport Column, Node, Split, number_at
 
 cdef extern from "numerics.h" nogil:

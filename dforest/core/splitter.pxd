@@ -31,6 +31,15 @@ from dforest.core.random cimport df_stream
 from dforest.core.types cimport Column, LeafRules, Node, Split
 
 
+cdef struct CodeRange:        # what occurs in a node
+    uint32_t lowest           # of the codes that are values
+    uint32_t highest          # below lowest: none are
+    bint has_missing
+
+cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil
+cdef uint32_t code_above(const Node* node, const Column* column, const Split* split) noexcept nogil
+
+
 @cython.final
 cdef class FeatureOrder:
     cdef Py_ssize_t n_features

@@ -4,12 +4,63 @@ A splitter owns its scratch; the data view, the criterion and the node are lent 
 """
 cimport cython
 from libc.math cimport INFINITY, NAN
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 
 from dforest.core.random cimport DF_FEATURES, DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
-from dforest.core.tally cimport CodeRange, code_above, code_range
-from dforest.core.types cimport CATEGORICAL, ORDINAL, Column, number_at
+from dforest.core.types cimport CATEGORICAL, ORDINAL, Column, code_t, number_at
+
+
+cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil:
+    """The codes that occur in a node, from one pass over its draws."""
+    cdef CodeRange found
+    found.lowest = 0xFFFFFFFF
+    found.highest = 0
+    found.has_missing = False
+    if column.width == 1:
+        scan_range[uint8_t](node, <const uint8_t*> column.codes, column.n_codes, &found)
+    elif column.width == 2:
+        scan_range[uint16_t](node, <const uint16_t*> column.codes, column.n_codes, &found)
+    else:
+        scan_range[uint32_t](node, <const uint32_t*> column.codes, column.n_codes, &found)
+    return found
+
+
+cdef void scan_range(const Node* node, const code_t* codes, uint32_t n_codes, CodeRange* found) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef uint32_t code, lowest = 0xFFFFFFFF, highest = 0
+    cdef bint has_missing = False
+    for i in range(node.n):
+        code = codes[node.draws[i].row]
+        if code == n_codes:
+            has_missing = True
+        else:
+            lowest = min(lowest, code)
+            highest = max(highest, code)
+    found.lowest = lowest
+    found.highest = highest
+    found.has_missing = has_missing
+
+
+cdef uint32_t code_above(const Node* node, const Column* column, const Split* split) noexcept nogil:
+    """The lowest code of a value that occurs in a node above a cut; n_codes if none does."""
+    if split.above:
+        return split.above
+    if column.width == 1:
+        return scan_next[uint8_t](node, <const uint8_t*> column.codes, split.code, column.n_codes)
+    if column.width == 2:
+        return scan_next[uint16_t](node, <const uint16_t*> column.codes, split.code, column.n_codes)
+    return scan_next[uint32_t](node, <const uint32_t*> column.codes, split.code, column.n_codes)
+
+
+cdef uint32_t scan_next(const Node* node, const code_t* codes, uint32_t code, uint32_t n_codes) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef uint32_t c, lowest = n_codes
+    for i in range(node.n):
+        c = codes[node.draws[i].row]
+        if c > code and c < lowest:
+            lowest = c
+    return lowest
 
 
 @cython.final

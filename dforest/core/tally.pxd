@@ -2,7 +2,7 @@ cimport cython
 from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t, uint64_t
 
 from dforest.core.criterion cimport Criterion
-from dforest.core.types cimport Column, Draw, Node, Split
+from dforest.core.types cimport Column, Draw, Node
 
 cdef struct Tuning:
     int64_t rank_below        # packed words: nodes of fewer records, at most 33, are ranked
@@ -16,11 +16,6 @@ cdef enum Manner:             # how draws are counted
     CLASSES                   # more classes, weights of 1: a 32-bit counter for each
     SUMS                      # weights of 1: number of draws and sum of targets
     RECORDS                   # anything: whole statistics
-
-cdef struct CodeRange:        # what occurs in a node
-    uint32_t lowest           # of the codes that are values
-    uint32_t highest          # below lowest: none are
-    bint has_missing
 
 cdef extern from "scan.h" nogil:
     const int64_t DF_PAIR_DRAWS
@@ -40,9 +35,6 @@ cdef extern from "scan.h" nogil:
 cdef inline int64_t draws_of(uint64_t word, bint is_pairs) noexcept nogil:
     """Draws in a packed word."""
     return <int64_t> (word >> 32) + <uint32_t> word if is_pairs else <int64_t> (word >> DF_SUM_BITS)
-
-cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil
-cdef uint32_t code_above(const Node* node, const Column* column, const Split* split) noexcept nogil
 
 
 @cython.final

@@ -13,6 +13,7 @@ from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
+from dforest.core.sorting cimport insertion_sort, radix_sort
 from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, code_t, in_subset
 
 cdef extern from *:
@@ -20,9 +21,6 @@ cdef extern from *:
     #define df_lowest_bit(x) __builtin_ctzll(x)
     """
     int df_lowest_bit(uint64_t x) nogil
-
-cdef enum:
-    DIGITS = 2048      # radix sort: counters, 11 bits
 
 cdef const df_scan* scan = df_best_scan()
 
@@ -33,109 +31,11 @@ def use_simd(bint allowed):
     scan = df_best_scan() if allowed else &df_scan_portable
 
 
-cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil:
-    """The codes that occur in a node, from one pass over its draws."""
-    cdef CodeRange found
-    found.lowest = 0xFFFFFFFF
-    found.highest = 0
-    found.has_missing = False
-    if column.width == 1:
-        scan_range[uint8_t](node, <const uint8_t*> column.codes, column.n_codes, &found)
-    elif column.width == 2:
-        scan_range[uint16_t](node, <const uint16_t*> column.codes, column.n_codes, &found)
-    else:
-        scan_range[uint32_t](node, <const uint32_t*> column.codes, column.n_codes, &found)
-    return found
-
-
-cdef void scan_range(const Node* node, const code_t* codes, uint32_t n_codes, CodeRange* found) noexcept nogil:
-    cdef Py_ssize_t i
-    cdef uint32_t code, lowest = 0xFFFFFFFF, highest = 0
-    cdef bint has_missing = False
-    for i in range(node.n):
-        code = codes[node.draws[i].row]
-        if code == n_codes:
-            has_missing = True
-        else:
-            lowest = min(lowest, code)
-            highest = max(highest, code)
-    found.lowest = lowest
-    found.highest = highest
-    found.has_missing = has_missing
-
-
-cdef uint32_t code_above(const Node* node, const Column* column, const Split* split) noexcept nogil:
-    """The lowest code of a value that occurs in a node above a cut; n_codes if none does."""
-    if split.above:
-        return split.above
-    if column.width == 1:
-        return scan_next[uint8_t](node, <const uint8_t*> column.codes, split.code, column.n_codes)
-    if column.width == 2:
-        return scan_next[uint16_t](node, <const uint16_t*> column.codes, split.code, column.n_codes)
-    return scan_next[uint32_t](node, <const uint32_t*> column.codes, split.code, column.n_codes)
-
-
-cdef uint32_t scan_next(const Node* node, const code_t* codes, uint32_t code, uint32_t n_codes) noexcept nogil:
-    cdef Py_ssize_t i
-    cdef uint32_t c, lowest = n_codes
-    for i in range(node.n):
-        c = codes[node.draws[i].row]
-        if c > code and c < lowest:
-            lowest = c
-    return lowest
-
-
 cdef void gather_keys(const Draw* draws, Py_ssize_t n, const code_t* codes, uint64_t* keys) noexcept nogil:
     """Keys to sort: the code, and below it the record's number."""
     cdef Py_ssize_t i
     for i in range(n):
         keys[i] = (<uint64_t> codes[draws[i].row] << 32) | <uint64_t> i
-
-
-cdef void insertion_sort(uint64_t* keys, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t i, j
-    cdef uint64_t key
-    for i in range(1, n):
-        key = keys[i]
-        j = i
-        while j > 0 and keys[j - 1] > key:
-            keys[j] = keys[j - 1]
-            j -= 1
-        keys[j] = key
-
-
-cdef uint64_t* radix_sort(uint64_t* keys, uint64_t* other, Py_ssize_t n) noexcept nogil:
-    """Sort by the upper 32 bits, stably; return whichever of the two buffers holds the result."""
-    cdef uint32_t counts[DIGITS]
-    cdef uint32_t lo = 0xFFFFFFFF, hi = 0, code, digit, total, held
-    cdef int bits = 0, most = 8 if n < 1024 else 11, shift = 0, width
-    cdef Py_ssize_t i
-    for i in range(n):
-        code = <uint32_t> (keys[i] >> 32)
-        lo = min(lo, code)
-        hi = max(hi, code)
-    while bits < 32 and (hi - lo) >> bits:
-        bits += 1
-    if bits == 0:
-        return keys
-    width = (bits + most - 1) // most           # passes
-    width = (bits + width - 1) // width         # bits of each
-    while shift < bits:
-        memset(counts, 0, (<size_t> 1 << width) * sizeof(uint32_t))
-        for i in range(n):
-            counts[((<uint32_t> (keys[i] >> 32) - lo) >> shift) & ((<uint32_t> 1 << width) - 1)] += 1
-        total = 0
-        for digit in range(<uint32_t> 1 << width):
-            held = counts[digit]
-            counts[digit] = total
-            total += held
-        for i in range(n):
-            digit = ((<uint32_t> (keys[i] >> 32) - lo) >> shift) & ((<uint32_t> 1 << width) - 1)
-            other[counts[digit]] = keys[i]
-            counts[digit] += 1
-        keys, other = other, keys
-        shift += width
-    return keys
 
 
 cdef void fill(Manner manner, Tally tally, const Node* node, const code_t* codes) noexcept nogil:

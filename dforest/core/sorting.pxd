@@ -1,0 +1,53 @@
+"""Sorting of 64-bit keys, whose upper half is what counts."""
+from libc.stdint cimport uint32_t, uint64_t
+from libc.string cimport memset
+
+cdef enum:
+    DIGITS = 2048      # radix sort: counters, 11 bits
+
+
+cdef inline void insertion_sort(uint64_t* keys, Py_ssize_t n) noexcept nogil:
+    """Sort in place."""
+    cdef Py_ssize_t i, j
+    cdef uint64_t key
+    for i in range(1, n):
+        key = keys[i]
+        j = i
+        while j > 0 and keys[j - 1] > key:
+            keys[j] = keys[j - 1]
+            j -= 1
+        keys[j] = key
+
+
+cdef inline uint64_t* radix_sort(uint64_t* keys, uint64_t* other, Py_ssize_t n) noexcept nogil:
+    """Sort by the upper 32 bits, stably; return whichever of the two buffers holds the result."""
+    cdef uint32_t counts[DIGITS]
+    cdef uint32_t lo = 0xFFFFFFFF, hi = 0, code, digit, total, held
+    cdef int bits = 0, most = 8 if n < 1024 else 11, shift = 0, width
+    cdef Py_ssize_t i
+    for i in range(n):
+        code = <uint32_t> (keys[i] >> 32)
+        lo = min(lo, code)
+        hi = max(hi, code)
+    while bits < 32 and (hi - lo) >> bits:
+        bits += 1
+    if bits == 0:
+        return keys
+    width = (bits + most - 1) // most           # passes
+    width = (bits + width - 1) // width         # bits of each
+    while shift < bits:
+        memset(counts, 0, (<size_t> 1 << width) * sizeof(uint32_t))
+        for i in range(n):
+            counts[((<uint32_t> (keys[i] >> 32) - lo) >> shift) & ((<uint32_t> 1 << width) - 1)] += 1
+        total = 0
+        for digit in range(<uint32_t> 1 << width):
+            held = counts[digit]
+            counts[digit] = total
+            total += held
+        for i in range(n):
+            digit = ((<uint32_t> (keys[i] >> 32) - lo) >> shift) & ((<uint32_t> 1 << width) - 1)
+            other[counts[digit]] = keys[i]
+            counts[digit] += 1
+        keys, other = other, keys
+        shift += width
+    return keys
