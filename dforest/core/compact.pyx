@@ -7,7 +7,7 @@ repeated ones become codes and a table. Arrays of trees are expected as `Forest`
 
 Nothing here is kept: all arrays are new, or those handed in.
 """
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 
 import numpy as np
 

@@ -286,10 +286,12 @@ class Forest:
         """The values that leaves add, and which of them each leaf node does: those of a tree lie close together."""
         votes = self.leaf_votes(voting)
         leaf = self.right[self.feature < 0]
-        distinct, numbers = unique_rows(votes.view(np.int64))
-        if votes.shape[1] == 1 and distinct.nbytes > _TABLE_BYTES:
+        if self.n_classes:
+            distinct, numbers = unique_rows(votes.view(np.int64))
+            return distinct.view(np.float64), numbers[leaf]
+        if votes.nbytes > _TABLE_BYTES:
             return votes[leaf], np.arange(len(leaf), dtype=np.uint32)
-        return distinct.view(np.float64), numbers[leaf]
+        return votes, leaf
 
     def predictor(self, voting="soft", n_threads=1):
         """An object that predicts, for serving.

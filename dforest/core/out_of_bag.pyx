@@ -15,7 +15,8 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from dforest.core.predict cimport (
-    PackedForest, df_feature, df_is_leaf, df_mode, df_packed, df_payload, df_rows, df_step_by, df_tree, df_walk_rows, real_t, rows_of,
+    PackedForest, df_feature, df_is_leaf, df_mode, df_packed, df_payload, df_rows, df_step_by, df_tree, df_walk_rows,
+    real_t, rows_of,
 )
 from dforest.core.random cimport DF_PERMUTATION, df_below, df_stream, df_stream_open
 from dforest.core.rows cimport DF_BLOCK, count_blocks, deal_draws, draw_block

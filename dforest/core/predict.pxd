@@ -32,6 +32,11 @@ cdef extern from "walk.h" nogil:
     uint32_t df_feature(const char* tree, uint32_t at, const df_packed* forest)
     uint32_t df_payload(const char* tree, uint32_t at, const df_packed* forest)
     uint32_t df_step_by(const char* tree, uint32_t at, double value, const df_packed* forest)
+    void df_write_number(char* tree, uint32_t at, uint32_t feature, uint32_t flags, double threshold, uint32_t slot,
+                         const df_packed* forest)
+    void df_write_subset(char* tree, uint32_t at, uint32_t feature, uint32_t flags, uint32_t place, uint32_t slot,
+                         const df_packed* forest)
+    void df_write_leaf(char* tree, uint32_t at, uint32_t payload, const df_packed* forest)
     int df_mode(const df_packed* forest, const df_rows* rows, size_t first, size_t n, size_t n_features)
     void df_walk_rows(const df_packed* forest, size_t t, int n_first, const df_rows* rows, const uint32_t* numbers,
                       size_t first, size_t n, uint32_t* at, uint32_t* left, int mode)
@@ -52,8 +57,8 @@ cdef class PackedForest:
     cdef object node_numbers_
 
     cdef int pack(self, forest, rows, bint is_wide) except -1
-    cdef int own(self, slots, starts, bases, words, int bits) except -1
-    cdef int count_steps(self, forest, leaf, first_leaf) except -1
+    cdef int own(self, slots, starts, bases, words, int bits, bint is_wide) except -1
+    cdef int count_steps(self, forest) except -1
     cdef int threads(self, Py_ssize_t n, int n_threads) noexcept
     cdef int predict_rows(self, df_rows rows, Py_ssize_t n, double* means, int64_t* most, int n_threads) except -1
     cdef int predict_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, double* means,

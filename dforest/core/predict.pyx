@@ -8,7 +8,7 @@ A `PackedForest` owns its slots and leaf values, read only; any number of thread
 """
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
@@ -48,71 +48,45 @@ cdef class PackedForest:
         self.pack(forest, rows, is_wide)
 
     cdef int pack(self, forest, rows, bint is_wide) except -1:
-        offsets, feature, leaf = forest.node_offsets, forest.feature, forest.feature < 0
-        lengths = np.diff(offsets)
-        tree = np.repeat(np.arange(self.n_trees), lengths)
+        offsets, leaf = forest.node_offsets, forest.feature < 0
         starts = offsets + np.arange(self.n_trees + 1)
-        first_leaf = np.append(0, np.cumsum(leaf))[offsets]
-        bases = np.minimum.reduceat(rows, first_leaf[: self.n_trees]).astype(np.int64)
-        payload = rows - bases[tree[leaf]].astype(np.uint32)
+        first_leaf = np.append(0, np.cumsum(leaf))[offsets[: self.n_trees]]
+        bases = np.minimum.reduceat(rows, first_leaf).astype(np.int64)
+        highest = np.maximum.reduceat(rows, first_leaf)
         bits = max(1, int(self.n_features - 1).bit_length())
-        is_wide = (is_wide or lengths.max() >= 1 << max(0, 30 - bits) or payload.max() >= DF_PAYLOADS
+        is_wide = (is_wide or np.diff(offsets).max() >= 1 << max(0, 30 - bits) or (highest - bases).max() >= DF_PAYLOADS
                    or not is_float32(forest.threshold))
-        dtype = [("threshold", "f8" if is_wide else "f4"), ("word", "u4")] + [("slot", "u4")] * is_wide
-        slots = zeros_aligned(len(feature) + self.n_trees, np.dtype(dtype))
-
-        numbers = slot_numbers(feature, forest.right, offsets)
-        flags = np.where(leaf, 0, DF_MISSING_LEFT * forest.missing_left).astype(np.uint32)
-        to = np.where(leaf, numbers - 1, np.append(numbers[1:], np.uint32(0)))
-        threshold = forest.threshold.astype(slots.dtype["threshold"])
-        bits_of_threshold = threshold.view("u8" if is_wide else "u4")
-        bits_of_threshold[leaf] = np.full(1, np.nan, threshold.dtype).view(bits_of_threshold.dtype) | payload
-        words = None
+        words, places = None, np.empty(0, np.int64)
         if len(forest.subset_offsets) > 1:
-            has_subset = (forest.feature >= 0) & (forest.n_categories[forest.feature] > 0)
             words, places = subset_words(forest)
-            flags[has_subset] |= DF_IS_SUBSET
-            bits_of_threshold[has_subset] = places
-        if is_wide:
-            bits = WIDE_BITS
-        place = starts[tree] + numbers
-        word = np.where(leaf, 0, feature).astype(np.uint32) | flags << np.uint32(bits)
-        if is_wide:
-            slots["slot"][place] = to
-        else:
-            word |= to << np.uint32(bits + 2)
-        slots["word"][place] = word
-        slots["threshold"].view(bits_of_threshold.dtype)[place] = bits_of_threshold
-        self.own(slots, starts, bases, words, bits)
-        self.count_steps(forest, leaf, first_leaf)
+        slots = empty_aligned((len(leaf) + self.n_trees) * (sizeof(df_wide) if is_wide else sizeof(df_narrow)))
+        self.own(slots, starts, bases, words, WIDE_BITS if is_wide else bits, is_wide)
+        write_slots(self, slots, slot_numbers(forest.feature, forest.right, offsets), forest.feature, forest.threshold,
+                    forest.missing_left.view(np.uint8), offsets, rows, places, forest.n_categories)
+        self.count_steps(forest)
         return 0
 
-    cdef int own(self, slots, starts, bases, words, int bits) except -1:
-        cdef const char[::1] to_slots = slots.view(np.int8)
+    cdef int own(self, slots, starts, bases, words, int bits, bint is_wide) except -1:
+        cdef const char[::1] to_slots = slots
         cdef const int64_t[::1] to_starts = starts
         cdef const uint64_t[::1] to_words = words
         self.owned = slots, starts, words
         self.bases = bases
         self.forest.slots = &to_slots[0]
         self.forest.starts = &to_starts[0]
-        self.forest.words = NULL if words is None else &to_words[0]
+        if words is not None:
+            self.forest.words = &to_words[0]
         self.forest.bits = bits
-        self.forest.is_wide = slots.itemsize == sizeof(df_wide)
+        self.forest.is_wide = is_wide
         return 0
 
-    cdef int count_steps(self, forest, leaf, first_leaf) except -1:
+    cdef int count_steps(self, forest) except -1:
         """How deep training rows went."""
-        depth = forest.depths()[leaf]
-        draws = forest.leaf_draws[forest.right[leaf]]
-        n_first = np.ones(self.n_trees, np.int32)
-        self.n_steps = 0.0
-        for t in range(self.n_trees):
-            leaves = slice(first_leaf[t], first_leaf[t + 1])
-            share = np.bincount(depth[leaves], draws[leaves])
-            share /= share.sum()
-            n_first[t] = max(1, np.searchsorted(np.cumsum(share), 0.25))      # most go at least as deep
-            self.n_steps += share @ np.arange(len(share))
-        self.n_first = n_first
+        share = draws_by_depth(forest.feature, forest.right, forest.node_offsets, forest.leaf_draws)
+        share /= share.sum(axis=1, keepdims=True)
+        # Most rows go that deep at least.
+        self.n_first = np.maximum(1, (share.cumsum(axis=1) < 0.25).sum(axis=1)).astype(np.int32)
+        self.n_steps = float(share.sum(axis=0) @ np.arange(share.shape[1]))
         return 0
 
     @property
@@ -343,7 +317,7 @@ def slot_numbers(const int32_t[::1] feature not None, const uint32_t[::1] right 
     result = np.empty(feature.shape[0], np.uint32)
     levels = np.empty(feature.shape[0], np.uint8)
     cdef uint32_t[::1] to = result
-    cdef unsigned char[::1] at = levels
+    cdef uint8_t[::1] at = levels
     with nogil:
         for t in range(offsets.shape[0] - 1):
             first = offsets[t]
@@ -363,6 +337,64 @@ def slot_numbers(const int32_t[::1] feature not None, const uint32_t[::1] right 
                     to[i + 1] = count[at[i]]
                     to[first + right[i]] = count[at[i]] + 1
                     count[at[i]] += 2
+    return result
+
+
+def write_slots(PackedForest packed not None, char[::1] slots not None, const uint32_t[::1] numbers not None,
+                const int32_t[::1] feature not None, const real_t[::1] threshold not None,
+                const uint8_t[::1] missing_left not None, const int64_t[::1] offsets not None, const uint32_t[::1] rows not None, const int64_t[::1] places not None,
+                const int32_t[::1] n_categories not None):
+    """Fill the slots of a packed forest that knows their form.
+
+    Parameters
+    ----------
+    packed : PackedForest
+    slots : OUT ndarray, dtype int8
+    numbers : ndarray of shape (n_nodes,), dtype uint32
+        See `slot_numbers`.
+    feature, threshold, missing_left, offsets, n_categories : ndarray
+        As in `Forest`.
+    rows : ndarray of shape (n_leaf_nodes,), dtype uint32
+        The values that leaves add.
+    places : ndarray of shape (n_subsets,), dtype int64
+        Of the subsets in `packed.forest.words`.
+    """
+    cdef const df_packed* forest = &packed.forest
+    cdef Py_ssize_t t, i, leaf = 0, subset = 0
+    cdef char* tree
+    with nogil:
+        for t in range(packed.n_trees):
+            tree = &slots[0] + (df_tree(forest, t) - forest.slots)
+            for i in range(offsets[t], offsets[t + 1]):
+                if feature[i] < 0:
+                    df_write_leaf(tree, numbers[i], <uint32_t> (rows[leaf] - packed.bases[t]), forest)
+                    leaf += 1
+                elif n_categories[feature[i]] > 0:
+                    df_write_subset(tree, numbers[i], feature[i], missing_left[i], <uint32_t> places[subset], numbers[i + 1],
+                                    forest)
+                    subset += 1
+                else:
+                    df_write_number(tree, numbers[i], feature[i], missing_left[i], threshold[i], numbers[i + 1], forest)
+    return None
+
+
+def draws_by_depth(const int32_t[::1] feature not None, const uint32_t[::1] right not None, const int64_t[::1] offsets not None,
+                   const int64_t[::1] leaf_draws not None):
+    """Training draws that ended at each depth; at the last one all deeper ones too: ndarray of shape (n_trees, 256)."""
+    cdef Py_ssize_t t, i, first
+    result = np.zeros((offsets.shape[0] - 1, 256))
+    depths = np.empty(feature.shape[0], np.uint8)
+    cdef double[:, ::1] to = result
+    cdef uint8_t[::1] depth = depths
+    with nogil:
+        for t in range(offsets.shape[0] - 1):
+            first = offsets[t]
+            depth[first] = 0
+            for i in range(first, offsets[t + 1]):
+                if feature[i] < 0:
+                    to[t, depth[i]] += leaf_draws[right[i]]
+                else:
+                    depth[i + 1] = depth[first + right[i]] = min(depth[i] + 1, 255)
     return result
 
 
@@ -386,8 +418,8 @@ def subset_words(forest):
     return words, places
 
 
-def zeros_aligned(n, dtype):
-    """An array of zeros that begins with a line of the cache, so that children lie in one line."""
-    room = np.zeros(n * dtype.itemsize + 64, np.int8)
+def empty_aligned(n):
+    """An array of n bytes that begins with a line of the cache, so that two children lie in one line."""
+    room = np.empty(n + 64, np.int8)
     start = -room.ctypes.data % 64
-    return room[start : start + n * dtype.itemsize].view(dtype)
+    return room[start : start + n]

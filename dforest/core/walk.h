@@ -21,8 +21,10 @@
 
 #if defined(__GNUC__)
 #define DF_INLINE static inline __attribute__((always_inline))
+#define DF_FUNCTION static __attribute__((unused))
 #else
 #define DF_INLINE static inline
+#define DF_FUNCTION static
 #endif
 
 typedef struct {
@@ -84,7 +86,7 @@ DF_INLINE uint32_t df_low_bits(const void *threshold)
     return low;
 }
 
-/* Where a test's threshold has its low 32 bits, in the machine's order of bytes. */
+/* The lower half of a threshold's bits. */
 DF_INLINE uint32_t df_wide_bits(const df_wide *node)
 {
     uint64_t all;
@@ -147,6 +149,42 @@ DF_INLINE uint32_t df_payload(const char *tree, uint32_t at, const df_packed *fo
 {
     return forest->is_wide ? df_wide_bits((const df_wide *) tree + at)
                            : df_low_bits(&((const df_narrow *) tree)[at].threshold) & (DF_PAYLOADS - 1);
+}
+
+/* Write a slot. IN flags: DF_MISSING_LEFT or 0; slot: of the left child. */
+DF_INLINE void df_write_number(char *tree, uint32_t at, uint32_t feature, uint32_t flags, double threshold, uint32_t slot,
+                               const df_packed *forest)
+{
+    const uint32_t word = feature | flags << forest->bits;
+    if (forest->is_wide) {
+        const df_wide node = {threshold, word, slot};
+        ((df_wide *) tree)[at] = node;
+    } else {
+        const df_narrow node = {(float) threshold, word | slot << (forest->bits + 2)};
+        ((df_narrow *) tree)[at] = node;
+    }
+}
+
+DF_INLINE void df_write_subset(char *tree, uint32_t at, uint32_t feature, uint32_t flags, uint32_t place, uint32_t slot,
+                               const df_packed *forest)
+{
+    const uint64_t bits = place;
+    df_write_number(tree, at, feature, flags | DF_IS_SUBSET, 0.0, slot, forest);
+    if (forest->is_wide)
+        memcpy(&((df_wide *) tree)[at].threshold, &bits, sizeof bits);
+    else
+        memcpy(&((df_narrow *) tree)[at].threshold, &place, sizeof place);
+}
+
+DF_INLINE void df_write_leaf(char *tree, uint32_t at, uint32_t payload, const df_packed *forest)
+{
+    const uint64_t wide = 0x7FF8000000000000u | payload;
+    const uint32_t narrow = 0x7FC00000u | payload;
+    df_write_number(tree, at, 0, 0, 0.0, at - 1, forest);
+    if (forest->is_wide)
+        memcpy(&((df_wide *) tree)[at].threshold, &wide, sizeof wide);
+    else
+        memcpy(&((df_narrow *) tree)[at].threshold, &narrow, sizeof narrow);
 }
 
 /* The same step by the value of the feature that the node tests. */
@@ -265,7 +303,7 @@ DF_INLINE void df_fan(const df_packed *forest, const char *row, size_t n_trees, 
    IN numbers : [n] of the rows; NULL: first, first + 1, ...
    OUT at : [n] the slots of the leaves
    OUT left : [n] scratch */
-static void df_walk_rows(const df_packed *forest, size_t t, int n_first, const df_rows *rows, const uint32_t *numbers,
+DF_FUNCTION void df_walk_rows(const df_packed *forest, size_t t, int n_first, const df_rows *rows, const uint32_t *numbers,
                          size_t first, size_t n, uint32_t *at, uint32_t *left, int mode)
 {
 #define DF_CALL(...) df_rounds(forest, df_tree(forest, t), n_first, rows, numbers, first, n, at, left, __VA_ARGS__)
@@ -274,7 +312,7 @@ static void df_walk_rows(const df_packed *forest, size_t t, int n_first, const d
 }
 
 /* A row down all trees. OUT at : [n_trees] the slots of the leaves */
-static void df_walk_trees(const df_packed *forest, size_t n_trees, const df_rows *rows, size_t i, uint32_t *at, int mode)
+DF_FUNCTION void df_walk_trees(const df_packed *forest, size_t n_trees, const df_rows *rows, size_t i, uint32_t *at, int mode)
 {
 #define DF_CALL(...) df_fan(forest, df_row(rows, i), n_trees, at, __VA_ARGS__)
     DF_BY_KIND(DF_CALL);
@@ -282,7 +320,7 @@ static void df_walk_trees(const df_packed *forest, size_t n_trees, const df_rows
 }
 
 /* The mode that some rows need: whether a value is missing. */
-static int df_mode(const df_packed *forest, const df_rows *rows, size_t first, size_t n, size_t n_features)
+DF_FUNCTION int df_mode(const df_packed *forest, const df_rows *rows, size_t first, size_t n, size_t n_features)
 {
     size_t i, k;
     int missing = 0;
@@ -307,7 +345,7 @@ static int df_mode(const df_packed *forest, const df_rows *rows, size_t first, s
    IN at : [n] slots of leaves
    IN values : [., n_outputs] the forest's, from the tree's first
    INOUT sums : [n, n_outputs] */
-static void df_add_values(const df_packed *forest, size_t t, const uint32_t *at, size_t n, const double *values,
+DF_FUNCTION void df_add_values(const df_packed *forest, size_t t, const uint32_t *at, size_t n, const double *values,
                           size_t n_outputs, double *sums)
 {
     const char *tree = df_tree(forest, t);
