@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dforest import estimator
+from dforest.core import criterion, tally
 
 # Both extremes of every size threshold in the machinery, and the defaults.
 EXTREMES = {
@@ -13,6 +14,7 @@ EXTREMES = {
     "count always": {"rank_below": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 2**31, "block_bytes": 0},
     "count and mark always": {"rank_below": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 0, "block_bytes": 2**24},
     "insertion sort always": {"rank_below": 0, "sort_below": 2**62, "insertion_below": 2**62},
+    "portable loops": {"simd": False},
     "radix sort always": {"rank_below": 0, "sort_below": 2**62, "insertion_below": 0, "block_bytes": 3000},
 }
 
@@ -21,10 +23,14 @@ EXTREMES = {
 def use_tuning(name):
     """Fit with one of the EXTREMES."""
     estimator.TUNING.update(EXTREMES[name])
+    for module in (criterion, tally):
+        module.use_simd(EXTREMES[name].get("simd", True))
     try:
         yield
     finally:
         estimator.TUNING.clear()
+        for module in (criterion, tally):
+            module.use_simd(True)
 
 
 def assert_equal_forests(a, b, what=""):

@@ -90,7 +90,7 @@ def encoded(x):
 
 
 @pytest.mark.parametrize("extreme", ["default", "count always", "count and mark always", "insertion sort always",
-                                     "radix sort always"])
+                                     "radix sort always", "portable loops"])
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(problems())
 def test_every_node_is_that_of_the_twin(tuning, assert_twin, extreme, problem):
