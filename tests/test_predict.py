@@ -328,7 +328,7 @@ def test_pickles(case):
         for name, array in forest.as_dict().items():
             other = again.as_dict()[name]
             assert (other.dtype, other.shape, other.tobytes()) == (array.dtype, array.shape, array.tobytes()), name
-            assert other.flags.c_contiguous
+            assert other.flags.c_contiguous and not other.flags.writeable
         for name in ("n_features", "n_classes", "criterion", "seed"):
             assert getattr(again, name) == getattr(forest, name)
         for name in ("n_rows", "n_draws", "weight_exponent", "n_categories"):

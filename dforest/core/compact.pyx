@@ -48,7 +48,9 @@ def shrink(arrays):
 
 
 def expand(small):
-    """The arrays that `shrink` was given.
+    """The arrays that `shrink` was given, read-only.
+
+    They are new: those of a file that is mapped into memory do not stay there.
 
     Raises
     ------
@@ -78,6 +80,8 @@ def expand(small):
         codes = small.get(name + "_codes")
         arrays[name] = small[name] if codes is None else small[name][codes]
     arrays["subset_offsets"] = np.append(0, np.cumsum(small["subset_lengths"], dtype=np.int64))
+    for array in arrays.values():
+        array.setflags(write=False)
     return arrays
 
 

@@ -343,8 +343,7 @@ def slot_numbers(const int32_t[::1] feature not None, const uint32_t[::1] right 
 def write_slots(PackedForest packed not None, char[::1] slots not None, const uint32_t[::1] numbers not None,
                 const int32_t[::1] feature not None, const real_t[::1] threshold not None,
                 const uint8_t[::1] missing_left not None, const int64_t[::1] offsets not None,
-                const uint32_t[::1] rows not None, const int64_t[::1] places not None,
-                const int32_t[::1] n_categories not None):
+                const uint32_t[::1] rows not None, const int64_t[::1] places not None, const int32_t[::1] n_categories not None):
     """Fill the slots of a packed forest that knows their form.
 
     Parameters

@@ -98,7 +98,7 @@ DF_INLINE uint32_t df_wide_bits(const df_wide *node)
 DF_INLINE int df_in_subset(const uint64_t *words, uint32_t place, double value)
 {
     uint32_t code;
-    if (!(value >= 0.0))
+    if (!(value >= 0.0 && value < 65536.0)) /* no category has such a number */
         return 0;
     code = (uint32_t) value;
     return code / 64 < words[place] && (words[place + 1 + code / 64] >> (code % 64) & 1);
