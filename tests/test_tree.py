@@ -281,7 +281,7 @@ def test_copies(kind):
 
 
 @KINDS
-def test_a_forest_mapped_from_a_file(kind, tmp_path):
+def test_a_forest_loaded_by_joblib_as_if_mapped(kind, tmp_path):
     X, y = data_of(kind)
     model = make(kind).fit(X, y)
     joblib.dump(model, tmp_path / "model")
