@@ -124,3 +124,10 @@ def test_leaf_values_are_means():
             rows = X[:, 0] == v
             mean = math.fsum(y[rows] * weight[rows]) / math.fsum(weight[rows])
             assert predicted[rows][0] == pytest.approx(mean, rel=1e-8)
+
+
+def test_a_subclass_scores_its_own_cuts():
+    """Packed words would be scored by the built-in formulas, whatever a subclass overrides."""
+    for criterion, arguments in ((Gini, (2,)), (SquaredError, ())):
+        assert criterion(*arguments).scans_words
+        assert not type("Mine", (criterion,), {})(*arguments).scans_words

@@ -45,7 +45,7 @@ cdef class AbsoluteError(SquaredError):
 
     def __init__(self, bint wide=False):
         SquaredError.__init__(self, wide)
-        self.is_additive = self.scans_words = False
+        self.is_additive = False
         self.cuts_class = MedianCuts
 
     def __dealloc__(self):

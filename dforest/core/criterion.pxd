@@ -20,7 +20,7 @@ cdef class Criterion:
     cdef readonly Py_ssize_t n_classes   # 0 for regression
     cdef readonly bint is_additive       # value and impurity of a node follow from its children's
     cdef readonly object cuts_class      # of `Cuts` in its place, for what statistics don't tell; or None
-    cdef readonly bint scans_words       # `best_word` works
+    cdef readonly bint scans_words       # `best_word` takes the place of `best_cut`, where draws weigh 1
     cdef DrawKind kind
     cdef int64_t* scratch                # [n_words], owned
 
@@ -44,13 +44,13 @@ cdef class Criterion:
     # [n, n_words], the statistics of the left sides; total: [n_words], the node's.
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil
 
-    # A score times 2 to this power is in units of weight times impurity.
-    cdef int score_exponent(self, const Node* node) noexcept nogil
-
     # The same from packed words (scan.h), for a criterion that says so in `scans_words`; all n cuts
     # have draws on both sides. The statistics of the left sides are run[i] + offset.
     cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
                               double* score) noexcept nogil
+
+    # A score times 2 to this power is in units of weight times impurity.
+    cdef int score_exponent(self, const Node* node) noexcept nogil
 
     # What the categories of a feature are ordered by. statistics: [n, n_words], of single categories;
     # total: [n_words], the node's. OUT keys : [n]

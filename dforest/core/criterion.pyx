@@ -254,7 +254,7 @@ cdef class Gini(ClassCriterion):
 
     def __init__(self, Py_ssize_t n_classes):
         ClassCriterion.__init__(self, n_classes)
-        self.scans_words = n_classes == 2
+        self.scans_words = n_classes == 2 and type(self) is Gini       # a subclass may score otherwise
 
     cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
                               double* score) noexcept nogil:
@@ -338,7 +338,7 @@ cdef class SquaredError(Criterion):
     def __init__(self, bint wide=False):
         self.n_classes = 0
         self.kind = TARGET_SUM_WIDE if wide else TARGET_SUM
-        self.scans_words = not wide
+        self.scans_words = not wide and type(self) is SquaredError     # a subclass may score otherwise
         self.reserve(4 if wide else 3)
 
     def clone(self):
@@ -499,10 +499,6 @@ cdef class Poisson(SquaredError):
     ----------
     P. McCullagh, J. Nelder, "Generalized Linear Models", 1989, section 2.3.
     """
-
-    def __init__(self, bint wide=False):
-        SquaredError.__init__(self, wide)
-        self.scans_words = False
 
     cdef int open_node(self, Node* node) except -1 nogil:
         SquaredError.open_node(self, node)
