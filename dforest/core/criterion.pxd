@@ -10,9 +10,42 @@ w * i(t) - w_L * i(t_L) - w_R * i(t_R); the built-in criteria override `best_cut
 numerics.h that cancel nothing. It is called once per node and feature, or twice where the node has
 missing values, never per row or per cut.
 """
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from dforest.core.types cimport DrawKind, Node
+
+cdef extern from "scan.h" nogil:
+    enum:
+        DF_FEW
+        DF_FEW_DRAWS
+        DF_FEW_CLASSES
+        DF_SMALL_DRAWS
+    const int16_t DF_FEW_NO_CODE
+    ctypedef struct df_few:
+        int n
+        int least
+        int n_missing
+        int16_t missing
+        int16_t* code        # [DF_FEW]
+        uint16_t* pair       # [DF_FEW]
+        uint64_t* word       # [DF_FEW]
+    ctypedef struct df_scan:
+        const char* name
+        int64_t (*gini)(const uint64_t* run, int64_t n, uint64_t offset, double weight, double first,
+                        double* score) noexcept nogil
+        int64_t (*square)(const uint64_t* run, int64_t n, uint64_t offset, double weight, double mean, double remainder,
+                          double* score) noexcept nogil
+        int (*few_pairs)(const df_few* few, uint64_t offset, double weight, double first, double above, double* score,
+                         int* left) noexcept nogil
+        int (*small_pairs)(const uint32_t* run, int n, uint32_t offset, double weight, double first, double least,
+                           double above, double* score, int* left) noexcept nogil
+        int (*few_sums)(const df_few* few, uint64_t offset, double weight, double mean, double remainder, double above,
+                        double* score, int* left) noexcept nogil
+        int (*few_classes)(const df_few* few, uint64_t offset, double weight, const int64_t* draws, int n_classes,
+                           double above, double* score, int* left) noexcept nogil
+        void (*few_ranks)(const uint32_t* code, int n, int32_t* rank) noexcept nogil
+
+cdef const df_scan* scan       # the loops in use
 
 
 cdef class Criterion:
@@ -21,6 +54,7 @@ cdef class Criterion:
     cdef readonly bint is_additive       # value and impurity of a node follow from its children's
     cdef readonly object cuts_class      # of `Cuts` in its place, for what statistics don't tell; or None
     cdef readonly bint scans_words       # `best_word` takes the place of `best_cut`, where draws weigh 1
+    cdef readonly int few                # so does `best_few`, in nodes of at most so many records, and `best_small`
     cdef DrawKind kind
     cdef int64_t* scratch                # [n_words], owned
 
@@ -48,6 +82,16 @@ cdef class Criterion:
     # have draws on both sides. The statistics of the left sides are run[i] + offset.
     cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
                               double* score) noexcept nogil
+
+    # The same among few records (few.h), for a criterion that says so in `few`: the record of
+    # the first of the best cuts if its score is above `above`, else -1. OUT left : draws on its left
+    cdef int best_few(self, const df_few* few, uint64_t offset, const int64_t* total, double above, double* score,
+                      int* left) noexcept nogil
+
+    # The same for two classes in nodes of at most DF_SMALL_DRAWS draws, by columns of at most 256 codes: the
+    # code of the cut. run: [n] by code, draws up to it of class 0 in the low 16 bits, of class 1 in the high ones
+    cdef int best_small(self, const uint32_t* run, int n, uint32_t offset, const int64_t* total, double least,
+                        double above, double* score, int* left) noexcept nogil
 
     # A score times 2 to this power is in units of weight times impurity.
     cdef int score_exponent(self, const Node* node) noexcept nogil

@@ -16,13 +16,9 @@ import numpy as np
 from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, TARGET_SUM_WIDE, Draw
 
 cdef extern from "scan.h" nogil:
-    ctypedef struct df_scan:
-        int64_t (*gini)(const uint64_t* run, int64_t n, uint64_t offset, double weight, double first,
-                        double* score) noexcept nogil
-        int64_t (*square)(const uint64_t* run, int64_t n, uint64_t offset, double weight, double mean, double remainder,
-                          double* score) noexcept nogil
-    const df_scan df_scan_portable
-    const df_scan* df_best_scan()
+    enum:
+        DF_N_SCANS
+    const df_scan* df_scan_at(int i)
 
 cdef extern from "numerics.h" nogil:
     const int64_t DF_EXACT_WEIGHT
@@ -52,13 +48,25 @@ cdef double DEVIANCE_UNIT = 2.0 ** 20        # for deviances of quantised target
 cdef double LARGEST_TARGET = 2.0 ** 31       # quantised targets are below in magnitude
 
 
-cdef const df_scan* scan = df_best_scan()
+
+def loops():
+    """Names of the sets of compiled loops that this processor can run, the fastest one last."""
+    return [df_scan_at(i).name.decode() for i in range(DF_N_SCANS) if df_scan_at(i) != NULL]
 
 
-def use_simd(bint allowed):
-    """Whether to use loops compiled for the processor at hand: they change the speed, never the forest."""
+def use_loops(name=None):
+    """Have all trees grown with a set of `loops`, by default the fastest: they change the speed, never the forest."""
     global scan
-    scan = df_best_scan() if allowed else &df_scan_portable
+    names = loops()
+    cdef int i
+    if name is not None and name not in names:
+        raise ValueError(f"name={name!r}; this processor has {names}")
+    for i in range(DF_N_SCANS):
+        if df_scan_at(i) != NULL and df_scan_at(i).name.decode() == (name or names[len(names) - 1]):
+            scan = df_scan_at(i)
+
+
+use_loops()
 
 
 def quantise(y):
@@ -133,6 +141,14 @@ cdef class Criterion:
 
     cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
                               double* score) noexcept nogil:
+        return -1
+
+    cdef int best_few(self, const df_few* few, uint64_t offset, const int64_t* total, double above, double* score,
+                      int* left) noexcept nogil:
+        return -1
+
+    cdef int best_small(self, const uint32_t* run, int n, uint32_t offset, const int64_t* total, double least,
+                        double above, double* score, int* left) noexcept nogil:
         return -1
 
     cdef double node_impurity(self, const Node* node) noexcept nogil:
@@ -255,10 +271,22 @@ cdef class Gini(ClassCriterion):
     def __init__(self, Py_ssize_t n_classes):
         ClassCriterion.__init__(self, n_classes)
         self.scans_words = n_classes == 2 and type(self) is Gini       # a subclass may score otherwise
+        if type(self) is Gini:
+            self.few = DF_FEW if n_classes == 2 else DF_FEW // 2 if n_classes <= DF_FEW_CLASSES else 0
 
     cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
                               double* score) noexcept nogil:
         return scan.gini(run, n, offset, <double> total[1], <double> total[2], score)
+
+    cdef int best_few(self, const df_few* few, uint64_t offset, const int64_t* total, double above, double* score,
+                      int* left) noexcept nogil:
+        if self.n_classes == 2:
+            return scan.few_pairs(few, offset, <double> total[1], <double> total[2], above, score, left)
+        return scan.few_classes(few, offset, <double> total[1], &total[2], <int> self.n_classes, above, score, left)
+
+    cdef int best_small(self, const uint32_t* run, int n, uint32_t offset, const int64_t* total, double least,
+                        double above, double* score, int* left) noexcept nogil:
+        return scan.small_pairs(run, n, offset, <double> total[1], <double> total[2], least, above, score, left)
 
     cdef double impurity(self, const int64_t* statistic) noexcept nogil:
         cdef double total = 0.0, w = <double> statistic[1], p
@@ -339,6 +367,7 @@ cdef class SquaredError(Criterion):
         self.n_classes = 0
         self.kind = TARGET_SUM_WIDE if wide else TARGET_SUM
         self.scans_words = not wide and type(self) is SquaredError     # a subclass may score otherwise
+        self.few = DF_FEW // 2 if self.scans_words else 0
         self.reserve(4 if wide else 3)
 
     def clone(self):
@@ -407,6 +436,10 @@ cdef class SquaredError(Criterion):
     cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
                               double* score) noexcept nogil:
         return scan.square(run, n, offset, <double> total[1], self.mean_below, self.remainder, score)
+
+    cdef int best_few(self, const df_few* few, uint64_t offset, const int64_t* total, double above, double* score,
+                      int* left) noexcept nogil:
+        return scan.few_sums(few, offset, <double> total[1], self.mean_below, self.remainder, above, score, left)
 
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
         cdef Py_ssize_t i, best = 0

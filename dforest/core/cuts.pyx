@@ -28,6 +28,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy, memset
 
+from dforest.core.criterion cimport DF_SMALL_DRAWS, df_few
 from dforest.core.random cimport df_below, df_next
 from dforest.core.tally cimport draws_of
 from dforest.core.types cimport CATEGORICAL, code_t
@@ -40,6 +41,32 @@ cdef void mark_present(const Node* node, const code_t* codes, uint32_t n_codes, 
         code = codes[node.draws[i].row]
         if code < n_codes:
             present[code >> 6] |= <uint64_t> 1 << (code & 63)
+
+
+cdef inline uint32_t code_of(const Column* column, uint32_t row) noexcept nogil:
+    if column.width == 1:
+        return (<const uint8_t*> column.codes)[row]
+    if column.width == 2:
+        return (<const uint16_t*> column.codes)[row]
+    return (<const uint32_t*> column.codes)[row]
+
+
+cdef inline double least_draws(const LeafRules* rules) noexcept nogil:
+    """The fewest draws of weight 1 that a side needs; one too many for any small node if that is large."""
+    return min(<double> (DF_SMALL_DRAWS + 1), max(<double> rules.min_draws, ceil(rules.min_weight)))
+
+
+cdef inline void take_cut(Split* best, double score, uint32_t code, bint missing_left, int64_t n_left, int64_t n_missing,
+                          int64_t total) noexcept nogil:
+    """Replace `best` by a cut of numbers; n_left: draws on its left, without missing ones."""
+    best.score = score
+    best.middle = 0.0
+    best.code = code
+    best.above = 0
+    best.only_missing_right = n_missing > 0 and not missing_left and n_left + n_missing == total
+    # Where none is missing, missing values will go with the larger side.
+    best.missing_left = missing_left if n_missing > 0 else 2 * n_left > total
+    best.subset = NULL
 
 
 cdef int compare_ranked(const void* a, const void* b) noexcept nogil:
@@ -113,7 +140,13 @@ cdef class Cuts:
 
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
         """Replace `best` if a cut of this column has a higher score; return whether it is constant."""
-        cdef Py_ssize_t n = self.tally.cumulate(node, column)
+        cdef Py_ssize_t n
+        if column.kind != CATEGORICAL and not self.is_bounded:
+            if self.tally.is_few:
+                return self.find_few(node, column, rules, best)
+            if self.tally.counts_small(node, column):
+                return self.find_small(node, column, rules, best)
+        n = self.tally.cumulate(node, column)
         if n + (self.tally.missing[0] > 0) == 1:
             return True
         self.entries = RUN
@@ -125,6 +158,55 @@ cdef class Cuts:
             else:
                 self.prepare_ranking(node, n)
         self.choose(node, column, n, rules, best)
+        return False
+
+    cdef bint find_few(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
+        """The same for a node of few records and a feature of numbers."""
+        cdef df_few* few = &self.tally.few
+        cdef uint64_t missing
+        cdef double score, other_score
+        cdef int choice, other, n_left, other_left
+        cdef bint missing_left = False
+        if self.tally.gather_few(node, column, &missing):
+            return True
+        few.least = <int> least_draws(rules)
+        choice = self.criterion.best_few(few, 0, node.statistics, best.score, &score, &n_left)
+        if few.n_missing > 0:
+            other = self.criterion.best_few(few, missing, node.statistics, best.score, &other_score, &other_left)
+            if other >= 0 and (choice < 0 or other_score > score
+                               or (other_score == score and few.code[other] < few.code[choice])):
+                choice = other
+                score = other_score
+                missing_left = True
+        if choice >= 0:
+            take_cut(best, score, code_of(column, node.draws[choice].row), missing_left, n_left, few.n_missing,
+                     node.statistics[0])
+        return False
+
+    cdef bint find_small(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
+        """The same for a node of few draws and two classes, and a column of few codes."""
+        cdef uint32_t missing
+        cdef double score, other_score, least = least_draws(rules)
+        cdef int choice, other, n_left, other_left, n_missing, n_codes = <int> column.n_codes
+        cdef const uint32_t* run = self.tally.small_run
+        cdef bint missing_left = False
+        if self.tally.count_small(node, column, &missing):
+            return True
+        n_missing = (missing & 0xFFFF) + (missing >> 16)
+        choice = self.criterion.best_small(run, n_codes, 0, node.statistics, least, best.score, &score, &n_left)
+        if n_missing > 0:
+            other = self.criterion.best_small(run, n_codes, missing, node.statistics, least, best.score, &other_score,
+                                              &other_left)
+            if other >= 0 and (choice < 0 or other_score > score or (other_score == score and other < choice)):
+                choice = other
+                score = other_score
+                missing_left = True
+        if choice >= 0:
+            take_cut(best, score, <uint32_t> choice, missing_left, n_left, n_missing, node.statistics[0])
+            other = choice + 1
+            while other < n_codes and run[other] == run[choice]:
+                other += 1
+            best.above = <uint32_t> other
         return False
 
     cdef void find_at(self, const Node* node, const Column* column, uint32_t code, const LeafRules* rules,

@@ -11,6 +11,9 @@
 
 #include <stdint.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #define DF_PAIR_DRAWS ((int64_t)1 << 26) /* most draws of a node whose words are pairs: crosses are exact */
 #define DF_SUM_DRAWS ((int64_t)1 << 16)  /* fewer draws than this where words are sums */
@@ -28,6 +31,17 @@ static inline uint64_t df_sum_word(uint32_t count, int32_t target) {
 #define DF_INLINE static inline __attribute__((always_inline))
 #else
 #define DF_INLINE static inline
+#endif
+
+#if defined(__GNUC__)
+#define df_lowest_bit(x) __builtin_ctzll(x)
+#else
+static inline int df_lowest_bit(uint64_t x) {
+    int i = 0;
+    while (!(x >> i & 1))
+        i++;
+    return i;
+}
 #endif
 
 /* An integer below 2^52 as float64, by its bits: SSE2 converts no 64-bit integers. */
@@ -108,58 +122,92 @@ DF_INLINE int64_t df_square_loop(const uint64_t *run, int64_t n, uint64_t offset
     return best;
 }
 
-#define DF_FEW 32 /* most codes that are ranked */
-
-/* How many of the codes are below each. code and rank have room for n rounded up to 8, 16 or 32, and no
- * code there is above those of the first n. */
-#define DF_RANK_LOOP(room)                        \
-    for (int i = 0; i < room; i++)                \
-        rank[i] = 0;                              \
-    for (int j = 0; j < n; j++) {                 \
-        int16_t c = code[j];                      \
-        for (int i = 0; i < room; i++)            \
-            rank[i] += code[i] > c;               \
-    }
-DF_INLINE void df_rank_loop(const int16_t *code, int n, int16_t *rank) {
-    if (n <= 8) {
-        DF_RANK_LOOP(8)
-    } else if (n <= 16) {
-        DF_RANK_LOOP(16)
-    } else {
-        DF_RANK_LOOP(32)
-    }
-}
+#include "few.h"
 
 typedef struct {
+    const char *name;
     int64_t (*gini)(const uint64_t *run, int64_t n, uint64_t offset, double weight, double first, double *score);
     int64_t (*square)(const uint64_t *run, int64_t n, uint64_t offset, double weight, double mean, double remainder,
                       double *score);
-    void (*rank)(const int16_t *code, int n, int16_t *rank);
+    int (*few_pairs)(const df_few *few, uint64_t offset, double weight, double first, double above, double *score, int *left);
+    int (*small_pairs)(const uint32_t *run, int n, uint32_t offset, double weight, double first, double least, double above,
+                       double *score, int *left);
+    int (*few_sums)(const df_few *few, uint64_t offset, double weight, double mean, double remainder, double above,
+                    double *score, int *left);
+    int (*few_classes)(const df_few *few, uint64_t offset, double weight, const int64_t *draws, int n_classes, double above,
+                       double *score, int *left);
+    void (*few_ranks)(const uint32_t *code, int n, int32_t *rank);
 } df_scan;
 
+/* A loop over few records, of the shortest length that is enough. */
+#define DF_FEW_LOOP(n, loop)     \
+    if ((n) <= 8) {              \
+        const int room = 8;      \
+        return loop;             \
+    } else if ((n) <= 16) {      \
+        const int room = 16;     \
+        return loop;             \
+    } else {                     \
+        const int room = 32;     \
+        return loop;             \
+    }
+
 /* The loops compiled with some instruction set; no fused multiplications in any. */
-#define DF_SCAN_KERNELS(name, attribute)                                                                                 \
+#define DF_SCAN_KERNELS(name, attribute)                                                                                  \
     attribute static int64_t df_gini_##name(const uint64_t *run, int64_t n, uint64_t offset, double weight, double first, \
-                                            double *score) {                                                             \
-        return df_gini_loop(run, n, offset, weight, first, score);                                                       \
-    }                                                                                                                    \
-    attribute static int64_t df_square_##name(const uint64_t *run, int64_t n, uint64_t offset, double weight,            \
-                                              double mean, double remainder, double *score) {                            \
-        return df_square_loop(run, n, offset, weight, mean, remainder, score);                                           \
-    }                                                                                                                    \
-    attribute static void df_rank_##name(const int16_t *code, int n, int16_t *rank) { df_rank_loop(code, n, rank); }     \
-    static const df_scan df_scan_##name = {df_gini_##name, df_square_##name, df_rank_##name};
+                                            double *score) {                                                              \
+        return df_gini_loop(run, n, offset, weight, first, score);                                                        \
+    }                                                                                                                     \
+    attribute static int64_t df_square_##name(const uint64_t *run, int64_t n, uint64_t offset, double weight,             \
+                                              double mean, double remainder, double *score) {                             \
+        return df_square_loop(run, n, offset, weight, mean, remainder, score);                                            \
+    }                                                                                                                     \
+    attribute static int df_few_pairs_##name(const df_few *few, uint64_t offset, double weight, double first,             \
+                                             double above, double *score, int *left) {                                    \
+        if (few->n <= 32)                                                                                                 \
+            return df_few_pairs_loop(few, 32, offset, weight, first, above, score, left);                                 \
+        return df_few_pairs_loop(few, DF_FEW, offset, weight, first, above, score, left);                                 \
+    }                                                                                                                     \
+    attribute static int df_small_pairs_##name(const uint32_t *run, int n, uint32_t offset, double weight, double first,  \
+                                               double least, double above, double *score, int *left) {                    \
+        return df_small_pairs_loop(run, n, offset, weight, first, least, above, score, left);                             \
+    }                                                                                                                     \
+    attribute static int df_few_sums_##name(const df_few *few, uint64_t offset, double weight, double mean,               \
+                                            double remainder, double above, double *score, int *left) {                   \
+        DF_FEW_LOOP(few->n, df_few_sums_loop(few, room, offset, weight, mean, remainder, above, score, left))             \
+    }                                                                                                                     \
+    attribute static int df_few_classes_##name(const df_few *few, uint64_t offset, double weight, const int64_t *draws,   \
+                                               int n_classes, double above, double *score, int *left) {                   \
+        DF_FEW_LOOP(few->n, df_few_classes_loop(few, room, offset, weight, draws, n_classes, above, score, left))         \
+    }                                                                                                                     \
+    attribute static void df_few_ranks_##name(const uint32_t *code, int n, int32_t *rank) {                               \
+        df_few_ranks_loop(code, n, n <= 32 ? 32 : DF_FEW, rank);                                                          \
+    }                                                                                                                     \
+    static const df_scan df_scan_##name = {#name,              df_gini_##name,        df_square_##name, df_few_pairs_##name,  \
+                                           df_small_pairs_##name, df_few_sums_##name, df_few_classes_##name,              \
+                                           df_few_ranks_##name};
 
 #define DF_NO_ATTRIBUTE
 DF_SCAN_KERNELS(portable, DF_NO_ATTRIBUTE)
 
 #if defined(__GNUC__) && defined(__x86_64__)
 DF_SCAN_KERNELS(avx2, __attribute__((target("avx2"))))
-static inline const df_scan *df_best_scan(void) {
-    return __builtin_cpu_supports("avx2") ? &df_scan_avx2 : &df_scan_portable;
+DF_SCAN_KERNELS(avx512, __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))))
+#define DF_N_SCANS 3
+/* The i-th set of loops, from the one that runs everywhere to the fastest; NULL if this processor has it not. */
+static inline const df_scan *df_scan_at(int i) {
+    if (i == 2)
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                       __builtin_cpu_supports("avx512vl")
+                   ? &df_scan_avx512
+                   : NULL;
+    if (i == 1)
+        return __builtin_cpu_supports("avx2") ? &df_scan_avx2 : NULL;
+    return &df_scan_portable;
 }
 #else
-static inline const df_scan *df_best_scan(void) { return &df_scan_portable; }
+#define DF_N_SCANS 1
+static inline const df_scan *df_scan_at(int i) { return &df_scan_portable; }
 #endif
 
 #endif

@@ -1,11 +1,13 @@
 cimport cython
-from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
-from dforest.core.criterion cimport Criterion
+from dforest.core.criterion cimport Criterion, df_few
 from dforest.core.types cimport Column, Draw, Node
 
 cdef struct Tuning:
-    int64_t rank_below        # packed words: nodes of fewer records, at most 33, are ranked
+    int64_t few_below         # nodes of fewer records are scanned without order, see few.h, if these are few enough
+    int64_t small_draws       # two classes: nodes of at most so many draws, and of no more than ...
+    int64_t small_codes       # ... 1 / so many of the draws that a column has codes, are scanned by code
     int64_t sort_below        # nodes of fewer records are sorted, larger ones counted ...
     int64_t codes_per_record  # ... unless the column has more codes than this times the records
     int64_t insertion_below   # sorting: insertion sort below, radix sort from here
@@ -25,12 +27,6 @@ cdef extern from "scan.h" nogil:
     const uint64_t DF_SUM_MASK
     uint64_t df_pair_word(uint32_t count, int32_t target)
     uint64_t df_sum_word(uint32_t count, int32_t target)
-    enum:
-        DF_FEW
-    ctypedef struct df_scan:
-        void (*rank)(const int16_t* code, int n, int16_t* rank) noexcept nogil
-    const df_scan df_scan_portable
-    const df_scan* df_best_scan()
 
 cdef inline int64_t draws_of(uint64_t word, bint is_pairs) noexcept nogil:
     """Draws in a packed word."""
@@ -45,6 +41,12 @@ cdef class Tally:
     cdef bint packs                  # words may be used
     cdef Manner manner               # of the open node
     cdef bint is_pairs               # its words are pairs
+    cdef bint is_few                 # it is small enough for ...
+    cdef df_few few                  # ... this
+    cdef uint32_t* small             # [DF_SMALL_DRAWS] two classes, likewise: words of the records ...
+    cdef uint32_t* small_run         # [256] ... and their sums by code, up to it
+    cdef bint has_small              # the former holds
+    cdef bint has_words              # what follows holds
     cdef uint32_t* row               # [records] WORDS: rows of its records,
     cdef uint64_t* word              # [records] their words,
     cdef uint64_t* run               # [records] as `left`, in words,
@@ -64,6 +66,10 @@ cdef class Tally:
     cdef int reserve(self, Py_ssize_t n_records, Py_ssize_t n_codes) except -1
     cdef uint64_t* sort_keys(self, Py_ssize_t n) noexcept nogil
     cdef void open_node(self, const Node* node) noexcept nogil
+    cdef void make_words(self, const Node* node) noexcept nogil
+    cdef bint counts_small(self, const Node* node, const Column* column) noexcept nogil
+    cdef bint count_small(self, const Node* node, const Column* column, uint32_t* missing) noexcept nogil
+    cdef bint gather_few(self, const Node* node, const Column* column, uint64_t* missing) noexcept nogil
     cdef void expand(self, Py_ssize_t n) noexcept nogil
     cdef void unpack(self, uint64_t word, int64_t* statistic) noexcept nogil
     cdef Py_ssize_t cumulate(self, const Node* node, const Column* column) noexcept nogil
@@ -73,7 +79,6 @@ cdef class Tally:
     cdef void complete(self, int64_t* statistic) noexcept nogil
     cdef void take(self, Manner manner, uint32_t code, int64_t* statistic) noexcept nogil
     cdef Py_ssize_t count(self, const Node* node, const Column* column) noexcept nogil
-    cdef Py_ssize_t rank_words(self, const Node* node, const Column* column) noexcept nogil
     cdef Py_ssize_t count_words(self, const Node* node, const Column* column) noexcept nogil
     cdef Py_ssize_t walk_sums(self, uint32_t n_codes) noexcept nogil
     cdef void take_classes(self, uint32_t code, int64_t* to, const int64_t* before) noexcept nogil

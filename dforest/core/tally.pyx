@@ -9,10 +9,11 @@ has words for them (see scan.h), and the statistics of all values then are such 
 A `Tally` belongs to one thread and owns its scratch. Histogram and marks are all 0 between calls.
 """
 cimport cython
-from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
+from dforest.core.criterion cimport DF_FEW, DF_FEW_DRAWS, DF_FEW_NO_CODE, DF_SMALL_DRAWS, scan
 from dforest.core.sorting cimport insertion_sort, radix_sort
 from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, code_t, in_subset
 
@@ -21,15 +22,6 @@ cdef extern from *:
     #define df_lowest_bit(x) __builtin_ctzll(x)
     """
     int df_lowest_bit(uint64_t x) nogil
-
-cdef const df_scan* scan = df_best_scan()
-
-
-def use_simd(bint allowed):
-    """As `dforest.core.criterion.use_simd`, for what is here."""
-    global scan
-    scan = df_best_scan() if allowed else &df_scan_portable
-
 
 cdef void gather_keys(const Draw* draws, Py_ssize_t n, const code_t* codes, uint64_t* keys) noexcept nogil:
     """Keys to sort: the code, and below it the record's number."""
@@ -115,7 +107,11 @@ cdef class Tally:
         self.is_unit = is_unit
         self.packs = is_unit and (criterion.n_classes == 2 or criterion.kind == TARGET_SUM) and criterion.is_additive
         self.n_words = criterion.n_words
-        self.tuning.rank_below = min(DF_FEW + 1, tuning.get("rank_below", DF_FEW + 1))
+        self.tuning.few_below = min(criterion.few + 1, tuning.get("few_below", DF_FEW + 1)) if is_unit else 0
+        self.tuning.small_draws = min(<int64_t> DF_SMALL_DRAWS, tuning.get("small_draws", DF_SMALL_DRAWS))
+        self.tuning.small_codes = tuning.get("small_codes", 4)
+        if not is_unit or criterion.few == 0 or criterion.n_classes != 2:
+            self.tuning.small_draws = 0
         self.tuning.sort_below = tuning.get("sort_below", 20)
         self.tuning.codes_per_record = tuning.get("codes_per_record", 8)
         self.tuning.insertion_below = tuning.get("insertion_below", 24)
@@ -131,6 +127,8 @@ cdef class Tally:
         free(self.row)
         free(self.word)
         free(self.run)
+        free(self.small)
+        free(self.small_run)
 
     cdef int reserve(self, Py_ssize_t n_records, Py_ssize_t n_codes) except -1:
         """Make room for nodes of n_records records, and columns of n_codes codes."""
@@ -149,6 +147,11 @@ cdef class Tally:
             self.run = <uint64_t*> malloc(n_values * sizeof(uint64_t))
             if self.row == NULL or self.word == NULL or self.run == NULL:
                 raise MemoryError()
+        if self.tuning.small_draws > 0:
+            self.small = <uint32_t*> malloc(DF_SMALL_DRAWS * sizeof(uint32_t))
+            self.small_run = <uint32_t*> malloc(256 * sizeof(uint32_t))
+            if self.small == NULL or self.small_run == NULL:
+                raise MemoryError()
         if (self.histogram == NULL or self.marks == NULL or self.keys == NULL or self.keys_to == NULL
                 or self.left == NULL or self.code == NULL):
             raise MemoryError()
@@ -162,8 +165,99 @@ cdef class Tally:
         cdef const Draw* draws = node.draws
         self.manner = self.manner_of(node.statistics)
         self.is_pairs = self.criterion.kind == CLASS_WEIGHTS
-        if self.manner != WORDS:
+        self.has_words = self.has_small = False
+        self.is_few = node.n < self.tuning.few_below and node.statistics[0] <= DF_FEW_DRAWS
+        if not self.is_few:
             return
+        self.few.n = <int> node.n
+        for i in range(node.n, <Py_ssize_t> DF_FEW):
+            self.few.code[i] = DF_FEW_NO_CODE
+        if self.criterion.n_classes == 2:
+            for i in range(node.n):
+                self.few.pair[i] = <uint16_t> (draws[i].count << (8 * draws[i].target))
+        elif self.is_pairs:
+            for i in range(node.n):
+                self.few.word[i] = <uint64_t> draws[i].count << (8 * draws[i].target)
+        else:
+            for i in range(node.n):
+                self.few.word[i] = df_sum_word(draws[i].count, draws[i].target)
+
+    cdef bint gather_few(self, const Node* node, const Column* column, uint64_t* missing) noexcept nogil:
+        """Fill what `few` needs of a column; return whether all codes are equal. OUT missing : words of missing draws"""
+        cdef uint32_t codes[DF_FEW]
+        cdef int32_t ranks[DF_FEW]
+        cdef Py_ssize_t i
+        cdef uint32_t first, differing = 0, highest = 0xFFFFFFFF
+        missing[0] = 0
+        self.few.missing = DF_FEW_NO_CODE
+        self.few.n_missing = 0
+        if column.width == 1:
+            for i in range(node.n):
+                codes[i] = (<const uint8_t*> column.codes)[node.draws[i].row]
+        elif column.width == 2:
+            for i in range(node.n):
+                codes[i] = (<const uint16_t*> column.codes)[node.draws[i].row]
+        else:
+            for i in range(node.n):
+                codes[i] = (<const uint32_t*> column.codes)[node.draws[i].row]
+        first = codes[0]
+        for i in range(node.n):
+            differing |= codes[i] ^ first
+        if differing == 0:
+            return True
+        if column.has_missing:
+            for i in range(node.n):
+                if codes[i] == column.n_codes:
+                    missing[0] += self.few.pair[i] if self.criterion.n_classes == 2 else self.few.word[i]
+                    self.few.n_missing += <int> node.draws[i].count
+                    codes[i] = highest
+        if column.width < 4 and not column.has_missing:
+            for i in range(node.n):        # the sign's bit turned: they order like unsigned numbers
+                self.few.code[i] = <int16_t> (codes[i] ^ 0x8000)
+            return False
+        scan.few_ranks(codes, <int> node.n, ranks)
+        for i in range(node.n):
+            self.few.code[i] = <int16_t> ranks[i]
+            if column.has_missing and codes[i] == highest:
+                self.few.missing = <int16_t> ranks[i]
+        return False
+
+    cdef inline bint counts_small(self, const Node* node, const Column* column) noexcept nogil:
+        """Whether `count_small` is for this node and column."""
+        return (node.statistics[0] <= self.tuning.small_draws and column.width == 1
+                and <int64_t> column.n_codes <= self.tuning.small_codes * node.n)
+
+    cdef bint count_small(self, const Node* node, const Column* column, uint32_t* missing) noexcept nogil:
+        """Fill `small_run`; return whether all codes are equal. OUT missing : word of the missing draws"""
+        cdef uint32_t* histogram = <uint32_t*> self.histogram
+        cdef const uint8_t* codes = <const uint8_t*> column.codes
+        cdef const Draw* draws = node.draws
+        cdef Py_ssize_t i
+        cdef uint32_t code, sum = 0, first = codes[draws[0].row]
+        if not self.has_small:
+            self.has_small = True
+            for i in range(node.n):
+                self.row[i] = draws[i].row
+                self.small[i] = draws[i].count << (16 * draws[i].target)
+        for i in range(node.n):
+            histogram[codes[self.row[i]]] += self.small[i]
+        missing[0] = histogram[column.n_codes] if column.has_missing else 0
+        if (histogram[first] & 0xFFFF) + (histogram[first] >> 16) == node.statistics[0]:
+            histogram[first] = 0
+            return True
+        if column.has_missing:
+            histogram[column.n_codes] = 0
+        for code in range(column.n_codes):
+            sum += histogram[code]
+            histogram[code] = 0
+            self.small_run[code] = sum
+        return False
+
+    cdef void make_words(self, const Node* node) noexcept nogil:
+        """Fill `row` and `word`."""
+        cdef Py_ssize_t i
+        cdef const Draw* draws = node.draws
+        self.has_words = True
         for i in range(node.n):
             self.row[i] = draws[i].row
         if self.is_pairs:
@@ -180,8 +274,8 @@ cdef class Tally:
         memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
         self.is_packed = self.manner == WORDS
         self.missing_word = 0
-        if self.is_packed and node.n < self.tuning.rank_below and column.width <= 2:
-            return self.rank_words(node, column)
+        if self.is_packed and not self.has_words:
+            self.make_words(node)
         if not counting:
             return self.sort(node, column)
         return self.count_words(node, column) if self.is_packed else self.count(node, column)
@@ -300,45 +394,6 @@ cdef class Tally:
         if manner == SUMS:
             return self.walk_sums(column.n_codes)
         return self.walk(manner, column.n_codes)
-
-    cdef Py_ssize_t rank_words(self, const Node* node, const Column* column) noexcept nogil:
-        """Fill `run` and `code` by adding packed words up by the rank of their code."""
-        cdef int16_t codes[DF_FEW]
-        cdef int16_t ranks[DF_FEW]
-        cdef uint64_t sums[DF_FEW]
-        cdef uint32_t code_of[DF_FEW]
-        cdef uint64_t total = 0
-        cdef uint64_t* run = self.run
-        cdef Py_ssize_t i, n = 0
-        cdef int16_t rank
-        for i in range(DF_FEW):
-            codes[i] = 0x7FFF
-        if column.width == 1:
-            for i in range(node.n):
-                codes[i] = (<const uint8_t*> column.codes)[self.row[i]]
-        else:
-            for i in range(node.n):        # the sign's bit turned: they order like unsigned numbers
-                codes[i] = <int16_t> ((<const uint16_t*> column.codes)[self.row[i]] - 0x8000)
-        scan.rank(codes, <int> node.n, ranks)
-        for i in range(node.n):
-            sums[i] = 0
-        for i in range(node.n):
-            rank = ranks[i]
-            sums[rank] += self.word[i]
-            code_of[rank] = <uint16_t> codes[i]
-        for i in range(node.n):            # no branches: ranks that nothing has are written over
-            total += sums[i]
-            run[n] = total
-            self.code[n] = code_of[i]
-            n += sums[i] != 0
-        if column.width == 2:
-            for i in range(n):
-                self.code[i] ^= 0x8000
-        if column.has_missing and n > 0 and self.code[n - 1] == column.n_codes:
-            n -= 1
-            self.missing_word = run[n] - (run[n - 1] if n > 0 else 0)
-            self.unpack(self.missing_word, self.missing)
-        return n
 
     cdef Py_ssize_t count_words(self, const Node* node, const Column* column) noexcept nogil:
         """Fill `run` and `code` by counting packed words."""

@@ -6,16 +6,20 @@ import numpy as np
 import pytest
 
 from dforest import estimator
-from dforest.core import criterion, tally
+from dforest.core import criterion
 
 # Both extremes of every size threshold in the machinery, and the defaults.
 EXTREMES = {
     "default": {},
-    "count always": {"rank_below": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 2**31, "block_bytes": 0},
-    "count and mark always": {"rank_below": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 0, "block_bytes": 2**24},
-    "insertion sort always": {"rank_below": 0, "sort_below": 2**62, "insertion_below": 2**62},
-    "portable loops": {"simd": False},
-    "radix sort always": {"rank_below": 0, "sort_below": 2**62, "insertion_below": 0, "block_bytes": 3000},
+    "count always": {"few_below": 0, "small_draws": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 2**31,
+                     "block_bytes": 0},
+    "count and mark always": {"few_below": 0, "small_draws": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 0,
+                              "block_bytes": 2**24},
+    "count by code always": {"few_below": 0, "small_codes": 10**9},
+    "insertion sort always": {"few_below": 0, "small_draws": 0, "sort_below": 2**62, "insertion_below": 2**62},
+    "portable loops": {"loops": "portable"},
+    "AVX2 loops": {"loops": "avx2"},
+    "radix sort always": {"few_below": 0, "small_draws": 0, "sort_below": 2**62, "insertion_below": 0, "block_bytes": 3000},
 }
 
 
@@ -23,14 +27,13 @@ EXTREMES = {
 def use_tuning(name):
     """Fit with one of the EXTREMES."""
     estimator.TUNING.update(EXTREMES[name])
-    for module in (criterion, tally):
-        module.use_simd(EXTREMES[name].get("simd", True))
+    loops = EXTREMES[name].get("loops")
+    criterion.use_loops(loops if loops in criterion.loops() else None)
     try:
         yield
     finally:
         estimator.TUNING.clear()
-        for module in (criterion, tally):
-            module.use_simd(True)
+        criterion.use_loops()
 
 
 def assert_equal_forests(a, b, what=""):
