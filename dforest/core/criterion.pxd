@@ -17,6 +17,7 @@ from dforest.core.types cimport DrawKind, Node
 cdef extern from "scan.h" nogil:
     enum:
         DF_FEW
+        DF_TINY
         DF_FEW_DRAWS
         DF_FEW_CLASSES
         DF_SMALL_DRAWS
@@ -29,20 +30,23 @@ cdef extern from "scan.h" nogil:
         int16_t* code        # [DF_FEW]
         uint16_t* pair       # [DF_FEW]
         uint64_t* word       # [DF_FEW]
+    ctypedef struct df_cut:
+        int place
+        int left
+        double score
     ctypedef struct df_scan:
         const char* name
         int64_t (*gini)(const uint64_t* run, int64_t n, uint64_t offset, double weight, double first,
                         double* score) noexcept nogil
         int64_t (*square)(const uint64_t* run, int64_t n, uint64_t offset, double weight, double mean, double remainder,
                           double* score) noexcept nogil
-        int (*few_pairs)(const df_few* few, uint64_t offset, double weight, double first, double above, double* score,
-                         int* left) noexcept nogil
-        int (*small_pairs)(const uint32_t* run, int n, uint32_t offset, double weight, double first, double least,
-                           double above, double* score, int* left) noexcept nogil
-        int (*few_sums)(const df_few* few, uint64_t offset, double weight, double mean, double remainder, double above,
-                        double* score, int* left) noexcept nogil
-        int (*few_classes)(const df_few* few, uint64_t offset, double weight, const int64_t* draws, int n_classes,
-                           double above, double* score, int* left) noexcept nogil
+        void (*few_pairs)(const df_few* few, uint64_t offset, double weight, double first, df_cut* cut) noexcept nogil
+        void (*small_pairs)(const uint32_t* run, int n, uint32_t offset, double weight, double first, double least,
+                            df_cut* cut) noexcept nogil
+        void (*few_sums)(const df_few* few, uint64_t offset, double weight, double mean, double remainder,
+                         df_cut* cut) noexcept nogil
+        void (*few_classes)(const df_few* few, uint64_t offset, double weight, const int64_t* draws, int n_classes,
+                            df_cut* cut) noexcept nogil
         void (*few_ranks)(const uint32_t* code, int n, int32_t* rank) noexcept nogil
 
 cdef const df_scan* scan       # the loops in use
@@ -83,15 +87,14 @@ cdef class Criterion:
     cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
                               double* score) noexcept nogil
 
-    # The same among few records (few.h), for a criterion that says so in `few`: the record of
-    # the first of the best cuts if its score is above `above`, else -1. OUT left : draws on its left
-    cdef int best_few(self, const df_few* few, uint64_t offset, const int64_t* total, double above, double* score,
-                      int* left) noexcept nogil
+    # The same among few records (few.h), for a criterion that says so in `few`. OUT cut : the first of
+    # the best ones
+    cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil
 
-    # The same for two classes in nodes of at most DF_SMALL_DRAWS draws, by columns of at most 256 codes: the
-    # code of the cut. run: [n] by code, draws up to it of class 0 in the low 16 bits, of class 1 in the high ones
-    cdef int best_small(self, const uint32_t* run, int n, uint32_t offset, const int64_t* total, double least,
-                        double above, double* score, int* left) noexcept nogil
+    # The same for two classes in nodes of at most DF_SMALL_DRAWS draws, by columns of at most 256 codes. run: [n] by
+    # code, draws up to it of class 0 in the low 16 bits, of class 1 in the high ones; least: draws of a side
+    cdef void best_small(self, const uint32_t* run, int n, uint32_t offset, const int64_t* total, double least,
+                         df_cut* cut) noexcept nogil
 
     # A score times 2 to this power is in units of weight times impurity.
     cdef int score_exponent(self, const Node* node) noexcept nogil
@@ -125,6 +128,7 @@ cdef class SquaredError(Criterion):
     cdef double remainder      # ... and their sum less the weight times that
 
     cdef void requantise(self, Node* node) noexcept nogil
+    cdef void add_up(self, const Node* node) noexcept nogil
 
 
 cdef class Poisson(SquaredError):

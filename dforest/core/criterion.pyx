@@ -143,13 +143,12 @@ cdef class Criterion:
                               double* score) noexcept nogil:
         return -1
 
-    cdef int best_few(self, const df_few* few, uint64_t offset, const int64_t* total, double above, double* score,
-                      int* left) noexcept nogil:
-        return -1
+    cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil:
+        cut.score = -1.0
 
-    cdef int best_small(self, const uint32_t* run, int n, uint32_t offset, const int64_t* total, double least,
-                        double above, double* score, int* left) noexcept nogil:
-        return -1
+    cdef void best_small(self, const uint32_t* run, int n, uint32_t offset, const int64_t* total, double least,
+                         df_cut* cut) noexcept nogil:
+        cut.score = -1.0
 
     cdef double node_impurity(self, const Node* node) noexcept nogil:
         return self.impurity(node.statistics)
@@ -278,15 +277,15 @@ cdef class Gini(ClassCriterion):
                               double* score) noexcept nogil:
         return scan.gini(run, n, offset, <double> total[1], <double> total[2], score)
 
-    cdef int best_few(self, const df_few* few, uint64_t offset, const int64_t* total, double above, double* score,
-                      int* left) noexcept nogil:
+    cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil:
         if self.n_classes == 2:
-            return scan.few_pairs(few, offset, <double> total[1], <double> total[2], above, score, left)
-        return scan.few_classes(few, offset, <double> total[1], &total[2], <int> self.n_classes, above, score, left)
+            scan.few_pairs(few, offset, <double> total[1], <double> total[2], cut)
+        else:
+            scan.few_classes(few, offset, <double> total[1], &total[2], <int> self.n_classes, cut)
 
-    cdef int best_small(self, const uint32_t* run, int n, uint32_t offset, const int64_t* total, double least,
-                        double above, double* score, int* left) noexcept nogil:
-        return scan.small_pairs(run, n, offset, <double> total[1], <double> total[2], least, above, score, left)
+    cdef void best_small(self, const uint32_t* run, int n, uint32_t offset, const int64_t* total, double least,
+                         df_cut* cut) noexcept nogil:
+        scan.small_pairs(run, n, offset, <double> total[1], <double> total[2], least, cut)
 
     cdef double impurity(self, const int64_t* statistic) noexcept nogil:
         cdef double total = 0.0, w = <double> statistic[1], p
@@ -376,33 +375,44 @@ cdef class SquaredError(Criterion):
 
     cdef int open_node(self, Node* node) except -1 nogil:
         cdef Py_ssize_t i
-        cdef int64_t* s = node.statistics
-        cdef int64_t w, product
         cdef int32_t lo = node.draws[0].target, hi = lo
-        cdef Draw* draw
-        for i in range(node.n):
+        for i in range(1, node.n):
             lo = min(lo, node.draws[i].target)
             hi = max(hi, node.draws[i].target)
-        node.is_pure = False
-        if lo == hi or REQUANTISE * (<int64_t> hi - lo) < node.scale.range:
+        node.is_pure = node.n == 1
+        if node.n > 1 and (lo == hi or REQUANTISE * (<int64_t> hi - lo) < node.scale.range):
             self.requantise(node)
-        for i in range(self.n_words):
-            s[i] = 0
-        for i in range(node.n):
-            draw = &node.draws[i]
-            w = <int64_t> draw.count * draw.weight
-            s[0] += draw.count
-            s[1] += w
-            if self.kind == TARGET_SUM:
-                s[2] += w * draw.target
-            else:
-                product = <int64_t> draw.weight * draw.target
-                s[2] += (product & 0x7FFFFFFF) * draw.count
-                s[3] += (product >> 31) * draw.count
+        self.add_up(node)
         if self.scans_words:
-            self.mean_below = <double> df_floor_mean(s[2], 0, s[1])
-            self.remainder = df_offset_sum(s[2], 0, s[1], <int64_t> self.mean_below)
+            self.mean_below = <double> df_floor_mean(node.statistics[2], 0, node.statistics[1])
+            self.remainder = df_offset_sum(node.statistics[2], 0, node.statistics[1], <int64_t> self.mean_below)
         return 0
+
+    cdef void add_up(self, const Node* node) noexcept nogil:
+        """Set a node's statistics."""
+        cdef Py_ssize_t i
+        cdef int64_t* s = node.statistics
+        cdef int64_t w, product, n_draws = 0, weight = 0, low = 0, high = 0
+        cdef const Draw* draw
+        if self.kind == TARGET_SUM:
+            for i in range(node.n):
+                draw = &node.draws[i]
+                w = <int64_t> draw.count * draw.weight
+                n_draws += draw.count
+                weight += w
+                low += w * draw.target
+        else:
+            for i in range(node.n):
+                draw = &node.draws[i]
+                n_draws += draw.count
+                weight += <int64_t> draw.count * draw.weight
+                product = <int64_t> draw.weight * draw.target
+                low += (product & 0x7FFFFFFF) * draw.count
+                high += (product >> 31) * draw.count
+            s[3] = high
+        s[0] = n_draws
+        s[1] = weight
+        s[2] = low
 
     cdef void requantise(self, Node* node) noexcept nogil:
         """Give a node of narrow range a scale of its own, or find that all its targets are equal."""
@@ -437,9 +447,8 @@ cdef class SquaredError(Criterion):
                               double* score) noexcept nogil:
         return scan.square(run, n, offset, <double> total[1], self.mean_below, self.remainder, score)
 
-    cdef int best_few(self, const df_few* few, uint64_t offset, const int64_t* total, double above, double* score,
-                      int* left) noexcept nogil:
-        return scan.few_sums(few, offset, <double> total[1], self.mean_below, self.remainder, above, score, left)
+    cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil:
+        scan.few_sums(few, offset, <double> total[1], self.mean_below, self.remainder, cut)
 
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
         cdef Py_ssize_t i, best = 0
@@ -500,7 +509,7 @@ cdef class SquaredError(Criterion):
         cdef int64_t offset, w, weight = 0
         cdef int32_t exponent
         cdef Draw* draw
-        for i in range(node.n):
+        for i in range(1, node.n):
             y = node.y[node.draws[i].row]
             lo = min(lo, y)
             hi = max(hi, y)

@@ -27,6 +27,7 @@ cdef class Cuts:
     cdef Py_ssize_t n_words
     cdef bint one_hot                # categories are tested one by one
     cdef bint is_bounded             # some feature has a direction
+    cdef double score_of_two         # of a node of two records, once it is known; -1: not yet
     cdef Entries entries             # of the feature at hand
     cdef int64_t* spare              # [entries, n_words]
     cdef uint32_t* spare_at          # [entries]

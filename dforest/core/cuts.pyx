@@ -28,7 +28,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy, memset
 
-from dforest.core.criterion cimport DF_SMALL_DRAWS, df_few
+from dforest.core.criterion cimport DF_SMALL_DRAWS, df_cut, df_few
 from dforest.core.random cimport df_below, df_next
 from dforest.core.tally cimport draws_of
 from dforest.core.types cimport CATEGORICAL, code_t
@@ -56,17 +56,19 @@ cdef inline double least_draws(const LeafRules* rules) noexcept nogil:
     return min(<double> (DF_SMALL_DRAWS + 1), max(<double> rules.min_draws, ceil(rules.min_weight)))
 
 
-cdef inline void take_cut(Split* best, double score, uint32_t code, bint missing_left, int64_t n_left, int64_t n_missing,
+cdef inline void take_cut(Split* best, const df_cut* cut, uint32_t code, uint32_t above, bint missing_left, int64_t n_missing,
                           int64_t total) noexcept nogil:
-    """Replace `best` by a cut of numbers; n_left: draws on its left, without missing ones."""
-    best.score = score
-    best.middle = 0.0
-    best.code = code
-    best.above = 0
-    best.only_missing_right = n_missing > 0 and not missing_left and n_left + n_missing == total
+    """Replace `best` by a cut of numbers if its score is higher. No branches: whether it is, nobody can foretell."""
+    cdef bint taken = cut.score > best.score
+    cdef bint alone = n_missing > 0 and not missing_left and cut.left + n_missing == total
     # Where none is missing, missing values will go with the larger side.
-    best.missing_left = missing_left if n_missing > 0 else 2 * n_left > total
-    best.subset = NULL
+    cdef bint goes_left = missing_left if n_missing > 0 else 2 * <int64_t> cut.left > total
+    best.score = cut.score if taken else best.score
+    best.code = code if taken else best.code
+    best.above = above if taken else best.above
+    best.only_missing_right = alone if taken else best.only_missing_right
+    best.missing_left = goes_left if taken else best.missing_left
+    best.subset = NULL if taken else best.subset
 
 
 cdef int compare_ranked(const void* a, const void* b) noexcept nogil:
@@ -137,6 +139,7 @@ cdef class Cuts:
     cdef void open_node(self, const Node* node) noexcept nogil:
         """Get ready for the columns of a node."""
         self.tally.open_node(node)
+        self.score_of_two = -1.0
 
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
         """Replace `best` if a cut of this column has a higher score; return whether it is constant."""
@@ -164,49 +167,44 @@ cdef class Cuts:
         """The same for a node of few records and a feature of numbers."""
         cdef df_few* few = &self.tally.few
         cdef uint64_t missing
-        cdef double score, other_score
-        cdef int choice, other, n_left, other_left
+        cdef df_cut cut, other
         cdef bint missing_left = False
+        if node.n == 2 and self.score_of_two >= 0.0 and best.score >= self.score_of_two:
+            return False               # every feature that parts two records does it by the same score
         if self.tally.gather_few(node, column, &missing):
             return True
         few.least = <int> least_draws(rules)
-        choice = self.criterion.best_few(few, 0, node.statistics, best.score, &score, &n_left)
+        self.criterion.best_few(few, 0, node.statistics, &cut)
         if few.n_missing > 0:
-            other = self.criterion.best_few(few, missing, node.statistics, best.score, &other_score, &other_left)
-            if other >= 0 and (choice < 0 or other_score > score
-                               or (other_score == score and few.code[other] < few.code[choice])):
-                choice = other
-                score = other_score
+            self.criterion.best_few(few, missing, node.statistics, &other)
+            if other.score > cut.score or (other.score == cut.score and few.code[other.place] < few.code[cut.place]):
+                cut = other
                 missing_left = True
-        if choice >= 0:
-            take_cut(best, score, code_of(column, node.draws[choice].row), missing_left, n_left, few.n_missing,
-                     node.statistics[0])
+        self.score_of_two = cut.score
+        take_cut(best, &cut, code_of(column, node.draws[cut.place].row), 0, missing_left, few.n_missing, node.statistics[0])
         return False
 
     cdef bint find_small(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
         """The same for a node of few draws and two classes, and a column of few codes."""
         cdef uint32_t missing
-        cdef double score, other_score, least = least_draws(rules)
-        cdef int choice, other, n_left, other_left, n_missing, n_codes = <int> column.n_codes
-        cdef const uint32_t* run = self.tally.small_run
+        cdef double least = least_draws(rules)
+        cdef df_cut cut, other
+        cdef int above, n_missing, n_codes = <int> column.n_codes
+        cdef uint32_t* run = self.tally.small_run
         cdef bint missing_left = False
         if self.tally.count_small(node, column, &missing):
             return True
         n_missing = (missing & 0xFFFF) + (missing >> 16)
-        choice = self.criterion.best_small(run, n_codes, 0, node.statistics, least, best.score, &score, &n_left)
+        self.criterion.best_small(run, n_codes, 0, node.statistics, least, &cut)
         if n_missing > 0:
-            other = self.criterion.best_small(run, n_codes, missing, node.statistics, least, best.score, &other_score,
-                                              &other_left)
-            if other >= 0 and (choice < 0 or other_score > score or (other_score == score and other < choice)):
-                choice = other
-                score = other_score
+            self.criterion.best_small(run, n_codes, missing, node.statistics, least, &other)
+            if other.score > cut.score or (other.score == cut.score and other.place < cut.place):
+                cut = other
                 missing_left = True
-        if choice >= 0:
-            take_cut(best, score, <uint32_t> choice, missing_left, n_left, n_missing, node.statistics[0])
-            other = choice + 1
-            while other < n_codes and run[other] == run[choice]:
-                other += 1
-            best.above = <uint32_t> other
+        above = cut.place + 1
+        while above < n_codes and run[above] == run[cut.place]:
+            above += 1
+        take_cut(best, &cut, <uint32_t> cut.place, <uint32_t> above, missing_left, n_missing, node.statistics[0])
         return False
 
     cdef void find_at(self, const Node* node, const Column* column, uint32_t code, const LeafRules* rules,

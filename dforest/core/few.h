@@ -1,8 +1,8 @@
-/* The best cut of one feature in a node of few records (C99 and C++).
+/* The best cut of one feature in a node of few records (C99 and C++). Part of scan.h.
  *
  * So few records need no order. Each stands for the cut after its own value; every record is added to
  * the left sides of the cuts that are not below it, for many cuts at once, and all cuts are scored.
- * Part of scan.h. Words are those of scan.h, and others that such small nodes allow:
+ * Words as in scan.h, and others that such small nodes allow:
  *     pair      two classes: draws of class 0 in the low 8 bits of 16, of class 1 in the high ones
  *     classes   up to 8: draws of class k in the k-th 8 bits of 64
  *     sum       as in scan.h
@@ -13,11 +13,12 @@
 #define DFOREST_FEW_H
 
 #define DF_FEW 64                /* most records */
+#define DF_TINY 4                /* nodes of no more records are sorted after all */
 #define DF_FEW_DRAWS 255         /* most draws */
 #define DF_FEW_CLASSES 8         /* most classes */
-#define DF_SMALL_DRAWS 4096      /* most draws of nodes whose cuts are scored roughly first */
-#define DF_ROUGH 0x1p-20         /* relative error of rough scores, and some more */
 #define DF_FEW_NO_CODE INT16_MAX /* above all codes */
+#define DF_SMALL_DRAWS 4096      /* most draws of nodes whose cuts are scored roughly first */
+#define DF_ROUGH 0x1p-20f        /* relative error of rough scores, and some more */
 
 typedef struct {
     int n;                 /* records, at least 1 */
@@ -25,11 +26,18 @@ typedef struct {
     int n_missing;         /* draws whose value is missing */
     int16_t missing;       /* the code that means missing; DF_FEW_NO_CODE: none does */
     int16_t code[DF_FEW];  /* of each record; DF_FEW_NO_CODE beyond the last */
-    uint16_t pair[DF_FEW]; /* two classes: words of the records */
+    uint16_t pair[DF_FEW]; /* two classes: words of the records, then some of 0 */
     uint64_t word[DF_FEW]; /* else */
 } df_few;
 
-/* The highest of n scores, and which are at least some number, a bit each; n: 16, 32 or 64. */
+/* The best cut of a feature. */
+typedef struct {
+    int place;    /* the record or code it is after; of equal scores the lowest code */
+    int left;     /* draws on its left */
+    double score; /* below 0: there is no valid cut */
+} df_cut;
+
+/* The highest of n scores, and which are at least some number, a bit each; n: 8, 16, 32 or 64. */
 #if defined(__SSE2__)
 DF_INLINE double df_highest(const double *scores, int n) {
     __m128d a = _mm_loadu_pd(scores), b = _mm_loadu_pd(scores + 2);
@@ -71,37 +79,69 @@ DF_INLINE uint64_t df_at_least_rough(const float *scores, int n, float least) {
     return mask;
 }
 #else
-#define DF_HIGHEST(name, name_at_least, number)                          \
-    DF_INLINE number name(const number *scores, int n) {                 \
-        number highest = scores[0];                                      \
-        for (int i = 1; i < n; i++)                                      \
-            highest = scores[i] > highest ? scores[i] : highest;         \
-        return highest;                                                  \
-    }                                                                    \
-    DF_INLINE uint64_t name_at_least(const number *scores, int n, number least) { \
-        uint64_t mask = 0;                                               \
-        for (int i = 0; i < n; i++)                                      \
-            mask |= (uint64_t)(scores[i] >= least) << i;                 \
-        return mask;                                                     \
+#define DF_SEARCH(highest, at_least, number)                                 \
+    DF_INLINE number highest(const number *scores, int n) {                  \
+        number top = scores[0];                                              \
+        for (int i = 1; i < n; i++)                                          \
+            top = scores[i] > top ? scores[i] : top;                         \
+        return top;                                                          \
+    }                                                                        \
+    DF_INLINE uint64_t at_least(const number *scores, int n, number least) { \
+        uint64_t mask = 0;                                                   \
+        for (int i = 0; i < n; i++)                                          \
+            mask |= (uint64_t)(scores[i] >= least) << i;                     \
+        return mask;                                                         \
     }
-DF_HIGHEST(df_highest, df_at_least, double)
-DF_HIGHEST(df_highest_rough, df_at_least_rough, float)
+DF_SEARCH(df_highest, df_at_least, double)
+DF_SEARCH(df_highest_rough, df_at_least_rough, float)
 #endif
 
-/* The record of the first of the cuts with the highest score, if that is above `above`; else -1. */
-DF_INLINE int df_few_choice(const df_few *few, const double *scores, int room, double above, double *score) {
-    double highest = df_highest(scores, room);
-    int choice = -1;
-    if (!(highest > above))
-        return -1;
-    *score = highest;
-    for (uint64_t mask = df_at_least(scores, room, highest); mask; mask &= mask - 1) {
+/* The record of the lowest code among those of a mask. */
+DF_INLINE int df_lowest_code(const df_few *few, uint64_t mask) {
+    int lowest = df_lowest_bit(mask);
+    for (mask &= mask - 1; mask; mask &= mask - 1) {
         int i = df_lowest_bit(mask);
-        if (choice < 0 || few->code[i] < few->code[choice])
-            choice = i;
+        lowest = few->code[i] < few->code[lowest] ? i : lowest;
     }
-    return choice;
+    return lowest;
 }
+
+/* Codes of up to DF_TINY records, ascending, each with its record in the lowest two bits. */
+DF_INLINE void df_tiny_sort(const df_few *few, int32_t key[DF_TINY]) {
+    for (int i = 0; i < DF_TINY; i++)
+        key[i] = few->code[i] * DF_TINY + i;
+#define DF_ORDER(i, j)                            \
+    {                                             \
+        int32_t a = key[i], b = key[j];           \
+        key[i] = a < b ? a : b;                   \
+        key[j] = a < b ? b : a;                   \
+    }
+    DF_ORDER(0, 1) DF_ORDER(2, 3) DF_ORDER(0, 2) DF_ORDER(1, 3) DF_ORDER(1, 2)
+#undef DF_ORDER
+}
+
+/* Keep the better one of two cuts, of equal ones the first. */
+DF_INLINE void df_keep_better(df_cut *cut, double score, int place, int left) {
+    int is_better = score > cut->score;
+    cut->score = is_better ? score : cut->score;
+    cut->place = is_better ? place : cut->place;
+    cut->left = is_better ? left : cut->left;
+}
+
+/* The best cut of a few sorted records. `word` becomes that of the left side; n_left: its draws, which
+ * `score` is formed of. */
+#define DF_TINY_LOOP(type, words, n_left, score)                                                        \
+    int32_t key[DF_TINY];                                                                               \
+    type word = (type)offset;                                                                           \
+    df_tiny_sort(few, key);                                                                             \
+    for (int j = 0; j + 1 < DF_TINY; j++) {                                                             \
+        int i = key[j] & (DF_TINY - 1), code = key[j] >> 2;                                             \
+        word = (type)(word + words[i]);                                                                 \
+        int left = n_left;                                                                              \
+        int is_valid = (left >= few->least) & (left <= (int)weight - few->least) & (code < few->missing) \
+                       & (code != key[j + 1] >> 2);                                                     \
+        df_keep_better(cut, is_valid ? score : -1.0, i, left);                                          \
+    }
 
 /* Two classes and at most DF_SMALL_DRAWS draws: scores in float32 tell which cuts may be the best. The
  * crosses are exact then, and so are all factors but their squares; the error is below 2^-21 of the score.
@@ -122,13 +162,15 @@ DF_INLINE double df_pair_score(double first_left, double left, double weight, do
     return (d * d + d * d) / ((left * (weight - left)) * weight);
 }
 
+DF_INLINE void df_tiny_pairs(const df_few *few, uint64_t offset, double weight, double first, df_cut *cut) {
+    DF_TINY_LOOP(uint16_t, few->pair, (word & 255) + (word >> 8), df_pair_score(word & 255, left, weight, first))
+}
+
 /* Gini impurity, two classes. offset: words of the missing draws, if they go left; weight: draws of the
- * node; first: of its class 0. OUT left : draws on the left of the cut. */
-DF_INLINE int df_few_pairs_loop(const df_few *few, int room, uint64_t offset, double weight, double first, double above,
-                                double *score, int *left) {
+ * node; first: of its class 0. */
+DF_INLINE void df_few_pairs_loop(const df_few *few, int room, uint64_t offset, double weight, double first, df_cut *cut) {
     uint16_t word[DF_FEW];
     float firsts[DF_FEW], lefts[DF_FEW], rough[DF_FEW], highest;
-    int choice = -1;
     uint64_t mask;
     for (int i = 0; i < room; i++)
         word[i] = (uint16_t)offset;
@@ -145,63 +187,50 @@ DF_INLINE int df_few_pairs_loop(const df_few *few, int room, uint64_t offset, do
     }
     df_rough_pairs(firsts, lefts, room, (float)weight, (float)first, (float)few->least, rough);
     highest = df_highest_rough(rough, room);
-    if (highest < 0.0f || highest * (1.0 + DF_ROUGH) * (2.0 / weight) <= above)
-        return -1;
-    mask = df_at_least_rough(rough, room, highest * (float)(1.0 - DF_ROUGH));
-    for (*score = above; mask; mask &= mask - 1) {
-        int i = df_lowest_bit(mask);
-        double s = df_pair_score(firsts[i], lefts[i], weight, first);
-        if (s > *score || (choice >= 0 && s == *score && few->code[i] < few->code[choice])) {
-            *score = s;
-            choice = i;
-        }
+    if (highest < 0.0f)
+        return;
+    mask = df_at_least_rough(rough, room, highest * (1.0f - DF_ROUGH));
+    while (mask) { /* cuts of different codes are rarely so close */
+        int i = df_lowest_code(few, mask);
+        df_keep_better(cut, df_pair_score(firsts[i], lefts[i], weight, first), i, (int)lefts[i]);
+        for (int j = 0; j < room; j++)
+            word[j] = few->code[j] == few->code[i];
+        for (int j = 0; j < room; j++)
+            mask &= ~((uint64_t)word[j] << j);
     }
-    if (choice >= 0)
-        *left = (int)lefts[choice];
-    return choice;
 }
 
 /* The same for a node of at most DF_SMALL_DRAWS draws and a column of at most 256 codes, from the draws up to
  * each code: of class 0 in the low 16 bits of 32, of class 1 in the high ones. A code that doesn't occur cuts as the
  * one before, and so never comes first. */
-DF_INLINE int df_small_pairs_loop(const uint32_t *run, int n, uint32_t offset, double weight, double first, double least,
-                                  double above, double *score, int *left) {
-    float firsts[64], lefts[64], rough[256], highest[4], top = -1.0f;
-    int choice = -1;
+DF_INLINE void df_small_pairs_loop(const uint32_t *run, int n, uint32_t offset, double weight, double first, double least,
+                                   df_cut *cut) {
+    float firsts[64], lefts[64], rough[256], highest[4], top = -1.0f, enough;
     for (int begin = 0; begin < n; begin += 64) {
-        int chunk = begin / 64, length = n - begin < 64 ? n - begin : 64;
-        if (length < 64)
-            for (int i = 0; i < 64; i++)
-                firsts[i] = lefts[i] = 0.0f;
+        int length = n - begin < 64 ? n - begin : 64;
+        for (int i = length; i < 64; i++)
+            firsts[i] = lefts[i] = 0.0f;
         for (int i = 0; i < length; i++) {
             uint32_t word = run[begin + i] + offset, n_first = word & 0xFFFF;
             firsts[i] = (float)(int)n_first;
             lefts[i] = (float)(int)(n_first + (word >> 16));
         }
         df_rough_pairs(firsts, lefts, 64, (float)weight, (float)first, (float)least, rough + begin);
-        highest[chunk] = df_highest_rough(rough + begin, 64);
-        top = highest[chunk] > top ? highest[chunk] : top;
+        highest[begin / 64] = df_highest_rough(rough + begin, 64);
+        top = highest[begin / 64] > top ? highest[begin / 64] : top;
     }
-    if (top < 0.0f || top * (1.0 + DF_ROUGH) * (2.0 / weight) <= above)
-        return -1;
-    *score = above;
+    if (top < 0.0f)
+        return;
+    enough = top * (1.0f - DF_ROUGH);
     for (int begin = 0; begin < n; begin += 64) {
-        float enough = top * (float)(1.0 - DF_ROUGH);
-        if (highest[begin / 64] < enough)
-            continue;
-        for (uint64_t mask = df_at_least_rough(rough + begin, 64, enough); mask; mask &= mask - 1) {
+        uint64_t mask = highest[begin / 64] < enough ? 0 : df_at_least_rough(rough + begin, 64, enough);
+        for (; mask; mask &= mask - 1) {
             int i = begin + df_lowest_bit(mask);
             uint32_t word = run[i] + offset;
             double n_first = word & 0xFFFF, n_left = n_first + (double)(word >> 16);
-            double s = df_pair_score(n_first, n_left, weight, first);
-            if (s > *score) {
-                *score = s;
-                *left = (int)n_left;
-                choice = i;
-            }
+            df_keep_better(cut, df_pair_score(n_first, n_left, weight, first), i, (int)n_left);
         }
     }
-    return choice;
 }
 
 /* Words of the left sides. */
@@ -218,13 +247,32 @@ DF_INLINE void df_few_add(const df_few *few, int room, uint64_t offset, int64_t 
     }
 }
 
+DF_INLINE void df_few_best(const df_few *few, const double *scores, int room, df_cut *cut) {
+    double highest = df_highest(scores, room);
+    if (highest < 0.0)
+        return;
+    cut->score = highest;
+    cut->place = df_lowest_code(few, df_at_least(scores, room, highest));
+}
+
+DF_INLINE double df_sum_score(uint64_t word, double weight, double shift, double remainder) {
+    double n_left = df_from_bits(word >> DF_SUM_BITS);
+    double sum = df_from_bits(word & DF_SUM_MASK) - n_left * shift;
+    double d = weight * sum - n_left * remainder;
+    return d * d / ((n_left * (weight - n_left)) * weight);
+}
+
+DF_INLINE void df_tiny_sums(const df_few *few, uint64_t offset, double weight, double mean, double remainder, df_cut *cut) {
+    double shift = mean + (double)DF_SUM_BIAS;
+    DF_TINY_LOOP(uint64_t, few->word, (int)(word >> DF_SUM_BITS), df_sum_score(word, weight, shift, remainder))
+}
+
 /* Squared error. mean: the node's rounded down; remainder: its sum less weight * mean. */
-DF_INLINE int df_few_sums_loop(const df_few *few, int room, uint64_t offset, double weight, double mean, double remainder,
-                               double above, double *score, int *left) {
+DF_INLINE void df_few_sums_loop(const df_few *few, int room, uint64_t offset, double weight, double mean, double remainder,
+                                df_cut *cut) {
     int64_t codes[DF_FEW];
     uint64_t words[DF_FEW];
     double scores[DF_FEW], shift = mean + (double)DF_SUM_BIAS, least = few->least, most = weight - least;
-    int choice;
     df_few_add(few, room, offset, codes, words);
     for (int i = 0; i < room; i++) {
         double n_left = df_from_bits(words[i] >> DF_SUM_BITS);
@@ -235,19 +283,16 @@ DF_INLINE int df_few_sums_loop(const df_few *few, int room, uint64_t offset, dou
         double below = is_valid ? (n_left * (weight - n_left)) * weight : 1.0;
         scores[i] = above / below;
     }
-    choice = df_few_choice(few, scores, room, above, score);
-    if (choice >= 0)
-        *left = (int)(words[choice] >> DF_SUM_BITS);
-    return choice;
+    df_few_best(few, scores, room, cut);
+    cut->left = (int)(words[cut->place] >> DF_SUM_BITS);
 }
 
 /* Gini impurity, up to 8 classes. draws : [n_classes] of the node. */
-DF_INLINE int df_few_classes_loop(const df_few *few, int room, uint64_t offset, double weight, const int64_t *draws,
-                                  int n_classes, double above, double *score, int *left) {
+DF_INLINE void df_few_classes_loop(const df_few *few, int room, uint64_t offset, double weight, const int64_t *draws,
+                                   int n_classes, df_cut *cut) {
     int64_t codes[DF_FEW];
     uint64_t words[DF_FEW];
     double scores[DF_FEW], n_left[DF_FEW], least = few->least, most = weight - least;
-    int choice;
     df_few_add(few, room, offset, codes, words);
     for (int i = 0; i < room; i++) {
         uint64_t pairs = (words[i] & 0x00FF00FF00FF00FFull) + (words[i] >> 8 & 0x00FF00FF00FF00FFull);
@@ -268,10 +313,8 @@ DF_INLINE int df_few_classes_loop(const df_few *few, int room, uint64_t offset, 
         double below = is_valid ? (n_left[i] * (weight - n_left[i])) * weight : 1.0;
         scores[i] = above / below;
     }
-    choice = df_few_choice(few, scores, room, above, score);
-    if (choice >= 0)
-        *left = (int)n_left[choice];
-    return choice;
+    df_few_best(few, scores, room, cut);
+    cut->left = (int)n_left[cut->place];
 }
 
 /* How many of n codes are below each: codes of 32 bits made shorter. Both have room for `room`. */

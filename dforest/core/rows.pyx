@@ -159,7 +159,8 @@ cdef Py_ssize_t partition_codes(Draw* draws, Py_ssize_t n, const code_t* codes, 
         scratch[n_right] = draw
         n_left += left
         n_right += not left
-    memcpy(draws + n_left, scratch, n_right * sizeof(Draw))
+    for i in range(n_right):         # no call of memcpy: most nodes are small
+        draws[n_left + i] = scratch[i]
     return n_left
 
 
@@ -177,7 +178,8 @@ cdef Py_ssize_t partition_subset(Draw* draws, Py_ssize_t n, const code_t* codes,
         scratch[n_right] = draw
         n_left += left
         n_right += not left
-    memcpy(draws + n_left, scratch, n_right * sizeof(Draw))
+    for i in range(n_right):         # no call of memcpy: most nodes are small
+        draws[n_left + i] = scratch[i]
     return n_left
 
 

@@ -129,27 +129,31 @@ typedef struct {
     int64_t (*gini)(const uint64_t *run, int64_t n, uint64_t offset, double weight, double first, double *score);
     int64_t (*square)(const uint64_t *run, int64_t n, uint64_t offset, double weight, double mean, double remainder,
                       double *score);
-    int (*few_pairs)(const df_few *few, uint64_t offset, double weight, double first, double above, double *score, int *left);
-    int (*small_pairs)(const uint32_t *run, int n, uint32_t offset, double weight, double first, double least, double above,
-                       double *score, int *left);
-    int (*few_sums)(const df_few *few, uint64_t offset, double weight, double mean, double remainder, double above,
-                    double *score, int *left);
-    int (*few_classes)(const df_few *few, uint64_t offset, double weight, const int64_t *draws, int n_classes, double above,
-                       double *score, int *left);
+    void (*few_pairs)(const df_few *few, uint64_t offset, double weight, double first, df_cut *cut);
+    void (*small_pairs)(const uint32_t *run, int n, uint32_t offset, double weight, double first, double least, df_cut *cut);
+    void (*few_sums)(const df_few *few, uint64_t offset, double weight, double mean, double remainder, df_cut *cut);
+    void (*few_classes)(const df_few *few, uint64_t offset, double weight, const int64_t *draws, int n_classes, df_cut *cut);
     void (*few_ranks)(const uint32_t *code, int n, int32_t *rank);
 } df_scan;
 
+#define DF_NO_CUT(cut) \
+    cut->place = 0;    \
+    cut->left = 0;     \
+    cut->score = -1.0;
+
 /* A loop over few records, of the shortest length that is enough. */
 #define DF_FEW_LOOP(n, loop)     \
-    if ((n) <= 8) {              \
-        const int room = 8;      \
-        return loop;             \
-    } else if ((n) <= 16) {      \
-        const int room = 16;     \
-        return loop;             \
-    } else {                     \
-        const int room = 32;     \
-        return loop;             \
+    {                            \
+        if ((n) <= 8) {          \
+            const int room = 8;  \
+            loop;                \
+        } else if ((n) <= 16) {  \
+            const int room = 16; \
+            loop;                \
+        } else {                 \
+            const int room = 32; \
+            loop;                \
+        }                        \
     }
 
 /* The loops compiled with some instruction set; no fused multiplications in any. */
@@ -162,23 +166,33 @@ typedef struct {
                                               double mean, double remainder, double *score) {                             \
         return df_square_loop(run, n, offset, weight, mean, remainder, score);                                            \
     }                                                                                                                     \
-    attribute static int df_few_pairs_##name(const df_few *few, uint64_t offset, double weight, double first,             \
-                                             double above, double *score, int *left) {                                    \
-        if (few->n <= 32)                                                                                                 \
-            return df_few_pairs_loop(few, 32, offset, weight, first, above, score, left);                                 \
-        return df_few_pairs_loop(few, DF_FEW, offset, weight, first, above, score, left);                                 \
+    attribute static void df_few_pairs_##name(const df_few *few, uint64_t offset, double weight, double first,            \
+                                              df_cut *cut) {                                                              \
+        DF_NO_CUT(cut)                                                                                                    \
+        if (few->n <= DF_TINY)                                                                                            \
+            df_tiny_pairs(few, offset, weight, first, cut);                                                               \
+        else if (few->n <= 32)                                                                                            \
+            df_few_pairs_loop(few, 32, offset, weight, first, cut);                                                       \
+        else                                                                                                              \
+            df_few_pairs_loop(few, DF_FEW, offset, weight, first, cut);                                                   \
     }                                                                                                                     \
-    attribute static int df_small_pairs_##name(const uint32_t *run, int n, uint32_t offset, double weight, double first,  \
-                                               double least, double above, double *score, int *left) {                    \
-        return df_small_pairs_loop(run, n, offset, weight, first, least, above, score, left);                             \
+    attribute static void df_small_pairs_##name(const uint32_t *run, int n, uint32_t offset, double weight, double first, \
+                                                double least, df_cut *cut) {                                              \
+        DF_NO_CUT(cut)                                                                                                    \
+        df_small_pairs_loop(run, n, offset, weight, first, least, cut);                                                   \
     }                                                                                                                     \
-    attribute static int df_few_sums_##name(const df_few *few, uint64_t offset, double weight, double mean,               \
-                                            double remainder, double above, double *score, int *left) {                   \
-        DF_FEW_LOOP(few->n, df_few_sums_loop(few, room, offset, weight, mean, remainder, above, score, left))             \
+    attribute static void df_few_sums_##name(const df_few *few, uint64_t offset, double weight, double mean,              \
+                                             double remainder, df_cut *cut) {                                             \
+        DF_NO_CUT(cut)                                                                                                    \
+        if (few->n <= DF_TINY)                                                                                            \
+            df_tiny_sums(few, offset, weight, mean, remainder, cut);                                                      \
+        else                                                                                                              \
+            DF_FEW_LOOP(few->n, df_few_sums_loop(few, room, offset, weight, mean, remainder, cut))                        \
     }                                                                                                                     \
-    attribute static int df_few_classes_##name(const df_few *few, uint64_t offset, double weight, const int64_t *draws,   \
-                                               int n_classes, double above, double *score, int *left) {                   \
-        DF_FEW_LOOP(few->n, df_few_classes_loop(few, room, offset, weight, draws, n_classes, above, score, left))         \
+    attribute static void df_few_classes_##name(const df_few *few, uint64_t offset, double weight, const int64_t *draws,  \
+                                                int n_classes, df_cut *cut) {                                             \
+        DF_NO_CUT(cut)                                                                                                    \
+        DF_FEW_LOOP(few->n, df_few_classes_loop(few, room, offset, weight, draws, n_classes, cut))                        \
     }                                                                                                                     \
     attribute static void df_few_ranks_##name(const uint32_t *code, int n, int32_t *rank) {                               \
         df_few_ranks_loop(code, n, n <= 32 ? 32 : DF_FEW, rank);                                                          \
