@@ -78,7 +78,25 @@ DF_INLINE uint64_t df_at_least_rough(const float *scores, int n, float least) {
         mask |= (uint64_t)_mm_movemask_ps(_mm_cmpge_ps(_mm_loadu_ps(scores + i), limit)) << i;
     return mask;
 }
+/* Which of n codes are equal to one. */
+DF_INLINE uint64_t df_equal_codes(const int16_t *codes, int n, int16_t code) {
+    __m128i wanted = _mm_set1_epi16(code);
+    uint64_t mask = 0;
+    for (int i = 0; i < n; i += 16) {
+        __m128i a = _mm_cmpeq_epi16(_mm_loadu_si128((const __m128i *)(codes + i)), wanted);
+        __m128i b = _mm_cmpeq_epi16(_mm_loadu_si128((const __m128i *)(codes + i + 8)), wanted);
+        mask |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_packs_epi16(a, b)) << i;
+    }
+    return mask;
+}
 #else
+DF_INLINE uint64_t df_equal_codes(const int16_t *codes, int n, int16_t code) {
+    uint64_t mask = 0;
+    for (int i = 0; i < n; i++)
+        mask |= (uint64_t)(codes[i] == code) << i;
+    return mask;
+}
+
 #define DF_SEARCH(highest, at_least, number)                                 \
     DF_INLINE number highest(const number *scores, int n) {                  \
         number top = scores[0];                                              \
@@ -95,16 +113,6 @@ DF_INLINE uint64_t df_at_least_rough(const float *scores, int n, float least) {
 DF_SEARCH(df_highest, df_at_least, double)
 DF_SEARCH(df_highest_rough, df_at_least_rough, float)
 #endif
-
-/* The record of the lowest code among those of a mask. */
-DF_INLINE int df_lowest_code(const df_few *few, uint64_t mask) {
-    int lowest = df_lowest_bit(mask);
-    for (mask &= mask - 1; mask; mask &= mask - 1) {
-        int i = df_lowest_bit(mask);
-        lowest = few->code[i] < few->code[lowest] ? i : lowest;
-    }
-    return lowest;
-}
 
 /* Codes of up to DF_TINY records, ascending, each with its record in the lowest two bits. */
 DF_INLINE void df_tiny_sort(const df_few *few, int32_t key[DF_TINY]) {
@@ -191,13 +199,15 @@ DF_INLINE void df_few_pairs_loop(const df_few *few, int room, uint64_t offset, d
         return;
     mask = df_at_least_rough(rough, room, highest * (1.0f - DF_ROUGH));
     while (mask) { /* cuts of different codes are rarely so close */
-        int i = df_lowest_code(few, mask);
-        df_keep_better(cut, df_pair_score(firsts[i], lefts[i], weight, first), i, (int)lefts[i]);
-        for (int j = 0; j < room; j++)
-            word[j] = few->code[j] == few->code[i];
-        for (int j = 0; j < room; j++)
-            mask &= ~((uint64_t)word[j] << j);
+        int i = df_lowest_bit(mask);
+        double score = df_pair_score(firsts[i], lefts[i], weight, first);
+        if (score > cut->score || (score == cut->score && few->code[i] < few->code[cut->place])) {
+            cut->score = score;
+            cut->place = i;
+        }
+        mask &= ~df_equal_codes(few->code, room, few->code[i]);
     }
+    cut->left = (int)lefts[cut->place];
 }
 
 /* The same for a node of at most DF_SMALL_DRAWS draws and a column of at most 256 codes, from the draws up to
@@ -252,7 +262,11 @@ DF_INLINE void df_few_best(const df_few *few, const double *scores, int room, df
     if (highest < 0.0)
         return;
     cut->score = highest;
-    cut->place = df_lowest_code(few, df_at_least(scores, room, highest));
+    uint64_t mask = df_at_least(scores, room, highest);
+    cut->place = df_lowest_bit(mask);
+    while ((mask &= ~df_equal_codes(few->code, room, few->code[df_lowest_bit(mask)])))
+        if (few->code[df_lowest_bit(mask)] < few->code[cut->place])
+            cut->place = df_lowest_bit(mask);
 }
 
 DF_INLINE double df_sum_score(uint64_t word, double weight, double shift, double remainder) {

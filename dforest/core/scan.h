@@ -147,9 +147,6 @@ typedef struct {
         if ((n) <= 8) {          \
             const int room = 8;  \
             loop;                \
-        } else if ((n) <= 16) {  \
-            const int room = 16; \
-            loop;                \
         } else {                 \
             const int room = 32; \
             loop;                \
