@@ -38,10 +38,10 @@ cdef enum:
     SMALLEST_BLOCK = 64        # records
 
 
-cdef void gather(const Draw* draws, Py_ssize_t n, const code_t* codes, code_t* to) noexcept nogil:
+cdef void gather(const uint32_t* rows, Py_ssize_t n, const code_t* codes, code_t* to) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):
-        to[i] = codes[draws[i].row]
+        to[i] = codes[rows[i]]
 
 
 class Stopped(Exception):
@@ -158,15 +158,18 @@ cdef class Grower:
     cdef void make_block(self, const Place* place) noexcept nogil:
         """Copy what a subtree's records need, and number them by their place in the block."""
         cdef Draw* draws = self.draws + place.first
+        cdef uint32_t* rows = <uint32_t*> (self.scratch + place.first)
         cdef Py_ssize_t i, j
         cdef int32_t width = 4
         cdef uint8_t* to = self.block
         cdef double* y = <double*> to
         cdef const Column* column
         self.block_y = y
+        for i in range(place.n):       # read once for each column: as close together as they can be
+            rows[i] = draws[i].row
         if self.data.y != NULL:
             for i in range(place.n):
-                y[i] = self.data.y[draws[i].row]
+                y[i] = self.data.y[rows[i]]
             to += place.n * sizeof(double)
         while width > 0:               # wide codes first: all are aligned
             for j in range(self.data.n_features):
@@ -175,11 +178,11 @@ cdef class Grower:
                     continue
                 self.block_columns[j].codes = to
                 if width == 1:
-                    gather[uint8_t](draws, place.n, <const uint8_t*> column.codes, <uint8_t*> to)
+                    gather[uint8_t](rows, place.n, <const uint8_t*> column.codes, <uint8_t*> to)
                 elif width == 2:
-                    gather[uint16_t](draws, place.n, <const uint16_t*> column.codes, <uint16_t*> to)
+                    gather[uint16_t](rows, place.n, <const uint16_t*> column.codes, <uint16_t*> to)
                 else:
-                    gather[uint32_t](draws, place.n, <const uint32_t*> column.codes, <uint32_t*> to)
+                    gather[uint32_t](rows, place.n, <const uint32_t*> column.codes, <uint32_t*> to)
                 to += place.n * width
             width //= 2
         for i in range(place.n):

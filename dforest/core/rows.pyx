@@ -9,7 +9,7 @@ A node with as many rows on the left as on the right sends as many draws left as
 among as many random bits as it has draws; any other node (at most one a level) decides draw by draw.
 """
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memmove, memset
 
 import numpy as np
 
@@ -149,14 +149,12 @@ cdef Py_ssize_t partition_codes(Draw* draws, Py_ssize_t n, const code_t* codes, 
     cdef Py_ssize_t i, n_left = 0, n_right = 0
     cdef uint32_t code
     cdef bint left
-    cdef Draw draw
     for i in range(n):
         # [0, n_left) goes left, [n_left, i) is free, [i, n) is to come; scratch[0, n_right) goes right
-        draw = draws[i]
-        code = codes[draw.row]
+        code = codes[draws[i].row]
         left = (code <= cut) | (code == also)
-        draws[n_left] = draw
-        scratch[n_right] = draw
+        memcpy(scratch + n_right, draws + i, sizeof(Draw))     # in one piece, unlike an assignment
+        memmove(draws + n_left, draws + i, sizeof(Draw))
         n_left += left
         n_right += not left
     for i in range(n_right):         # no call of memcpy: most nodes are small
@@ -169,13 +167,11 @@ cdef Py_ssize_t partition_subset(Draw* draws, Py_ssize_t n, const code_t* codes,
     cdef Py_ssize_t i, n_left = 0, n_right = 0
     cdef uint32_t code
     cdef bint left
-    cdef Draw draw
     for i in range(n):
-        draw = draws[i]
-        code = codes[draw.row]
+        code = codes[draws[i].row]
         left = (code < n_codes and in_subset(split.subset, code)) != split.missing_left
-        draws[n_left] = draw
-        scratch[n_right] = draw
+        memcpy(scratch + n_right, draws + i, sizeof(Draw))     # in one piece, unlike an assignment
+        memmove(draws + n_left, draws + i, sizeof(Draw))
         n_left += left
         n_right += not left
     for i in range(n_right):         # no call of memcpy: most nodes are small
