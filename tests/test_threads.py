@@ -1,5 +1,6 @@
 """How many threads there are, by the conventions of joblib and threadpoolctl, and how they end."""
 
+import signal
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 import dforest
 from dforest import ensemble, estimator
+from dforest.core import trainer
 from dforest.core.team import Team
 from dforest.validation import count_threads
 
@@ -115,3 +117,90 @@ def test_grid_search_over_a_forest_on_all_cores():
     alone = GridSearchCV(dforest.RandomForestClassifier(3, random_state=0), {"max_depth": [2, 4]}, cv=2)
     search.fit(X, y)
     assert search.cv_results_["mean_test_score"].tolist() == alone.fit(X, y).cv_results_["mean_test_score"].tolist()
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """How many threads each growth starts."""
+    seen = []
+
+    def pool(n_threads):
+        seen.append(n_threads)
+        return executor(n_threads)
+
+    executor = trainer.ThreadPoolExecutor
+    monkeypatch.setattr(trainer, "ThreadPoolExecutor", pool)
+    return seen
+
+
+@pytest.mark.parametrize("max_leaf_nodes", [None, 50])
+def test_no_thread_is_started_that_can_have_no_work(started, max_leaf_nodes):
+    parameters = {"max_leaf_nodes": max_leaf_nodes, "n_jobs": 8, "random_state": 0}
+    dforest.RandomForestClassifier(1, **parameters).fit(X, y)
+    assert started == []
+    dforest.RandomForestClassifier(3, **parameters).fit(X, y)
+    assert started == [3]
+
+
+def test_one_large_tree_takes_all_threads(started):
+    rows = np.random.default_rng(0).standard_normal((40_000, 5))
+    dforest.RandomForestRegressor(1, n_jobs=8, random_state=0).fit(rows, rows[:, 0])
+    assert started == [8]
+
+
+@pytest.mark.parametrize("sharing", [{}, {"share_from": 1, "share_visits_from": 0}], ids=["default", "everything"])
+@pytest.mark.parametrize("n_trees", [1, 6])
+@pytest.mark.parametrize("failing", ["weights", "report"])
+def test_the_first_error_ends_all_threads(failing, n_trees, sharing, monkeypatch):
+    """Also those that sleep, or work at another's tree; and it is that error that is raised."""
+    error = RuntimeError("no more")
+
+    def raise_error(self, n_grown, *args):
+        raise error
+
+    monkeypatch.setattr(estimator, "TUNING", sharing)
+    name = {"weights": "_balance", "report": "_report"}[failing]
+    monkeypatch.setattr(ensemble.ForestEstimator, name, raise_error, raising=False)
+    monkeypatch.setattr(dforest.RandomForestClassifier, name, raise_error)
+    before = threading.active_count()
+    for _ in range(20):
+        model = dforest.RandomForestClassifier(n_trees, n_jobs=4, class_weight="balanced_subsample", verbose=2)
+        with pytest.raises(RuntimeError) as caught:
+            model.fit(X, y)
+        assert caught.value is error
+    assert threading.active_count() == before
+
+
+def test_a_team_can_be_dropped_at_any_time():
+    for n_members in (1, 2, 64):
+        team = Team(n_members)
+        team.stop()
+        assert team.n_members == n_members
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a POSIX signal")
+@pytest.mark.parametrize("max_leaf_nodes", [None, 10**6])
+@pytest.mark.parametrize("n_jobs", [1, 4])
+def test_ctrl_c_ends_one_tree(n_jobs, max_leaf_nodes):
+    """At work on it, or asleep for lack of work."""
+    script = f"""
+import numpy as np
+from dforest import RandomForestRegressor
+
+X = np.random.default_rng(0).standard_normal((10**5, 4))
+model = RandomForestRegressor(1, n_jobs={n_jobs}, max_leaf_nodes={max_leaf_nodes}, max_features=None, method="dense")
+print("growing", flush=True)
+while True:
+    model.fit(X, X[:, 0] + X[:, 1])
+"""
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", script], stdout=pipe, stderr=pipe, text=True) as fit:
+        try:
+            assert fit.stdout.readline() == "growing\n"
+            time.sleep(1)
+            fit.send_signal(signal.SIGINT)
+            _, err = fit.communicate(timeout=20)
+        finally:
+            fit.kill()
+    assert err.splitlines()[-1] == "KeyboardInterrupt"
+    assert fit.returncode == -signal.SIGINT
