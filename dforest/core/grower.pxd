@@ -121,7 +121,8 @@ cdef class Grower:
     cdef int open(self, const Place* place, Node* node) except -1 nogil
     cdef int find_split(self, Node* node, Split* split) except -1 nogil
     cdef bint is_leaf(self, const Node* node) noexcept nogil
-    cdef void divide(self, const Node* node, const Split* split, Place* left, Place* right) noexcept nogil
+    cdef bint is_shared(self, int64_t n_visits) noexcept nogil
+    cdef int divide(self, const Node* node, const Split* split, Place* left, Place* right) except -1 nogil
     cdef Py_ssize_t add_node(self, const Place* place, const Split* split) except -1 nogil
     cdef int judge(self, const Node* node, Judgement* out) except -1 nogil
     cdef int add_inner(self, const Judgement* judgement) except -1 nogil

@@ -31,6 +31,7 @@ import numpy as np
 
 from dforest.core.random cimport DF_ROOT_PATH, df_child_path
 from dforest.core.rows cimport all_rows, count_blocks, draw_rows, partition
+from dforest.core.shared_rows cimport draw_rows_together, partition_together
 from dforest.core.team cimport Task, df_add_to
 from dforest.core.types cimport Column, Split, code_t
 
@@ -221,7 +222,10 @@ cdef class Grower:
             if trunk.draws == NULL or trunk.scratch == NULL:
                 with gil:
                     raise MemoryError()
-        if self.n_draws:
+        if self.n_draws and self.is_shared(self.n_draws):
+            root.n = draw_rows_together(self.team, self.member, self.data, weight, seed, tree, self.n_draws, self.of_block,
+                                        trunk.draws, trunk.scratch)
+        elif self.n_draws:
             root.n = draw_rows(self.data, weight, seed, tree, self.n_draws, self.of_block, trunk.draws)
         else:
             root.n = all_rows(self.data, weight, trunk.draws)
@@ -360,10 +364,19 @@ cdef class Grower:
                 or (self.limits.impurity_threshold > 0.0
                     and self.criterion.node_impurity(node) < self.limits.impurity_threshold))
 
-    cdef void divide(self, const Node* node, const Split* split, Place* left, Place* right) noexcept nogil:
+    cdef bint is_shared(self, int64_t n_visits) noexcept nogil:
+        """Whether somebody is idle, and so many visits of records are worth waking them up."""
+        return n_visits >= self.splitter.share_visits_from and self.team.has_idle()
+
+    cdef int divide(self, const Node* node, const Split* split, Place* left, Place* right) except -1 nogil:
         """Partition a node's draws, and set all of its children's places but for the parent."""
         cdef const Column* column = &node.columns[split.feature]
-        cdef Py_ssize_t n_left = partition(node.draws, node.n, column, split, self.trunk.scratch + (node.draws - self.draws))
+        cdef Draw* scratch = self.trunk.scratch + (node.draws - self.draws)
+        cdef Py_ssize_t n_left
+        if self.is_shared(node.n):
+            n_left = partition_together(self.team, self.member, node.draws, node.n, column, split, scratch)
+        else:
+            n_left = partition(node.draws, node.n, column, split, scratch)
         left.first = node.draws - self.draws
         left.piece = right.piece = -1
         left.n = n_left
@@ -381,6 +394,7 @@ cdef class Grower:
             left.upper = right.lower = split.middle
         elif column.direction < 0:
             left.lower = right.upper = split.middle
+        return 0
 
     cdef Py_ssize_t add_node(self, const Place* place, const Split* split) except -1 nogil:
         """Append a node; nodes come in preorder."""

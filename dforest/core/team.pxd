@@ -1,3 +1,5 @@
+from cpython.ref cimport PyObject
+
 cdef extern from "pythread.h":
     ctypedef void* PyThread_type_lock
     int WAIT_LOCK
@@ -20,6 +22,9 @@ cdef extern from *:
 # What each thread does that takes part in a task: take items until there are none. own: see Team.share
 ctypedef int (*Part)(void* context, void* own) except -1 nogil
 
+# Does one item, with nothing of the thread's own.
+ctypedef void (*Work)(void* context, Py_ssize_t item) noexcept nogil
+
 cdef struct Task:             # the leader's; the rest is the team's
     Part part
     void* context
@@ -28,6 +33,12 @@ cdef struct Task:             # the leader's; the rest is the team's
     int leader                # number of the member
     int n_helpers             # members at it, besides the leader
     bint is_awaited           # the leader sleeps until there are none
+
+cdef struct Plain:            # a task that needs nothing of a thread's own
+    Task task
+    PyObject* team
+    Work work
+    void* context
 
 
 cdef class Team:
@@ -47,6 +58,7 @@ cdef class Team:
     cdef bint offer(self, void* work) noexcept nogil
     cdef bint wait(self, int member, void** offer, Task** task) noexcept nogil
     cdef int share(self, Task* task, void* own) except -1 nogil
+    cdef int share_items(self, int leader, Py_ssize_t n_items, Work work, void* context) except -1 nogil
     cdef Py_ssize_t take(self, Task* task) noexcept nogil
     cdef int help(self, Task* task, void* own) except -1 nogil
     cdef void give_up(self) noexcept nogil

@@ -17,6 +17,16 @@ A team owns its locks and lists; offers and tasks are its members'.
 from libc.stdlib cimport calloc, free
 
 
+cdef int do_items(void* context, void* own) except -1 nogil:
+    cdef Plain* plain = <Plain*> context
+    cdef Py_ssize_t item = 0
+    while item >= 0:
+        item = (<Team> plain.team).take(&plain.task)
+        if item >= 0:
+            plain.work(plain.context, item)
+    return 0
+
+
 class Stopped(Exception):
     """Another thread failed; this one gave up what it was at."""
 
@@ -174,6 +184,18 @@ cdef class Team:
             if task.is_awaited:
                 PyThread_acquire_lock(self.bells[task.leader], WAIT_LOCK)
         return self.check()
+
+    cdef int share_items(self, int leader, Py_ssize_t n_items, Work work, void* context) except -1 nogil:
+        """Have `work` called with every item, by all who are idle and the caller."""
+        cdef Plain plain
+        plain.task.part = do_items
+        plain.task.context = &plain
+        plain.task.n_items = n_items
+        plain.task.leader = leader
+        plain.team = <PyObject*> self
+        plain.work = work
+        plain.context = context
+        return self.share(&plain.task, NULL)
 
     cdef int help(self, Task* task, void* own) except -1 nogil:
         """Take part in a task that `wait` gave."""
