@@ -427,7 +427,6 @@ cdef class Grower:
         cdef Node node
         cdef Split split
         cdef Judgement judgement
-        cdef bint is_wanted
         ensure_room(<void**> &self.stack, &self.stack_room, 1, sizeof(Place))
         self.stack[0] = root[0]
         self.n_stack = 1
@@ -441,12 +440,11 @@ cdef class Grower:
                 self.add_hole(&place)
                 continue
             self.poll(place.n)
-            is_wanted = self.team.has_idle()
-            if is_wanted:
+            if self.team.has_idle():
                 self.give()
-            # A subtree that others could have parts of gets no block.
+            # Nothing can be given away out of a block.
             if (not self.in_block and place.n * self.row_bytes <= self.block_bytes and place.n >= SMALLEST_BLOCK
-                    and not (is_wanted and place.n >= 2 * self.share_from)):
+                    and not (place.n >= 2 * self.share_from and self.team.runs_short())):
                 self.make_block(&place)
             self.open(&place, &node)
             self.find_split(&node, &split)

@@ -47,6 +47,7 @@ cdef class Team:
     cdef PyThread_type_lock* bells  # [n_members] held; a member sleeps until its own is released
     cdef int* idle                 # [n_idle] those who sleep for lack of work
     cdef int n_idle
+    cdef int is_short              # somebody was idle: no tree is left to begin
     cdef void** offers             # [n_offers] for anybody to take; room for n_members
     cdef int n_offers
     cdef Task** tasks              # [n_tasks] which the leaders are at; room for n_members
@@ -55,6 +56,7 @@ cdef class Team:
     cdef bint is_done              # nothing is left to do
 
     cdef bint has_idle(self) noexcept nogil
+    cdef bint runs_short(self) noexcept nogil
     cdef bint offer(self, void* work) noexcept nogil
     cdef bint wait(self, int member, void** offer, Task** task) noexcept nogil
     cdef int share(self, Task* task, void* own) except -1 nogil

@@ -95,6 +95,10 @@ cdef class Team:
         """Whether somebody has nothing to do; may be out of date."""
         return df_glance(self.n_idle) > 0
 
+    cdef bint runs_short(self) noexcept nogil:
+        """Whether somebody has had nothing to do: others will."""
+        return df_glance(self.is_short) != 0
+
     cdef void wake(self, Py_ssize_t most) noexcept nogil:
         """Wake up idle members. The lock is held."""
         cdef int n = self.n_idle
@@ -145,6 +149,7 @@ cdef class Team:
                     self.wake(self.n_members)
             if self.stopped or self.is_done:
                 break
+            df_set(self.is_short, 1)
             self.idle[self.n_idle] = member
             df_set(self.n_idle, self.n_idle + 1)
             PyThread_release_lock(self.lock)
