@@ -1,3 +1,4 @@
+cimport cython
 from cpython.ref cimport PyObject
 
 cdef extern from "pythread.h":
@@ -41,6 +42,7 @@ cdef struct Plain:            # a task that needs nothing of a thread's own
     void* context
 
 
+@cython.final
 cdef class Team:
     cdef readonly int n_members
     cdef PyThread_type_lock lock   # of everything below

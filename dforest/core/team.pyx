@@ -14,6 +14,7 @@ guards the team's state. It is held for a few instructions, never while anybody 
 
 A team owns its locks and lists; offers and tasks are its members'.
 """
+cimport cython
 from libc.stdlib cimport calloc, free
 
 
@@ -31,6 +32,7 @@ class Stopped(Exception):
     """Another thread failed; this one gave up what it was at."""
 
 
+@cython.final
 cdef class Team:
     """Shared by the members' growers.
 
