@@ -203,7 +203,7 @@ def cell(of_library, of_first, name):
         return "—"
     here, first = (statistics.median(found[name] for found in runs) for runs in (of_library, of_first))
     written = format(here, COLUMNS[name][1])
-    return written if of_library is of_first else f"{written} (×{here / first:.2f})"
+    return written if of_library is of_first or not first else f"{written} (×{here / first:.2f})"
 
 
 def score_cell(of_library, of_first):

@@ -5,7 +5,6 @@ import warnings
 from numbers import Integral
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import Bunch
@@ -23,7 +22,7 @@ from dforest.estimator import (
     balanced_factors,
 )
 from dforest.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from dforest.validation import check_weights, check_X
+from dforest.validation import check_weights, check_X, count_threads
 
 _OOB_ATTRIBUTES = [
     "oob_score_",
@@ -85,7 +84,7 @@ class ForestEstimator(TreeEstimator):
             n_trees=self.n_estimators,
             bootstrap=self.bootstrap,
             max_samples=self.max_samples,
-            n_threads=effective_n_jobs(self.n_jobs),
+            n_threads=count_threads(self.n_jobs),
             grown=getattr(self, "forest_", None) if self.warm_start else None,
             classes=getattr(self, "classes_", None),
         )
@@ -198,7 +197,7 @@ class ForestEstimator(TreeEstimator):
         rows = TrainingRows(X, self._encode_known(y), check_weights(sample_weight, X))
         rows.apply_class_weight(self._class_factors(rows))
         oob.check_available(self.forest_, len(rows.X))
-        by_tree = importance.accuracy_decrease(self.forest_, rows.X, rows.y, rows.sample_weight, effective_n_jobs(self.n_jobs))
+        by_tree = importance.accuracy_decrease(self.forest_, rows.X, rows.y, rows.sample_weight, count_threads(self.n_jobs))
         mean, std = importance.summarise(by_tree)
         return Bunch(
             importances=by_tree.T,

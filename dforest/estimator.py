@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy.sparse import csr_array, csr_matrix
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
@@ -40,6 +39,7 @@ from dforest.validation import (
     count_draws,
     count_features,
     count_samples,
+    count_threads,
 )
 
 CRITERIA = {
@@ -383,7 +383,7 @@ class TreeEstimator(BaseEstimator):
         n_jobs = getattr(self, "n_jobs", None)
         if packed.is_small(n) and (n_jobs is None or (type(n_jobs) is int and n_jobs)):
             return 1
-        return effective_n_jobs(n_jobs)
+        return count_threads(n_jobs)
 
     def _mean(self, X, voting="soft"):
         X = self._check_fitted_X(X)

@@ -36,7 +36,12 @@ _PARAMETERS = """
         Whether to predict each row by the trees that never drew it: see the attributes ``oob_*``. A
         callable replaces accuracy or R2 in `oob_score_`: it is given true and predicted values.
     n_jobs : int or None, default=None
-        Threads, as in joblib: None means 1, -1 all cores. The forest does not depend on it.
+        Threads of `fit` and of prediction, as in joblib: None means 1, or what ``joblib.parallel_config``
+        says; -1 all cores that the process may use, -2 all but one. A number that follows from None or
+        from a negative one is cut to the limit of OpenMP, which joblib sets in its worker processes, so
+        that these together use each core once, and which ``threadpoolctl.threadpool_limits`` or
+        ``OMP_NUM_THREADS`` set. The forest does not depend on it: a tree is grown by all threads that
+        have nothing else to do. Data of few rows get fewer threads.
     random_state : int, RandomState or None, default=None
         The same number gives the same forest, whatever `n_jobs`.
     verbose : int, default=0

@@ -8,6 +8,7 @@ import math
 from numbers import Integral, Real
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_monotonic_cst,
@@ -19,6 +20,7 @@ from sklearn.utils.validation import (
 )
 
 from dforest.columns import columns_of
+from dforest.core.predict import openmp_threads
 from dforest.features import Features
 
 LARGEST_EXACT = 2**53  # integers up to this are exact in float64
@@ -282,3 +284,15 @@ def count_samples(name, limit, n_draws, least):
     if name == "min_samples_leaf" and limit > n_draws:
         raise ValueError(f"{name}={limit} is more than the {n_draws} draws of a tree")
     return min(limit, n_draws + 1)
+
+
+def count_threads(n_jobs):
+    """How many threads a value of `n_jobs` means here and now.
+
+    joblib knows what None means in a `joblib.parallel_config`, how many cores the process may use, and
+    where work is nested so deep that there should be no more threads. Where `n_jobs` names no number,
+    OpenMP's limit counts too: joblib sets it in its worker processes to their share of the cores, and
+    `threadpoolctl.threadpool_limits` sets it for a block of code.
+    """
+    n_threads = effective_n_jobs(n_jobs)
+    return n_threads if n_jobs is not None and n_jobs > 0 else min(n_threads, openmp_threads())

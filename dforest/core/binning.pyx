@@ -306,8 +306,11 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
     n_rows, n_features = X.shape
     kinds = [CONTINUOUS] * n_features if kinds is None else [int(kind) for kind in kinds]
     columns = [None] * n_features
-    # A few columns at a time are copied out of row-major X, so that a cache line serves them all.
+    # Scratch takes 28 bytes a row and thread; it is kept to about twice the size of X.
+    n_threads = max(1, min(n_threads, n_features, X.nbytes // (14 * n_rows)))
+    # A few columns at a time are copied out of row-major X, so that a cache line serves them all; as many blocks for each thread.
     width = 1 if X.flags.f_contiguous or n_rows > 1 << 20 else 16
+    width = -(-n_features // (-(-n_features // (width * n_threads)) * n_threads))
     blocks = iter(range(0, n_features, width))
 
     def work(_):
@@ -320,8 +323,6 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
                 else:
                     columns[j] = code_column(space, x, max_codes, weight)._replace(kind=kinds[j])
 
-    # Scratch takes 28 bytes a row and thread; it is kept to about twice the size of X.
-    n_threads = max(1, min(n_threads, -(-n_features // width), X.nbytes // (14 * n_rows)))
     if n_threads == 1:
         work(0)
         return columns

@@ -59,6 +59,7 @@ cdef class Criterion:
     cdef readonly object cuts_class      # of `Cuts` in its place, for what statistics don't tell; or None
     cdef readonly bint scans_words       # `best_word` takes the place of `best_cut`, where draws weigh 1
     cdef readonly int few                # so does `best_few`, in nodes of at most so many records, and `best_small`
+    cdef bint is_built_in                # no subclass from elsewhere
     cdef DrawKind kind
     cdef int64_t* scratch                # [n_words], owned
 
@@ -71,6 +72,10 @@ cdef class Criterion:
     # draws' targets and the node's scale, which no other node sees. A node may be opened again, with
     # the scale it was left with: that must change nothing.
     cdef int open_node(self, Node* node) except -1 nogil
+
+    # Keep what open_node keeps in the criterion itself, of a node that another thread has open by
+    # `other`. The default opens the node again; the built-in criteria copy numbers.
+    cdef int join_node(self, const Node* node, Criterion other) except -1 nogil
 
     # Impurity of a set of draws; word 1 of its statistic is above 0.
     cdef double impurity(self, const int64_t* statistic) noexcept nogil

@@ -100,6 +100,7 @@ cdef class Criterion:
     def __cinit__(self, *args, **kwargs):
         self.scratch = NULL
         self.is_additive = True
+        self.is_built_in = type(self).__module__.startswith("dforest.core.")
 
     def __dealloc__(self):
         free(self.scratch)
@@ -117,6 +118,11 @@ cdef class Criterion:
     cdef int open_node(self, Node* node) except -1 nogil:
         with gil:
             raise TypeError(f"{type(self).__name__} does not define open_node")
+
+    cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:
+        cdef Node again = node[0]
+        again.statistics = self.scratch
+        return self.open_node(&again)
 
     cdef double impurity(self, const int64_t* statistic) noexcept nogil:
         return 0.0
@@ -249,6 +255,9 @@ cdef class ClassCriterion(Criterion):
             present += s[k] > 0
         node.is_pure = present <= 1
         return 0
+
+    cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:
+        return 0 if self.is_built_in else Criterion.join_node(self, node, other)
 
     cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* keys) noexcept nogil:
         """Shares of the node's largest class."""
@@ -414,6 +423,13 @@ cdef class SquaredError(Criterion):
         s[1] = weight
         s[2] = low
 
+    cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:
+        if not self.is_built_in:
+            return Criterion.join_node(self, node, other)
+        self.mean_below = (<SquaredError> other).mean_below
+        self.remainder = (<SquaredError> other).remainder
+        return 0
+
     cdef void requantise(self, Node* node) noexcept nogil:
         """Give a node of narrow range a scale of its own, or find that all its targets are equal."""
         cdef Py_ssize_t i
@@ -549,6 +565,14 @@ cdef class Poisson(SquaredError):
         # Far below all quantised targets it doesn't matter where.
         self.zero = <int64_t> max(-LARGEST_TARGET, rint(ldexp(0.0 - node.scale.centre, node.scale.exponent)))
         self.mean = self.mean_of(node.statistics)
+        return 0
+
+    cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:
+        if not self.is_built_in:
+            return Criterion.join_node(self, node, other)
+        self.base = (<Poisson> other).base
+        self.mean = (<Poisson> other).mean
+        self.zero = (<Poisson> other).zero
         return 0
 
     cdef inline double mean_of(self, const int64_t* statistic) noexcept nogil:

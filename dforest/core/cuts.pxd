@@ -40,6 +40,8 @@ cdef class Cuts:
 
     cdef int reserve(self, DataView data, Py_ssize_t n_records) except -1
     cdef void open_node(self, const Node* node) noexcept nogil
+    cdef void lend_node(self, const Node* node) noexcept nogil
+    cdef void join_node(self, const Node* node, Cuts other) noexcept nogil
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
     cdef bint find_few(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
     cdef bint find_small(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil

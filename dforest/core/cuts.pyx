@@ -141,6 +141,15 @@ cdef class Cuts:
         self.tally.open_node(node)
         self.score_of_two = -1.0
 
+    cdef void join_node(self, const Node* node, Cuts other) noexcept nogil:
+        """Get ready for the columns of a node that another thread has open."""
+        self.open_node(node)
+        self.tally.borrow_words(other.tally)
+
+    cdef void lend_node(self, const Node* node) noexcept nogil:
+        """Before others join an open node."""
+        self.tally.lend_words(node)
+
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
         """Replace `best` if a cut of this column has a higher score; return whether it is constant."""
         cdef Py_ssize_t n

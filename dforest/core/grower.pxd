@@ -3,7 +3,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from dforest.core.criterion cimport Criterion
 from dforest.core.data cimport DataView
 from dforest.core.splitter cimport Splitter
-from dforest.core.types cimport Column, Draw, Node, Scale, Split
+from dforest.core.team cimport Team
+from dforest.core.types cimport Column, Draw, LeafRules, Node, Scale, Split
 
 cdef struct Limits:
     Py_ssize_t max_depth           # a node at this depth is a leaf
@@ -20,14 +21,34 @@ cdef struct NodeRecord:
     uint32_t right                 # inner node: number of its right child; leaf: number of the leaf
     uint8_t missing_left
 
+cdef struct Trunk:                 # what the pieces of a tree share
+    Draw* draws                    # [capacity]
+    Draw* scratch                  # [capacity]
+    uint64_t seed
+    uint32_t tree
+    int64_t root_weight
+    LeafRules rules
+    int n_pieces                   # begun, numbered from 0, the root's
+    int n_open                     # begun and not finished
+
 cdef struct Place:                 # where a node stands
-    Py_ssize_t first, n            # its records in Grower.draws
+    Py_ssize_t first, n            # its records in the trunk's draws
     uint64_t path
     Py_ssize_t depth
     Py_ssize_t parent              # its number, -1: none
     bint is_right
     Scale scale
     double lower, upper            # bounds of its predictions
+    int piece                      # the one it was given away as; -1: none
+
+cdef struct Subtree:               # given away
+    Trunk* trunk
+    Place place
+
+cdef struct Hole:                  # where another piece belongs, and how much of this one comes before
+    int64_t piece
+    int64_t node                   # which holds its place
+    int64_t leaves, inner, subsets, subset_words
 
 cdef struct Judgement:             # of a node, if it were a leaf; regression only
     double value
@@ -47,10 +68,6 @@ cdef struct Words:                 # a growing array
     Py_ssize_t n, room
 
 
-cdef class StopFlag:
-    cdef int value                 # nonzero: all growers that share the flag are to give up
-
-
 cdef class Grower:
     cdef DataView data
     cdef Criterion criterion
@@ -58,11 +75,13 @@ cdef class Grower:
     cdef Limits limits
     cdef int64_t n_draws           # 0: every row once
     cdef const uint32_t[::1] weight  # of the rows in the tree at hand; None: the data's
-    cdef Draw* draws               # [capacity] of the tree at hand
-    cdef Draw* scratch             # [capacity]
+    cdef Py_ssize_t capacity       # most records of a tree
+    cdef Trunk own                 # of the trees that this grower begins
+    cdef Trunk* trunk              # of the piece at hand
+    cdef readonly int piece        # its number
+    cdef Draw* draws               # the trunk's
     cdef int64_t* of_block         # [blocks] draws of each block of the bootstrap
     cdef int64_t* statistics       # [n_words] of the node at hand
-    cdef int64_t root_weight
     cdef Column* block_columns     # [n_features] of the block, if there is one
     cdef const double* block_y     # targets in the block
     cdef uint8_t* block            # targets of a subtree's records, then their codes column by column
@@ -72,6 +91,10 @@ cdef class Grower:
     cdef Py_ssize_t block_base     # the block's subtree is done when fewer nodes than this wait
     cdef Place* stack              # depth first: nodes to come
     cdef Py_ssize_t n_stack, stack_room
+    cdef Py_ssize_t n_offered      # of those, from the bottom, that were given away or are too small for it
+    cdef Py_ssize_t share_from     # subtrees of fewer records are not given away
+    cdef Hole* holes               # the pieces given away
+    cdef Py_ssize_t n_holes, hole_room
     cdef Candidate* candidates
     cdef Py_ssize_t n_candidates, candidate_room
     cdef Py_ssize_t* heap          # numbers of candidates that can be split, the best one first
@@ -87,13 +110,19 @@ cdef class Grower:
     cdef Judgement* inner          # of the nodes that are no leaves, unless it follows from these
     cdef Py_ssize_t n_inner, inner_room
     cdef Py_ssize_t since_poll     # records seen since
-    cdef StopFlag stop
+    cdef Team team
+    cdef int member                # this grower's number in it
 
     cdef int grow(self, uint64_t seed, uint32_t tree, const Scale* scale) except -1 nogil
+    cdef bint help(self) except -1 nogil
+    cdef int enter(self, Trunk* trunk, int piece) except -1 nogil
+    cdef void give(self) noexcept nogil
+    cdef int add_hole(self, const Place* place) except -1 nogil
     cdef int open(self, const Place* place, Node* node) except -1 nogil
     cdef int find_split(self, Node* node, Split* split) except -1 nogil
     cdef bint is_leaf(self, const Node* node) noexcept nogil
-    cdef void divide(self, const Node* node, const Split* split, Place* left, Place* right) noexcept nogil
+    cdef bint is_shared(self, int64_t n_visits) noexcept nogil
+    cdef int divide(self, const Node* node, const Split* split, Place* left, Place* right) except -1 nogil
     cdef Py_ssize_t add_node(self, const Place* place, const Split* split) except -1 nogil
     cdef int judge(self, const Node* node, Judgement* out) except -1 nogil
     cdef int add_inner(self, const Judgement* judgement) except -1 nogil

@@ -15,7 +15,12 @@ its records are numbered anew; the subtree is finished there.
 
 Nodes are numbered in preorder: a left child is its parent's number + 1, a right child's is stored.
 
-A grower belongs to one thread and owns all of its buffers, which it uses again for the next tree.
+A tree may be grown in *pieces*. Where other threads have nothing to do, a grower gives away pending
+subtrees, the largest first, and leaves a *hole* where the piece belongs. As the run of a subtree's draws
+is its own, a piece is grown in place, in the draws of the tree's *trunk*. See `dforest.core.pieces`.
+
+A grower belongs to one thread and owns all of its buffers, which it uses again for the next tree; the
+trunk of a piece is that of the grower that began the tree.
 """
 from libc.math cimport INFINITY, ldexp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -26,7 +31,9 @@ import numpy as np
 
 from dforest.core.random cimport DF_ROOT_PATH, df_child_path
 from dforest.core.rows cimport all_rows, count_blocks, draw_rows, partition
-from dforest.core.types cimport Column, LeafRules, Split, code_t
+from dforest.core.shared_rows cimport draw_rows_together, partition_together
+from dforest.core.team cimport Task, df_add_to
+from dforest.core.types cimport Column, Split, code_t
 
 from dforest.core.forest_arrays import TreeArrays
 
@@ -36,16 +43,13 @@ cdef extern from "Python.h":
 cdef enum:
     POLL_RECORDS = 200000      # look for signals each time so many records have been split
     SMALLEST_BLOCK = 64        # records
+    SHARE_FROM = 2000          # records of a subtree that is worth giving away, by default
 
 
 cdef void gather(const uint32_t* rows, Py_ssize_t n, const code_t* codes, code_t* to) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):
         to[i] = codes[rows[i]]
-
-
-class Stopped(Exception):
-    """Another thread failed; this one gave up its tree."""
 
 
 cdef int ensure_room(void** buffer, Py_ssize_t* room, Py_ssize_t needed, size_t size) except -1 nogil:
@@ -72,10 +76,6 @@ cdef int append_words(Words* to, const uint64_t* words, Py_ssize_t n) except -1 
     return 0
 
 
-cdef class StopFlag:
-    """Tells growers on other threads to give up."""
-
-
 cdef class Grower:
     """Grows trees on one thread.
 
@@ -89,18 +89,22 @@ cdef class Grower:
         impurity_threshold, min_impurity_decrease, max_leaf_nodes (None: no limit, depth-first growth).
     n_draws : int
         Draws of the bootstrap; 0: every row once.
-    stop : StopFlag
+    team : Team
         Shared with the growers of other threads.
+    member : int
+        The number of this grower in it.
     """
 
     def __cinit__(self, DataView data not None, Criterion criterion not None, Splitter splitter not None,
-                  dict limits not None, int64_t n_draws, StopFlag stop not None):
+                  dict limits not None, int64_t n_draws, Team team not None, int member):
         cdef Py_ssize_t capacity = min(data.n_rows, n_draws) if n_draws else data.n_rows
+        self.capacity = capacity
         self.data = data
         self.criterion = criterion
         self.splitter = splitter
         self.n_draws = n_draws
-        self.stop = stop
+        self.team = team
+        self.member = member
         self.weight = None
         self.reserve_block(splitter.tuning.get("block_bytes", 1 << 18))
         self.limits.max_depth = data.n_rows if limits["max_depth"] is None else min(limits["max_depth"], data.n_rows)
@@ -110,20 +114,21 @@ cdef class Grower:
         self.limits.impurity_threshold = limits["impurity_threshold"]
         self.limits.min_impurity_decrease = limits["min_impurity_decrease"]
         self.limits.max_leaf_nodes = limits["max_leaf_nodes"] or 0
+        self.share_from = splitter.tuning.get("share_from", SHARE_FROM)
         # A leaf keeps its draws and class weights, or its draws, weight, value and impurity.
         self.n_leaf_words = 1 + criterion.n_classes if criterion.n_classes else 4
         criterion.attach(capacity)
         splitter.attach(data, criterion, capacity)
-        self.draws = <Draw*> malloc(capacity * sizeof(Draw))
-        self.scratch = <Draw*> malloc(capacity * sizeof(Draw))
+        splitter.join(team, member)
         self.statistics = <int64_t*> malloc(criterion.n_words * sizeof(int64_t))
         self.of_block = <int64_t*> malloc(count_blocks(data.n_rows) * sizeof(int64_t))
-        if self.draws == NULL or self.scratch == NULL or self.statistics == NULL or self.of_block == NULL:
+        if self.statistics == NULL or self.of_block == NULL:
             raise MemoryError()
 
     def __dealloc__(self):
-        free(self.draws)
-        free(self.scratch)
+        free(self.own.draws)
+        free(self.own.scratch)
+        free(self.holes)
         free(self.statistics)
         free(self.of_block)
         free(self.block)
@@ -137,6 +142,18 @@ cdef class Grower:
         free(self.subset_lengths)
         free(self.leaves)
         free(self.inner)
+
+    @staticmethod
+    def most_members(DataView data not None, Splitter splitter not None, dict limits not None, int64_t n_draws,
+                     Py_ssize_t n_trees):
+        """How many threads can have work to do at the same time."""
+        cdef int64_t n = min(data.n_rows, n_draws) if n_draws else data.n_rows
+        cdef int64_t by_tree = 1
+        if not limits["max_leaf_nodes"]:
+            by_tree = n // max(1, <int64_t> splitter.tuning.get("share_from", SHARE_FROM))
+        if n * splitter.max_features >= splitter.share_visits_from:
+            by_tree = max(by_tree, splitter.max_features)
+        return n_trees * max(1, by_tree)
 
     cdef int reserve_block(self, size_t n_bytes) except -1:
         """Make room for blocks of so many bytes, if they pay off."""
@@ -197,35 +214,123 @@ cdef class Grower:
         self.weight = weight
 
     cdef int grow(self, uint64_t seed, uint32_t tree, const Scale* scale) except -1 nogil:
-        """Grow a tree into `nodes` and `leaves`."""
+        """Grow a tree into `nodes` and `leaves`, but for the pieces that it gives away."""
         cdef Place root
         cdef Node node
-        cdef LeafRules rules
-        root.first = 0
         cdef const uint32_t* weight = &self.weight[0] if self.weight is not None else self.data.weight
-        if self.n_draws:
-            root.n = draw_rows(self.data, weight, seed, tree, self.n_draws, self.of_block, self.draws)
+        cdef Trunk* trunk = &self.own
+        if trunk.draws == NULL:
+            trunk.draws = <Draw*> malloc(self.capacity * sizeof(Draw))
+            trunk.scratch = <Draw*> malloc(self.capacity * sizeof(Draw))
+            if trunk.draws == NULL or trunk.scratch == NULL:
+                with gil:
+                    raise MemoryError()
+        if self.n_draws and self.is_shared(self.n_draws):
+            root.n = draw_rows_together(self.team, self.member, self.data, weight, seed, tree, self.n_draws, self.of_block,
+                                        trunk.draws, trunk.scratch)
+        elif self.n_draws:
+            root.n = draw_rows(self.data, weight, seed, tree, self.n_draws, self.of_block, trunk.draws)
         else:
-            root.n = all_rows(self.data, weight, self.draws)
+            root.n = all_rows(self.data, weight, trunk.draws)
+        root.first = 0
         root.path = DF_ROOT_PATH
         root.depth = 0
-        root.parent = -1
+        root.parent = root.piece = -1
         root.is_right = False
         root.scale = scale[0]
         root.lower = -INFINITY
         root.upper = INFINITY
-        self.n_nodes = self.n_leaves = self.n_stack = self.n_candidates = self.n_heap = 0
-        self.n_inner = self.n_subsets = self.subsets.n = self.waiting.n = 0
+        self.draws = trunk.draws
         self.in_block = False
         self.open(&root, &node)
         root.scale = node.scale
-        self.root_weight = node.statistics[1]
-        rules.min_draws = self.limits.min_samples_leaf
-        rules.min_weight = self.limits.min_weight_fraction_leaf * <double> self.root_weight
-        self.splitter.open_tree(seed, tree, &rules)
+        trunk.seed = seed
+        trunk.tree = tree
+        trunk.root_weight = node.statistics[1]
+        trunk.rules.min_draws = self.limits.min_samples_leaf
+        trunk.rules.min_weight = self.limits.min_weight_fraction_leaf * <double> trunk.root_weight
+        trunk.n_pieces = trunk.n_open = 1
+        self.enter(trunk, 0)
         if self.limits.max_leaf_nodes:
             return self.grow_best_first(&root)
         return self.grow_depth_first(&root)
+
+    cdef bint help(self) except -1 nogil:
+        """Wait for work of other growers, and do it until it is a piece of a tree; False: no work is left."""
+        cdef void* offer
+        cdef Task* task
+        cdef Subtree subtree
+        cdef int piece
+        while self.team.wait(self.member, &offer, &task):
+            if task != NULL:
+                self.team.help(task, <void*> self.splitter)
+                continue
+            subtree = (<Subtree*> offer)[0]
+            free(offer)
+            piece = subtree.place.piece
+            subtree.place.piece = -1
+            self.enter(subtree.trunk, piece)
+            self.grow_depth_first(&subtree.place)
+            return True
+        return False
+
+    cdef int enter(self, Trunk* trunk, int piece) except -1 nogil:
+        """Get ready for a piece of a tree."""
+        self.trunk = trunk
+        self.piece = piece
+        self.draws = trunk.draws
+        self.n_nodes = self.n_leaves = self.n_stack = self.n_candidates = self.n_heap = 0
+        self.n_inner = self.n_subsets = self.subsets.n = self.waiting.n = self.n_holes = self.n_offered = 0
+        self.in_block = False
+        return self.splitter.open_tree(trunk.seed, trunk.tree, &trunk.rules)
+
+    def finish(self):
+        """Count the piece at hand as finished; whether all pieces of its tree are."""
+        return df_add_to(self.trunk.n_open, -1) == 1
+
+    cdef void give(self) noexcept nogil:
+        """Give pending subtrees to those who have nothing to do, the ones nearest to the root first."""
+        cdef Py_ssize_t end = min(self.n_stack, self.block_base) if self.in_block else self.n_stack
+        cdef Place* place
+        cdef Subtree* subtree
+        while self.n_offered < end and self.team.has_idle():
+            place = &self.stack[self.n_offered]
+            self.n_offered += 1
+            if place.n < self.share_from or place.piece >= 0:
+                continue
+            subtree = <Subtree*> malloc(sizeof(Subtree))
+            if subtree == NULL:        # then it stays here
+                return
+            subtree.trunk = self.trunk
+            subtree.place = place[0]
+            subtree.place.parent = -1
+            subtree.place.is_right = False
+            subtree.place.piece = df_add_to(self.trunk.n_pieces, 1)
+            df_add_to(self.trunk.n_open, 1)
+            place.piece = subtree.place.piece
+            if not self.team.offer(subtree):
+                free(subtree)
+                df_add_to(self.trunk.n_open, -1)
+                place.piece = -1
+                self.n_offered -= 1
+                return
+
+    cdef int add_hole(self, const Place* place) except -1 nogil:
+        """Append a node in whose place a piece belongs."""
+        cdef Split split
+        cdef Hole* hole
+        split.feature = -1
+        ensure_room(<void**> &self.holes, &self.hole_room, self.n_holes + 1, sizeof(Hole))
+        hole = &self.holes[self.n_holes]
+        self.n_holes += 1
+        hole.piece = place.piece
+        hole.node = self.n_nodes
+        hole.leaves = self.n_leaves
+        hole.inner = self.n_inner
+        hole.subsets = self.n_subsets
+        hole.subset_words = self.subsets.n
+        self.add_node(place, &split)
+        return 0
 
     cdef int open(self, const Place* place, Node* node) except -1 nogil:
         """Look at a node's draws: statistics, purity, perhaps a new scale."""
@@ -249,7 +354,7 @@ cdef class Grower:
             return 0
         self.splitter.find_split(node, split)
         if split.feature >= 0 and self.limits.min_impurity_decrease > 0.0:
-            decrease = ldexp(split.score, self.criterion.score_exponent(node)) / <double> self.root_weight
+            decrease = ldexp(split.score, self.criterion.score_exponent(node)) / <double> self.trunk.root_weight
             if decrease < self.limits.min_impurity_decrease:
                 split.feature = -1
         return 0
@@ -258,15 +363,25 @@ cdef class Grower:
         cdef int64_t n_draws = node.statistics[0]
         return (node.is_pure or node.depth >= self.limits.max_depth
                 or n_draws < self.limits.min_samples_split or n_draws < 2 * self.limits.min_samples_leaf
-                or <double> node.statistics[1] < 2.0 * self.limits.min_weight_fraction_leaf * <double> self.root_weight
+                or <double> node.statistics[1] < 2.0 * self.limits.min_weight_fraction_leaf * <double> self.trunk.root_weight
                 or (self.limits.impurity_threshold > 0.0
                     and self.criterion.node_impurity(node) < self.limits.impurity_threshold))
 
-    cdef void divide(self, const Node* node, const Split* split, Place* left, Place* right) noexcept nogil:
+    cdef bint is_shared(self, int64_t n_visits) noexcept nogil:
+        """Whether somebody is idle, and so many visits of records are worth waking them up."""
+        return n_visits >= self.splitter.share_visits_from and self.team.has_idle()
+
+    cdef int divide(self, const Node* node, const Split* split, Place* left, Place* right) except -1 nogil:
         """Partition a node's draws, and set all of its children's places but for the parent."""
         cdef const Column* column = &node.columns[split.feature]
-        cdef Py_ssize_t n_left = partition(node.draws, node.n, column, split, self.scratch)
+        cdef Draw* scratch = self.trunk.scratch + (node.draws - self.draws)
+        cdef Py_ssize_t n_left
+        if self.is_shared(node.n):
+            n_left = partition_together(self.team, self.member, node.draws, node.n, column, split, scratch)
+        else:
+            n_left = partition(node.draws, node.n, column, split, scratch)
         left.first = node.draws - self.draws
+        left.piece = right.piece = -1
         left.n = n_left
         left.path = df_child_path(node.path, 0)
         left.is_right = False
@@ -282,6 +397,7 @@ cdef class Grower:
             left.upper = right.lower = split.middle
         elif column.direction < 0:
             left.lower = right.upper = split.middle
+        return 0
 
     cdef Py_ssize_t add_node(self, const Place* place, const Split* split) except -1 nogil:
         """Append a node; nodes come in preorder."""
@@ -319,11 +435,19 @@ cdef class Grower:
         self.n_stack = 1
         while self.n_stack > 0:
             self.n_stack -= 1
+            self.n_offered = min(self.n_offered, self.n_stack)
             place = self.stack[self.n_stack]
-            self.poll(place.n)
             if self.in_block:
                 self.in_block = self.n_stack >= self.block_base
-            elif place.n * self.row_bytes <= self.block_bytes and place.n >= SMALLEST_BLOCK:
+            if place.piece >= 0:
+                self.add_hole(&place)
+                continue
+            self.poll(place.n)
+            if self.team.has_idle():
+                self.give()
+            # Nothing can be given away out of a block.
+            if (not self.in_block and place.n * self.row_bytes <= self.block_bytes and place.n >= SMALLEST_BLOCK
+                    and not (place.n >= 2 * self.share_from and self.team.runs_short())):
                 self.make_block(&place)
             self.open(&place, &node)
             self.find_split(&node, &split)
@@ -468,11 +592,10 @@ cdef class Grower:
         if self.since_poll < POLL_RECORDS:
             return 0
         self.since_poll = 0
-        if self.stop.value:
+        self.team.check()
+        if self.team.n_members == 1:      # perhaps in the main thread, where signals are handled
             with gil:
-                raise Stopped()
-        with gil:
-            PyErr_CheckSignals()      # does nothing but in the main thread
+                PyErr_CheckSignals()
         return 0
 
     cdef int judge(self, const Node* node, Judgement* out) except -1 nogil:
@@ -504,8 +627,16 @@ cdef class Grower:
         self.judge(node, <Judgement*> &words[2])
         return 0
 
+    def hole_table(self):
+        """The fields of each `Hole` in the piece grown last: ndarray of shape (n_holes, 6), dtype int64."""
+        table = np.empty((self.n_holes, sizeof(Hole) // sizeof(int64_t)), np.int64)
+        cdef int64_t[:, ::1] to = table
+        if self.n_holes > 0:
+            memcpy(&to[0, 0], self.holes, self.n_holes * sizeof(Hole))
+        return table
+
     def arrays(self):
-        """The tree grown last, as `TreeArrays`."""
+        """The piece grown last, as `TreeArrays`."""
         cdef Py_ssize_t i, n = self.n_nodes
         feature = np.empty(n, np.int32)
         threshold = np.empty(n, np.float64)
@@ -529,7 +660,8 @@ cdef class Grower:
                 to_threshold[i] = self.nodes[i].threshold
                 to_right[i] = self.nodes[i].right
                 to_missing[i] = self.nodes[i].missing_left
-            memcpy(&to_leaves[0, 0], self.leaves, self.n_leaves * self.n_leaf_words * sizeof(int64_t))
+            if self.n_leaves > 0:
+                memcpy(&to_leaves[0, 0], self.leaves, self.n_leaves * self.n_leaf_words * sizeof(int64_t))
             if self.n_inner > 0:
                 memcpy(&to_inner[0, 0], self.inner, self.n_inner * sizeof(Judgement))
             if self.n_subsets > 0:

@@ -6,6 +6,7 @@ bits on any number of threads. How a row goes down a tree, and what slots are: s
 
 A `PackedForest` owns its slots and leaf values, read only; any number of threads may use one.
 """
+cimport openmp
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -21,6 +22,11 @@ cdef enum:
     STEPS = 1 << 17           # that are worth another thread
     LEVELS = 10               # of a tree that lie together at its beginning
     WIDE_BITS = 30            # of a feature's number in a wide slot
+
+
+def openmp_threads():
+    """How many threads OpenMP would use, for the calling thread: what `threadpoolctl` and OMP_NUM_THREADS limit."""
+    return openmp.omp_get_max_threads()
 
 
 cdef class PackedForest:

@@ -10,6 +10,8 @@ cdef Py_ssize_t count_blocks(Py_ssize_t n_rows) noexcept nogil
 cdef void deal_draws(uint64_t seed, uint32_t tree, Py_ssize_t n_rows, int64_t n_draws, int64_t* out) noexcept nogil
 cdef Py_ssize_t draw_block(uint64_t seed, uint32_t tree, Py_ssize_t n_rows, Py_ssize_t block, int64_t n_draws,
                            uint32_t* counts) noexcept nogil
+cdef Py_ssize_t draw_block_rows(DataView data, const uint32_t* weight, uint64_t seed, uint32_t tree, Py_ssize_t block,
+                                int64_t n_draws, Draw* out) noexcept nogil
 cdef Py_ssize_t draw_rows(DataView data, const uint32_t* weight, uint64_t seed, uint32_t tree, int64_t n_draws,
                           int64_t* of_block, Draw* out) noexcept nogil
 cdef Py_ssize_t all_rows(DataView data, const uint32_t* weight, Draw* out) noexcept nogil

@@ -115,6 +115,21 @@ cdef Py_ssize_t draw_block(uint64_t seed, uint32_t tree, Py_ssize_t n_rows, Py_s
     return rows
 
 
+cdef Py_ssize_t draw_block_rows(DataView data, const uint32_t* weight, uint64_t seed, uint32_t tree, Py_ssize_t block,
+                                int64_t n_draws, Draw* out) noexcept nogil:
+    """Write the draws of one block, in row order; return the number of records. OUT out : [min(DF_BLOCK, n_draws)]"""
+    cdef uint32_t counts[DF_BLOCK]
+    cdef Py_ssize_t i, rows, written = 0
+    if n_draws == 0:
+        return 0
+    rows = draw_block(seed, tree, data.n_rows, block, n_draws, counts)
+    for i in range(rows):
+        if counts[i] > 0:
+            add_record(data, weight, block * DF_BLOCK + i, counts[i], &out[written])
+            written += 1
+    return written
+
+
 cdef Py_ssize_t draw_rows(DataView data, const uint32_t* weight, uint64_t seed, uint32_t tree, int64_t n_draws,
                           int64_t* of_block, Draw* out) noexcept nogil:
     """Write the draws of one tree, in row order; return the number of records.
@@ -122,17 +137,10 @@ cdef Py_ssize_t draw_rows(DataView data, const uint32_t* weight, uint64_t seed, 
     OUT of_block : [count_blocks(n_rows)] draws of each block
     OUT out : [min(n_rows, n_draws)]
     """
-    cdef uint32_t counts[DF_BLOCK]
-    cdef Py_ssize_t block, i, rows, written = 0
+    cdef Py_ssize_t block, written = 0
     deal_draws(seed, tree, data.n_rows, n_draws, of_block)
     for block in range(count_blocks(data.n_rows)):
-        if of_block[block] == 0:
-            continue
-        rows = draw_block(seed, tree, data.n_rows, block, of_block[block], counts)
-        for i in range(rows):
-            if counts[i] > 0:
-                add_record(data, weight, block * DF_BLOCK + i, counts[i], &out[written])
-                written += 1
+        written += draw_block_rows(data, weight, seed, tree, block, of_block[block], out + written)
     return written
 
 

@@ -20,14 +20,19 @@ A `RandomSplitter` has one cut of each feature; a subclass says where, in `draw_
 Each thread has a splitter of its own (`clone`), which owns its scratch and shares nothing; the data
 view is shared and read only. Nodes of a tree come in depth-first preorder, unless `forget_constants`
 is called before each.
+
+Of a large node, other threads try some of the features, each with a splitter of its own: so `best_cut`
+may not depend on what it was asked before in the node.
 """
 cimport cython
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from cpython.ref cimport PyObject
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.criterion cimport Criterion
 from dforest.core.cuts cimport Cuts
 from dforest.core.data cimport DataView
 from dforest.core.random cimport df_stream
+from dforest.core.team cimport Task, Team
 from dforest.core.types cimport Column, LeafRules, Node, Split
 
 
@@ -58,6 +63,16 @@ cdef struct Mark:            # a feature found constant, and the depth of the no
     Py_ssize_t depth
 
 
+cdef struct Trial:           # of features of a node by several threads
+    Task task
+    PyObject* leader         # splitter whose node it is, and which holds the features
+    const Node* node
+    Split before             # the best cut of features tried before
+    Split best               # by now; guarded by the team's lock, as what follows
+    Py_ssize_t best_item     # whose cut that is; -1: none's
+    bint is_own              # the leader found it
+
+
 cdef class Splitter:
     cdef readonly Py_ssize_t max_features
     cdef readonly bint one_hot
@@ -72,10 +87,18 @@ cdef class Splitter:
     cdef uint8_t* is_constant      # [n_features] at the current node
     cdef Mark* marks               # [n_features]
     cdef Py_ssize_t n_marks
+    cdef Team team                 # None: works alone
+    cdef int member                # its thread's number there
+    cdef int64_t share_visits_from  # features of a node are shared if there are as many records times features
+    cdef Py_ssize_t* shared        # [n_features] that several threads try, in the order drawn
+    cdef uint8_t* found_constant   # [n_features] whether those were
 
     cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1
     cdef int open_tree(self, uint64_t seed, uint32_t tree, const LeafRules* rules) except -1 nogil
     cdef void forget_constants(self) noexcept nogil
+    cdef void mark(self, Py_ssize_t feature, const Node* node) noexcept nogil
+    cdef int share_features(self, const Node* node, Split* out) except -1 nogil
+    cdef int try_features(self, Trial* trial) except -1 nogil
     cdef int find_split(self, const Node* node, Split* out) except -1 nogil
     cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil

@@ -3,12 +3,16 @@
 A splitter owns its scratch; the data view, the criterion and the node are lent to it.
 """
 cimport cython
+from cpython.ref cimport PyObject
 from libc.math cimport INFINITY, NAN
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 
 from dforest.core.random cimport DF_FEATURES, DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
+from dforest.core.team cimport PyThread_acquire_lock, PyThread_release_lock, WAIT_LOCK
 from dforest.core.types cimport CATEGORICAL, ORDINAL, Column, code_t, number_at
+
+cdef int64_t SHARE_VISITS_FROM = 1 << 17       # worth waking a thread up for, by default
 
 
 cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil:
@@ -120,6 +124,10 @@ cdef class FeatureOrder:
         return drawn
 
 
+cdef int try_features(void* context, void* own) except -1 nogil:
+    return (<Splitter> own).try_features(<Trial*> context)
+
+
 cdef class Splitter:
     """Base class; see the contract in splitter.pxd.
 
@@ -137,8 +145,11 @@ cdef class Splitter:
         self.max_features = max_features
         self.one_hot = one_hot
         self.tuning = dict(tuning or {})
+        self.share_visits_from = self.tuning.get("share_visits_from", SHARE_VISITS_FROM)
 
     def __dealloc__(self):
+        free(self.shared)
+        free(self.found_constant)
         free(self.is_constant)
         free(self.marks)
 
@@ -155,9 +166,16 @@ cdef class Splitter:
         self.order = FeatureOrder(n)
         self.is_constant = <uint8_t*> calloc(n, sizeof(uint8_t))
         self.marks = <Mark*> malloc(n * sizeof(Mark))
-        if self.is_constant == NULL or self.marks == NULL:
+        self.shared = <Py_ssize_t*> malloc(n * sizeof(Py_ssize_t))
+        self.found_constant = <uint8_t*> malloc(n * sizeof(uint8_t))
+        if self.is_constant == NULL or self.marks == NULL or self.shared == NULL or self.found_constant == NULL:
             raise MemoryError()
         return 0
+
+    def join(self, Team team not None, int member):
+        """Share large nodes with the other members of a team."""
+        self.team = team
+        self.member = member
 
     cdef int open_tree(self, uint64_t seed, uint32_t tree, const LeafRules* rules) except -1 nogil:
         self.seed = seed
@@ -170,6 +188,80 @@ cdef class Splitter:
         while self.n_marks > 0:
             self.n_marks -= 1
             self.is_constant[self.marks[self.n_marks].feature] = 0
+
+    cdef void mark(self, Py_ssize_t feature, const Node* node) noexcept nogil:
+        """Leave a feature out below a node."""
+        self.is_constant[feature] = 1
+        self.marks[self.n_marks].feature = feature
+        self.marks[self.n_marks].depth = node.depth
+        self.n_marks += 1
+
+    cdef int share_features(self, const Node* node, Split* out) except -1 nogil:
+        """Try those of the first max_features that are left together with idle threads."""
+        cdef Py_ssize_t i, feature
+        cdef Trial trial
+        trial.task.part = try_features
+        trial.task.context = &trial
+        trial.task.leader = self.member
+        trial.task.n_items = 0
+        while self.order.n_drawn < self.max_features:
+            feature = self.order.next()
+            if not self.is_constant[feature]:
+                self.shared[trial.task.n_items] = feature
+                trial.task.n_items += 1
+        trial.leader = <PyObject*> self
+        trial.node = node
+        trial.before = trial.best = out[0]
+        trial.best_item = -1
+        trial.is_own = True
+        self.cuts.lend_node(node)
+        self.team.share(&trial.task, <void*> self)
+        for i in range(trial.task.n_items):
+            if self.found_constant[i]:
+                self.mark(self.shared[i], node)
+        out[0] = trial.best
+        if not trial.is_own and out.subset != NULL:      # which may have changed since
+            out.score = -1.0
+            self.best_cut(node, out.feature, &self.rules, out)
+        return 0
+
+    cdef int try_features(self, Trial* trial) except -1 nogil:
+        """This thread's part in a trial."""
+        cdef bint leads = <PyObject*> self == trial.leader, is_better
+        cdef Py_ssize_t item, best_item = -1
+        cdef double before
+        cdef Split best
+        if leads:
+            best = trial.before
+        else:
+            best.feature = -1
+            best.score = -1.0
+            best.subset = NULL
+            self.seed = (<Splitter> trial.leader).seed
+            self.tree = (<Splitter> trial.leader).tree
+            self.rules = (<Splitter> trial.leader).rules
+            self.criterion.join_node(trial.node, (<Splitter> trial.leader).criterion)
+            self.cuts.join_node(trial.node, (<Splitter> trial.leader).cuts)
+        while True:
+            item = self.team.take(&trial.task)
+            if item < 0:
+                break
+            before = best.score
+            (<Splitter> trial.leader).found_constant[item] = self.best_cut(
+                trial.node, (<Splitter> trial.leader).shared[item], &self.rules, &best)
+            if best.score > before:
+                best.feature = (<Splitter> trial.leader).shared[item]
+                best_item = item
+        if best_item < 0:
+            return 0
+        PyThread_acquire_lock(self.team.lock, WAIT_LOCK)
+        is_better = best.score > trial.best.score or (best.score == trial.best.score and best_item < trial.best_item)
+        if is_better:
+            trial.best = best
+            trial.best_item = best_item
+            trial.is_own = leads
+        PyThread_release_lock(self.team.lock)
+        return 0
 
     cdef int find_split(self, const Node* node, Split* out) except -1 nogil:
         cdef Py_ssize_t feature, n_features = self.data.n_features
@@ -184,15 +276,16 @@ cdef class Splitter:
         self.cuts.open_node(node)
         self.order.open(self.seed, self.tree, node.path)
         while self.order.n_drawn < n_features and (self.order.n_drawn < self.max_features or out.feature < 0):
+            if (self.team is not None and self.team.has_idle() and self.order.n_drawn + 1 < self.max_features
+                    and node.n * (self.max_features - self.order.n_drawn) >= self.share_visits_from):
+                self.share_features(node, out)
+                continue
             feature = self.order.next()
             if self.is_constant[feature]:
                 continue
             before = out.score
             if self.best_cut(node, feature, &self.rules, out):
-                self.is_constant[feature] = 1
-                self.marks[self.n_marks].feature = feature
-                self.marks[self.n_marks].depth = node.depth
-                self.n_marks += 1
+                self.mark(feature, node)
             if out.score > before:
                 out.feature = feature
         self.order.close()

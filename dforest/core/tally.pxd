@@ -47,8 +47,10 @@ cdef class Tally:
     cdef uint32_t* small_run         # [256] ... and their sums by code, up to it
     cdef bint has_small              # the former holds
     cdef bint has_words              # what follows holds
-    cdef uint32_t* row               # [records] WORDS: rows of its records,
-    cdef uint64_t* word              # [records] their words,
+    cdef const uint32_t* row         # [records] WORDS: rows of its records,
+    cdef const uint64_t* word        # [records] their words; both may be another tally's, or
+    cdef uint32_t* own_row           # [records] these,
+    cdef uint64_t* own_word          # [records] and these
     cdef uint64_t* run               # [records] as `left`, in words,
     cdef uint64_t missing_word       # and as `missing`
     cdef bint is_packed              # `run` has what `left` is to have
@@ -66,6 +68,8 @@ cdef class Tally:
     cdef int reserve(self, Py_ssize_t n_records, Py_ssize_t n_codes) except -1
     cdef uint64_t* sort_keys(self, Py_ssize_t n) noexcept nogil
     cdef void open_node(self, const Node* node) noexcept nogil
+    cdef void lend_words(self, const Node* node) noexcept nogil
+    cdef void borrow_words(self, Tally other) noexcept nogil
     cdef void make_words(self, const Node* node) noexcept nogil
     cdef bint counts_small(self, const Node* node, const Column* column) noexcept nogil
     cdef bint count_small(self, const Node* node, const Column* column, uint32_t* missing) noexcept nogil

@@ -124,8 +124,8 @@ cdef class Tally:
         free(self.keys_to)
         free(self.left)
         free(self.code)
-        free(self.row)
-        free(self.word)
+        free(self.own_row)
+        free(self.own_word)
         free(self.run)
         free(self.small)
         free(self.small_run)
@@ -142,10 +142,10 @@ cdef class Tally:
         self.left = <int64_t*> malloc((n_values + 2) * self.n_words * sizeof(int64_t))
         self.code = <uint32_t*> malloc(n_values * sizeof(uint32_t))
         if self.packs:
-            self.row = <uint32_t*> malloc(n_records * sizeof(uint32_t))
-            self.word = <uint64_t*> malloc(n_records * sizeof(uint64_t))
+            self.own_row = <uint32_t*> malloc(n_records * sizeof(uint32_t))
+            self.own_word = <uint64_t*> malloc(n_records * sizeof(uint64_t))
             self.run = <uint64_t*> malloc(n_values * sizeof(uint64_t))
-            if self.row == NULL or self.word == NULL or self.run == NULL:
+            if self.own_row == NULL or self.own_word == NULL or self.run == NULL:
                 raise MemoryError()
         if self.tuning.small_draws > 0:
             self.small = <uint32_t*> malloc(DF_SMALL_DRAWS * sizeof(uint32_t))
@@ -166,6 +166,8 @@ cdef class Tally:
         self.manner = self.manner_of(node.statistics)
         self.is_pairs = self.criterion.kind == CLASS_WEIGHTS
         self.has_words = self.has_small = False
+        self.row = self.own_row
+        self.word = self.own_word
         self.is_few = node.n < self.tuning.few_below and node.statistics[0] <= DF_FEW_DRAWS
         if not self.is_few:
             return
@@ -236,8 +238,10 @@ cdef class Tally:
         cdef uint32_t code, sum = 0, first = codes[draws[0].row]
         if not self.has_small:
             self.has_small = True
+            if not self.has_words:
+                for i in range(node.n):
+                    self.own_row[i] = draws[i].row
             for i in range(node.n):
-                self.row[i] = draws[i].row
                 self.small[i] = draws[i].count << (16 * draws[i].target)
         for i in range(node.n):
             histogram[codes[self.row[i]]] += self.small[i]
@@ -259,13 +263,25 @@ cdef class Tally:
         cdef const Draw* draws = node.draws
         self.has_words = True
         for i in range(node.n):
-            self.row[i] = draws[i].row
+            self.own_row[i] = draws[i].row
         if self.is_pairs:
             for i in range(node.n):
-                self.word[i] = df_pair_word(draws[i].count, draws[i].target)
+                self.own_word[i] = df_pair_word(draws[i].count, draws[i].target)
         else:
             for i in range(node.n):
-                self.word[i] = df_sum_word(draws[i].count, draws[i].target)
+                self.own_word[i] = df_sum_word(draws[i].count, draws[i].target)
+
+    cdef void lend_words(self, const Node* node) noexcept nogil:
+        """Have words that other threads may use: from now on this tally only reads them."""
+        if self.manner == WORDS and not self.has_words:
+            self.make_words(node)
+
+    cdef void borrow_words(self, Tally other) noexcept nogil:
+        """Use the words that another tally lends, after `open_node` of the same node."""
+        if self.manner == WORDS:
+            self.row = other.row
+            self.word = other.word
+            self.has_words = True
 
     cdef Py_ssize_t cumulate(self, const Node* node, const Column* column) noexcept nogil:
         """Fill `left` or `run`, `code` and `missing` for all values that occur; return how many do."""

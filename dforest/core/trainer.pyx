@@ -1,11 +1,12 @@
 """Grows many trees on many threads.
 
-Each thread has a grower of its own and takes the next tree as soon as it is done with one. A tree
-depends on the data, the parameters, the seed and its number alone, so it is the same whichever
-thread grows it.
+Each thread has a grower of its own and takes the next tree as soon as it is done with one. When no tree
+is left to begin, it takes parts of others': subtrees that their growers give away, or features of a
+large node (see `dforest.core.team`). A tree depends on the data, the parameters, the seed and its
+number alone, so it is the same whichever threads grow it.
 
-The threads are Python's: they hold the interpreter's lock only between trees, and the calling thread
-stays free to be interrupted.
+The threads are Python's: they hold the interpreter's lock only between trees, or pieces of trees, and
+the calling thread stays free to be interrupted.
 """
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
@@ -13,11 +14,13 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from dforest.core.criterion cimport Criterion
 from dforest.core.data cimport DataView
-from dforest.core.grower cimport Grower, StopFlag
+from dforest.core.grower cimport Grower
 from dforest.core.splitter cimport Splitter
+from dforest.core.team cimport Team
 from dforest.core.types cimport Scale
 
-from dforest.core.grower import Stopped
+from dforest.core.pieces import join_pieces
+from dforest.core.team import Stopped
 
 
 def grow_trees(DataView data not None, Criterion criterion not None, Splitter splitter not None, dict limits not None,
@@ -41,8 +44,9 @@ def grow_trees(DataView data not None, Criterion criterion not None, Splitter sp
     scale : tuple of (float, int, int)
         Centre, exponent and range of the quantised targets; (0.0, 0, 0) for classification.
     n_threads : int
+        Fewer are used where more can have no work.
     on_tree : callable, optional
-        Called with the number of trees finished, after each, by the thread that grew it.
+        Called with the number of trees finished, after each, by the thread that finished it.
     reweigh : callable, optional
         Given a tree's number, the integer weights of its rows in place of the data's (which must
         have some): ndarray of shape (n_rows,), dtype uint32.
@@ -57,41 +61,58 @@ def grow_trees(DataView data not None, Criterion criterion not None, Splitter sp
     Exception
         What a thread raised first; all threads have stopped by then.
     """
-    cdef StopFlag stop = StopFlag()
     cdef Scale c_scale
-    n_threads = max(1, min(n_threads, len(trees)))
+    n_threads = min(n_threads, Grower.most_members(data, splitter, limits, n_draws, len(trees)))
+    cdef Team team = Team(n_threads)
     c_scale.centre, c_scale.exponent, c_scale.range = scale
-    growers = [Grower(data, criterion.clone(), splitter.clone(), limits, n_draws, stop) for _ in range(n_threads)]
+    growers = [Grower(data, criterion.clone(), splitter.clone(), limits, n_draws, team, i) for i in range(n_threads)]
+    pieces = {}                  # of trees not yet finished, by number: their pieces, as for `join_pieces`
     grown = {}
     to_grow = iter(trees)        # shared: each thread takes the next tree
 
+    def keep(Grower grower):
+        """Keep the piece that a grower has finished."""
+        number = grower.trunk.tree
+        pieces[number][grower.piece] = grower.arrays(), grower.hole_table()
+        if not grower.finish():
+            return
+        grown[number] = join_pieces(pieces.pop(number))
+        if on_tree is not None:
+            on_tree(len(grown))
+
     def work(Grower grower):
         cdef uint32_t tree
+        cdef bint has_piece
         try:
             for number in to_grow:
-                if stop.value:
+                if team.stopped:
                     return
                 tree = number
+                pieces[number] = {}
                 if reweigh is not None:
                     grower.set_weight(reweigh(number))
                 with nogil:
                     grower.grow(seed, tree, &c_scale)
-                grown[number] = grower.arrays()
-                if on_tree is not None:
-                    on_tree(len(grown))
+                keep(grower)
+            while True:
+                with nogil:
+                    has_piece = grower.help()
+                if not has_piece:
+                    return
+                keep(grower)
         except BaseException:
-            stop.value = 1
+            team.stop()
             raise
 
     if n_threads == 1:
         work(growers[0])
     else:
         with ThreadPoolExecutor(n_threads) as pool:
-            futures = [pool.submit(work, grower) for grower in growers]
             try:
+                futures = [pool.submit(work, grower) for grower in growers]
                 wait(futures, return_when=FIRST_EXCEPTION)
             except BaseException:        # Ctrl-C
-                stop.value = 1
+                team.stop()
                 raise
         errors = [future.exception() for future in futures]
         for error in sorted((e for e in errors if e is not None), key=lambda e: isinstance(e, Stopped)):

@@ -12,13 +12,15 @@ from dforest.core import criterion
 EXTREMES = {
     "default": {},
     "count always": {"few_below": 0, "small_draws": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 2**31,
-                     "block_bytes": 0},
+                     "block_bytes": 0, "share_from": 1, "share_visits_from": 0},
     "count and mark always": {"few_below": 0, "small_draws": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 0,
                               "block_bytes": 2**24},
     "count by code always": {"few_below": 0, "small_codes": 10**9},
     "insertion sort always": {"few_below": 0, "small_draws": 0, "sort_below": 2**62, "insertion_below": 2**62},
     "portable loops": {"loops": "portable"},
     "AVX2 loops": {"loops": "avx2"},
+    "share everything": {"share_from": 1, "share_visits_from": 0},
+    "share nothing": {"share_from": 2**62, "share_visits_from": 2**62},
     "radix sort always": {"few_below": 0, "small_draws": 0, "sort_below": 2**62, "insertion_below": 0, "block_bytes": 3000},
 }
 

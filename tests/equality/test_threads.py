@@ -1,5 +1,6 @@
 """Promise 1: the same forest to the bit for any number of threads, each time, at both extremes of the machinery."""
 
+import time
 from itertools import product
 
 import numpy as np
@@ -7,6 +8,8 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 
 import dforest
+from dforest import estimator
+from dforest.core import trainer
 
 
 def random_problem(seed, n=400, p=8):
@@ -129,3 +132,88 @@ def test_a_constant_node_never_splits(method, criterion):
     assert len(tree.forest_.feature) == 3
     if criterion == "squared_error":
         assert sorted(tree.forest_.leaf_value) == [0.1, 0.3]
+
+
+class LateTrees:
+    """A range of trees that a thread gets a while after it asked, so that others lack work already."""
+
+    def __init__(self, trees):
+        self.trees = trees
+
+    def __len__(self):
+        return len(self.trees)
+
+    def __iter__(self):
+        return LateTrees(iter(self.trees))
+
+    def __next__(self):
+        tree = next(self.trees)
+        time.sleep(0.02)
+        return tree
+
+
+@pytest.fixture
+def pieces_joined(monkeypatch):
+    """How many pieces each tree was put together from; trees begin late."""
+    counts = []
+
+    def grow_trees(*args):
+        return grow(*args[:5], LateTrees(args[5]), *args[6:])
+
+    grow = estimator.grow_trees
+    monkeypatch.setattr(estimator, "grow_trees", grow_trees)
+
+    def join_pieces(pieces):
+        counts.append(len(pieces))
+        return join(pieces)
+
+    join = trainer.join_pieces
+    monkeypatch.setattr(trainer, "join_pieces", join_pieces)
+    return counts
+
+
+ONE_TREE = {
+    "gini": {"criterion": "gini"},
+    "entropy, random cuts": {"criterion": "entropy", "splitter": "random"},
+    "all features": {"criterion": "gini", "max_features": None},
+    "dense, constraints": {"criterion": "gini", "method": "dense", "monotonic_cst": [1, -1, 0, 0, 1]},
+    "one hot": {"criterion": "squared_error", "categorical_split": "one_hot"},
+    "poisson": {"criterion": "poisson", "monotonic_cst": [1, 0, 0, 0, 0]},
+    "absolute error": {"criterion": "absolute_error", "method": "dense"},
+    "absolute error, random cuts": {"criterion": "absolute_error", "method": "dense", "splitter": "random"},
+    "balanced subsample": {"criterion": "entropy", "class_weight": "balanced_subsample"},
+}
+
+
+@pytest.mark.parametrize("n_trees", [1, 3])
+@pytest.mark.parametrize("max_leaf_nodes", [None, 40, 10**6])
+@pytest.mark.parametrize("parameters", ONE_TREE.values(), ids=ONE_TREE)
+def test_one_tree_on_many_threads(parameters, max_leaf_nodes, n_trees, tuning, assert_equal, pieces_joined):
+    """More threads than trees, which share all they can, give the tree of one thread; so do they time after time."""
+    X, y, weight = problem_of_all_kinds()
+    kind = dforest.RandomForestRegressor
+    if parameters["criterion"] in ("gini", "entropy"):
+        kind, y = dforest.RandomForestClassifier, np.digitize(y, [1] if "monotonic_cst" in parameters else [0, 2])
+    elif parameters["criterion"] == "poisson":
+        y = np.abs(y)
+    parameters = {
+        "max_features": 3, "categorical_features": [2, 3], "ordinal_features": [1, 4], "max_leaf_nodes": max_leaf_nodes,
+        "random_state": 0, **parameters,
+    }  # fmt: skip
+    with tuning("share nothing"):
+        one = kind(n_trees, n_jobs=1, **parameters).fit(X, y, weight)
+        assert_equal(one, kind(n_trees, n_jobs=8, **parameters).fit(X, y, weight))
+    assert set(pieces_joined) == {1}
+    with tuning("share everything"):
+        for n_jobs in [2, 3, 8] * 2:
+            assert_equal(one, kind(n_trees, n_jobs=n_jobs, **parameters).fit(X, y, weight), n_jobs)
+    assert max(pieces_joined) == 1 if max_leaf_nodes else max(pieces_joined) > 1
+
+
+def test_a_large_tree_is_shared_by_default(assert_equal, pieces_joined):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60_000, 6), np.float32)
+    y = X[:, 0] * X[:, 1] + rng.standard_normal(60_000) > 0
+    one = dforest.RandomForestClassifier(1, n_jobs=1, random_state=0).fit(X, y)
+    assert_equal(one, dforest.RandomForestClassifier(1, n_jobs=4, random_state=0).fit(X, y))
+    assert pieces_joined[0] == 1 < pieces_joined[1]

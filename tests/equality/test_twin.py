@@ -66,7 +66,7 @@ def problems(draw):
         "splitter": draw(st.sampled_from(["best", "random"])),
         "bootstrap": draw(st.booleans()),
         "random_state": draw(st.integers(0, 2**31)),
-        "n_jobs": draw(st.sampled_from([1, 2])),
+        "n_jobs": draw(st.sampled_from([1, 2, 4])),
         "categorical_features": kinds == 2,
         "ordinal_features": kinds == 1,
         "categorical_split": draw(st.sampled_from(["subset", "subset", "one_hot"])),
@@ -90,7 +90,7 @@ def encoded(x):
 
 
 @pytest.mark.parametrize("extreme", ["default", "count always", "count and mark always", "insertion sort always",
-                                     "radix sort always", "portable loops"])
+                                     "radix sort always", "portable loops", "share everything"])
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(problems())
 def test_every_node_is_that_of_the_twin(tuning, assert_twin, extreme, problem):

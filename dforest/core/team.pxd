@@ -1,0 +1,70 @@
+cimport cython
+from cpython.ref cimport PyObject
+
+cdef extern from "pythread.h":
+    ctypedef void* PyThread_type_lock
+    int WAIT_LOCK
+    PyThread_type_lock PyThread_allocate_lock()
+    void PyThread_free_lock(PyThread_type_lock lock)
+    int PyThread_acquire_lock(PyThread_type_lock lock, int mode) nogil
+    void PyThread_release_lock(PyThread_type_lock lock) nogil
+
+cdef extern from *:
+    """
+    /* Of integers that several threads see: a hint, and counting. */
+    #define df_glance(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
+    #define df_set(x, value) __atomic_store_n(&(x), value, __ATOMIC_RELAXED)
+    #define df_add_to(x, value) __atomic_fetch_add(&(x), value, __ATOMIC_ACQ_REL)
+    """
+    int df_glance(int x) nogil
+    void df_set(int x, int value) nogil
+    int df_add_to(int x, int value) nogil      # returns what x was
+
+# What each thread does that takes part in a task: take items until there are none. own: see Team.share
+ctypedef int (*Part)(void* context, void* own) except -1 nogil
+
+# Does one item, with nothing of the thread's own.
+ctypedef void (*Work)(void* context, Py_ssize_t item) noexcept nogil
+
+cdef struct Task:             # the leader's; the rest is the team's
+    Part part
+    void* context
+    Py_ssize_t n_items        # numbered from 0
+    Py_ssize_t next           # the first that nobody has taken
+    int leader                # number of the member
+    int n_helpers             # members at it, besides the leader
+    bint is_awaited           # the leader sleeps until there are none
+
+cdef struct Plain:            # a task that needs nothing of a thread's own
+    Task task
+    PyObject* team
+    Work work
+    void* context
+
+
+@cython.final
+cdef class Team:
+    cdef readonly int n_members
+    cdef PyThread_type_lock lock   # of everything below
+    cdef PyThread_type_lock* bells  # [n_members] held; a member sleeps until its own is released
+    cdef int* idle                 # [n_idle] those who sleep for lack of work
+    cdef int n_idle
+    cdef int is_short              # somebody was idle: no tree is left to begin
+    cdef void** offers             # [n_offers] for anybody to take; room for n_members
+    cdef int n_offers
+    cdef Task** tasks              # [n_tasks] which the leaders are at; room for n_members
+    cdef int n_tasks
+    cdef int stopped               # all are to give up
+    cdef bint is_done              # nothing is left to do
+
+    cdef bint has_idle(self) noexcept nogil
+    cdef bint runs_short(self) noexcept nogil
+    cdef bint offer(self, void* work) noexcept nogil
+    cdef bint wait(self, int member, void** offer, Task** task) noexcept nogil
+    cdef int share(self, Task* task, void* own) except -1 nogil
+    cdef int share_items(self, int leader, Py_ssize_t n_items, Work work, void* context) except -1 nogil
+    cdef Py_ssize_t take(self, Task* task) noexcept nogil
+    cdef int help(self, Task* task, void* own) except -1 nogil
+    cdef void give_up(self) noexcept nogil
+    cdef void wake(self, Py_ssize_t most) noexcept nogil
+    cdef int check(self) except -1 nogil
