@@ -175,7 +175,7 @@ cdef class Grower:
     cdef void make_block(self, const Place* place) noexcept nogil:
         """Copy what a subtree's records need, and number them by their place in the block."""
         cdef Draw* draws = self.draws + place.first
-        cdef uint32_t* rows = <uint32_t*> (self.scratch + place.first)
+        cdef uint32_t* rows = <uint32_t*> (self.trunk.scratch + place.first)
         cdef Py_ssize_t i, j
         cdef int32_t width = 4
         cdef uint8_t* to = self.block
