@@ -28,7 +28,7 @@ from dforest.core.random cimport DF_ROOT_PATH, df_child_path
 from dforest.core.rows cimport all_rows, count_blocks, draw_rows, partition
 from dforest.core.types cimport Column, LeafRules, Split, code_t
 
-from dforest.core.forest_arrays import TreeArrays
+from dforest.core.assembly import TreeArrays
 
 cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
@@ -42,6 +42,16 @@ cdef void gather(const Draw* draws, Py_ssize_t n, const code_t* codes, code_t* t
     cdef Py_ssize_t i
     for i in range(n):
         to[i] = codes[draws[i].row]
+
+
+cdef NodeRecord a_record
+NODE_RECORD = np.dtype({
+    "names": ["feature", "threshold", "right", "missing_left"],
+    "formats": [np.int32, np.float64, np.uint32, np.bool_],
+    "offsets": [<char*> &a_record.feature - <char*> &a_record, <char*> &a_record.threshold - <char*> &a_record,
+                <char*> &a_record.right - <char*> &a_record, <char*> &a_record.missing_left - <char*> &a_record],
+    "itemsize": sizeof(NodeRecord),
+})
 
 
 class Stopped(Exception):
@@ -70,6 +80,13 @@ cdef int append_words(Words* to, const uint64_t* words, Py_ssize_t n) except -1 
     memcpy(to.words + to.n, words, n * sizeof(uint64_t))
     to.n += n
     return 0
+
+
+cdef lend(const void* buffer, size_t n_bytes, dtype):
+    """A buffer as an array that does not own it."""
+    if n_bytes == 0:
+        return np.empty(0, dtype)
+    return np.asarray(<const uint8_t[:n_bytes]> <const uint8_t*> buffer).view(dtype)
 
 
 cdef class StopFlag:
@@ -502,35 +519,13 @@ cdef class Grower:
         return 0
 
     def arrays(self):
-        """The tree grown last, as `TreeArrays`."""
-        cdef Py_ssize_t i, n = self.n_nodes
-        feature = np.empty(n, np.int32)
-        threshold = np.empty(n, np.float64)
-        right = np.empty(n, np.uint32)
-        missing_left = np.empty(n, np.bool_)
-        leaves = np.empty((self.n_leaves, self.n_leaf_words), np.int64)
-        inner = np.empty((self.n_inner, 2))
-        subset_lengths = np.empty(self.n_subsets, np.int64)
-        subset_words = np.empty(self.subsets.n, np.uint64)
-        cdef int32_t[::1] to_feature = feature
-        cdef double[::1] to_threshold = threshold
-        cdef uint32_t[::1] to_right = right
-        cdef uint8_t[::1] to_missing = missing_left.view(np.uint8)
-        cdef int64_t[:, ::1] to_leaves = leaves
-        cdef double[:, ::1] to_inner = inner
-        cdef int64_t[::1] to_lengths = subset_lengths
-        cdef uint64_t[::1] to_words = subset_words
-        with nogil:
-            for i in range(n):
-                to_feature[i] = self.nodes[i].feature
-                to_threshold[i] = self.nodes[i].threshold
-                to_right[i] = self.nodes[i].right
-                to_missing[i] = self.nodes[i].missing_left
-            memcpy(&to_leaves[0, 0], self.leaves, self.n_leaves * self.n_leaf_words * sizeof(int64_t))
-            if self.n_inner > 0:
-                memcpy(&to_inner[0, 0], self.inner, self.n_inner * sizeof(Judgement))
-            if self.n_subsets > 0:
-                memcpy(&to_lengths[0], self.subset_lengths, self.n_subsets * sizeof(int64_t))
-            if self.subsets.n > 0:
-                memcpy(&to_words[0], self.subsets.words, self.subsets.n * sizeof(uint64_t))
-        return TreeArrays(feature, threshold, right, missing_left, leaves, inner, subset_lengths, subset_words)
+        """The tree grown last, as `TreeArrays`: lent until the next one is grown."""
+        nodes = lend(self.nodes, self.n_nodes * sizeof(NodeRecord), NODE_RECORD)
+        leaves = lend(self.leaves, self.n_leaves * self.n_leaf_words * sizeof(int64_t), np.int64)
+        return TreeArrays(
+            *(nodes[name] for name in NODE_RECORD.names),
+            leaves.reshape(-1, self.n_leaf_words),
+            lend(self.inner, self.n_inner * sizeof(Judgement), np.float64).reshape(-1, 2),
+            lend(self.subset_lengths, self.n_subsets * sizeof(int64_t), np.int64),
+            lend(self.subsets.words, self.subsets.n * sizeof(uint64_t), np.uint64),
+        )

@@ -8,6 +8,7 @@ The threads are Python's: they hold the interpreter's lock only between trees, a
 stays free to be interrupted.
 """
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from itertools import count
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
@@ -21,7 +22,7 @@ from dforest.core.grower import Stopped
 
 
 def grow_trees(DataView data not None, Criterion criterion not None, Splitter splitter not None, dict limits not None,
-               uint64_t seed, trees, int64_t n_draws, tuple scale, int n_threads, on_tree=None,
+               uint64_t seed, trees, int64_t n_draws, tuple scale, int n_threads, put, on_tree=None,
                reweigh=None):
     """Grow some trees of a forest.
 
@@ -41,16 +42,14 @@ def grow_trees(DataView data not None, Criterion criterion not None, Splitter sp
     scale : tuple of (float, int, int)
         Centre, exponent and range of the quantised targets; (0.0, 0, 0) for classification.
     n_threads : int
+    put : callable
+        Given the number and the `TreeArrays` of each tree, lent, by the thread that grew it: see
+        `dforest.core.assembly.Assembly.put`.
     on_tree : callable, optional
         Called with the number of trees finished, after each, by the thread that grew it.
     reweigh : callable, optional
         Given a tree's number, the integer weights of its rows in place of the data's (which must
         have some): ndarray of shape (n_rows,), dtype uint32.
-
-    Returns
-    -------
-    list of tuple
-        The arrays of each tree, as `dforest.core.grower.Grower.arrays` gives them.
 
     Raises
     ------
@@ -62,7 +61,7 @@ def grow_trees(DataView data not None, Criterion criterion not None, Splitter sp
     n_threads = max(1, min(n_threads, len(trees)))
     c_scale.centre, c_scale.exponent, c_scale.range = scale
     growers = [Grower(data, criterion.clone(), splitter.clone(), limits, n_draws, stop) for _ in range(n_threads)]
-    grown = {}
+    n_grown = count(1)
     to_grow = iter(trees)        # shared: each thread takes the next tree
 
     def work(Grower grower):
@@ -76,9 +75,9 @@ def grow_trees(DataView data not None, Criterion criterion not None, Splitter sp
                     grower.set_weight(reweigh(number))
                 with nogil:
                     grower.grow(seed, tree, &c_scale)
-                grown[number] = grower.arrays()
+                put(number, grower.arrays())
                 if on_tree is not None:
-                    on_tree(len(grown))
+                    on_tree(next(n_grown))
         except BaseException:
             stop.value = 1
             raise
@@ -96,4 +95,3 @@ def grow_trees(DataView data not None, Criterion criterion not None, Splitter sp
         errors = [future.exception() for future in futures]
         for error in sorted((e for e in errors if e is not None), key=lambda e: isinstance(e, Stopped)):
             raise error
-    return [grown[number] for number in trees]
