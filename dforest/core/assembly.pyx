@@ -10,20 +10,23 @@ from collections import namedtuple
 from threading import Lock
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc, realloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcmp, memcpy
 
 import numpy as np
 
 cdef extern from *:
     """
     #define df_prefetch(address) __builtin_prefetch(address)
+    #define df_highest_bit(x) (63 - __builtin_clzll(x))
     """
     void df_prefetch(const void* address) nogil
 
+    int df_highest_bit(uint64_t x) nogil
+
 cdef enum:
     AHEAD = 16         # rows between asking for memory and using it
-    FEWEST = 64        # slots
+    FIRST_BIT = 6      # of the first part's rows
 
 NODE_ARRAYS = ("feature", "threshold", "right", "missing_left")
 
@@ -68,42 +71,47 @@ cdef class RowTable:
     m : int
         Words of a row.
     """
-    cdef Py_ssize_t m
-    cdef int64_t* rows         # [room, m]
-    cdef Py_ssize_t n, room
+    cdef Py_ssize_t m, n
+    cdef int64_t* parts[64]    # rows: 64 in the first part, then 128, 256, ...; a part once made stays where it is
+    cdef int n_parts
     cdef uint32_t* slots       # [size] open addressing; numbers of rows, counted from 1; 0: none
-    cdef uint64_t size         # a power of two, more than twice n
+    cdef uint64_t size         # a power of two, at least twice n
 
     def __cinit__(self, Py_ssize_t m):
         self.m = m
-        self.resize(FEWEST)
+        self.grow()
 
     def __dealloc__(self):
-        free(self.rows)
+        cdef int k
+        for k in range(self.n_parts):
+            free(self.parts[k])
         free(self.slots)
 
     def __len__(self):
         return self.n
 
-    cdef int resize(self, uint64_t size) except -1 nogil:
-        """Make so many slots, and room for the rows that they can take."""
+    cdef inline int64_t* row(self, uint64_t i) noexcept nogil:
+        cdef int bit = df_highest_bit(i + (1 << FIRST_BIT))
+        return self.parts[bit - FIRST_BIT] + <Py_ssize_t> (i + (1 << FIRST_BIT) - (<uint64_t> 1 << bit)) * self.m
+
+    cdef int grow(self) except -1 nogil:
+        """Make another part, and slots for the rows that all parts can take."""
         cdef Py_ssize_t i
-        cdef uint64_t slot
-        cdef uint32_t* slots = <uint32_t*> malloc(size * sizeof(uint32_t))
-        cdef int64_t* rows = <int64_t*> realloc(self.rows, size // 2 * max(1, self.m) * sizeof(int64_t))
-        if rows != NULL:
-            self.rows = rows
-        if slots == NULL or rows == NULL:
+        cdef uint64_t slot, size = <uint64_t> 4 << FIRST_BIT + self.n_parts
+        cdef int64_t* part = <int64_t*> malloc((<size_t> max(1, self.m) * sizeof(int64_t)) << FIRST_BIT + self.n_parts)
+        cdef uint32_t* slots = <uint32_t*> calloc(size, sizeof(uint32_t))
+        if part == NULL or slots == NULL:
+            free(part)
             free(slots)
             with gil:
                 raise MemoryError()
         free(self.slots)
         self.slots = slots
         self.size = size
-        self.room = size // 2
-        memset(slots, 0, size * sizeof(uint32_t))
+        self.parts[self.n_parts] = part
+        self.n_parts += 1
         for i in range(self.n):
-            slot = hash_of(rows + i * self.m, self.m) & (size - 1)
+            slot = hash_of(self.row(i), self.m) & (size - 1)
             while slots[slot]:
                 slot = (slot + 1) & (size - 1)
             slots[slot] = <uint32_t> (i + 1)
@@ -142,24 +150,24 @@ cdef class RowTable:
         for i in range(min(n, <Py_ssize_t> AHEAD)):
             ahead[i] = hash_of(&rows[i, 0], m)
         for i in range(n):
-            if self.n == self.room:
+            if self.n + (1 << FIRST_BIT) == <Py_ssize_t> 1 << FIRST_BIT + self.n_parts:
                 if self.size >> 32:
                     with gil:
                         raise OverflowError("a forest has more than 2**31 different leaves; limit max_depth or min_samples_leaf")
-                self.resize(2 * self.size)
+                self.grow()
             slot = ahead[i % AHEAD] & (self.size - 1)
             if i + AHEAD < n:                        # nearly every access leaves the caches: ask for it early
                 ahead[i % AHEAD] = hash_of(&rows[i + AHEAD, 0], m)
                 df_prefetch(&self.slots[ahead[i % AHEAD] & (self.size - 1)])
                 number = self.slots[ahead[(i + AHEAD // 2) % AHEAD] & (self.size - 1)]
                 if number:
-                    df_prefetch(self.rows + (number - 1) * m)
+                    df_prefetch(self.row(number - 1))
             number = self.slots[slot]
-            while number and memcmp(self.rows + <Py_ssize_t> (number - 1) * m, &rows[i, 0], m * sizeof(int64_t)) != 0:
+            while number and memcmp(self.row(number - 1), &rows[i, 0], m * sizeof(int64_t)) != 0:
                 slot = (slot + 1) & (self.size - 1)
                 number = self.slots[slot]
             if not number:
-                memcpy(self.rows + self.n * m, &rows[i, 0], m * sizeof(int64_t))
+                memcpy(self.row(self.n), &rows[i, 0], m * sizeof(int64_t))
                 self.n += 1
                 number = self.slots[slot] = <uint32_t> self.n
             numbers[i] = number - 1
@@ -175,7 +183,7 @@ cdef class RowTable:
         with nogil:
             for i in range(self.n):
                 for k in range(first, last):
-                    to[i, k - first] = self.rows[i * self.m + k]
+                    to[i, k - first] = self.row(i)[k]
         return words.view(dtype)
 
 

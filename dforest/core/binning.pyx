@@ -12,12 +12,13 @@ last. Columns of categories hold their codes already.
 
 Columns are coded in parallel, each by one thread with a `Workspace` of its own.
 """
+import math
+from concurrent.futures import ThreadPoolExecutor
+from mmap import mmap
+
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
-
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -131,6 +132,11 @@ cdef item_t* sort_items(item_t* items, item_t* to, Py_ssize_t n) noexcept nogil:
     return items
 
 
+def scratch(shape, dtype):
+    """An array in memory of its own, which goes back to the system with it: malloc might keep it for itself."""
+    return np.frombuffer(mmap(-1, math.prod(shape) * np.dtype(dtype).itemsize), dtype).reshape(shape)
+
+
 cdef class Workspace:
     """One thread's scratch: a sorted column, and where each code ends in it.
 
@@ -143,6 +149,7 @@ cdef class Workspace:
     """
     cdef Py_ssize_t n
     cdef bint is_float32
+    cdef object owned              # the memory
     cdef void* items[2]            # [n] each, of which one
     cdef void* sorted              # has the rows whose value is not missing, sorted by it,
     cdef uint32_t* ends            # [n] and the other, by code: one past its last row there
@@ -150,17 +157,12 @@ cdef class Workspace:
     cdef uint32_t n_codes
 
     def __cinit__(self, Py_ssize_t n, bint is_float32):
-        cdef size_t size = sizeof(uint64_t) if is_float32 else sizeof(Pair)
+        cdef uint8_t[:, ::1] items = scratch((2, n * (sizeof(uint64_t) if is_float32 else sizeof(Pair))), np.uint8)
         self.n = n
         self.is_float32 = is_float32
-        self.items[0] = malloc(n * size)
-        self.items[1] = malloc(n * size)
-        if self.items[0] == NULL or self.items[1] == NULL:
-            raise MemoryError()
-
-    def __dealloc__(self):
-        free(self.items[0])
-        free(self.items[1])
+        self.owned = items
+        self.items[0] = &items[0, 0]
+        self.items[1] = &items[1, 0]
 
 
 cdef void divide(Workspace space, const real_t* x, item_t* items) noexcept nogil:
@@ -233,9 +235,13 @@ cdef void write_codes(Workspace space, item_t* items, code_t* codes) noexcept no
 
 
 cdef void write_values(Workspace space, item_t* items, double[:, ::1] out) noexcept nogil:
-    """OUT out : [3, n_codes] upper edges, smallest and largest values"""
+    """OUT out : [3, n_codes] upper edges, smallest and largest values; or [1, n_codes] where these are the same"""
     cdef uint32_t code, begin = 0
     cdef bint is_float32 = item_t is uint64_t
+    if out.shape[0] == 1:
+        for code in range(space.n_codes):
+            out[0, code] = value_of(key_in(items[space.ends[code] - 1]), is_float32)
+        return
     for code in range(space.n_codes):
         out[1, code] = value_of(key_in(items[begin]), is_float32)
         begin = space.ends[code]
@@ -256,9 +262,9 @@ cdef code_by_items(Workspace space, item_t* items, int64_t max_codes, const uint
     if max_codes and <int64_t> space.n_codes > max_codes - has_missing:
         with nogil:
             merge(space, items, max_codes - has_missing, weight)
-    cdef double[:, ::1] numbers = np.empty((3, space.n_codes), np.float64)
+    cdef double[:, ::1] numbers = np.empty((3 if max_codes else 1, space.n_codes), np.float64)
     write_values(space, items, numbers)
-    edges, lows, highs = np.asarray(numbers).astype(dtype)
+    values = np.asarray(numbers).astype(dtype)
     largest = <Py_ssize_t> space.n_codes - 1 + has_missing
     if largest <= 0xFF:
         codes = codes8 = np.empty(space.n, np.uint8)
@@ -272,7 +278,8 @@ cdef code_by_items(Workspace space, item_t* items, int64_t max_codes, const uint
         codes = codes32 = np.empty(space.n, np.uint32)
         with nogil:
             write_codes(space, items, &codes32[0])
-    return CodedColumn(np.asarray(codes), edges if max_codes else lows, lows, highs, bool(has_missing), 0)
+    edges, lows, highs = values if max_codes else 3 * [values[0]]
+    return CodedColumn(np.asarray(codes), edges, lows, highs, bool(has_missing), 0)
 
 
 def code_column(Workspace space not None, const real_t[::1] x not None, int64_t max_codes, const uint32_t[::1] weight=None):
@@ -345,9 +352,8 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
     blocks = iter(range(0, n_features, width))
     # Scratch takes `width` + 4 times a column for each thread; it is kept to about twice the size of X.
     n_threads = max(1, min(n_threads, -(-n_features // width), 2 * n_features // (width + 4)))
-    # This thread's memory, as growers' is later, which then uses it again.
     spaces = [Workspace(n_rows, X.dtype == np.float32) for _ in range(n_threads)]
-    copies = [np.empty((width, n_rows), X.dtype) for _ in range(n_threads)]
+    copies = [scratch((width, n_rows), X.dtype) for _ in range(n_threads)]
 
     def work(number):
         space, copy = spaces[number], copies[number]

@@ -135,6 +135,7 @@ cdef class Grower:
         self.scratch = <Draw*> malloc(capacity * sizeof(Draw))
         self.statistics = <int64_t*> malloc(criterion.n_words * sizeof(int64_t))
         self.of_block = <int64_t*> malloc(count_blocks(data.n_rows) * sizeof(int64_t))
+        self.reserve_tree(capacity)
         if self.draws == NULL or self.scratch == NULL or self.statistics == NULL or self.of_block == NULL:
             raise MemoryError()
 
@@ -154,6 +155,16 @@ cdef class Grower:
         free(self.subset_lengths)
         free(self.leaves)
         free(self.inner)
+
+    cdef int reserve_tree(self, Py_ssize_t most_leaves) except -1:
+        """Make room for the largest tree: what no tree fills is never written to, and costs nothing."""
+        if self.limits.max_leaf_nodes:
+            most_leaves = min(most_leaves, self.limits.max_leaf_nodes)
+        if self.limits.max_depth < 32:
+            most_leaves = min(most_leaves, <Py_ssize_t> 1 << self.limits.max_depth)
+        ensure_room(<void**> &self.nodes, &self.node_room, 2 * most_leaves - 1, sizeof(NodeRecord))
+        ensure_room(<void**> &self.leaves, &self.leaf_room, most_leaves, self.n_leaf_words * sizeof(int64_t))
+        return 0
 
     cdef int reserve_block(self, size_t n_bytes) except -1:
         """Make room for blocks of so many bytes, if they pay off."""
