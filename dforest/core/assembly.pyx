@@ -11,7 +11,7 @@ from threading import Lock
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -63,6 +63,14 @@ cdef inline uint64_t hash_of(const int64_t* row, Py_ssize_t n) noexcept nogil:
     return hashed
 
 
+cdef inline bint are_equal(const int64_t* a, const int64_t* b, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t k
+    for k in range(n):
+        if a[k] != b[k]:
+            return False
+    return True
+
+
 cdef class RowTable:
     """Distinct rows in order of first appearance.
 
@@ -74,8 +82,9 @@ cdef class RowTable:
     cdef Py_ssize_t m, n
     cdef int64_t* parts[64]    # rows: 64 in the first part, then 128, 256, ...; a part once made stays where it is
     cdef int n_parts
-    cdef uint32_t* slots       # [size] open addressing; numbers of rows, counted from 1; 0: none
-    cdef uint64_t size         # a power of two, at least twice n
+    cdef uint32_t* slots       # [size] open addressing; numbers of rows, counted from 1, and tags above; 0: none
+    cdef uint64_t size         # a power of two, more than twice n
+    cdef int bits              # of a slot's number; the others are the tag, the same bits of the row's hash
 
     def __cinit__(self, Py_ssize_t m):
         self.m = m
@@ -97,7 +106,7 @@ cdef class RowTable:
     cdef int grow(self) except -1 nogil:
         """Make another part, and slots for the rows that all parts can take."""
         cdef Py_ssize_t i
-        cdef uint64_t slot, size = <uint64_t> 4 << FIRST_BIT + self.n_parts
+        cdef uint64_t hashed, slot, size = <uint64_t> 4 << FIRST_BIT + self.n_parts
         cdef int64_t* part = <int64_t*> malloc((<size_t> max(1, self.m) * sizeof(int64_t)) << FIRST_BIT + self.n_parts)
         cdef uint32_t* slots = <uint32_t*> calloc(size, sizeof(uint32_t))
         if part == NULL or slots == NULL:
@@ -108,14 +117,25 @@ cdef class RowTable:
         free(self.slots)
         self.slots = slots
         self.size = size
+        self.bits = FIRST_BIT + 1 + self.n_parts
         self.parts[self.n_parts] = part
         self.n_parts += 1
         for i in range(self.n):
-            slot = hash_of(self.row(i), self.m) & (size - 1)
+            hashed = hash_of(self.row(i), self.m)
+            slot = hashed & (size - 1)
             while slots[slot]:
                 slot = (slot + 1) & (size - 1)
-            slots[slot] = <uint32_t> (i + 1)
+            slots[slot] = self.tag(hashed) | <uint32_t> (i + 1)
         return 0
+
+    cdef inline uint32_t tag(self, uint64_t hashed) noexcept nogil:
+        return <uint32_t> (hashed >> 32) >> self.bits << self.bits
+
+    cdef inline uint64_t find_tag(self, uint64_t slot, uint32_t tag) noexcept nogil:
+        """The first slot from this on that is free or has this tag."""
+        while self.slots[slot] and self.slots[slot] >> self.bits != tag >> self.bits:
+            slot = (slot + 1) & (self.size - 1)
+        return slot
 
     def add(self, const int64_t[:, ::1] rows not None):
         """Take more rows.
@@ -144,8 +164,9 @@ cdef class RowTable:
 
     cdef int add_rows(self, const int64_t[:, ::1] rows, uint32_t[::1] numbers) except -1 nogil:
         cdef uint64_t ahead[AHEAD]                   # hashes of the rows to come
-        cdef uint64_t slot
-        cdef uint32_t number
+        cdef uint64_t hashed, slot
+        cdef uint32_t number, tag
+        cdef uint32_t mask
         cdef Py_ssize_t n = rows.shape[0], m = self.m, i
         for i in range(min(n, <Py_ssize_t> AHEAD)):
             ahead[i] = hash_of(&rows[i, 0], m)
@@ -155,22 +176,24 @@ cdef class RowTable:
                     with gil:
                         raise OverflowError("a forest has more than 2**31 different leaves; limit max_depth or min_samples_leaf")
                 self.grow()
-            slot = ahead[i % AHEAD] & (self.size - 1)
+            mask = (<uint32_t> 1 << self.bits) - 1
+            hashed = ahead[i % AHEAD]
             if i + AHEAD < n:                        # nearly every access leaves the caches: ask for it early
                 ahead[i % AHEAD] = hash_of(&rows[i + AHEAD, 0], m)
                 df_prefetch(&self.slots[ahead[i % AHEAD] & (self.size - 1)])
-                number = self.slots[ahead[(i + AHEAD // 2) % AHEAD] & (self.size - 1)]
+                slot = ahead[(i + AHEAD // 2) % AHEAD]
+                number = self.slots[self.find_tag(slot & (self.size - 1), self.tag(slot))] & mask
                 if number:
                     df_prefetch(self.row(number - 1))
-            number = self.slots[slot]
-            while number and memcmp(self.row(number - 1), &rows[i, 0], m * sizeof(int64_t)) != 0:
-                slot = (slot + 1) & (self.size - 1)
-                number = self.slots[slot]
-            if not number:
+            tag = self.tag(hashed)
+            slot = self.find_tag(hashed & (self.size - 1), tag)
+            while self.slots[slot] and not are_equal(self.row((self.slots[slot] & mask) - 1), &rows[i, 0], m):
+                slot = self.find_tag((slot + 1) & (self.size - 1), tag)
+            if not self.slots[slot]:
                 memcpy(self.row(self.n), &rows[i, 0], m * sizeof(int64_t))
                 self.n += 1
-                number = self.slots[slot] = <uint32_t> self.n
-            numbers[i] = number - 1
+                self.slots[slot] = tag | <uint32_t> self.n
+            numbers[i] = (self.slots[slot] & mask) - 1
         return 0
 
     def column(self, Py_ssize_t first, Py_ssize_t last, dtype=np.int64):
@@ -206,11 +229,12 @@ def unique_rows(rows):
 
 
 cdef void number_leaves(const int32_t[::1] feature, uint32_t[::1] right, const uint32_t[::1] numbers) noexcept nogil:
-    cdef Py_ssize_t i, n = 0
-    for i in range(feature.shape[0]):
-        if feature[i] < 0:
-            right[i] = numbers[n]
-            n += 1
+    cdef Py_ssize_t i, n = 0, last = numbers.shape[0] - 1
+    cdef bint is_leaf
+    for i in range(feature.shape[0]):      # no branches: leaves come as if by chance
+        is_leaf = feature[i] < 0
+        right[i] = numbers[min(n, last)] if is_leaf else right[i]
+        n += is_leaf
 
 
 class Stretch:
