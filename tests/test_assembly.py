@@ -129,12 +129,15 @@ def test_distinct_rows(n, n_distinct):
     for part in np.array_split(rows, 7):
         np.testing.assert_array_equal(distinct[table.add(part)], part)
     assert len(table) == len(first)
-    np.testing.assert_array_equal(table.column(0, 2), distinct)
+    whole, second = table.release((0, 2), (1, 2))
+    np.testing.assert_array_equal(whole, distinct)
+    np.testing.assert_array_equal(second, distinct[:, 1:])
+    assert len(table) == 0
+    with pytest.raises(ValueError, match="released"):
+        table.add(rows)
 
 
 def test_rows_of_another_length():
     table = RowTable(2)
     with pytest.raises(ValueError, match="rows of 3 words, in a table of rows of 2"):
         table.add(np.zeros((1, 3), np.int64))
-    with pytest.raises(IndexError, match="words 1 to 3 of 2"):
-        table.column(1, 3)

@@ -10,10 +10,11 @@ from collections import namedtuple
 from threading import Lock
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 import numpy as np
+
+from dforest.core.scratch import scratch
 
 cdef extern from *:
     """
@@ -80,6 +81,8 @@ cdef class RowTable:
         Words of a row.
     """
     cdef Py_ssize_t m, n
+    cdef list owned            # arrays of the parts
+    cdef object owned_slots
     cdef int64_t* parts[64]    # rows: 64 in the first part, then 128, 256, ...; a part once made stays where it is
     cdef int n_parts
     cdef uint32_t* slots       # [size] open addressing; numbers of rows, counted from 1, and tags above; 0: none
@@ -88,13 +91,8 @@ cdef class RowTable:
 
     def __cinit__(self, Py_ssize_t m):
         self.m = m
+        self.owned = []
         self.grow()
-
-    def __dealloc__(self):
-        cdef int k
-        for k in range(self.n_parts):
-            free(self.parts[k])
-        free(self.slots)
 
     def __len__(self):
         return self.n
@@ -103,23 +101,26 @@ cdef class RowTable:
         cdef int bit = df_highest_bit(i + (1 << FIRST_BIT))
         return self.parts[bit - FIRST_BIT] + <Py_ssize_t> (i + (1 << FIRST_BIT) - (<uint64_t> 1 << bit)) * self.m
 
+    cdef int add_part(self, uint64_t size) except -1:
+        cdef int64_t[:, ::1] part = scratch((<uint64_t> 1 << FIRST_BIT + self.n_parts, max(1, self.m)), np.int64)
+        cdef uint32_t[::1] slots = scratch((size,), np.uint32)
+        self.owned.append(part)
+        self.owned_slots = slots
+        self.parts[self.n_parts] = &part[0, 0]
+        self.slots = &slots[0]
+        self.size = size
+        self.bits = FIRST_BIT + 1 + self.n_parts
+        self.n_parts += 1
+        return 0
+
     cdef int grow(self) except -1 nogil:
         """Make another part, and slots for the rows that all parts can take."""
         cdef Py_ssize_t i
         cdef uint64_t hashed, slot, size = <uint64_t> 4 << FIRST_BIT + self.n_parts
-        cdef int64_t* part = <int64_t*> malloc((<size_t> max(1, self.m) * sizeof(int64_t)) << FIRST_BIT + self.n_parts)
-        cdef uint32_t* slots = <uint32_t*> calloc(size, sizeof(uint32_t))
-        if part == NULL or slots == NULL:
-            free(part)
-            free(slots)
-            with gil:
-                raise MemoryError()
-        free(self.slots)
-        self.slots = slots
-        self.size = size
-        self.bits = FIRST_BIT + 1 + self.n_parts
-        self.parts[self.n_parts] = part
-        self.n_parts += 1
+        cdef uint32_t* slots
+        with gil:
+            self.add_part(size)
+        slots = self.slots
         for i in range(self.n):
             hashed = hash_of(self.row(i), self.m)
             slot = hashed & (size - 1)
@@ -154,6 +155,8 @@ cdef class RowTable:
         OverflowError
             If there are more than 2**31 distinct rows.
         """
+        if not self.owned:
+            raise ValueError("rows for a table that has been released")
         if rows.shape[1] != self.m:
             raise ValueError(f"rows of {rows.shape[1]} words, in a table of rows of {self.m}")
         numbers = np.empty(rows.shape[0], np.uint32)
@@ -196,18 +199,30 @@ cdef class RowTable:
             numbers[i] = (self.slots[slot] & mask) - 1
         return 0
 
-    def column(self, Py_ssize_t first, Py_ssize_t last, dtype=np.int64):
-        """Words first to last of all distinct rows: ndarray of shape (n, last - first), of dtype bit by bit."""
-        words = np.empty((self.n, last - first), np.int64)
-        cdef int64_t[:, ::1] to = words
-        cdef Py_ssize_t i, k
-        if not 0 <= first <= last <= self.m:
-            raise IndexError(f"words {first} to {last} of {self.m}")
-        with nogil:
-            for i in range(self.n):
-                for k in range(first, last):
-                    to[i, k - first] = self.row(i)[k]
-        return words.view(dtype)
+    def release(self, *spans):
+        """The distinct rows; ends the table.
+
+        Parameters
+        ----------
+        *spans : tuple of (int, int)
+            Which words of a row: the first, and one past the last.
+
+        Returns
+        -------
+        list of ndarray of shape (n, n_words), dtype int64
+            For each span.
+        """
+        columns = [np.empty((self.n, last - first), np.int64) for first, last in spans]
+        first_row = 0
+        self.owned_slots = None
+        self.slots = NULL
+        while self.owned:          # one part after another, for their memory is as large as that of the columns
+            part = np.asarray(self.owned.pop(0))[: self.n - first_row]
+            for column, (first, last) in zip(columns, spans):
+                column[first_row : first_row + len(part)] = part[:, first:last]
+            first_row += len(part)
+        self.n = 0
+        return columns
 
 
 def unique_rows(rows):
@@ -225,7 +240,7 @@ def unique_rows(rows):
     """
     table = RowTable(rows.shape[1])
     numbers = table.add(rows)
-    return table.column(0, rows.shape[1]), numbers
+    return table.release((0, rows.shape[1]))[0], numbers
 
 
 cdef void number_leaves(const int32_t[::1] feature, uint32_t[::1] right, const uint32_t[::1] numbers) noexcept nogil:
@@ -357,13 +372,13 @@ class Assembly:
         arrays["node_offsets"] = np.cumsum([0, *self._lengths])
         arrays["subset_offsets"] = np.cumsum([0, *arrays.pop("subset_lengths")])
         leaves, self._leaves = self._leaves, None
-        arrays["leaf_draws"] = leaves.column(0, 1)[:, 0]
         if n_classes:
-            arrays["leaf_weight"] = leaves.column(1, 1 + n_classes)
+            draws, arrays["leaf_weight"] = leaves.release((0, 1), (1, 1 + n_classes))
             arrays["leaf_value"] = np.empty(0)
             arrays["leaf_impurity"] = np.empty(0)
         else:
-            arrays["leaf_weight"] = leaves.column(1, 2)
-            arrays["leaf_value"] = leaves.column(2, 3, np.float64)[:, 0]
-            arrays["leaf_impurity"] = leaves.column(3, 4, np.float64)[:, 0]
+            draws, arrays["leaf_weight"], value, impurity = leaves.release((0, 1), (1, 2), (2, 3), (3, 4))
+            arrays["leaf_value"] = value.view(np.float64)[:, 0]
+            arrays["leaf_impurity"] = impurity.view(np.float64)[:, 0]
+        arrays["leaf_draws"] = draws[:, 0]
         return arrays

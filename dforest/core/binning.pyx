@@ -12,9 +12,7 @@ last. Columns of categories hold their codes already.
 
 Columns are coded in parallel, each by one thread with a `Workspace` of its own.
 """
-import math
 from concurrent.futures import ThreadPoolExecutor
-from mmap import mmap
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -25,6 +23,7 @@ import numpy as np
 from dforest.core.types cimport CATEGORICAL, CONTINUOUS, code_t
 
 from dforest.core.data import CodedColumn
+from dforest.core.scratch import scratch
 
 cdef extern from "numerics.h" nogil:
     double df_middle(double lo, double hi, int is_float32)
@@ -130,11 +129,6 @@ cdef item_t* sort_items(item_t* items, item_t* to, Py_ssize_t n) noexcept nogil:
             counts[p][digit] += 1
         items, to = to, items
     return items
-
-
-def scratch(shape, dtype):
-    """An array in memory of its own, which goes back to the system with it: malloc might keep it for itself."""
-    return np.frombuffer(mmap(-1, math.prod(shape) * np.dtype(dtype).itemsize), dtype).reshape(shape)
 
 
 cdef class Workspace:
