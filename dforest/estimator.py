@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest import pruning
 from dforest.core.absolute_error import AbsoluteError
+from dforest.core.assembly import Assembly
 from dforest.core.binning import code_columns
 from dforest.core.criterion import Entropy, Gini, Poisson, SquaredError, quantise
 from dforest.core.data import DataView, integer_weights
@@ -338,13 +339,13 @@ class TreeEstimator(BaseEstimator):
             "min_impurity_decrease": self.min_impurity_decrease,
             "max_leaf_nodes": self.max_leaf_nodes,
         }
-        grown = grow_trees(
+        assembly = Assembly(rows.X.dtype, plan.n_trees, plan.grown)
+        grow_trees(
             DataView(columns, target, exact, weight, directions), criterion, splitter, limits, seed, trees, draws, scale,
-            plan.n_threads, plan.on_tree, reweigh,
+            plan.n_threads, assembly.put, plan.on_tree, reweigh,
         )  # fmt: skip
-        forest = Forest.from_trees(
-            grown,
-            rows.X.dtype,
+        forest = Forest.assembled(
+            assembly,
             plan.grown,
             n_rows=np.full(len(trees), n_rows, np.int64),
             n_draws=np.full(len(trees), draws, np.int64),

@@ -152,6 +152,8 @@ def check_classes(y):
     """
     try:
         check_classification_targets(y)
+        if y.dtype.kind in "biu" and int(y.max()) - int(y.min()) < len(y):
+            return _count_classes(y)
         classes, y = np.unique(y, return_inverse=True)
     except TypeError:
         types = sorted({type(label).__name__ for label in y})
@@ -159,6 +161,16 @@ def check_classes(y):
             raise
         raise ValueError(f"y holds labels of the types {', '.join(types)}; allowed are labels of one type") from None
     return classes, y.astype(np.int32)
+
+
+def _count_classes(y):
+    """The same for integers close to each other, without sorting."""
+    wide = y if y.dtype.itemsize == 8 else y.astype(np.int64)  # differences are in range
+    lowest = wide.min()
+    place = (wide - lowest).astype(np.intp)
+    is_there = np.bincount(place) > 0
+    numbers = np.cumsum(is_there, dtype=np.int32) - np.int32(1)
+    return (np.flatnonzero(is_there).astype(wide.dtype) + lowest).astype(y.dtype), numbers[place]
 
 
 def check_targets(y):
@@ -172,10 +184,10 @@ def check_targets(y):
     if y.dtype.kind not in "biuf":
         raise ValueError(f"y holds {y.tolist()[0]!r}; allowed are finite numbers")
     _check_column("y", y)
-    y = y.astype(np.float64)
+    y = y + np.float64(0.0)
     if np.isnan(y).any():
         raise ValueError("Input y contains NaN; allowed are finite numbers")
-    return y + 0.0
+    return y
 
 
 def check_counts(y):

@@ -24,6 +24,7 @@ on. In the order of a fit and of a prediction:
 import numpy as np
 
 from dforest import importance, oob, pruning
+from dforest.core.assembly import Assembly
 from dforest.core.binning import code_columns
 from dforest.core.criterion import Entropy, Gini, SquaredError, quantise
 from dforest.core.data import DataView
@@ -94,14 +95,21 @@ class Growth:
         }
 
     def run(self, n_trees=1):
-        return grow_trees(self.view, self.criterion, self.splitter, self.limits, 0, range(n_trees), self.draws, self.scale, 1)
+        trees = []
+        grow_trees(
+            self.view, self.criterion, self.splitter, self.limits, 0, range(n_trees), self.draws, self.scale, 1,
+            lambda number, tree: trees.append(tree.copy()),
+        )  # fmt: skip
+        return trees
 
     def forest(self, trees):
         """The forest of some grown trees."""
         n = len(trees)
-        return Forest.from_trees(
-            trees,
-            np.float64,
+        assembly = Assembly(np.float64, n)
+        for number, tree in enumerate(trees):
+            assembly.put(number, tree)
+        return Forest.assembled(
+            assembly,
             n_rows=np.full(n, self.n_rows),
             n_draws=np.full(n, self.draws),
             weight_exponent=np.zeros(n, np.int64),

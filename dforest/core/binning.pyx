@@ -12,18 +12,18 @@ last. Columns of categories hold their codes already.
 
 Columns are coded in parallel, each by one thread with a `Workspace` of its own.
 """
+from concurrent.futures import ThreadPoolExecutor
+
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
-
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from dforest.core.types cimport CATEGORICAL, CONTINUOUS, code_t
 
 from dforest.core.data import CodedColumn
+from dforest.core.scratch import scratch
 
 cdef extern from "numerics.h" nogil:
     double df_middle(double lo, double hi, int is_float32)
@@ -32,6 +32,8 @@ cdef extern from "numerics.h" nogil:
 ctypedef fused real_t:
     float
     double
+
+BLOCK_BYTES = 1 << 25      # most that columns copied out of X take, for one thread
 
 cdef enum:
     DIGIT_BITS = 11
@@ -66,29 +68,55 @@ cdef inline double value_of(uint64_t key, bint is_float32) noexcept nogil:
     return x
 
 
-cdef struct Sorter:
-    uint64_t* keys       # [n]
-    uint32_t* rows       # [n]
-    uint64_t* keys_to    # [n]
-    uint32_t* rows_to    # [n]
+cdef struct Pair:
+    uint64_t key
+    uint64_t row
+
+ctypedef fused item_t:     # a value's key and its row: for float32 in one word, the row in the lower half
+    uint64_t
+    Pair
 
 
-cdef int sort_pairs(Sorter* s, Py_ssize_t n, int bits) except -1 nogil:
-    """Sort keys of so many bits with their rows, stably; the result is in keys and rows."""
+cdef inline uint64_t key_in(item_t item) noexcept nogil:
+    if item_t is uint64_t:
+        return item >> 32
+    else:
+        return item.key
+
+
+cdef inline uint32_t row_in(item_t item) noexcept nogil:
+    if item_t is uint64_t:
+        return <uint32_t> item
+    else:
+        return <uint32_t> item.row
+
+
+cdef inline item_t make_item(item_t* _, uint64_t key, uint64_t row) noexcept nogil:
+    cdef item_t item
+    if item_t is uint64_t:
+        item = key << 32 | row
+    else:
+        item.key = key
+        item.row = row
+    return item
+
+
+cdef item_t* sort_items(item_t* items, item_t* to, Py_ssize_t n) noexcept nogil:
+    """Sort by key, stably; return whichever of the two buffers holds the result."""
     cdef uint32_t counts[6][DIGIT]
     cdef uint32_t total, held, digit
+    cdef int bits = 32 if item_t is uint64_t else 64
     cdef int n_passes = (bits + DIGIT_BITS - 1) // DIGIT_BITS, p, shift
     cdef Py_ssize_t i
-    cdef uint32_t place
     cdef uint64_t key
     memset(counts, 0, n_passes * sizeof(counts[0]))
     for i in range(n):
-        key = s.keys[i]
+        key = key_in(items[i])
         for p in range(n_passes):
             counts[p][(key >> (p * DIGIT_BITS)) & (DIGIT - 1)] += 1
     for p in range(n_passes):
         shift = p * DIGIT_BITS
-        if counts[p][(s.keys[0] >> shift) & (DIGIT - 1)] == <uint32_t> n:
+        if counts[p][(key_in(items[0]) >> shift) & (DIGIT - 1)] == <uint32_t> n:
             continue       # all alike
         total = 0
         for digit in range(DIGIT):
@@ -96,72 +124,62 @@ cdef int sort_pairs(Sorter* s, Py_ssize_t n, int bits) except -1 nogil:
             counts[p][digit] = total
             total += held
         for i in range(n):
-            digit = (s.keys[i] >> shift) & (DIGIT - 1)
-            place = counts[p][digit]
-            counts[p][digit] = place + 1
-            s.keys_to[place] = s.keys[i]
-            s.rows_to[place] = s.rows[i]
-        s.keys, s.keys_to = s.keys_to, s.keys
-        s.rows, s.rows_to = s.rows_to, s.rows
-    return 0
+            digit = (key_in(items[i]) >> shift) & (DIGIT - 1)
+            to[counts[p][digit]] = items[i]
+            counts[p][digit] += 1
+        items, to = to, items
+    return items
 
 
 cdef class Workspace:
-    """One thread's scratch: a sorted column, and where each code ends in it."""
+    """One thread's scratch: a sorted column, and where each code ends in it.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    is_float32 : bool
+        Of X; else float64.
+    """
     cdef Py_ssize_t n
-    cdef Sorter sorter
-    cdef uint32_t* ends            # [n] by code: one past its last row in sorted order
-    cdef Py_ssize_t n_present      # rows whose value is not missing
+    cdef bint is_float32
+    cdef object owned              # the memory
+    cdef void* items[2]            # [n] each, of which one
+    cdef void* sorted              # has the rows whose value is not missing, sorted by it,
+    cdef uint32_t* ends            # [n] and the other, by code: one past its last row there
+    cdef Py_ssize_t n_present
     cdef uint32_t n_codes
 
-    def __cinit__(self, Py_ssize_t n):
+    def __cinit__(self, Py_ssize_t n, bint is_float32):
+        cdef uint8_t[:, ::1] items = scratch((2, n * (sizeof(uint64_t) if is_float32 else sizeof(Pair))), np.uint8)
         self.n = n
-        self.sorter.keys = <uint64_t*> malloc(n * sizeof(uint64_t))
-        self.sorter.keys_to = <uint64_t*> malloc(n * sizeof(uint64_t))
-        self.sorter.rows = <uint32_t*> malloc(n * sizeof(uint32_t))
-        self.sorter.rows_to = <uint32_t*> malloc(n * sizeof(uint32_t))
-        self.ends = <uint32_t*> malloc(n * sizeof(uint32_t))
-        if (self.sorter.keys == NULL or self.sorter.keys_to == NULL or self.sorter.rows == NULL
-                or self.sorter.rows_to == NULL or self.ends == NULL):
-            raise MemoryError()
-
-    def __dealloc__(self):
-        free(self.sorter.keys)
-        free(self.sorter.keys_to)
-        free(self.sorter.rows)
-        free(self.sorter.rows_to)
-        free(self.ends)
+        self.is_float32 = is_float32
+        self.owned = items
+        self.items[0] = &items[0, 0]
+        self.items[1] = &items[1, 0]
 
 
-cdef void sort_column(Workspace space, const real_t* x) noexcept nogil:
-    """Sort the rows by value; those with a missing one come last, in row order."""
-    cdef Py_ssize_t i, n_present = 0, n_missing = 0
+cdef void divide(Workspace space, const real_t* x, item_t* items) noexcept nogil:
+    """Sort the rows by value, and give each distinct value a code of its own."""
+    cdef Py_ssize_t i, n = 0
     cdef bint is_float32 = real_t is float
     for i in range(space.n):
         if x[i] == x[i]:
-            space.sorter.keys[n_present] = key_of(x[i], is_float32)
-            space.sorter.rows[n_present] = <uint32_t> i
-            n_present += 1
-        else:
-            space.ends[n_missing] = <uint32_t> i
-            n_missing += 1
-    space.n_present = n_present
-    if n_present > 0:
-        sort_pairs(&space.sorter, n_present, 32 if is_float32 else 64)
-    memcpy(space.sorter.rows + n_present, space.ends, n_missing * sizeof(uint32_t))
-
-
-cdef void divide(Workspace space) noexcept nogil:
-    """Give each distinct value a code of its own."""
-    cdef Py_ssize_t i
+            items[n] = make_item(items, key_of(x[i], is_float32), i)
+            n += 1
+    if n > 0:
+        items = sort_items(items, <item_t*> space.items[1], n)
+    space.n_present = n
+    space.sorted = items
+    space.ends = <uint32_t*> space.items[space.sorted == space.items[0]]
     space.n_codes = 0
-    for i in range(space.n_present):
-        if i + 1 == space.n_present or space.sorter.keys[i + 1] != space.sorter.keys[i]:
+    for i in range(n):
+        if i + 1 == n or key_in(items[i + 1]) != key_in(items[i]):
             space.ends[space.n_codes] = <uint32_t> (i + 1)
             space.n_codes += 1
 
 
-cdef void merge(Workspace space, int64_t bins, const uint32_t* weight) noexcept nogil:
+cdef void merge(Workspace space, item_t* items, int64_t bins, const uint32_t* weight) noexcept nogil:
     """Merge the codes that `divide` gave into so many bins, of equal weight where possible."""
     cdef int64_t rest = 0, filled = 0, w
     cdef uint32_t code, n_values = space.n_codes, n_bins = 0, begin = 0, end, i
@@ -169,7 +187,7 @@ cdef void merge(Workspace space, int64_t bins, const uint32_t* weight) noexcept 
         rest = space.n_present
     else:
         for i in range(space.n_present):
-            rest += weight[space.sorter.rows[i]]
+            rest += weight[row_in(items[i])]
     for code in range(n_values):
         # ends[0, n_bins) are those of finished bins, ends[code, n_values) still those of values
         end = space.ends[code]
@@ -177,7 +195,7 @@ cdef void merge(Workspace space, int64_t bins, const uint32_t* weight) noexcept 
         if weight != NULL:
             w = 0
             for i in range(begin, end):
-                w += weight[space.sorter.rows[i]]
+                w += weight[row_in(items[i])]
         if filled > 0 and bins > 1 and df_product_above(2 * filled + w, bins, 2, rest):
             space.ends[n_bins] = begin
             n_bins += 1
@@ -198,28 +216,64 @@ cdef void merge(Workspace space, int64_t bins, const uint32_t* weight) noexcept 
     space.n_codes = n_bins
 
 
-cdef void write_codes(Workspace space, code_t* codes) noexcept nogil:
+cdef void write_codes(Workspace space, item_t* items, code_t* codes) noexcept nogil:
     cdef Py_ssize_t i, begin = 0
     cdef uint32_t code
+    if space.n_present < space.n:
+        for i in range(space.n):
+            codes[i] = <code_t> space.n_codes
     for code in range(space.n_codes):
         for i in range(begin, space.ends[code]):
-            codes[space.sorter.rows[i]] = <code_t> code
+            codes[row_in(items[i])] = <code_t> code
         begin = space.ends[code]
-    for i in range(space.n_present, space.n):
-        codes[space.sorter.rows[i]] = <code_t> space.n_codes
 
 
-cdef void write_values(Workspace space, bint is_float32, double[:, ::1] out) noexcept nogil:
-    """OUT out : [3, n_codes] upper edges, smallest and largest values"""
+cdef void write_values(Workspace space, item_t* items, double[:, ::1] out) noexcept nogil:
+    """OUT out : [3, n_codes] upper edges, smallest and largest values; or [1, n_codes] where these are the same"""
     cdef uint32_t code, begin = 0
+    cdef bint is_float32 = item_t is uint64_t
+    if out.shape[0] == 1:
+        for code in range(space.n_codes):
+            out[0, code] = value_of(key_in(items[space.ends[code] - 1]), is_float32)
+        return
     for code in range(space.n_codes):
-        out[1, code] = value_of(space.sorter.keys[begin], is_float32)
+        out[1, code] = value_of(key_in(items[begin]), is_float32)
         begin = space.ends[code]
-        out[2, code] = value_of(space.sorter.keys[begin - 1], is_float32)
+        out[2, code] = value_of(key_in(items[begin - 1]), is_float32)
         if code + 1 < space.n_codes:
-            out[0, code] = df_middle(out[2, code], value_of(space.sorter.keys[begin], is_float32), is_float32)
+            out[0, code] = df_middle(out[2, code], value_of(key_in(items[begin]), is_float32), is_float32)
         else:
             out[0, code] = INFINITY
+
+
+cdef code_by_items(Workspace space, item_t* items, int64_t max_codes, const uint32_t* weight, dtype):
+    """The `CodedColumn` of what `divide` has sorted."""
+    cdef bint has_missing = space.n_present < space.n
+    cdef uint8_t[::1] codes8
+    cdef uint16_t[::1] codes16
+    cdef uint32_t[::1] codes32
+    cdef Py_ssize_t largest
+    if max_codes and <int64_t> space.n_codes > max_codes - has_missing:
+        with nogil:
+            merge(space, items, max_codes - has_missing, weight)
+    cdef double[:, ::1] numbers = np.empty((3 if max_codes else 1, space.n_codes), np.float64)
+    write_values(space, items, numbers)
+    values = np.asarray(numbers).astype(dtype)
+    largest = <Py_ssize_t> space.n_codes - 1 + has_missing
+    if largest <= 0xFF:
+        codes = codes8 = np.empty(space.n, np.uint8)
+        with nogil:
+            write_codes(space, items, &codes8[0])
+    elif largest <= 0xFFFF:
+        codes = codes16 = np.empty(space.n, np.uint16)
+        with nogil:
+            write_codes(space, items, &codes16[0])
+    else:
+        codes = codes32 = np.empty(space.n, np.uint32)
+        with nogil:
+            write_codes(space, items, &codes32[0])
+    edges, lows, highs = values if max_codes else 3 * [values[0]]
+    return CodedColumn(np.asarray(codes), edges, lows, highs, bool(has_missing), 0)
 
 
 def code_column(Workspace space not None, const real_t[::1] x not None, int64_t max_codes, const uint32_t[::1] weight=None):
@@ -228,7 +282,7 @@ def code_column(Workspace space not None, const real_t[::1] x not None, int64_t 
     Parameters
     ----------
     space : Workspace
-        Of as many rows.
+        Of as many rows, and X's type.
     x : ndarray of shape (n,), dtype float32 or float64
     max_codes : int
         Most codes, the one for missing values included; 0: a code for each distinct value.
@@ -238,37 +292,18 @@ def code_column(Workspace space not None, const real_t[::1] x not None, int64_t 
     -------
     CodedColumn
     """
-    cdef Py_ssize_t n = x.shape[0]
-    cdef bint has_missing, is_float32 = real_t is float
-    cdef uint8_t[::1] codes8
-    cdef uint16_t[::1] codes16
-    cdef uint32_t[::1] codes32
     cdef const uint32_t* w = &weight[0] if weight is not None else NULL
-    if n != space.n:
-        raise ValueError(f"a workspace for {space.n} rows got {n}")
-    with nogil:
-        sort_column(space, &x[0])
-        has_missing = space.n_present < n
-        divide(space)
-        if max_codes and <int64_t> space.n_codes > max_codes - has_missing:
-            merge(space, max_codes - has_missing, w)
-    numbers = np.empty((3, space.n_codes), np.float64)
-    write_values(space, is_float32, numbers)
-    edges, lows, highs = numbers.astype(np.asarray(x).dtype)
-    largest = space.n_codes - 1 + has_missing
-    if largest <= 0xFF:
-        codes = codes8 = np.empty(n, np.uint8)
+    cdef bint is_float32 = real_t is float
+    if x.shape[0] != space.n or space.is_float32 != is_float32:
+        raise ValueError(f"a workspace for {space.n} rows of {4 if space.is_float32 else 8} bytes got {x.shape[0]} rows")
+    if real_t is float:
         with nogil:
-            write_codes(space, &codes8[0])
-    elif largest <= 0xFFFF:
-        codes = codes16 = np.empty(n, np.uint16)
-        with nogil:
-            write_codes(space, &codes16[0])
+            divide(space, &x[0], <uint64_t*> space.items[0])
+        return code_by_items(space, <uint64_t*> space.sorted, max_codes, w, np.float32)
     else:
-        codes = codes32 = np.empty(n, np.uint32)
         with nogil:
-            write_codes(space, &codes32[0])
-    return CodedColumn(np.asarray(codes), edges if max_codes else lows, lows, highs, bool(has_missing), 0)
+            divide(space, &x[0], <Pair*> space.items[0])
+        return code_by_items(space, <Pair*> space.sorted, max_codes, w, np.float64)
 
 
 def code_categories(x, Py_ssize_t n_categories):
@@ -306,17 +341,20 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
     n_rows, n_features = X.shape
     kinds = [CONTINUOUS] * n_features if kinds is None else [int(kind) for kind in kinds]
     columns = [None] * n_features
-    # Scratch takes 28 bytes a row and thread; it is kept to about twice the size of X.
-    n_threads = max(1, min(n_threads, n_features, X.nbytes // (14 * n_rows)))
     # A few columns at a time are copied out of row-major X, so that a cache line serves them all; as many blocks for each thread.
-    width = 1 if X.flags.f_contiguous or n_rows > 1 << 20 else 16
+    width = 1 if X.flags.f_contiguous else max(1, min(8, n_features // (2 * n_threads), BLOCK_BYTES // X[:, 0].nbytes))
     width = -(-n_features // (-(-n_features // (width * n_threads)) * n_threads))
     blocks = iter(range(0, n_features, width))
+    # Scratch takes `width` + 4 times a column for each thread; it is kept to about twice the size of X.
+    n_threads = max(1, min(n_threads, -(-n_features // width), 2 * n_features // (width + 4)))
+    spaces = [Workspace(n_rows, X.dtype == np.float32) for _ in range(n_threads)]
+    copies = [scratch((width, n_rows), X.dtype) for _ in range(n_threads)]
 
-    def work(_):
-        space = Workspace(n_rows)
+    def work(number):
+        space, copy = spaces[number], copies[number]
         for first in blocks:       # shared: each thread takes the next block
-            block = np.ascontiguousarray(X[:, first:first + width].T)
+            block = copy[: n_features - first]
+            block[...] = X[:, first : first + width].T
             for j, x in enumerate(block, first):
                 if kinds[j] == CATEGORICAL:
                     columns[j] = code_categories(x, n_categories[j])

@@ -17,7 +17,6 @@ from dforest.core.types cimport DrawKind, Node
 cdef extern from "scan.h" nogil:
     enum:
         DF_FEW
-        DF_TINY
         DF_FEW_DRAWS
         DF_FEW_CLASSES
         DF_SMALL_DRAWS

@@ -48,7 +48,6 @@ cdef double DEVIANCE_UNIT = 2.0 ** 20        # for deviances of quantised target
 cdef double LARGEST_TARGET = 2.0 ** 31       # quantised targets are below in magnitude
 
 
-
 def loops():
     """Names of the sets of compiled loops that this processor can run, the fastest one last."""
     return [df_scan_at(i).name.decode() for i in range(DF_N_SCANS) if df_scan_at(i) != NULL]

@@ -26,7 +26,7 @@ typedef struct {
     int n_missing;         /* draws whose value is missing */
     int16_t missing;       /* the code that means missing; DF_FEW_NO_CODE: none does */
     int16_t code[DF_FEW];  /* of each record; DF_FEW_NO_CODE beyond the last */
-    uint16_t pair[DF_FEW]; /* two classes: words of the records, then some of 0 */
+    uint16_t pair[DF_FEW]; /* two classes: words of the records */
     uint64_t word[DF_FEW]; /* else */
 } df_few;
 

@@ -7,36 +7,19 @@ has a *subset*, a bit for each category; subsets come in the order of their node
 
 A `Forest` owns its arrays, which nobody may change; a forest cut out of another one shares them.
 """
-from collections import namedtuple
 from functools import cached_property
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcmp
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 import numpy as np
 
+from dforest.core.assembly import NODE_ARRAYS, Assembly, TreeArrays, unique_rows
 from dforest.core.compact import expand, shrink
 from dforest.core.node_table import TARGET_POWER, class_table, number_table
 from dforest.core.predict import PackedForest
 from dforest.core.predictor import Predictor
 
 _TABLE_BYTES = 1 << 18         # of values that stay in a cache while trees use them in any order
-
-_NODE_ARRAYS = ("feature", "threshold", "right", "missing_left")
-
-TreeArrays = namedtuple("TreeArrays", [*_NODE_ARRAYS, "leaves", "inner", "subset_lengths", "subset_words"])
-TreeArrays.__doc__ = """One or more trees, before they are put together.
-
-feature, threshold, right, missing_left : ndarray
-    As in `Forest`, but that `right` of a leaf means nothing.
-leaves : ndarray of shape (n_leaves, n_words), dtype int64
-    For each node that is a leaf: see `leaf_words`.
-inner : ndarray of shape (n_inner, 2) or (0, 2), dtype float64
-    As `Forest.inner`.
-subset_lengths : ndarray of shape (n_subsets,), dtype int64
-    Words of each node that has a subset.
-subset_words : ndarray of shape (n_words,), dtype uint64
-"""
 
 
 class Forest:
@@ -86,7 +69,7 @@ class Forest:
     criterion : str
     """
 
-    _NAMES = ("node_offsets", *_NODE_ARRAYS, "leaf_draws", "leaf_weight", "leaf_value", "leaf_impurity", "inner",
+    _NAMES = ("node_offsets", *NODE_ARRAYS, "leaf_draws", "leaf_weight", "leaf_value", "leaf_impurity", "inner",
               "subset_offsets", "subset_words")
 
     def __init__(self, arrays, *, n_rows, n_features, n_classes, n_categories, criterion, seed, n_draws, weight_exponent):
@@ -103,53 +86,36 @@ class Forest:
         self._packed = {}
 
     @classmethod
-    def from_trees(cls, trees, dtype, before=None, **settings):
-        """Put trees together.
+    def assembled(cls, assembly, before=None, **settings):
+        """The forest of trees that have been put together.
 
         Parameters
         ----------
-        trees : list of TreeArrays
-        dtype : dtype
-            Of the training data: float32 or float64.
+        assembly : Assembly
+            To which all trees have come; it ends.
         before : Forest, optional
-            Whose trees come first.
+            Whose trees came first.
         **settings
-            The attributes that are no arrays of nodes or leaves.
+            The attributes that are no arrays of nodes or leaves, of the other trees.
         """
-        parts = [] if before is None else [before._as_tree()]
-        parts += trees
-        arrays = {name: np.concatenate([getattr(part, name) for part in parts])
-                  for name in (*_NODE_ARRAYS, "leaves", "inner", "subset_lengths", "subset_words")}
-        arrays["threshold"] = arrays["threshold"].astype(dtype)
-        lengths = [len(tree.feature) for tree in trees]
         if before is not None:
-            lengths = [*np.diff(before.node_offsets), *lengths]
             for name in ("n_rows", "n_draws", "weight_exponent"):
                 settings[name] = np.concatenate([getattr(before, name), settings[name]])
-        arrays["node_offsets"] = np.cumsum([0, *lengths])
-        arrays["subset_offsets"] = np.cumsum([0, *arrays.pop("subset_lengths")])
-        leaves, numbers = unique_rows(arrays.pop("leaves"))
-        # Leaves of a tree were numbered in the order of its nodes, so are those of all trees.
-        arrays["right"][arrays["feature"] < 0] = numbers
-        arrays["leaf_draws"] = np.ascontiguousarray(leaves[:, 0])
-        if settings["n_classes"]:
-            arrays["leaf_weight"] = np.ascontiguousarray(leaves[:, 1:])
-            arrays["leaf_value"] = np.empty(0)
-            arrays["leaf_impurity"] = np.empty(0)
-        else:
-            arrays["leaf_weight"] = np.ascontiguousarray(leaves[:, 1:2])
-            arrays["leaf_value"] = leaves[:, 2].view(np.float64).copy()
-            arrays["leaf_impurity"] = leaves[:, 3].view(np.float64).copy()
-        return cls(arrays, **settings)
+        return cls(assembly.release(settings["n_classes"]), **settings)
 
     def _leaf_words(self):
         return leaf_words(self.leaf_draws, self.leaf_weight, self.leaf_value, self.leaf_impurity, self.n_classes)
 
-    def _as_tree(self, words=None):
-        """All trees as one `TreeArrays`, given the leaf tables as words where these are at hand."""
-        words = self._leaf_words() if words is None else words
-        return TreeArrays(*(getattr(self, name) for name in _NODE_ARRAYS), words[self.right[self.feature < 0]], self.inner,
+    def _as_tree(self, words):
+        """The one tree there is as `TreeArrays`, given the leaf tables as words."""
+        return TreeArrays(*(getattr(self, name) for name in NODE_ARRAYS), words[self.right[self.feature < 0]], self.inner,
                           np.diff(self.subset_offsets), self.subset_words)
+
+    def trees(self):
+        """All trees, one after another, as `TreeArrays`."""
+        words = self._leaf_words()
+        for t in range(self.n_trees):
+            yield self.tree(t)._as_tree(words)
 
     def __getstate__(self):
         return {**self._settings(), "arrays": shrink(self.as_dict())}
@@ -201,7 +167,7 @@ class Forest:
         """A forest of tree t alone; it shares the arrays of this one."""
         first, last = self.node_offsets[t], self.node_offsets[t + 1]
         arrays = self.as_dict()
-        for name in _NODE_ARRAYS:
+        for name in NODE_ARRAYS:
             arrays[name] = arrays[name][first:last]
         arrays["node_offsets"] = np.array([0, last - first])
         if len(self.subset_offsets) > 1:
@@ -235,9 +201,11 @@ class Forest:
         """
         is_cut = [cut[a:b].any() for a, b in zip(self.node_offsets, self.node_offsets[1:])]
         words = None if all(is_cut) else self._leaf_words()
-        trees = [self._cut_tree(t, cut[self.node_offsets[t] : self.node_offsets[t + 1]]) if is_cut[t]
-                 else self.tree(t)._as_tree(words) for t in range(self.n_trees)]
-        return Forest.from_trees(trees, self.threshold.dtype, **self._settings())
+        assembly = Assembly(self.threshold.dtype, self.n_trees)
+        for t in range(self.n_trees):
+            assembly.put(t, self._cut_tree(t, cut[self.node_offsets[t] : self.node_offsets[t + 1]]) if is_cut[t]
+                         else self.tree(t)._as_tree(words))
+        return Forest.assembled(assembly, **self._settings())
 
     def _cut_tree(self, t, cut):
         """A tree cut back, as `TreeArrays`."""
@@ -443,70 +411,3 @@ def remaining_nodes(const int32_t[::1] feature not None, const uint32_t[::1] rig
         if feature[i] >= 0 and not is_cut[i]:
             to_rights[k] = to_numbers[right[i]]
     return kept[:n_kept].copy(), rights
-
-
-cdef extern from *:
-    """
-    #define df_prefetch(address) __builtin_prefetch(address)
-    """
-    void df_prefetch(const void* address) nogil
-
-cdef enum:
-    AHEAD = 16         # rows between asking for memory and using it
-
-
-cdef inline uint64_t hash_of(const int64_t* row, Py_ssize_t n) noexcept nogil:
-    cdef uint64_t hashed = 0
-    cdef Py_ssize_t k
-    for k in range(n):
-        hashed = (hashed ^ <uint64_t> row[k]) * 0x9E3779B97F4A7C15ULL
-        hashed ^= hashed >> 29
-    return hashed
-
-
-def unique_rows(const int64_t[:, ::1] rows not None):
-    """Distinct rows in order of first appearance.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, m), dtype int64
-
-    Returns
-    -------
-    distinct : ndarray of shape (n_distinct, m), dtype int64
-    numbers : ndarray of shape (n,), dtype uint32
-        The row of `distinct` that equals each row.
-    """
-    cdef Py_ssize_t n = rows.shape[0], m = rows.shape[1], i, n_distinct = 0, size = 64
-    cdef uint64_t ahead[AHEAD]                   # hashes of the rows to come
-    cdef uint64_t slot
-    cdef int64_t row
-    while size < 2 * n:
-        size *= 2
-    table = np.full(size, -1)                    # open addressing; first rows of their kind
-    first = np.empty(n, np.int64)
-    numbers = np.empty(n, np.uint32)
-    cdef int64_t[::1] rows_at = table, to_first = first
-    cdef uint32_t[::1] to_numbers = numbers
-    with nogil:
-        for i in range(min(n, <Py_ssize_t> AHEAD)):
-            ahead[i] = hash_of(&rows[i, 0], m) & <uint64_t> (size - 1)
-        for i in range(n):
-            slot = ahead[i % AHEAD]
-            if i + AHEAD < n:                    # nearly every access leaves the caches: ask for it early
-                ahead[i % AHEAD] = hash_of(&rows[i + AHEAD, 0], m) & <uint64_t> (size - 1)
-                df_prefetch(&rows_at[ahead[i % AHEAD]])
-                row = rows_at[ahead[(i + AHEAD // 2) % AHEAD]]
-                if row >= 0:
-                    df_prefetch(&rows[row, 0])
-                    df_prefetch(&to_numbers[row])
-            while rows_at[slot] >= 0 and memcmp(&rows[rows_at[slot], 0], &rows[i, 0], m * sizeof(int64_t)) != 0:
-                slot = (slot + 1) & <uint64_t> (size - 1)
-            if rows_at[slot] >= 0:
-                to_numbers[i] = to_numbers[rows_at[slot]]
-            else:
-                rows_at[slot] = i
-                to_first[n_distinct] = i
-                to_numbers[i] = <uint32_t> n_distinct
-                n_distinct += 1
-    return np.asarray(rows)[first[:n_distinct]], numbers

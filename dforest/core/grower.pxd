@@ -127,6 +127,7 @@ cdef class Grower:
     cdef int judge(self, const Node* node, Judgement* out) except -1 nogil
     cdef int add_inner(self, const Judgement* judgement) except -1 nogil
     cdef int add_leaf(self, const Node* node) except -1 nogil
+    cdef int reserve_tree(self, Py_ssize_t most_leaves) except -1
     cdef int reserve_block(self, size_t n_bytes) except -1
     cdef void make_block(self, const Place* place) noexcept nogil
     cdef int grow_depth_first(self, const Place* root) except -1 nogil

@@ -35,7 +35,7 @@ from dforest.core.shared_rows cimport draw_rows_together, partition_together
 from dforest.core.team cimport Task, df_add_to
 from dforest.core.types cimport Column, Split, code_t
 
-from dforest.core.forest_arrays import TreeArrays
+from dforest.core.assembly import TreeArrays
 
 cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
@@ -43,6 +43,7 @@ cdef extern from "Python.h":
 cdef enum:
     POLL_RECORDS = 200000      # look for signals each time so many records have been split
     SMALLEST_BLOCK = 64        # records
+    MOST_LEAVES_AHEAD = 1 << 20      # of a tree that room is made for before it is grown
     SHARE_FROM = 2000          # records of a subtree that is worth giving away, by default
 
 
@@ -50,6 +51,16 @@ cdef void gather(const uint32_t* rows, Py_ssize_t n, const code_t* codes, code_t
     cdef Py_ssize_t i
     for i in range(n):
         to[i] = codes[rows[i]]
+
+
+cdef NodeRecord a_record
+NODE_RECORD = np.dtype({
+    "names": ["feature", "threshold", "right", "missing_left"],
+    "formats": [np.int32, np.float64, np.uint32, np.bool_],
+    "offsets": [<char*> &a_record.feature - <char*> &a_record, <char*> &a_record.threshold - <char*> &a_record,
+                <char*> &a_record.right - <char*> &a_record, <char*> &a_record.missing_left - <char*> &a_record],
+    "itemsize": sizeof(NodeRecord),
+})
 
 
 cdef int ensure_room(void** buffer, Py_ssize_t* room, Py_ssize_t needed, size_t size) except -1 nogil:
@@ -74,6 +85,13 @@ cdef int append_words(Words* to, const uint64_t* words, Py_ssize_t n) except -1 
     memcpy(to.words + to.n, words, n * sizeof(uint64_t))
     to.n += n
     return 0
+
+
+cdef lend(const void* buffer, size_t n_bytes, dtype):
+    """A buffer as an array that does not own it."""
+    if n_bytes == 0:
+        return np.empty(0, dtype)
+    return np.asarray(<const uint8_t[:n_bytes]> <const uint8_t*> buffer).view(dtype)
 
 
 cdef class Grower:
@@ -122,6 +140,7 @@ cdef class Grower:
         splitter.join(team, member)
         self.statistics = <int64_t*> malloc(criterion.n_words * sizeof(int64_t))
         self.of_block = <int64_t*> malloc(count_blocks(data.n_rows) * sizeof(int64_t))
+        self.reserve_tree(capacity)
         if self.statistics == NULL or self.of_block == NULL:
             raise MemoryError()
 
@@ -154,6 +173,17 @@ cdef class Grower:
         if n * splitter.max_features >= splitter.share_visits_from:
             by_tree = max(by_tree, splitter.max_features)
         return n_trees * max(1, by_tree)
+
+    cdef int reserve_tree(self, Py_ssize_t most_leaves) except -1:
+        """Make room for a large tree: what no tree fills is never written to, and costs nothing."""
+        most_leaves = min(most_leaves, <Py_ssize_t> MOST_LEAVES_AHEAD)
+        if self.limits.max_leaf_nodes:
+            most_leaves = min(most_leaves, self.limits.max_leaf_nodes)
+        if self.limits.max_depth < 32:
+            most_leaves = min(most_leaves, <Py_ssize_t> 1 << self.limits.max_depth)
+        ensure_room(<void**> &self.nodes, &self.node_room, 2 * most_leaves - 1, sizeof(NodeRecord))
+        ensure_room(<void**> &self.leaves, &self.leaf_room, most_leaves, self.n_leaf_words * sizeof(int64_t))
+        return 0
 
     cdef int reserve_block(self, size_t n_bytes) except -1:
         """Make room for blocks of so many bytes, if they pay off."""
@@ -636,36 +666,13 @@ cdef class Grower:
         return table
 
     def arrays(self):
-        """The piece grown last, as `TreeArrays`."""
-        cdef Py_ssize_t i, n = self.n_nodes
-        feature = np.empty(n, np.int32)
-        threshold = np.empty(n, np.float64)
-        right = np.empty(n, np.uint32)
-        missing_left = np.empty(n, np.bool_)
-        leaves = np.empty((self.n_leaves, self.n_leaf_words), np.int64)
-        inner = np.empty((self.n_inner, 2))
-        subset_lengths = np.empty(self.n_subsets, np.int64)
-        subset_words = np.empty(self.subsets.n, np.uint64)
-        cdef int32_t[::1] to_feature = feature
-        cdef double[::1] to_threshold = threshold
-        cdef uint32_t[::1] to_right = right
-        cdef uint8_t[::1] to_missing = missing_left.view(np.uint8)
-        cdef int64_t[:, ::1] to_leaves = leaves
-        cdef double[:, ::1] to_inner = inner
-        cdef int64_t[::1] to_lengths = subset_lengths
-        cdef uint64_t[::1] to_words = subset_words
-        with nogil:
-            for i in range(n):
-                to_feature[i] = self.nodes[i].feature
-                to_threshold[i] = self.nodes[i].threshold
-                to_right[i] = self.nodes[i].right
-                to_missing[i] = self.nodes[i].missing_left
-            if self.n_leaves > 0:
-                memcpy(&to_leaves[0, 0], self.leaves, self.n_leaves * self.n_leaf_words * sizeof(int64_t))
-            if self.n_inner > 0:
-                memcpy(&to_inner[0, 0], self.inner, self.n_inner * sizeof(Judgement))
-            if self.n_subsets > 0:
-                memcpy(&to_lengths[0], self.subset_lengths, self.n_subsets * sizeof(int64_t))
-            if self.subsets.n > 0:
-                memcpy(&to_words[0], self.subsets.words, self.subsets.n * sizeof(uint64_t))
-        return TreeArrays(feature, threshold, right, missing_left, leaves, inner, subset_lengths, subset_words)
+        """The piece grown last, as `TreeArrays`: lent until the next one is."""
+        nodes = lend(self.nodes, self.n_nodes * sizeof(NodeRecord), NODE_RECORD)
+        leaves = lend(self.leaves, self.n_leaves * self.n_leaf_words * sizeof(int64_t), np.int64)
+        return TreeArrays(
+            *(nodes[name] for name in NODE_RECORD.names),
+            leaves.reshape(-1, self.n_leaf_words),
+            lend(self.inner, self.n_inner * sizeof(Judgement), np.float64).reshape(-1, 2),
+            lend(self.subset_lengths, self.n_subsets * sizeof(int64_t), np.int64),
+            lend(self.subsets.words, self.subsets.n * sizeof(uint64_t), np.uint64),
+        )

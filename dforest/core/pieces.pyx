@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, uint32_t
 
 import numpy as np
 
-from dforest.core.forest_arrays import TreeArrays
+from dforest.core.assembly import TreeArrays
 
 # Columns of a table of holes: which piece, its node, and how much comes before the hole of ...
 _PIECE, _NODE = 0, 1
@@ -21,14 +21,12 @@ def join_pieces(pieces):
     Parameters
     ----------
     pieces : dict of int to (TreeArrays, ndarray)
-        By number, 0 is the root's: its arrays, and its holes in preorder, of shape (n_holes, 6), dtype int64.
+        By number, 0 is the root's, of two or more: its arrays, and its holes in preorder, of shape (n_holes, 6), dtype int64.
 
     Returns
     -------
     TreeArrays
     """
-    if len(pieces) == 1:
-        return pieces[0][0]
     runs = []                    # (piece, number of the run)
     pending = [(0, 0)]
     while pending:

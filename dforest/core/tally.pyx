@@ -13,7 +13,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
-from dforest.core.criterion cimport DF_FEW, DF_FEW_DRAWS, DF_FEW_NO_CODE, DF_SMALL_DRAWS, DF_TINY, scan
+from dforest.core.criterion cimport DF_FEW, DF_FEW_DRAWS, DF_FEW_NO_CODE, DF_SMALL_DRAWS, scan
 from dforest.core.sorting cimport insertion_sort, radix_sort
 from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, code_t, in_subset
 

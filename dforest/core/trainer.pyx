@@ -9,6 +9,7 @@ The threads are Python's: they hold the interpreter's lock only between trees, o
 the calling thread stays free to be interrupted.
 """
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from itertools import count
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
@@ -19,12 +20,13 @@ from dforest.core.splitter cimport Splitter
 from dforest.core.team cimport Team
 from dforest.core.types cimport Scale
 
+from dforest.core.assembly import TreeArrays
 from dforest.core.pieces import join_pieces
 from dforest.core.team import Stopped
 
 
 def grow_trees(DataView data not None, Criterion criterion not None, Splitter splitter not None, dict limits not None,
-               uint64_t seed, trees, int64_t n_draws, tuple scale, int n_threads, on_tree=None,
+               uint64_t seed, trees, int64_t n_draws, tuple scale, int n_threads, put, on_tree=None,
                reweigh=None):
     """Grow some trees of a forest.
 
@@ -45,16 +47,14 @@ def grow_trees(DataView data not None, Criterion criterion not None, Splitter sp
         Centre, exponent and range of the quantised targets; (0.0, 0, 0) for classification.
     n_threads : int
         Fewer are used where more can have no work.
+    put : callable
+        Given the number and the `TreeArrays` of each tree, lent, by the thread that grew it: see
+        `dforest.core.assembly.Assembly.put`.
     on_tree : callable, optional
         Called with the number of trees finished, after each, by the thread that finished it.
     reweigh : callable, optional
         Given a tree's number, the integer weights of its rows in place of the data's (which must
         have some): ndarray of shape (n_rows,), dtype uint32.
-
-    Returns
-    -------
-    list of tuple
-        The arrays of each tree, as `dforest.core.grower.Grower.arrays` gives them.
 
     Raises
     ------
@@ -67,18 +67,22 @@ def grow_trees(DataView data not None, Criterion criterion not None, Splitter sp
     c_scale.centre, c_scale.exponent, c_scale.range = scale
     growers = [Grower(data, criterion.clone(), splitter.clone(), limits, n_draws, team, i) for i in range(n_threads)]
     pieces = {}                  # of trees not yet finished, by number: their pieces, as for `join_pieces`
-    grown = {}
+    n_grown = count(1)
     to_grow = iter(trees)        # shared: each thread takes the next tree
 
     def keep(Grower grower):
         """Keep the piece that a grower has finished."""
         number = grower.trunk.tree
-        pieces[number][grower.piece] = grower.arrays(), grower.hole_table()
+        holes = grower.hole_table()
+        tree = grower.arrays()
+        if len(holes) or grower.piece:
+            pieces[number][grower.piece] = TreeArrays(*(array.copy() for array in tree)), holes
         if not grower.finish():
             return
-        grown[number] = join_pieces(pieces.pop(number))
+        put(number, join_pieces(pieces[number]) if pieces[number] else tree)
+        del pieces[number]
         if on_tree is not None:
-            on_tree(len(grown))
+            on_tree(next(n_grown))
 
     def work(Grower grower):
         cdef uint32_t tree
@@ -117,4 +121,3 @@ def grow_trees(DataView data not None, Criterion criterion not None, Splitter sp
         errors = [future.exception() for future in futures]
         for error in sorted((e for e in errors if e is not None), key=lambda e: isinstance(e, Stopped)):
             raise error
-    return [grown[number] for number in trees]

@@ -203,11 +203,11 @@ def test_one_tree_on_many_threads(parameters, max_leaf_nodes, n_trees, tuning, a
     with tuning("share nothing"):
         one = kind(n_trees, n_jobs=1, **parameters).fit(X, y, weight)
         assert_equal(one, kind(n_trees, n_jobs=8, **parameters).fit(X, y, weight))
-    assert set(pieces_joined) == {1}
+    assert not pieces_joined
     with tuning("share everything"):
         for n_jobs in [2, 3, 8] * 2:
             assert_equal(one, kind(n_trees, n_jobs=n_jobs, **parameters).fit(X, y, weight), n_jobs)
-    assert max(pieces_joined) == 1 if max_leaf_nodes else max(pieces_joined) > 1
+    assert bool(pieces_joined) == (max_leaf_nodes is None)
 
 
 def test_a_large_tree_is_shared_by_default(assert_equal, pieces_joined):
@@ -216,4 +216,4 @@ def test_a_large_tree_is_shared_by_default(assert_equal, pieces_joined):
     y = X[:, 0] * X[:, 1] + rng.standard_normal(60_000) > 0
     one = dforest.RandomForestClassifier(1, n_jobs=1, random_state=0).fit(X, y)
     assert_equal(one, dforest.RandomForestClassifier(1, n_jobs=4, random_state=0).fit(X, y))
-    assert pieces_joined[0] == 1 < pieces_joined[1]
+    assert len(pieces_joined) == 1 < pieces_joined[0]
