@@ -11,6 +11,7 @@ cdef struct Tuning:
     int64_t sort_below        # nodes of fewer records are sorted, larger ones counted ...
     int64_t codes_per_record  # ... unless the column has more codes than this times the records
     int64_t insertion_below   # sorting: insertion sort below, radix sort from here
+    int64_t copy_from         # counting: in copies if there are this many times more records than codes
     int64_t mark_from         # counting: codes are marked if there are this many times more than records
 
 cdef enum Manner:             # how draws are counted
@@ -55,7 +56,7 @@ cdef class Tally:
     cdef uint64_t missing_word       # and as `missing`
     cdef bint is_packed              # `run` has what `left` is to have
     cdef Py_ssize_t n_words
-    cdef int64_t* histogram          # [codes, n_words] or smaller, all 0 between calls
+    cdef int64_t* histogram          # [codes, n_words or 4] or smaller, all 0 between calls
     cdef uint64_t* marks             # [codes / 64] a bit for each code that occurs, all 0 between calls
     cdef uint64_t* keys              # [records], for sorting: see gather_keys
     cdef uint64_t* keys_to           # [records]
@@ -72,6 +73,7 @@ cdef class Tally:
     cdef void borrow_words(self, Tally other) noexcept nogil
     cdef void make_words(self, const Node* node) noexcept nogil
     cdef bint counts_small(self, const Node* node, const Column* column) noexcept nogil
+    cdef bint counts_in_copies(self, const Node* node, const Column* column) noexcept nogil
     cdef bint count_small(self, const Node* node, const Column* column, uint32_t* missing) noexcept nogil
     cdef bint gather_few(self, const Node* node, const Column* column, uint64_t* missing) noexcept nogil
     cdef void expand(self, Py_ssize_t n) noexcept nogil

@@ -11,11 +11,11 @@ from dforest.core import criterion
 # Both extremes of every size threshold in the machinery, and the defaults.
 EXTREMES = {
     "default": {},
-    "count always": {"few_below": 0, "small_draws": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 2**31,
+    "count always": {"few_below": 0, "small_draws": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 2**31, "copy_from": 0,
                      "block_bytes": 0, "share_from": 1, "share_visits_from": 0},
     "count and mark always": {"few_below": 0, "small_draws": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 0,
                               "block_bytes": 2**24},
-    "count by code always": {"few_below": 0, "small_codes": 10**9},
+    "count by code always": {"few_below": 0, "small_codes": 10**9, "copy_from": 2**31},
     "insertion sort always": {"few_below": 0, "small_draws": 0, "sort_below": 2**62, "insertion_below": 2**62},
     "portable loops": {"loops": "portable"},
     "AVX2 loops": {"loops": "avx2"},
