@@ -35,6 +35,8 @@ cdef class CoarseSearch:
     cdef void settle(self, const Node* node, const LeafRules* rules, Split* best) noexcept nogil
     cdef void keep_above(self, const Column* column, Split* split) noexcept nogil
     cdef bint count(self, const Node* node, const Column* column) noexcept nogil
+    cdef Py_ssize_t gather_shared(self, const Node* node, const Column* column, double highest, const LeafRules* rules,
+                                  uint64_t* keys) noexcept nogil
     cdef uint32_t code_at(self, const Node* node, const Column* column, uint32_t row) noexcept nogil
     cdef bint find_by_code(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
     cdef double bound(self, const Node* node, const LeafRules* rules) noexcept nogil

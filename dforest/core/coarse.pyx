@@ -29,6 +29,9 @@ from dforest.core.cuts cimport RUN
 from dforest.core.tally cimport WORDS, draws_of
 from dforest.core.types cimport bucket_of, code_t, data_row, in_subset, last_code
 
+cdef extern from *:
+    int df_lowest_bit "__builtin_ctzll"(uint64_t x) nogil
+
 cdef extern from "coarse.h" nogil:
     ctypedef struct df_reach:
         bint (*gini)(const uint64_t* edges, int64_t n, uint64_t offset, double weight, double first, double floor,
@@ -235,47 +238,87 @@ cdef class CoarseSearch:
         return n + (self.tally.missing_word > 0) > 1
 
     cdef bint find_few(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
-        """The same for a node of few records: codes are looked up only where several records share a bucket."""
+        """The same for a node of few records: buckets first, then with codes where several records share one."""
         cdef Column near = column[0]
         cdef uint16_t* to = <uint16_t*> self.codes     # bucket and place inside, ordered like the codes
-        cdef uint64_t seen[4]
-        cdef uint64_t shared[4]
         cdef uint64_t keys[DF_FEW]
-        cdef uint64_t bit
-        cdef uint32_t row, bucket
-        cdef Py_ssize_t i, j, n = 0
-        cdef double before = best.score
-        memset(seen, 0, sizeof(seen))
-        memset(shared, 0, sizeof(shared))
+        cdef Split found = best[0]
+        cdef uint32_t row
+        cdef Py_ssize_t i, j, n
+        cdef bint is_constant
+        # A cut after a bucket has the bucket's last code, whether it occurs or not: see `find`.
         for i in range(node.n):
             row = node.draws[i].row
-            bucket = column.coarse[row]
-            bit = <uint64_t> 1 << (bucket & 63)
-            shared[bucket >> 6] |= seen[bucket >> 6] & bit
-            seen[bucket >> 6] |= bit
-            to[row] = <uint16_t> (bucket << 8 if bucket < MOST_BUCKETS else NEAR_MISSING)
-        shared[MOST_BUCKETS >> 6] &= ~(<uint64_t> 1 << (MOST_BUCKETS & 63))
-        if shared[0] | shared[1] | shared[2] | shared[3]:
-            for i in range(node.n):
-                row = node.draws[i].row
-                bucket = column.coarse[row]
-                keys[n] = (<uint64_t> self.code_at(node, column, row) << 32 | row) if in_subset(shared, bucket) else 0
-                n += in_subset(shared, bucket)
-            for i in range(n):
-                bucket = column.coarse[<uint32_t> keys[i]]
-                for j in range(n):
-                    to[<uint32_t> keys[i]] += column.coarse[<uint32_t> keys[j]] == bucket and keys[j] >> 32 < keys[i] >> 32
+            to[row] = <uint16_t> (column.coarse[row] << 8 if column.coarse[row] < MOST_BUCKETS else NEAR_MISSING)
         near.codes = to
         near.width = 2
         near.n_codes = NEAR_MISSING
-        if self.cuts.find_few(node, &near, rules, best):
-            return True
-        if best.score > before and not best.only_missing_right:
-            i = 0
-            while to[node.draws[i].row] != best.code:
-                i += 1
-            best.code = self.code_at(node, column, node.draws[i].row)
-        return False
+        is_constant = self.cuts.find_few(node, &near, rules, &found)
+        n = self.gather_shared(node, column, 0.0 if is_constant else found.score, rules, keys)
+        if n > 0:
+            for i in range(n):
+                row = <uint32_t> keys[i]
+                for j in range(n):
+                    to[row] += column.coarse[<uint32_t> keys[j]] == column.coarse[row] and keys[j] >> 32 < keys[i] >> 32
+            found = best[0]
+            is_constant = self.cuts.find_few(node, &near, rules, &found)
+        if found.score > best.score and not found.only_missing_right:
+            row = found.code
+            found.code = min(last_code(column, row >> 8), column.n_codes - 1)
+            for i in range(n):
+                if to[<uint32_t> keys[i]] == row:
+                    found.code = <uint32_t> (keys[i] >> 32)
+        best[0] = found
+        return is_constant
+
+    cdef Py_ssize_t gather_shared(self, const Node* node, const Column* column, double highest, const LeafRules* rules,
+                                  uint64_t* keys) noexcept nogil:
+        """Look up the records in open buckets, unless these have one record; return how many these are.
+
+        OUT keys : [node.n] code, and below it Draw.row
+        """
+        cdef uint64_t seen[2][4]                       # by class: a bit for each bucket that occurs
+        cdef uint64_t shared[4]                        # those of several records
+        cdef uint64_t bit, bits, before, inside, word, missing = 0
+        cdef double floor = highest * (1.0 - MARGIN), weight = <double> node.statistics[1], first = <double> node.statistics[2]
+        cdef bint bounded = highest > 0.0 and rules.min_draws == 1 and rules.min_weight <= 1.0
+        cdef uint32_t bucket, other
+        cdef Py_ssize_t i, n = 0
+        cdef int at
+        memset(seen, 0, sizeof(seen))
+        memset(shared, 0, sizeof(shared))
+        for i in range(node.n):
+            bucket = column.coarse[node.draws[i].row]
+            bit = <uint64_t> 1 << (bucket & 63)
+            shared[bucket >> 6] |= (seen[0][bucket >> 6] | seen[1][bucket >> 6]) & bit
+            seen[node.draws[i].target][bucket >> 6] |= bit
+        shared[MOST_BUCKETS >> 6] &= ~(<uint64_t> 1 << (MOST_BUCKETS & 63))
+        for at in range(4):
+            if not bounded:
+                continue
+            shared[at] &= seen[0][at] & seen[1][at]    # see SMALL_NODE
+            bits = shared[at]
+            while bits:
+                bucket = 64 * at + df_lowest_bit(bits)
+                bit = bits & (~bits + 1)
+                bits ^= bit
+                before = inside = missing = 0
+                for i in range(node.n):
+                    other = column.coarse[node.draws[i].row]
+                    word = <uint64_t> node.draws[i].count << (32 * node.draws[i].target)
+                    before += word if other < bucket else 0
+                    inside += word if other == bucket else 0
+                    missing += word if other == MOST_BUCKETS else 0
+                if df_gini_bound(before, before + inside, weight, first) <= floor and (
+                        missing == 0 or df_gini_bound(before + missing, before + inside + missing, weight, first) <= floor):
+                    shared[at] ^= bit
+        if shared[0] | shared[1] | shared[2] | shared[3]:
+            for i in range(node.n):
+                bucket = column.coarse[node.draws[i].row]
+                if in_subset(shared, bucket):
+                    keys[n] = <uint64_t> self.code_at(node, column, node.draws[i].row) << 32 | node.draws[i].row
+                    n += 1
+        return n
 
     cdef uint32_t code_at(self, const Node* node, const Column* column, uint32_t row) noexcept nogil:
         row = data_row(node.rows, row)
