@@ -31,7 +31,7 @@ from libc.string cimport memcpy, memset
 from dforest.core.criterion cimport DF_SMALL_DRAWS, df_cut, df_few
 from dforest.core.random cimport df_below, df_next
 from dforest.core.tally cimport draws_of
-from dforest.core.types cimport CATEGORICAL, code_t
+from dforest.core.types cimport CATEGORICAL, MOST_BUCKETS, code_t
 
 
 cdef void mark_present(const Node* node, const code_t* codes, uint32_t n_codes, uint64_t* present) noexcept nogil:
@@ -113,7 +113,7 @@ cdef class Cuts:
         free(self.subset)
 
     cdef int reserve(self, DataView data, Py_ssize_t n_records) except -1:
-        cdef Py_ssize_t j, n_codes = 0, n_categories = 0, n_entries
+        cdef Py_ssize_t j, n_codes = MOST_BUCKETS, n_categories = 0, n_entries
         cdef const Column* column
         for j in range(data.n_features):
             column = &data.columns[j]
@@ -198,7 +198,7 @@ cdef class Cuts:
         cdef uint32_t missing
         cdef double least = least_draws(rules)
         cdef df_cut cut, other
-        cdef int above, n_missing, n_codes = <int> column.n_codes
+        cdef int above, n_missing, lowest = 0, n_codes = <int> column.n_codes
         cdef uint32_t* run = self.tally.small_run
         cdef bint missing_left = False
         if self.tally.count_small(node, column, &missing):
@@ -206,7 +206,10 @@ cdef class Cuts:
         n_missing = (missing & 0xFFFF) + (missing >> 16)
         self.criterion.best_small(run, n_codes, 0, node.statistics, least, &cut)
         if n_missing > 0:
-            self.criterion.best_small(run, n_codes, missing, node.statistics, least, &other)
+            while run[lowest] == 0:        # before the lowest value, missing ones are alone on the left: no cut
+                lowest += 1
+            self.criterion.best_small(run + lowest, n_codes - lowest, missing, node.statistics, least, &other)
+            other.place += lowest
             if other.score > cut.score or (other.score == cut.score and other.place < cut.place):
                 cut = other
                 missing_left = True

@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.types cimport Column
 
@@ -10,4 +10,7 @@ cdef class DataView:
     cdef const int32_t* target      # [n_rows] class numbers or quantised targets
     cdef const double* y            # [n_rows] exact targets; NULL for classification
     cdef const uint32_t* weight     # [n_rows] integer weights; NULL: all 1
-    cdef object owners              # the NumPy arrays behind these pointers
+    cdef uint8_t* coarse            # [coarse columns, n_rows] see Column.coarse; NULL: none
+    cdef object owners              # the NumPy arrays behind the other pointers
+
+    cdef int add_coarse(self, uint64_t n_buckets) except -1

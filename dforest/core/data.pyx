@@ -1,16 +1,16 @@
 """What a tree is grown on: coded columns, targets and weights of the training rows.
 
 A `DataView` borrows NumPy arrays and keeps them alive; it copies nothing but pointers. It is read
-only and shared by all threads.
+only and shared by all threads. It owns the buckets of codes that `add_coarse` gives it.
 """
 from collections import namedtuple
 
-from libc.stdint cimport int8_t
-from libc.stdlib cimport calloc, free
+from libc.stdint cimport int8_t, uint16_t
+from libc.stdlib cimport calloc, free, malloc
 
 import numpy as np
 
-from dforest.core.types cimport Kind
+from dforest.core.types cimport CATEGORICAL, MOST_BUCKETS, Kind, bucket_of, code_t
 
 CodedColumn = namedtuple("CodedColumn", ["codes", "values", "lows", "highs", "has_missing", "kind"])
 CodedColumn.__doc__ = """One feature's codes for all rows.
@@ -53,6 +53,12 @@ def integer_weights(weight):
         return np.ldexp(weight, exact).astype(np.uint32), exact
     integers = np.maximum(1.0, np.rint(np.ldexp(weight, 31 - highest)))
     return integers.astype(np.uint32), 31 - highest
+
+
+cdef void write_buckets(const Column* column, Py_ssize_t n, const code_t* codes, uint8_t* to) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        to[i] = <uint8_t> (bucket_of(column, codes[i]) if codes[i] < column.n_codes else MOST_BUCKETS)
 
 
 cdef class DataView:
@@ -117,3 +123,31 @@ cdef class DataView:
 
     def __dealloc__(self):
         free(self.columns)
+        free(self.coarse)
+
+    cdef int add_coarse(self, uint64_t n_buckets) except -1:
+        """Put the codes of columns that have many into buckets of neighbours, before threads share this."""
+        cdef Py_ssize_t j, n_coarse = 0
+        cdef Column* column
+        cdef uint8_t* to
+        if self.coarse != NULL:
+            return 0
+        for j in range(self.n_features):
+            n_coarse += self.columns[j].kind != CATEGORICAL and self.columns[j].n_codes > n_buckets + 1
+        self.coarse = to = <uint8_t*> malloc(n_coarse * self.n_rows + 1)
+        if self.coarse == NULL:
+            raise MemoryError()
+        for j in range(self.n_features):
+            column = &self.columns[j]
+            if column.kind == CATEGORICAL or column.n_codes <= n_buckets + 1:
+                continue
+            column.scale = (n_buckets << 32) // column.n_codes
+            column.coarse = to
+            if column.width == 1:
+                write_buckets[uint8_t](column, self.n_rows, <const uint8_t*> column.codes, to)
+            elif column.width == 2:
+                write_buckets[uint16_t](column, self.n_rows, <const uint16_t*> column.codes, to)
+            else:
+                write_buckets[uint32_t](column, self.n_rows, <const uint32_t*> column.codes, to)
+            to += self.n_rows
+        return 0

@@ -1,8 +1,10 @@
 """Splits between any two values (method "dense"), best and random."""
 from libc.stdint cimport uint32_t
 
+from dforest.core.criterion cimport Criterion
+from dforest.core.data cimport DataView
 from dforest.core.splitter cimport code_above
-from dforest.core.types cimport Column, Node, Split, number_at
+from dforest.core.types cimport MOST_BUCKETS, Column, LeafRules, Node, Split, data_code, number_at
 
 cdef extern from "numerics.h" nogil:
     double df_middle(double lo, double hi, int is_float32)
@@ -12,10 +14,59 @@ cdef extern from "numerics.h" nogil:
 cdef class DenseSplitter(Splitter):
     """Best exact split; a threshold is the middle of two neighbouring values present in the node."""
 
+    def __init__(self, Py_ssize_t max_features, bint one_hot=False, dict tuning=None):
+        Splitter.__init__(self, max_features, one_hot, tuning)
+        self.takes_ranks = type(self) is DenseSplitter       # a subclass may look codes up in the data
+
+    cdef bint searches_coarsely(self, DataView data, Criterion criterion):
+        """Whether bounds are known for what cuts inside a bucket score."""
+        cdef Py_ssize_t j
+        for j in range(data.n_features):
+            if data.columns[j].direction != 0:
+                return False
+        return (self.takes_ranks and criterion.scans_words and criterion.n_classes == 2 and data.weight == NULL
+                and self.tuning.get("buckets", MOST_BUCKETS) > 0)
+
+    cdef int prepare(self, DataView data, Criterion criterion) except -1:
+        if self.searches_coarsely(data, criterion):
+            data.add_coarse(self.tuning.get("buckets", MOST_BUCKETS))
+        return 0
+
+    cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:
+        Splitter.attach(self, data, criterion, n_records)
+        if data.coarse != NULL:
+            self.coarse = CoarseSearch(self.cuts, data)
+        return 0
+
+    cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
+        cdef double before = best.score
+        cdef bint is_constant
+        if node.columns[feature].coarse != NULL:
+            is_constant = self.coarse.find(node, feature, rules, best)
+        else:
+            is_constant = self.cuts.find(node, &node.columns[feature], rules, best)
+        if self.coarse is not None:
+            self.coarse.note(best.score > before)
+        return is_constant
+
+    cdef void settle(self, const Node* node, const LeafRules* rules, Split* best) noexcept nogil:
+        if self.coarse is not None:
+            self.coarse.settle(node, rules, best)
+
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
         cdef const Column* column = &node.columns[split.feature]
-        cdef uint32_t above = code_above(node, column, split)
-        return df_middle(number_at(column, column.values, split.code), number_at(column, column.values, above), column.is_float32)
+        cdef Split found = split[0]
+        if column.coarse != NULL and split.above == 0:
+            self.coarse.find_neighbours(node, column, &found)
+        found.above = data_code(column, code_above(node, column, &found))
+        return df_middle(number_at(column, column.values, data_code(column, found.code)),
+                         number_at(column, column.values, found.above), column.is_float32)
+
+    cdef double ordinal_threshold(self, const Node* node, const Split* split) noexcept nogil:
+        cdef Split found = split[0]
+        if node.columns[split.feature].coarse != NULL and split.above == 0:
+            self.coarse.find_neighbours(node, &node.columns[split.feature], &found)
+        return Splitter.ordinal_threshold(self, node, &found)
 
 
 cdef class RandomDenseSplitter(RandomSplitter):

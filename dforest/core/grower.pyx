@@ -11,7 +11,8 @@ nodes that may be split wait in a heap, ordered by the score of their best split
 split depends on nothing but the node, both ways give the same tree if the limit isn't reached.
 
 Depth first, the codes of a subtree small enough are copied into a *block* that stays in the cache, and
-its records are numbered anew; the subtree is finished there.
+its records are numbered anew; the subtree is finished there. Of columns with buckets these are copied in
+place of the codes; others of many codes are ranked among these records, if the splitter takes ranks.
 
 Nodes are numbered in preorder: a left child is its parent's number + 1, a right child's is stored.
 
@@ -30,6 +31,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from dforest.core.random cimport DF_ROOT_PATH, df_child_path
+from dforest.core.ranker cimport MOST_RANKED, Ranker
 from dforest.core.rows cimport all_rows, count_blocks, draw_rows, partition
 from dforest.core.shared_rows cimport draw_rows_together, partition_together
 from dforest.core.team cimport Task, df_add_to
@@ -124,7 +126,6 @@ cdef class Grower:
         self.team = team
         self.member = member
         self.weight = None
-        self.reserve_block(splitter.tuning.get("block_bytes", 1 << 18))
         self.limits.max_depth = data.n_rows if limits["max_depth"] is None else min(limits["max_depth"], data.n_rows)
         self.limits.min_samples_split = limits["min_samples_split"]
         self.limits.min_samples_leaf = max(1, limits["min_samples_leaf"])
@@ -135,6 +136,7 @@ cdef class Grower:
         self.share_from = splitter.tuning.get("share_from", SHARE_FROM)
         # A leaf keeps its draws and class weights, or its draws, weight, value and impurity.
         self.n_leaf_words = 1 + criterion.n_classes if criterion.n_classes else 4
+        self.reserve_block(splitter.tuning.get("block_bytes", 1 << 18), capacity)
         criterion.attach(capacity)
         splitter.attach(data, criterion, capacity)
         splitter.join(team, member)
@@ -152,6 +154,8 @@ cdef class Grower:
         free(self.of_block)
         free(self.block)
         free(self.block_columns)
+        free(self.origins)
+        free(self.block_rows)
         free(self.stack)
         free(self.candidates)
         free(self.heap)
@@ -185,16 +189,39 @@ cdef class Grower:
         ensure_room(<void**> &self.leaves, &self.leaf_room, most_leaves, self.n_leaf_words * sizeof(int64_t))
         return 0
 
-    cdef int reserve_block(self, size_t n_bytes) except -1:
-        """Make room for blocks of so many bytes, if they pay off."""
-        cdef Py_ssize_t j, n_features = self.data.n_features
-        self.row_bytes = sizeof(double) if self.data.y != NULL else 0
-        for j in range(n_features):
-            self.row_bytes += self.data.columns[j].width
-        self.block_bytes = n_bytes
+    cdef int reserve_block(self, size_t n_bytes, Py_ssize_t n_records) except -1:
+        """Make room for blocks of so many bytes, if they pay off, and at most so many records."""
+        cdef Py_ssize_t j, n_features = self.data.n_features, n_ranked = 0
+        cdef const Column* column
+        cdef bint is_ranked
         # A block is filled once and read max_features times for each level below: about a dozen.
         if n_features > 12 * self.splitter.max_features or self.limits.max_leaf_nodes:
-            self.block_bytes = 0
+            n_bytes = 0
+        if n_bytes > 0 and self.splitter.takes_ranks:
+            self.ranker = Ranker(self.splitter.tuning)
+        self.row_bytes = sizeof(double) if self.data.y != NULL else 0
+        for j in range(n_features):
+            column = &self.data.columns[j]
+            if column.coarse != NULL:
+                self.row_bytes += 1
+                continue
+            is_ranked = self.ranker is not None and self.ranker.is_worth_it(column, 1)
+            n_ranked += is_ranked
+            # A column of more codes than 16 bits have is always ranked, unless none is.
+            self.row_bytes += 2 if is_ranked and self.ranker.is_worth_it(column, MOST_RANKED) else column.width
+        self.block_bytes = n_bytes
+        self.block_records = min(n_records, <Py_ssize_t> (n_bytes // self.row_bytes))
+        if n_ranked > 0:
+            self.block_records = min(self.block_records, MOST_RANKED)
+            self.ranker.reserve(self.data, self.block_records)
+            self.origins = <uint32_t*> malloc(n_ranked * (self.block_records + 1) * sizeof(uint32_t))
+            if self.origins == NULL:
+                raise MemoryError()
+        else:
+            self.ranker = None
+        self.block_rows = <uint32_t*> malloc(self.block_records * sizeof(uint32_t) + 1)
+        if self.block_rows == NULL:
+            raise MemoryError()
         self.block_columns = <Column*> malloc(n_features * sizeof(Column))
         self.block = <uint8_t*> malloc(self.block_bytes + sizeof(double))
         if self.block_columns == NULL or self.block == NULL:
@@ -210,7 +237,9 @@ cdef class Grower:
         cdef int32_t width = 4
         cdef uint8_t* to = self.block
         cdef double* y = <double*> to
+        cdef uint32_t* origins = self.origins
         cdef const Column* column
+        cdef Column* copy
         self.block_y = y
         for i in range(place.n):       # read once for each column: as close together as they can be
             rows[i] = draws[i].row
@@ -218,21 +247,37 @@ cdef class Grower:
             for i in range(place.n):
                 y[i] = self.data.y[rows[i]]
             to += place.n * sizeof(double)
+        for j in range(self.data.n_features):
+            copy = &self.block_columns[j]
+            copy[0] = self.data.columns[j]
+            if copy.coarse == NULL and self.ranker is not None and self.ranker.is_worth_it(copy, place.n):
+                copy.width = 2
+                copy.origins = origins
+                origins += place.n + 1
         while width > 0:               # wide codes first: all are aligned
             for j in range(self.data.n_features):
                 column = &self.data.columns[j]
-                if column.width != width:
+                copy = &self.block_columns[j]
+                if width != (copy.width if copy.coarse == NULL else 1):
                     continue
-                self.block_columns[j].codes = to
-                if width == 1:
+                if copy.coarse != NULL:
+                    gather[uint8_t](rows, place.n, column.coarse, to)
+                    copy.coarse = to
+                    to += place.n
+                    continue
+                if copy.origins != NULL:
+                    copy.n_codes = self.ranker.rank(rows, place.n, column, <uint16_t*> to, <uint32_t*> copy.origins)
+                elif width == 1:
                     gather[uint8_t](rows, place.n, <const uint8_t*> column.codes, <uint8_t*> to)
                 elif width == 2:
                     gather[uint16_t](rows, place.n, <const uint16_t*> column.codes, <uint16_t*> to)
                 else:
                     gather[uint32_t](rows, place.n, <const uint32_t*> column.codes, <uint32_t*> to)
+                copy.codes = to
                 to += place.n * width
             width //= 2
         for i in range(place.n):
+            self.block_rows[i] = rows[i]
             draws[i].row = <uint32_t> i
         self.in_block = True
         self.block_base = self.n_stack
@@ -373,6 +418,7 @@ cdef class Grower:
         node.lower = place.lower
         node.upper = place.upper
         node.columns = self.block_columns if self.in_block else self.data.columns
+        node.rows = self.block_rows if self.in_block else NULL
         node.y = <const double*> self.block_y if self.in_block else self.data.y
         return self.criterion.open_node(node)
 
@@ -407,9 +453,9 @@ cdef class Grower:
         cdef Draw* scratch = self.trunk.scratch + (node.draws - self.draws)
         cdef Py_ssize_t n_left
         if self.is_shared(node.n):
-            n_left = partition_together(self.team, self.member, node.draws, node.n, column, split, scratch)
+            n_left = partition_together(self.team, self.member, node.draws, node.n, column, node.rows, split, scratch)
         else:
-            n_left = partition(node.draws, node.n, column, split, scratch)
+            n_left = partition(node.draws, node.n, column, node.rows, split, scratch)
         left.first = node.draws - self.draws
         left.piece = right.piece = -1
         left.n = n_left
@@ -476,7 +522,7 @@ cdef class Grower:
             if self.team.has_idle():
                 self.give()
             # Nothing can be given away out of a block.
-            if (not self.in_block and place.n * self.row_bytes <= self.block_bytes and place.n >= SMALLEST_BLOCK
+            if (not self.in_block and SMALLEST_BLOCK <= place.n <= self.block_records
                     and not (place.n >= 2 * self.share_from and self.team.runs_short())):
                 self.make_block(&place)
             self.open(&place, &node)
@@ -515,6 +561,7 @@ cdef class Grower:
             node.lower = candidate.place.lower
             node.upper = candidate.place.upper
             node.columns = self.data.columns
+            node.rows = NULL
             self.lend_subset(candidate)
             self.divide(&node, &candidate.split, &left, &right)
             left.parent = right.parent = number

@@ -15,4 +15,5 @@ cdef Py_ssize_t draw_block_rows(DataView data, const uint32_t* weight, uint64_t 
 cdef Py_ssize_t draw_rows(DataView data, const uint32_t* weight, uint64_t seed, uint32_t tree, int64_t n_draws,
                           int64_t* of_block, Draw* out) noexcept nogil
 cdef Py_ssize_t all_rows(DataView data, const uint32_t* weight, Draw* out) noexcept nogil
-cdef Py_ssize_t partition(Draw* draws, Py_ssize_t n, const Column* column, const Split* split, Draw* scratch) noexcept nogil
+cdef Py_ssize_t partition(Draw* draws, Py_ssize_t n, const Column* column, const uint32_t* rows, const Split* split,
+                          Draw* scratch) noexcept nogil

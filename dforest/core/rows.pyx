@@ -21,7 +21,7 @@ from dforest.core.random cimport (
     df_stream,
     df_stream_open,
 )
-from dforest.core.types cimport code_t, in_subset
+from dforest.core.types cimport MOST_BUCKETS, Column, Draw, Split, bucket_of, code_t, data_row, in_subset
 
 cdef extern from *:
     """
@@ -170,6 +170,28 @@ cdef Py_ssize_t partition_codes(Draw* draws, Py_ssize_t n, const code_t* codes, 
     return n_left
 
 
+cdef Py_ssize_t partition_buckets(Draw* draws, Py_ssize_t n, const code_t* codes, const Column* column, const uint32_t* rows,
+                                  uint32_t cut, uint32_t also, Draw* scratch) noexcept nogil:
+    """As partition_codes, looking codes up only in the bucket of the cut."""
+    cdef Py_ssize_t i, n_left = 0, n_right = 0
+    cdef uint32_t bucket, cut_bucket = bucket_of(column, cut)
+    cdef uint32_t also_bucket = MOST_BUCKETS if also == column.n_codes else cut_bucket
+    cdef bint left
+    cdef Draw draw
+    for i in range(n):
+        draw = draws[i]
+        bucket = column.coarse[draw.row]
+        left = (bucket < cut_bucket) | (bucket == also_bucket)
+        if bucket == cut_bucket:
+            left = codes[data_row(rows, draw.row)] <= cut
+        draws[n_left] = draw
+        scratch[n_right] = draw
+        n_left += left
+        n_right += not left
+    memcpy(draws + n_left, scratch, n_right * sizeof(Draw))
+    return n_left
+
+
 cdef Py_ssize_t partition_subset(Draw* draws, Py_ssize_t n, const code_t* codes, uint32_t n_codes, const Split* split,
                                  Draw* scratch) noexcept nogil:
     cdef Py_ssize_t i, n_left = 0, n_right = 0
@@ -187,9 +209,11 @@ cdef Py_ssize_t partition_subset(Draw* draws, Py_ssize_t n, const code_t* codes,
     return n_left
 
 
-cdef Py_ssize_t partition(Draw* draws, Py_ssize_t n, const Column* column, const Split* split, Draw* scratch) noexcept nogil:
+cdef Py_ssize_t partition(Draw* draws, Py_ssize_t n, const Column* column, const uint32_t* rows, const Split* split,
+                          Draw* scratch) noexcept nogil:
     """Move the draws that go left to the front, keeping the order on either side.
 
+    IN rows : see Node.rows
     INOUT draws : [n]
     OUT scratch : [n]
 
@@ -203,6 +227,12 @@ cdef Py_ssize_t partition(Draw* draws, Py_ssize_t n, const Column* column, const
         return partition_subset[uint32_t](draws, n, <const uint32_t*> column.codes, column.n_codes, split, scratch)
     # A code that also goes left: missing, or one that does so anyway.
     cdef uint32_t also = column.n_codes if split.missing_left and column.has_missing else split.code
+    if column.coarse != NULL and column.width == 1:
+        return partition_buckets[uint8_t](draws, n, <const uint8_t*> column.codes, column, rows, split.code, also, scratch)
+    if column.coarse != NULL and column.width == 2:
+        return partition_buckets[uint16_t](draws, n, <const uint16_t*> column.codes, column, rows, split.code, also, scratch)
+    if column.coarse != NULL:
+        return partition_buckets[uint32_t](draws, n, <const uint32_t*> column.codes, column, rows, split.code, also, scratch)
     if column.width == 1:
         return partition_codes[uint8_t](draws, n, <const uint8_t*> column.codes, split.code, also, scratch)
     if column.width == 2:

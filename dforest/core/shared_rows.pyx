@@ -28,6 +28,7 @@ cdef struct Job:
     Chunk* chunks
     Py_ssize_t n_chunks
     const Column* column          # partition only
+    const uint32_t* rows
     const Split* split
     PyObject* data                # bootstrap only
     const uint32_t* weight
@@ -83,7 +84,7 @@ cdef void collect_chunk(void* context, Py_ssize_t item) noexcept nogil:
 cdef void divide_chunk(void* context, Py_ssize_t item) noexcept nogil:
     cdef Job* job = <Job*> context
     cdef Chunk* chunk = &job.chunks[item]
-    chunk.n_left = partition(job.draws + chunk.first, chunk.n, job.column, job.split, job.scratch + chunk.first)
+    chunk.n_left = partition(job.draws + chunk.first, chunk.n, job.column, job.rows, job.split, job.scratch + chunk.first)
 
 
 cdef void distribute_chunk(void* context, Py_ssize_t item) noexcept nogil:
@@ -128,7 +129,7 @@ cdef Py_ssize_t draw_rows_together(Team team, int leader, DataView data, const u
 
 
 cdef Py_ssize_t partition_together(Team team, int leader, Draw* draws, Py_ssize_t n, const Column* column,
-                                   const Split* split, Draw* scratch) except -1 nogil:
+                                   const uint32_t* rows, const Split* split, Draw* scratch) except -1 nogil:
     """As `partition`."""
     cdef Py_ssize_t n_left
     cdef Job job
@@ -136,6 +137,7 @@ cdef Py_ssize_t partition_together(Team team, int leader, Draw* draws, Py_ssize_
     job.draws = draws
     job.scratch = scratch
     job.column = column
+    job.rows = rows
     job.split = split
     try:
         team.share_items(leader, job.n_chunks, divide_chunk, &job)

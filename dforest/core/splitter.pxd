@@ -77,6 +77,7 @@ cdef class Splitter:
     cdef readonly Py_ssize_t max_features
     cdef readonly bint one_hot
     cdef readonly dict tuning
+    cdef bint takes_ranks          # only the order of codes matters: they may be ranks, see Column.origins
     cdef DataView data
     cdef Criterion criterion
     cdef Cuts cuts
@@ -93,6 +94,7 @@ cdef class Splitter:
     cdef Py_ssize_t* shared        # [n_features] that several threads try, in the order drawn
     cdef uint8_t* found_constant   # [n_features] whether those were
 
+    cdef int prepare(self, DataView data, Criterion criterion) except -1
     cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1
     cdef int open_tree(self, uint64_t seed, uint32_t tree, const LeafRules* rules) except -1 nogil
     cdef void forget_constants(self) noexcept nogil
@@ -101,6 +103,7 @@ cdef class Splitter:
     cdef int try_features(self, Trial* trial) except -1 nogil
     cdef int find_split(self, const Node* node, Split* out) except -1 nogil
     cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil
+    cdef void settle(self, const Node* node, const LeafRules* rules, Split* best) noexcept nogil
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil
     cdef double ordinal_threshold(self, const Node* node, const Split* split) noexcept nogil
 

@@ -10,7 +10,7 @@ from libc.stdlib cimport calloc, free, malloc
 
 from dforest.core.random cimport DF_FEATURES, DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
 from dforest.core.team cimport PyThread_acquire_lock, PyThread_release_lock, WAIT_LOCK
-from dforest.core.types cimport CATEGORICAL, ORDINAL, Column, code_t, number_at
+from dforest.core.types cimport CATEGORICAL, ORDINAL, Column, code_t, data_code, number_at
 
 cdef int64_t SHARE_VISITS_FROM = 1 << 17       # worth waking a thread up for, by default
 
@@ -157,6 +157,10 @@ cdef class Splitter:
         """An unattached splitter with the same parameters."""
         return type(self)(self.max_features, self.one_hot, self.tuning)
 
+    cdef int prepare(self, DataView data, Criterion criterion) except -1:
+        """Add to the data what clones of this splitter will look at; called once, before they are attached."""
+        return 0
+
     cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:
         """Take data to work on, and make room for nodes of n_records records."""
         cdef Py_ssize_t n = data.n_features
@@ -209,6 +213,7 @@ cdef class Splitter:
             if not self.is_constant[feature]:
                 self.shared[trial.task.n_items] = feature
                 trial.task.n_items += 1
+        self.settle(node, &self.rules, out)
         trial.leader = <PyObject*> self
         trial.node = node
         trial.before = trial.best = out[0]
@@ -228,7 +233,7 @@ cdef class Splitter:
     cdef int try_features(self, Trial* trial) except -1 nogil:
         """This thread's part in a trial."""
         cdef bint leads = <PyObject*> self == trial.leader, is_better
-        cdef Py_ssize_t item, best_item = -1
+        cdef Py_ssize_t item, best_item = 0
         cdef double before
         cdef Split best
         if leads:
@@ -251,8 +256,10 @@ cdef class Splitter:
                 trial.node, (<Splitter> trial.leader).shared[item], &self.rules, &best)
             if best.score > before:
                 best.feature = (<Splitter> trial.leader).shared[item]
-                best_item = item
-        if best_item < 0:
+        self.settle(trial.node, &self.rules, &best)
+        while best_item < trial.task.n_items and (<Splitter> trial.leader).shared[best_item] != best.feature:
+            best_item += 1
+        if best_item == trial.task.n_items:        # none of these
             return 0
         PyThread_acquire_lock(self.team.lock, WAIT_LOCK)
         is_better = best.score > trial.best.score or (best.score == trial.best.score and best_item < trial.best_item)
@@ -289,6 +296,7 @@ cdef class Splitter:
             if out.score > before:
                 out.feature = feature
         self.order.close()
+        self.settle(node, &self.rules, out)
         if out.feature < 0:
             return 0
         if out.subset != NULL:
@@ -305,13 +313,16 @@ cdef class Splitter:
     cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
         return self.cuts.find(node, &node.columns[feature], rules, best)
 
+    cdef void settle(self, const Node* node, const LeafRules* rules, Split* best) noexcept nogil:
+        """Finish what `best_cut` may have put off for some features; the best one may change, even to one tried earlier."""
+
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
         return INFINITY
 
     cdef double ordinal_threshold(self, const Node* node, const Split* split) noexcept nogil:
         """The value before the lowest one on the right."""
         cdef const Column* column = &node.columns[split.feature]
-        return number_at(column, column.highs, code_above(node, column, split) - 1)
+        return number_at(column, column.highs, data_code(column, code_above(node, column, split)) - 1)
 
 
 cdef class RandomSplitter(Splitter):

@@ -13,6 +13,7 @@ cdef struct Tuning:
     int64_t insertion_below   # sorting: insertion sort below, radix sort from here
     int64_t copy_from         # counting: in copies if there are this many times more records than codes
     int64_t mark_from         # counting: codes are marked if there are this many times more than records
+    int64_t codes_per_mark    # packed words: they are, up to this many times more, and ranked
 
 cdef enum Manner:             # how draws are counted
     WORDS                     # weights of 1: statistics in packed words, see scan.h
@@ -58,6 +59,7 @@ cdef class Tally:
     cdef Py_ssize_t n_words
     cdef int64_t* histogram          # [codes, n_words or 4] or smaller, all 0 between calls
     cdef uint64_t* marks             # [codes / 64] a bit for each code that occurs, all 0 between calls
+    cdef uint32_t* before            # [codes / 64] marks before
     cdef uint64_t* keys              # [records], for sorting: see gather_keys
     cdef uint64_t* keys_to           # [records]
     cdef const uint64_t* sorted      # [records] whichever of these holds the result
@@ -85,6 +87,7 @@ cdef class Tally:
     cdef void complete(self, int64_t* statistic) noexcept nogil
     cdef void take(self, Manner manner, uint32_t code, int64_t* statistic) noexcept nogil
     cdef Py_ssize_t count(self, const Node* node, const Column* column) noexcept nogil
+    cdef Py_ssize_t mark_words(self, const Node* node, const Column* column) noexcept nogil
     cdef Py_ssize_t count_words(self, const Node* node, const Column* column) noexcept nogil
     cdef Py_ssize_t walk_sums(self, uint32_t n_codes) noexcept nogil
     cdef void take_classes(self, uint32_t code, int64_t* to, const int64_t* before) noexcept nogil

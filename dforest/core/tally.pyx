@@ -14,6 +14,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from dforest.core.criterion cimport DF_FEW, DF_FEW_DRAWS, DF_FEW_NO_CODE, DF_SMALL_DRAWS, scan
+from dforest.core.ranker cimport ranking
 from dforest.core.sorting cimport insertion_sort, radix_sort
 from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, code_t, in_subset
 
@@ -78,13 +79,12 @@ cdef void fill_words(const uint32_t* row, const word_t* word, Py_ssize_t n, cons
             second[i] = third[i] = fourth[i] = 0
 
 
-cdef void fill_and_mark_words(const uint32_t* row, const uint64_t* word, Py_ssize_t n, const code_t* codes,
-                              uint64_t* histogram, uint64_t* marks) noexcept nogil:
+cdef void gather_and_mark(const uint32_t* row, Py_ssize_t n, const code_t* codes, uint32_t* to, uint64_t* marks) noexcept nogil:
     cdef Py_ssize_t i
     cdef uint32_t code
     for i in range(n):
         code = codes[row[i]]
-        histogram[code] += word[i]
+        to[i] = code
         marks[code >> 6] |= <uint64_t> 1 << (code & 63)
 
 
@@ -138,10 +138,12 @@ cdef class Tally:
         self.tuning.insertion_below = tuning.get("insertion_below", 24)
         self.tuning.mark_from = tuning.get("mark_from", 2)
         self.tuning.copy_from = tuning.get("copy_from", 4)
+        self.tuning.codes_per_mark = tuning.get("codes_per_mark", 512)
 
     def __dealloc__(self):
         free(self.histogram)
         free(self.marks)
+        free(self.before)
         free(self.keys)
         free(self.keys_to)
         free(self.left)
@@ -155,10 +157,12 @@ cdef class Tally:
     cdef int reserve(self, Py_ssize_t n_records, Py_ssize_t n_codes) except -1:
         """Make room for nodes of n_records records, and columns of n_codes codes."""
         cdef Py_ssize_t n_counted = min(n_codes, max(self.tuning.codes_per_record, self.tuning.small_codes) * n_records) + 1
+        cdef Py_ssize_t n_marks = max(n_counted, min(n_codes, self.tuning.codes_per_mark * n_records)) // 64 + 1
         # Values, missing ones, and where values that do not occur are written.
         cdef Py_ssize_t n_values = min(n_records, n_codes) + 2
         self.histogram = <int64_t*> calloc(n_counted * max(self.n_words, 4), sizeof(int64_t))     # or four copies
-        self.marks = <uint64_t*> calloc(n_counted // 64 + 1, sizeof(uint64_t))
+        self.marks = <uint64_t*> calloc(n_marks, sizeof(uint64_t))
+        self.before = <uint32_t*> malloc(n_marks * sizeof(uint32_t))
         self.keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))
         self.keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
         self.left = <int64_t*> malloc((n_values + 2) * self.n_words * sizeof(int64_t))
@@ -174,7 +178,7 @@ cdef class Tally:
             self.small_run = <uint32_t*> malloc(256 * sizeof(uint32_t))
             if self.small == NULL or self.small_run == NULL:
                 raise MemoryError()
-        if (self.histogram == NULL or self.marks == NULL or self.keys == NULL or self.keys_to == NULL
+        if (self.histogram == NULL or self.marks == NULL or self.before == NULL or self.keys == NULL or self.keys_to == NULL
                 or self.left == NULL or self.code == NULL):
             raise MemoryError()
         self.sum = self.left + n_values * self.n_words
@@ -310,13 +314,18 @@ cdef class Tally:
 
     cdef Py_ssize_t cumulate(self, const Node* node, const Column* column) noexcept nogil:
         """Fill `left` or `run`, `code` and `missing` for all values that occur; return how many do."""
+        cdef int64_t n_codes = column.n_codes
+        cdef bint marking = (node.n >= self.tuning.sort_below
+                             and self.tuning.mark_from * node.n <= n_codes <= self.tuning.codes_per_mark * node.n)
         cdef bint counting = (node.n >= self.tuning.sort_below
-                              and <int64_t> column.n_codes <= self.tuning.codes_per_record * node.n)
+                              and n_codes <= self.tuning.codes_per_record * node.n)
         memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
         self.is_packed = self.manner == WORDS
         self.missing_word = 0
         if self.is_packed and not self.has_words:
             self.make_words(node)
+        if self.is_packed and marking:
+            return self.mark_words(node, column)
         if not counting:
             return self.sort(node, column)
         return self.count_words(node, column) if self.is_packed else self.count(node, column)
@@ -436,57 +445,62 @@ cdef class Tally:
             return self.walk_sums(column.n_codes)
         return self.walk(manner, column.n_codes)
 
+    cdef Py_ssize_t mark_words(self, const Node* node, const Column* column) noexcept nogil:
+        """Fill `run` and `code` by adding packed words up by the rank of their code among the marked ones."""
+        cdef uint32_t* codes = <uint32_t*> self.keys
+        cdef uint64_t* run = self.run
+        cdef uint64_t total = 0
+        cdef uint64_t* last = &self.marks[column.n_codes >> 6]
+        cdef uint64_t missing = <uint64_t> 1 << (column.n_codes & 63)
+        cdef Py_ssize_t i, n, n_words = column.n_codes // 64 + 1
+        if column.width == 1:
+            gather_and_mark[uint8_t](self.row, node.n, <const uint8_t*> column.codes, codes, self.marks)
+        elif column.width == 2:
+            gather_and_mark[uint16_t](self.row, node.n, <const uint16_t*> column.codes, codes, self.marks)
+        else:
+            gather_and_mark[uint32_t](self.row, node.n, <const uint32_t*> column.codes, codes, self.marks)
+        n = ranking.before(self.marks, n_words, self.before)
+        memset(run, 0, n * sizeof(uint64_t))
+        ranking.sums(codes, self.word, node.n, self.marks, self.before, run, self.code)
+        if last[0] & missing:
+            n -= 1
+            self.missing_word = run[n]
+            self.unpack(self.missing_word, self.missing)
+        memset(self.marks, 0, n_words * sizeof(uint64_t))
+        for i in range(n):
+            total += run[i]
+            run[i] = total
+        return n
+
     cdef Py_ssize_t count_words(self, const Node* node, const Column* column) noexcept nogil:
         """Fill `run` and `code` by counting packed words."""
         cdef uint64_t* histogram = <uint64_t*> self.histogram
         cdef uint64_t* run = self.run
-        cdef uint64_t sum = 0, word, marks
+        cdef uint64_t sum = 0, word
         cdef uint32_t* codes = self.code
-        cdef uint32_t code, at, n_codes = column.n_codes
+        cdef uint32_t code, n_codes = column.n_codes
         cdef Py_ssize_t n = 0
-        cdef bint marked = <int64_t> n_codes >= self.tuning.mark_from * node.n
         cdef bint copies = self.counts_in_copies(node, column)
-        if column.width == 1 and marked:
-            fill_and_mark_words[uint8_t](self.row, self.word, node.n, <const uint8_t*> column.codes, histogram, self.marks)
-        elif column.width == 2 and marked:
-            fill_and_mark_words[uint16_t](self.row, self.word, node.n, <const uint16_t*> column.codes, histogram, self.marks)
-        elif marked:
-            fill_and_mark_words[uint32_t](self.row, self.word, node.n, <const uint32_t*> column.codes, histogram, self.marks)
-        elif column.width == 1:
+        if column.width == 1:
             fill_words[uint64_t, uint8_t](self.row, self.word, node.n, <const uint8_t*> column.codes, histogram, n_codes + 1,
-                                           copies)
+                                          copies)
         elif column.width == 2:
             fill_words[uint64_t, uint16_t](self.row, self.word, node.n, <const uint16_t*> column.codes, histogram, n_codes + 1,
-                                           copies)
+                                          copies)
         else:
             fill_words[uint64_t, uint32_t](self.row, self.word, node.n, <const uint32_t*> column.codes, histogram, n_codes + 1,
-                                           copies)
+                                          copies)
         if column.has_missing:
             self.missing_word = histogram[n_codes]
             histogram[n_codes] = 0
             self.unpack(self.missing_word, self.missing)
-            if marked:
-                self.marks[n_codes >> 6] &= ~(<uint64_t> 1 << (n_codes & 63))
-        if not marked:
-            for code in range(n_codes):  # no branches: a code that does not occur is written over
-                word = histogram[code]
-                histogram[code] = 0
-                sum += word
-                run[n] = sum
-                codes[n] = code
-                n += word != 0
-            return n
-        for at in range((n_codes + 63) // 64):
-            marks = self.marks[at]
-            self.marks[at] = 0
-            while marks:
-                code = 64 * at + <uint32_t> df_lowest_bit(marks)
-                marks &= marks - 1
-                sum += histogram[code]
-                histogram[code] = 0
-                run[n] = sum
-                codes[n] = code
-                n += 1
+        for code in range(n_codes):      # no branches: a code that does not occur is written over
+            word = histogram[code]
+            histogram[code] = 0
+            sum += word
+            run[n] = sum
+            codes[n] = code
+            n += word != 0
         return n
 
     cdef Py_ssize_t walk_sums(self, uint32_t n_codes) noexcept nogil:

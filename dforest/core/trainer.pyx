@@ -65,6 +65,7 @@ def grow_trees(DataView data not None, Criterion criterion not None, Splitter sp
     n_threads = min(n_threads, Grower.most_members(data, splitter, limits, n_draws, len(trees)))
     cdef Team team = Team(n_threads)
     c_scale.centre, c_scale.exponent, c_scale.range = scale
+    splitter.prepare(data, criterion)
     growers = [Grower(data, criterion.clone(), splitter.clone(), limits, n_draws, team, i) for i in range(n_threads)]
     pieces = {}                  # of trees not yet finished, by number: their pieces, as for `join_pieces`
     n_grown = count(1)

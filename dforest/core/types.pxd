@@ -29,6 +29,9 @@ cdef enum Kind:            # of a feature
     ORDINAL                # likewise, with a value that occurs as threshold
     CATEGORICAL            # tested by membership in a set; codes are category numbers
 
+cdef enum:
+    MOST_BUCKETS = 255     # a bucket's number, and one for missing values, fit 8 bits
+
 cdef struct Column:
     const void* codes      # n_rows codes
     Kind kind
@@ -36,13 +39,30 @@ cdef struct Column:
     int32_t width          # bytes of a code: 1, 2 or 4
     uint32_t n_codes       # codes of values are 0, ..., n_codes - 1
     bint has_missing       # if so, code n_codes means missing
+    const uint32_t* origins  # NULL; or these codes are ranks in a subtree, and this is the data's code of each
     const void* values     # dense: its values; hist: the bins' upper edges; categorical: 0, 1, ...
     const void* lows       # smallest value of each code
     const void* highs      # largest value of each code
+    # NULL; or the bucket of each row's code, MOST_BUCKETS for missing. In a block these are copied in place of
+    # the codes, which remain the data's: see Node.rows.
+    const uint8_t* coarse
+    uint64_t scale         # see bucket_of
     bint is_float32        # dtype of these three: float32 or float64
 
+cdef inline uint32_t bucket_of(const Column* column, uint32_t code) noexcept nogil:
+    """The number of the bucket of neighbouring codes that a value's code is in."""
+    return <uint32_t> (code * column.scale >> 32)
+
+cdef inline uint32_t last_code(const Column* column, uint32_t bucket) noexcept nogil:
+    """The highest code whose bucket is not above this one."""
+    return <uint32_t> (((<uint64_t> bucket + 1 << 32) + column.scale - 1) // column.scale) - 1
+
+cdef inline uint32_t data_code(const Column* column, uint32_t code) noexcept nogil:
+    """What the data have for a code of a column, which may be one of a subtree."""
+    return column.origins[code] if column.origins != NULL else code
+
 cdef inline double number_at(const Column* column, const void* numbers, uint32_t code) noexcept nogil:
-    """An entry of a column's values, lows or highs."""
+    """An entry of a column's values, lows or highs, by the data's code."""
     if column.is_float32:
         return (<const float*> numbers)[code]
     return (<const double*> numbers)[code]
@@ -56,6 +76,7 @@ cdef struct Node:
     Draw* draws
     Py_ssize_t n           # records, not draws
     const Column* columns  # [n_features] codes by Draw.row: of all rows, or copied for this subtree
+    const uint32_t* rows   # NULL; or, in a block, the data's row by Draw.row: for codes of columns with buckets
     const double* y        # exact targets by Draw.row, likewise; NULL for classification
     int64_t* statistics    # their sum
     uint64_t path
@@ -63,6 +84,10 @@ cdef struct Node:
     Scale scale            # regression only
     bint is_pure           # one class, or one target
     double lower, upper    # bounds of predictions, where features have directions
+
+cdef inline uint32_t data_row(const uint32_t* rows, uint32_t row) noexcept nogil:
+    """Where the data have a record's code, given Node.rows and Draw.row."""
+    return rows[row] if rows != NULL else row
 
 cdef struct Split:
     Py_ssize_t feature     # -1: no valid cut

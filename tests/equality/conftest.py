@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dforest import estimator
-from dforest.core import criterion
+from dforest.core import coarse, criterion, ranker
 
 # Both extremes of every size threshold in the machinery, and the defaults.
 EXTREMES = {
@@ -14,10 +14,16 @@ EXTREMES = {
     "count always": {"few_below": 0, "small_draws": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 2**31, "copy_from": 0,
                      "block_bytes": 0, "share_from": 1, "share_visits_from": 0},
     "count and mark always": {"few_below": 0, "small_draws": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 0,
-                              "block_bytes": 2**24},
+                              "codes_per_mark": 10**9, "block_bytes": 2**24, "buckets": 0, "ranked_above": 0},
+    "few buckets": {"few_below": 0, "buckets": 3, "block_bytes": 3000},
+    "few buckets in small nodes": {"buckets": 4},
+    "one bucket": {"few_below": 0, "buckets": 1},
+    "some buckets": {"few_below": 0, "buckets": 20, "block_bytes": 0, "share_from": 1, "share_visits_from": 0},
+    "ranks by sorting": {"buckets": 0, "ranked_above": 0, "codes_per_mark": 0},
+    "no ranks": {"buckets": 0, "ranked_above": 10**9},
     "count by code always": {"few_below": 0, "small_codes": 10**9, "copy_from": 2**31},
     "insertion sort always": {"few_below": 0, "small_draws": 0, "sort_below": 2**62, "insertion_below": 2**62},
-    "portable loops": {"loops": "portable"},
+    "portable loops": {"loops": "portable", "buckets": 5},
     "AVX2 loops": {"loops": "avx2"},
     "share everything": {"share_from": 1, "share_visits_from": 0},
     "share nothing": {"share_from": 2**62, "share_visits_from": 2**62},
@@ -31,11 +37,15 @@ def use_tuning(name):
     estimator.TUNING.update(EXTREMES[name])
     loops = EXTREMES[name].get("loops")
     criterion.use_loops(loops if loops in criterion.loops() else None)
+    for module in (coarse, ranker):
+        module.use_simd(loops != "portable")
     try:
         yield
     finally:
         estimator.TUNING.clear()
         criterion.use_loops()
+        for module in (coarse, ranker):
+            module.use_simd(True)
 
 
 def assert_equal_forests(a, b, what=""):

@@ -1,0 +1,34 @@
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
+
+from dforest.core.data cimport DataView
+from dforest.core.types cimport Column
+
+cdef extern from "ranks.h" nogil:
+    ctypedef struct df_ranking:
+        uint32_t (*before)(const uint64_t* marks, int64_t n, uint32_t* before) noexcept nogil
+        void (*ranks)(const uint32_t* codes, int64_t n, const uint64_t* marks, const uint32_t* before, uint16_t* ranks,
+                      uint32_t* code_of) noexcept nogil
+        void (*sums)(const uint32_t* codes, const uint64_t* words, int64_t n, const uint64_t* marks, const uint32_t* before,
+                     uint64_t* sums, uint32_t* code_of) noexcept nogil
+    const df_ranking df_ranking_portable
+    const df_ranking* df_best_ranking()
+
+cdef const df_ranking* ranking
+
+cdef enum:
+    MOST_RANKED = 65535            # records whose codes may be ranked: a rank and "missing" fit 16 bits
+
+
+cdef class Ranker:
+    cdef double ranked_above       # columns of more codes than this for each record are ranked
+    cdef int64_t codes_per_mark    # by marks, up to so many codes for each record; by sorting beyond
+    cdef Py_ssize_t n_marks        # words
+    cdef uint64_t* marks           # a bit for each code that occurs, all 0 between calls
+    cdef uint32_t* before          # [n_marks]
+    cdef uint64_t* keys            # [n_records], for sorting; or the codes of the records
+    cdef uint64_t* keys_to         # [n_records]
+
+    cdef int reserve(self, DataView data, Py_ssize_t n_records) except -1
+    cdef bint is_worth_it(self, const Column* column, Py_ssize_t n) noexcept nogil
+    cdef uint32_t rank(self, const uint32_t* rows, Py_ssize_t n, const Column* column, uint16_t* ranks,
+                       uint32_t* origins) noexcept nogil
