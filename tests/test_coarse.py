@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 import dforest
 from dforest import estimator
-from dforest.core import coarse
+from dforest.core import coarse, loops
 from dforest.testing.scores import gini_score
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.integers(0, 2**32), st.integers(1, 60), st.integers(1, 8), st.booleans(), st.booleans(), st.booleans())
-def test_no_cut_inside_a_bucket_is_above_its_bound(seed, n, n_buckets, missing, missing_left, simd):
+@given(st.integers(0, 2**32), st.integers(1, 60), st.integers(1, 8), st.booleans(), st.booleans(), st.sampled_from(loops.names()))
+def test_no_cut_inside_a_bucket_is_above_its_bound(seed, n, n_buckets, missing, missing_left, name):
     rng = np.random.default_rng(seed)
     target = np.sort(rng.random(n)) < rng.random() if rng.random() < 0.2 else rng.random(n) < rng.random()
     count = rng.integers(1, rng.choice([2, 4, 1000]), n)
@@ -31,11 +31,11 @@ def test_no_cut_inside_a_bucket_is_above_its_bound(seed, n, n_buckets, missing, 
     if floor <= 0.0:
         return
     words = (edges[:, 0] | edges[:, 1] << 32).astype(np.uint64)
-    coarse.use_simd(simd)
+    loops.use(name)
     args = words, int(offset[0] | offset[1] << 32), float(total.sum()), float(total[0]), floor * (1 - 2.0**-20)
     reaches, bounds = coarse.gini_reach(*args, False)
     mixed, _ = coarse.gini_reach(*args, total.sum() <= 4096)
-    coarse.use_simd(True)
+    loops.use()
     begin = 0
     for i, end in enumerate(ends):
         inside = max(scores[begin + 1 : end + 1], default=0.0)

@@ -55,28 +55,4 @@ static inline double df_gini_bound(uint64_t before, uint64_t after, double weigh
     return highest;
 }
 
-typedef struct {
-    int (*gini)(const uint64_t *edges, int64_t n, uint64_t offset, double weight, double first, double floor,
-                int skips_pure, int more, double *excess);
-} df_reach;
-
-#define DF_REACH_KERNELS(name, attribute)                                                                       \
-    attribute static int df_gini_reach_##name(const uint64_t *edges, int64_t n, uint64_t offset, double weight, \
-                                              double first, double floor, int skips_pure, int more,             \
-                                              double *excess) {                                                 \
-        return df_gini_reach_loop(edges, n, offset, weight, first, floor, skips_pure, more, excess);            \
-    }                                                                                                           \
-    static const df_reach df_reach_##name = {df_gini_reach_##name};
-
-DF_REACH_KERNELS(portable, DF_NO_ATTRIBUTE)
-
-#if defined(__GNUC__) && defined(__x86_64__)
-DF_REACH_KERNELS(avx2, __attribute__((target("avx2"))))
-static inline const df_reach *df_best_reach(void) {
-    return __builtin_cpu_supports("avx2") ? &df_reach_avx2 : &df_reach_portable;
-}
-#else
-static inline const df_reach *df_best_reach(void) { return &df_reach_portable; }
-#endif
-
 #endif

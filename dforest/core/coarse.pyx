@@ -24,8 +24,8 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from dforest.core.criterion cimport DF_FEW
 from dforest.core.cuts cimport RUN
+from dforest.core.loops cimport DF_FEW, loops
 from dforest.core.tally cimport WORDS, draws_of
 from dforest.core.types cimport bucket_of, code_t, data_row, in_subset, last_code
 
@@ -33,14 +33,7 @@ cdef extern from *:
     int df_lowest_bit "__builtin_ctzll"(uint64_t x) nogil
 
 cdef extern from "coarse.h" nogil:
-    ctypedef struct df_reach:
-        bint (*gini)(const uint64_t* edges, int64_t n, uint64_t offset, double weight, double first, double floor,
-                     bint skips_pure, bint more, double* excess) noexcept nogil
     double df_gini_bound(uint64_t before, uint64_t after, double weight, double first)
-    const df_reach df_reach_portable
-    const df_reach* df_best_reach()
-
-cdef const df_reach* kernels = df_best_reach()
 
 # A floor this much below the best score leaves room for rounding. It is wide enough that an inner cut scores
 # less than an edge at a corner of its box, unless another corner scores about as much.
@@ -51,12 +44,6 @@ cdef enum:
     # Draws of a node where cuts inside a bucket of one class score less than the better of its edges: the score
     # is strictly convex there, by at least the weight to the power of -4 relative to its largest value.
     SMALL_NODE = 4096
-
-
-def use_simd(bint allowed):
-    """As `dforest.core.criterion.use_simd`, for what is here."""
-    global kernels
-    kernels = df_best_reach() if allowed else &df_reach_portable
 
 
 def gini_reach(const uint64_t[::1] edges not None, uint64_t offset, double weight, double first, double floor,
@@ -82,7 +69,7 @@ def gini_reach(const uint64_t[::1] edges not None, uint64_t offset, double weigh
         For the cuts inside each bucket, where these are above the scores of its edges.
     """
     cdef double[::1] excess = np.empty(len(edges))
-    kernels.gini(&edges[0], len(edges) - 1, offset, weight, first, floor, skips_pure, False, &excess[0])
+    loops.gini_reach(&edges[0], len(edges) - 1, offset, weight, first, floor, skips_pure, False, &excess[0])
     return ([excess[i] > 0.0 for i in range(len(edges) - 1)],
             [df_gini_bound(edges[i] + offset, edges[i + 1] + offset, weight, first) for i in range(len(edges) - 1)])
 
@@ -376,8 +363,8 @@ cdef class CoarseSearch:
         cdef const int64_t* total = node.statistics
         cdef int64_t least = max(rules.min_draws, <int64_t> ceil(rules.min_weight)), before, after
         cdef Py_ssize_t i
-        cdef bint reaches = kernels.gini(self.edges, self.n_buckets, offset, <double> total[1], <double> total[2], floor,
-                                         least == 1 and total[0] <= SMALL_NODE, offset > 0, self.excess)
+        cdef bint reaches = loops.gini_reach(self.edges, self.n_buckets, offset, <double> total[1], <double> total[2], floor,
+                                              least == 1 and total[0] <= SMALL_NODE, offset > 0, self.excess)
         if least == 1:
             return reaches
         # An edge that the rules forbid may score more than the floor; its bucket may have cuts that they allow.

@@ -10,45 +10,10 @@ w * i(t) - w_L * i(t_L) - w_R * i(t_R); the built-in criteria override `best_cut
 numerics.h that cancel nothing. It is called once per node and feature, or twice where the node has
 missing values, never per row or per cut.
 """
-from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
+from dforest.core.loops cimport df_cut, df_few
 from dforest.core.types cimport DrawKind, Node
-
-cdef extern from "scan.h" nogil:
-    enum:
-        DF_FEW
-        DF_FEW_DRAWS
-        DF_FEW_CLASSES
-        DF_SMALL_DRAWS
-    const int16_t DF_FEW_NO_CODE
-    ctypedef struct df_few:
-        int n
-        int least
-        int n_missing
-        int16_t missing
-        int16_t* code        # [DF_FEW]
-        uint16_t* pair       # [DF_FEW]
-        uint64_t* word       # [DF_FEW]
-    ctypedef struct df_cut:
-        int place
-        int left
-        double score
-    ctypedef struct df_scan:
-        const char* name
-        int64_t (*gini)(const uint64_t* run, int64_t n, uint64_t offset, double weight, double first,
-                        double* score) noexcept nogil
-        int64_t (*square)(const uint64_t* run, int64_t n, uint64_t offset, double weight, double mean, double remainder,
-                          double* score) noexcept nogil
-        void (*few_pairs)(const df_few* few, uint64_t offset, double weight, double first, df_cut* cut) noexcept nogil
-        void (*small_pairs)(const uint32_t* run, int n, uint32_t offset, double weight, double first, double least,
-                            df_cut* cut) noexcept nogil
-        void (*few_sums)(const df_few* few, uint64_t offset, double weight, double mean, double remainder,
-                         df_cut* cut) noexcept nogil
-        void (*few_classes)(const df_few* few, uint64_t offset, double weight, const int64_t* draws, int n_classes,
-                            df_cut* cut) noexcept nogil
-        void (*few_ranks)(const uint32_t* code, int n, int32_t* rank) noexcept nogil
-
-cdef const df_scan* scan       # the loops in use
 
 
 cdef class Criterion:

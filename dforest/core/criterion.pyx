@@ -13,12 +13,8 @@ from libc.string cimport memset
 
 import numpy as np
 
+from dforest.core.loops cimport DF_FEW, DF_FEW_CLASSES, loops
 from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, TARGET_SUM_WIDE, Draw
-
-cdef extern from "scan.h" nogil:
-    enum:
-        DF_N_SCANS
-    const df_scan* df_scan_at(int i)
 
 cdef extern from "numerics.h" nogil:
     const int64_t DF_EXACT_WEIGHT
@@ -46,26 +42,6 @@ cdef int64_t REQUANTISE = 256
 
 cdef double DEVIANCE_UNIT = 2.0 ** 20        # for deviances of quantised targets, in fixed point
 cdef double LARGEST_TARGET = 2.0 ** 31       # quantised targets are below in magnitude
-
-
-def loops():
-    """Names of the sets of compiled loops that this processor can run, the fastest one last."""
-    return [df_scan_at(i).name.decode() for i in range(DF_N_SCANS) if df_scan_at(i) != NULL]
-
-
-def use_loops(name=None):
-    """Have all trees grown with a set of `loops`, by default the fastest: they change the speed, never the forest."""
-    global scan
-    names = loops()
-    cdef int i
-    if name is not None and name not in names:
-        raise ValueError(f"name={name!r}; this processor has {names}")
-    for i in range(DF_N_SCANS):
-        if df_scan_at(i) != NULL and df_scan_at(i).name.decode() == (name or names[len(names) - 1]):
-            scan = df_scan_at(i)
-
-
-use_loops()
 
 
 def quantise(y):
@@ -283,17 +259,17 @@ cdef class Gini(ClassCriterion):
 
     cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
                               double* score) noexcept nogil:
-        return scan.gini(run, n, offset, <double> total[1], <double> total[2], score)
+        return loops.gini(run, n, offset, <double> total[1], <double> total[2], score)
 
     cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil:
         if self.n_classes == 2:
-            scan.few_pairs(few, offset, <double> total[1], <double> total[2], cut)
+            loops.few_pairs(few, offset, <double> total[1], <double> total[2], cut)
         else:
-            scan.few_classes(few, offset, <double> total[1], &total[2], <int> self.n_classes, cut)
+            loops.few_classes(few, offset, <double> total[1], &total[2], <int> self.n_classes, cut)
 
     cdef void best_small(self, const uint32_t* run, int n, uint32_t offset, const int64_t* total, double least,
                          df_cut* cut) noexcept nogil:
-        scan.small_pairs(run, n, offset, <double> total[1], <double> total[2], least, cut)
+        loops.small_pairs(run, n, offset, <double> total[1], <double> total[2], least, cut)
 
     cdef double impurity(self, const int64_t* statistic) noexcept nogil:
         cdef double total = 0.0, w = <double> statistic[1], p
@@ -460,10 +436,10 @@ cdef class SquaredError(Criterion):
 
     cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
                               double* score) noexcept nogil:
-        return scan.square(run, n, offset, <double> total[1], self.mean_below, self.remainder, score)
+        return loops.square(run, n, offset, <double> total[1], self.mean_below, self.remainder, score)
 
     cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil:
-        scan.few_sums(few, offset, <double> total[1], self.mean_below, self.remainder, cut)
+        loops.few_sums(few, offset, <double> total[1], self.mean_below, self.remainder, cut)
 
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
         cdef Py_ssize_t i, best = 0

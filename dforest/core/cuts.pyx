@@ -28,7 +28,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy, memset
 
-from dforest.core.criterion cimport DF_SMALL_DRAWS, df_cut, df_few
+from dforest.core.loops cimport DF_SMALL_DRAWS, df_cut, df_few
 from dforest.core.random cimport df_below, df_next
 from dforest.core.tally cimport draws_of
 from dforest.core.types cimport CATEGORICAL, MOST_BUCKETS, code_t

@@ -1,4 +1,4 @@
-/* The best cut of one feature in a node of few records (C99 and C++). Part of scan.h.
+/* The best cut of one feature in a node of few records (C99 and C++).
  *
  * So few records need no order. Each stands for the cut after its own value; every record is added to
  * the left sides of the cuts that are not below it, for many cuts at once, and all cuts are scored.
@@ -11,6 +11,8 @@
  */
 #ifndef DFOREST_FEW_H
 #define DFOREST_FEW_H
+
+#include "scan.h"
 
 #define DF_FEW 64                /* most records */
 #define DF_TINY 4                /* nodes of no more records are sorted after all */

@@ -3,18 +3,6 @@ from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 from dforest.core.data cimport DataView
 from dforest.core.types cimport Column
 
-cdef extern from "ranks.h" nogil:
-    ctypedef struct df_ranking:
-        uint32_t (*before)(const uint64_t* marks, int64_t n, uint32_t* before) noexcept nogil
-        void (*ranks)(const uint32_t* codes, int64_t n, const uint64_t* marks, const uint32_t* before, uint16_t* ranks,
-                      uint32_t* code_of) noexcept nogil
-        void (*sums)(const uint32_t* codes, const uint64_t* words, int64_t n, const uint64_t* marks, const uint32_t* before,
-                     uint64_t* sums, uint32_t* code_of) noexcept nogil
-    const df_ranking df_ranking_portable
-    const df_ranking* df_best_ranking()
-
-cdef const df_ranking* ranking
-
 cdef enum:
     MOST_RANKED = 65535            # records whose codes may be ranked: a rank and "missing" fit 16 bits
 

@@ -9,16 +9,9 @@ A `Ranker` belongs to one thread and owns its scratch.
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
+from dforest.core.loops cimport loops
 from dforest.core.sorting cimport radix_sort
 from dforest.core.types cimport CATEGORICAL, code_t
-
-ranking = df_best_ranking()
-
-
-def use_simd(bint allowed):
-    """As `dforest.core.criterion.use_simd`, for what is here."""
-    global ranking
-    ranking = df_best_ranking() if allowed else &df_ranking_portable
 
 
 cdef void gather_and_mark(const uint32_t* rows, Py_ssize_t n, const code_t* codes, uint32_t* to, uint64_t* marks) noexcept nogil:
@@ -92,9 +85,9 @@ cdef class Ranker:
             else:
                 gather_and_mark[uint32_t](rows, n, <const uint32_t*> column.codes, codes, self.marks)
             n_words = column.n_codes // 64 + 1
-            n_values = ranking.before(self.marks, n_words, self.before)
+            n_values = loops.before(self.marks, n_words, self.before)
             n_values -= (self.marks[column.n_codes >> 6] >> (column.n_codes & 63)) & 1
-            ranking.ranks(codes, n, self.marks, self.before, ranks, origins)
+            loops.ranks(codes, n, self.marks, self.before, ranks, origins)
             memset(self.marks, 0, n_words * sizeof(uint64_t))
             return n_values
         if column.width == 2:

@@ -1,7 +1,8 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
-from dforest.core.criterion cimport Criterion, df_few
+from dforest.core.criterion cimport Criterion
+from dforest.core.loops cimport df_few
 from dforest.core.types cimport Column, Draw, Node
 
 cdef struct Tuning:

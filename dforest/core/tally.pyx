@@ -13,8 +13,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
-from dforest.core.criterion cimport DF_FEW, DF_FEW_DRAWS, DF_FEW_NO_CODE, DF_SMALL_DRAWS, scan
-from dforest.core.ranker cimport ranking
+from dforest.core.loops cimport DF_FEW, DF_FEW_DRAWS, DF_FEW_NO_CODE, DF_SMALL_DRAWS, loops
 from dforest.core.sorting cimport insertion_sort, radix_sort
 from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, code_t, in_subset
 
@@ -243,7 +242,7 @@ cdef class Tally:
             for i in range(node.n):        # the sign's bit turned: they order like unsigned numbers
                 self.few.code[i] = <int16_t> (codes[i] ^ 0x8000)
             return False
-        scan.few_ranks(codes, <int> node.n, ranks)
+        loops.few_ranks(codes, <int> node.n, ranks)
         for i in range(node.n):
             self.few.code[i] = <int16_t> ranks[i]
             if column.has_missing and codes[i] == highest:
@@ -459,9 +458,9 @@ cdef class Tally:
             gather_and_mark[uint16_t](self.row, node.n, <const uint16_t*> column.codes, codes, self.marks)
         else:
             gather_and_mark[uint32_t](self.row, node.n, <const uint32_t*> column.codes, codes, self.marks)
-        n = ranking.before(self.marks, n_words, self.before)
+        n = loops.before(self.marks, n_words, self.before)
         memset(run, 0, n * sizeof(uint64_t))
-        ranking.sums(codes, self.word, node.n, self.marks, self.before, run, self.code)
+        loops.rank_sums(codes, self.word, node.n, self.marks, self.before, run, self.code)
         if last[0] & missing:
             n -= 1
             self.missing_word = run[n]
@@ -486,10 +485,10 @@ cdef class Tally:
                                           copies)
         elif column.width == 2:
             fill_words[uint64_t, uint16_t](self.row, self.word, node.n, <const uint16_t*> column.codes, histogram, n_codes + 1,
-                                          copies)
+                                           copies)
         else:
             fill_words[uint64_t, uint32_t](self.row, self.word, node.n, <const uint32_t*> column.codes, histogram, n_codes + 1,
-                                          copies)
+                                           copies)
         if column.has_missing:
             self.missing_word = histogram[n_codes]
             histogram[n_codes] = 0

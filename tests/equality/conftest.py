@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from dforest import estimator
-from dforest.core import coarse, criterion, ranker
+from dforest.core import loops
 
 # Both extremes of every size threshold in the machinery, and the defaults.
 EXTREMES = {
     "default": {},
-    "count always": {"few_below": 0, "small_draws": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 2**31, "copy_from": 0,
-                     "block_bytes": 0, "share_from": 1, "share_visits_from": 0},
+    "count always": {"few_below": 0, "small_draws": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 2**31,
+                     "copy_from": 0, "block_bytes": 0, "share_from": 1, "share_visits_from": 0},
     "count and mark always": {"few_below": 0, "small_draws": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 0,
                               "codes_per_mark": 10**9, "block_bytes": 2**24, "buckets": 0, "ranked_above": 0},
     "few buckets": {"few_below": 0, "buckets": 3, "block_bytes": 3000},
@@ -35,17 +35,13 @@ EXTREMES = {
 def use_tuning(name):
     """Fit with one of the EXTREMES."""
     estimator.TUNING.update(EXTREMES[name])
-    loops = EXTREMES[name].get("loops")
-    criterion.use_loops(loops if loops in criterion.loops() else None)
-    for module in (coarse, ranker):
-        module.use_simd(loops != "portable")
+    wanted = EXTREMES[name].get("loops")
+    loops.use(wanted if wanted in loops.names() else None)
     try:
         yield
     finally:
         estimator.TUNING.clear()
-        criterion.use_loops()
-        for module in (coarse, ranker):
-            module.use_simd(True)
+        loops.use()
 
 
 def assert_equal_forests(a, b, what=""):

@@ -1,0 +1,141 @@
+/* The loops of scan.h, few.h, coarse.h and ranks.h, compiled for several instruction sets (C99 and C++). */
+#ifndef DFOREST_LOOPS_H
+#define DFOREST_LOOPS_H
+
+#include <stddef.h>
+
+#include "coarse.h"
+#include "few.h"
+#include "ranks.h"
+#include "scan.h"
+
+typedef struct {
+    const char *name;
+    int64_t (*gini)(const uint64_t *run, int64_t n, uint64_t offset, double weight, double first, double *score);
+    int64_t (*square)(const uint64_t *run, int64_t n, uint64_t offset, double weight, double mean, double remainder,
+                      double *score);
+    void (*few_pairs)(const df_few *few, uint64_t offset, double weight, double first, df_cut *cut);
+    void (*small_pairs)(const uint32_t *run, int n, uint32_t offset, double weight, double first, double least, df_cut *cut);
+    void (*few_sums)(const df_few *few, uint64_t offset, double weight, double mean, double remainder, df_cut *cut);
+    void (*few_classes)(const df_few *few, uint64_t offset, double weight, const int64_t *draws, int n_classes, df_cut *cut);
+    void (*few_ranks)(const uint32_t *code, int n, int32_t *rank);
+    int (*gini_reach)(const uint64_t *edges, int64_t n, uint64_t offset, double weight, double first, double floor,
+                      int skips_pure, int more, double *excess);
+    uint32_t (*before)(const uint64_t *marks, int64_t n, uint32_t *before);
+    void (*ranks)(const uint32_t *codes, int64_t n, const uint64_t *marks, const uint32_t *before, uint16_t *ranks,
+                  uint32_t *code_of);
+    void (*rank_sums)(const uint32_t *codes, const uint64_t *words, int64_t n, const uint64_t *marks, const uint32_t *before,
+                      uint64_t *sums, uint32_t *code_of);
+} df_loops;
+
+#define DF_NO_CUT(cut) \
+    cut->place = 0;    \
+    cut->left = 0;     \
+    cut->score = -1.0;
+
+/* A loop over few records, of the shortest length that is enough. */
+#define DF_FEW_LOOP(n, loop)     \
+    {                            \
+        if ((n) <= 8) {          \
+            const int room = 8;  \
+            loop;                \
+        } else {                 \
+            const int room = 32; \
+            loop;                \
+        }                        \
+    }
+
+/* The loops compiled with some instruction set; no fused multiplications in any. */
+#define DF_COMPILE_LOOPS(name, attribute)                                                                                  \
+    attribute static int64_t df_gini_##name(const uint64_t *run, int64_t n, uint64_t offset, double weight, double first, \
+                                            double *score) {                                                              \
+        return df_gini_loop(run, n, offset, weight, first, score);                                                        \
+    }                                                                                                                     \
+    attribute static int64_t df_square_##name(const uint64_t *run, int64_t n, uint64_t offset, double weight,             \
+                                              double mean, double remainder, double *score) {                             \
+        return df_square_loop(run, n, offset, weight, mean, remainder, score);                                            \
+    }                                                                                                                     \
+    attribute static void df_few_pairs_##name(const df_few *few, uint64_t offset, double weight, double first,            \
+                                              df_cut *cut) {                                                              \
+        DF_NO_CUT(cut)                                                                                                    \
+        if (few->n <= DF_TINY)                                                                                            \
+            df_tiny_pairs(few, offset, weight, first, cut);                                                               \
+        else if (few->n <= 32)                                                                                            \
+            df_few_pairs_loop(few, 32, offset, weight, first, cut);                                                       \
+        else                                                                                                              \
+            df_few_pairs_loop(few, DF_FEW, offset, weight, first, cut);                                                   \
+    }                                                                                                                     \
+    attribute static void df_small_pairs_##name(const uint32_t *run, int n, uint32_t offset, double weight, double first, \
+                                                double least, df_cut *cut) {                                              \
+        DF_NO_CUT(cut)                                                                                                    \
+        df_small_pairs_loop(run, n, offset, weight, first, least, cut);                                                   \
+    }                                                                                                                     \
+    attribute static void df_few_sums_##name(const df_few *few, uint64_t offset, double weight, double mean,              \
+                                             double remainder, df_cut *cut) {                                             \
+        DF_NO_CUT(cut)                                                                                                    \
+        if (few->n <= DF_TINY)                                                                                            \
+            df_tiny_sums(few, offset, weight, mean, remainder, cut);                                                      \
+        else                                                                                                              \
+            DF_FEW_LOOP(few->n, df_few_sums_loop(few, room, offset, weight, mean, remainder, cut))                        \
+    }                                                                                                                     \
+    attribute static void df_few_classes_##name(const df_few *few, uint64_t offset, double weight, const int64_t *draws,  \
+                                                int n_classes, df_cut *cut) {                                             \
+        DF_NO_CUT(cut)                                                                                                    \
+        DF_FEW_LOOP(few->n, df_few_classes_loop(few, room, offset, weight, draws, n_classes, cut))                        \
+    }                                                                                                                     \
+    attribute static void df_few_ranks_##name(const uint32_t *code, int n, int32_t *rank) {                               \
+        df_few_ranks_loop(code, n, n <= 32 ? 32 : DF_FEW, rank);                                                          \
+    }                                                                                                                     \
+    attribute static int df_gini_reach_##name(const uint64_t *edges, int64_t n, uint64_t offset, double weight,           \
+                                              double first, double floor, int skips_pure, int more, double *excess) {     \
+        return df_gini_reach_loop(edges, n, offset, weight, first, floor, skips_pure, more, excess);                      \
+    }                                                                                                                     \
+    attribute static uint32_t df_before_##name(const uint64_t *marks, int64_t n, uint32_t *before) {                      \
+        return df_before_loop(marks, n, before);                                                                          \
+    }                                                                                                                     \
+    attribute static void df_ranks_##name(const uint32_t *codes, int64_t n, const uint64_t *marks,                        \
+                                          const uint32_t *before, uint16_t *ranks, uint32_t *code_of) {                   \
+        df_ranks_loop(codes, n, marks, before, ranks, code_of);                                                           \
+    }                                                                                                                     \
+    attribute static void df_rank_sums_##name(const uint32_t *codes, const uint64_t *words, int64_t n,                    \
+                                              const uint64_t *marks, const uint32_t *before, uint64_t *sums,              \
+                                              uint32_t *code_of) {                                                        \
+        df_rank_sums_loop(codes, words, n, marks, before, sums, code_of);                                                 \
+    }                                                                                                                     \
+    static const df_loops df_loops_##name = {#name,                                                                       \
+                                             df_gini_##name,                                                              \
+                                             df_square_##name,                                                            \
+                                             df_few_pairs_##name,                                                         \
+                                             df_small_pairs_##name,                                                       \
+                                             df_few_sums_##name,                                                          \
+                                             df_few_classes_##name,                                                       \
+                                             df_few_ranks_##name,                                                         \
+                                             df_gini_reach_##name,                                                        \
+                                             df_before_##name,                                                            \
+                                             df_ranks_##name,                                                             \
+                                             df_rank_sums_##name};
+
+#define DF_NO_ATTRIBUTE
+DF_COMPILE_LOOPS(portable, DF_NO_ATTRIBUTE)
+
+#if defined(__GNUC__) && defined(__x86_64__)
+DF_COMPILE_LOOPS(avx2, __attribute__((target("avx2,bmi2,popcnt"))))
+DF_COMPILE_LOOPS(avx512, __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt"))))
+#define DF_N_LOOPS 3
+/* The i-th set of loops, from the one that runs everywhere to the fastest; NULL if this processor has it not. */
+static inline const df_loops *df_loops_at(int i) {
+    int has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+    int has_avx512 = has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                     __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    if (i == 2)
+        return has_avx512 ? &df_loops_avx512 : NULL;
+    if (i == 1)
+        return has_avx2 ? &df_loops_avx2 : NULL;
+    return &df_loops_portable;
+}
+#else
+#define DF_N_LOOPS 1
+static inline const df_loops *df_loops_at(int i) { return &df_loops_portable; }
+#endif
+
+#endif

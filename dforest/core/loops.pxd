@@ -1,0 +1,44 @@
+from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t
+
+cdef extern from "loops.h" nogil:
+    enum:
+        DF_FEW
+        DF_FEW_DRAWS
+        DF_FEW_CLASSES
+        DF_SMALL_DRAWS
+    const int16_t DF_FEW_NO_CODE
+    ctypedef struct df_few:
+        int n
+        int least
+        int n_missing
+        int16_t missing
+        int16_t* code        # [DF_FEW]
+        uint16_t* pair       # [DF_FEW]
+        uint64_t* word       # [DF_FEW]
+    ctypedef struct df_cut:
+        int place
+        int left
+        double score
+    ctypedef struct df_loops:
+        const char* name
+        int64_t (*gini)(const uint64_t* run, int64_t n, uint64_t offset, double weight, double first,
+                        double* score) noexcept nogil
+        int64_t (*square)(const uint64_t* run, int64_t n, uint64_t offset, double weight, double mean, double remainder,
+                          double* score) noexcept nogil
+        void (*few_pairs)(const df_few* few, uint64_t offset, double weight, double first, df_cut* cut) noexcept nogil
+        void (*small_pairs)(const uint32_t* run, int n, uint32_t offset, double weight, double first, double least,
+                            df_cut* cut) noexcept nogil
+        void (*few_sums)(const df_few* few, uint64_t offset, double weight, double mean, double remainder,
+                         df_cut* cut) noexcept nogil
+        void (*few_classes)(const df_few* few, uint64_t offset, double weight, const int64_t* draws, int n_classes,
+                            df_cut* cut) noexcept nogil
+        void (*few_ranks)(const uint32_t* code, int n, int32_t* rank) noexcept nogil
+        bint (*gini_reach)(const uint64_t* edges, int64_t n, uint64_t offset, double weight, double first, double floor,
+                           bint skips_pure, bint more, double* excess) noexcept nogil
+        uint32_t (*before)(const uint64_t* marks, int64_t n, uint32_t* before) noexcept nogil
+        void (*ranks)(const uint32_t* codes, int64_t n, const uint64_t* marks, const uint32_t* before, uint16_t* ranks,
+                      uint32_t* code_of) noexcept nogil
+        void (*rank_sums)(const uint32_t* codes, const uint64_t* words, int64_t n, const uint64_t* marks,
+                          const uint32_t* before, uint64_t* sums, uint32_t* code_of) noexcept nogil
+
+cdef const df_loops* loops         # those in use
