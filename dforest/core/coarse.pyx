@@ -364,7 +364,7 @@ cdef class CoarseSearch:
         cdef int64_t least = max(rules.min_draws, <int64_t> ceil(rules.min_weight)), before, after
         cdef Py_ssize_t i
         cdef bint reaches = loops.gini_reach(self.edges, self.n_buckets, offset, <double> total[1], <double> total[2], floor,
-                                              least == 1 and total[0] <= SMALL_NODE, offset > 0, self.excess)
+                                             least == 1 and total[0] <= SMALL_NODE, offset > 0, self.excess)
         if least == 1:
             return reaches
         # An edge that the rules forbid may score more than the floor; its bucket may have cuts that they allow.

@@ -1,8 +1,8 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
+from dforest.core.block cimport Block
 from dforest.core.criterion cimport Criterion
 from dforest.core.data cimport DataView
-from dforest.core.ranker cimport Ranker
 from dforest.core.splitter cimport Splitter
 from dforest.core.team cimport Team
 from dforest.core.types cimport Column, Draw, LeafRules, Node, Scale, Split
@@ -83,15 +83,7 @@ cdef class Grower:
     cdef Draw* draws               # the trunk's
     cdef int64_t* of_block         # [blocks] draws of each block of the bootstrap
     cdef int64_t* statistics       # [n_words] of the node at hand
-    cdef Column* block_columns     # [n_features] of the block, if there is one
-    cdef const double* block_y     # targets in the block
-    cdef uint8_t* block            # targets of a subtree's records, then their codes column by column
-    cdef size_t block_bytes        # its size; 0: no blocks
-    cdef size_t row_bytes          # that a record takes in it
-    cdef Py_ssize_t block_records  # most records of a block
-    cdef uint32_t* block_rows      # [block_records] their rows in the data
-    cdef Ranker ranker             # None: codes stay the data's
-    cdef uint32_t* origins         # [ranked columns, block_records + 1] see Column.origins
+    cdef Block block
     cdef bint in_block
     cdef Py_ssize_t block_base     # the block's subtree is done when fewer nodes than this wait
     cdef Place* stack              # depth first: nodes to come
@@ -133,8 +125,6 @@ cdef class Grower:
     cdef int add_inner(self, const Judgement* judgement) except -1 nogil
     cdef int add_leaf(self, const Node* node) except -1 nogil
     cdef int reserve_tree(self, Py_ssize_t most_leaves) except -1
-    cdef int reserve_block(self, size_t n_bytes, Py_ssize_t n_records) except -1
-    cdef void make_block(self, const Place* place) noexcept nogil
     cdef int grow_depth_first(self, const Place* root) except -1 nogil
     cdef int grow_best_first(self, const Place* root) except -1 nogil
     cdef int add_candidate(self, const Place* place) except -1 nogil

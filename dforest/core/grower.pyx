@@ -24,18 +24,17 @@ A grower belongs to one thread and owns all of its buffers, which it uses again 
 trunk of a piece is that of the grower that began the tree.
 """
 from libc.math cimport INFINITY, ldexp
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
 import numpy as np
 
 from dforest.core.random cimport DF_ROOT_PATH, df_child_path
-from dforest.core.ranker cimport MOST_RANKED, Ranker
 from dforest.core.rows cimport all_rows, count_blocks, draw_rows, partition
 from dforest.core.shared_rows cimport draw_rows_together, partition_together
 from dforest.core.team cimport Task, df_add_to
-from dforest.core.types cimport Column, Split, code_t
+from dforest.core.types cimport Column, Split
 
 from dforest.core.assembly import TreeArrays
 
@@ -47,12 +46,6 @@ cdef enum:
     SMALLEST_BLOCK = 64        # records
     MOST_LEAVES_AHEAD = 1 << 20      # of a tree that room is made for before it is grown
     SHARE_FROM = 2000          # records of a subtree that is worth giving away, by default
-
-
-cdef void gather(const uint32_t* rows, Py_ssize_t n, const code_t* codes, code_t* to) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        to[i] = codes[rows[i]]
 
 
 cdef NodeRecord a_record
@@ -136,7 +129,10 @@ cdef class Grower:
         self.share_from = splitter.tuning.get("share_from", SHARE_FROM)
         # A leaf keeps its draws and class weights, or its draws, weight, value and impurity.
         self.n_leaf_words = 1 + criterion.n_classes if criterion.n_classes else 4
-        self.reserve_block(splitter.tuning.get("block_bytes", 1 << 18), capacity)
+        # A block is filled once and read max_features times for each level below: about a dozen.
+        pays = data.n_features <= 12 * splitter.max_features and not self.limits.max_leaf_nodes
+        n_bytes = splitter.tuning.get("block_bytes", 1 << 18) if pays else 0
+        self.block = Block(data, n_bytes, capacity, splitter.tuning, splitter.takes_ranks)
         criterion.attach(capacity)
         splitter.attach(data, criterion, capacity)
         splitter.join(team, member)
@@ -152,10 +148,6 @@ cdef class Grower:
         free(self.holes)
         free(self.statistics)
         free(self.of_block)
-        free(self.block)
-        free(self.block_columns)
-        free(self.origins)
-        free(self.block_rows)
         free(self.stack)
         free(self.candidates)
         free(self.heap)
@@ -188,99 +180,6 @@ cdef class Grower:
         ensure_room(<void**> &self.nodes, &self.node_room, 2 * most_leaves - 1, sizeof(NodeRecord))
         ensure_room(<void**> &self.leaves, &self.leaf_room, most_leaves, self.n_leaf_words * sizeof(int64_t))
         return 0
-
-    cdef int reserve_block(self, size_t n_bytes, Py_ssize_t n_records) except -1:
-        """Make room for blocks of so many bytes, if they pay off, and at most so many records."""
-        cdef Py_ssize_t j, n_features = self.data.n_features, n_ranked = 0
-        cdef const Column* column
-        cdef bint is_ranked
-        # A block is filled once and read max_features times for each level below: about a dozen.
-        if n_features > 12 * self.splitter.max_features or self.limits.max_leaf_nodes:
-            n_bytes = 0
-        if n_bytes > 0 and self.splitter.takes_ranks:
-            self.ranker = Ranker(self.splitter.tuning)
-        self.row_bytes = sizeof(double) if self.data.y != NULL else 0
-        for j in range(n_features):
-            column = &self.data.columns[j]
-            if column.coarse != NULL:
-                self.row_bytes += 1
-                continue
-            is_ranked = self.ranker is not None and self.ranker.is_worth_it(column, 1)
-            n_ranked += is_ranked
-            # A column of more codes than 16 bits have is always ranked, unless none is.
-            self.row_bytes += 2 if is_ranked and self.ranker.is_worth_it(column, MOST_RANKED) else column.width
-        self.block_bytes = n_bytes
-        self.block_records = min(n_records, <Py_ssize_t> (n_bytes // self.row_bytes))
-        if n_ranked > 0:
-            self.block_records = min(self.block_records, MOST_RANKED)
-            self.ranker.reserve(self.data, self.block_records)
-            self.origins = <uint32_t*> malloc(n_ranked * (self.block_records + 1) * sizeof(uint32_t))
-            if self.origins == NULL:
-                raise MemoryError()
-        else:
-            self.ranker = None
-        self.block_rows = <uint32_t*> malloc(self.block_records * sizeof(uint32_t) + 1)
-        if self.block_rows == NULL:
-            raise MemoryError()
-        self.block_columns = <Column*> malloc(n_features * sizeof(Column))
-        self.block = <uint8_t*> malloc(self.block_bytes + sizeof(double))
-        if self.block_columns == NULL or self.block == NULL:
-            raise MemoryError()
-        memcpy(self.block_columns, self.data.columns, n_features * sizeof(Column))
-        return 0
-
-    cdef void make_block(self, const Place* place) noexcept nogil:
-        """Copy what a subtree's records need, and number them by their place in the block."""
-        cdef Draw* draws = self.draws + place.first
-        cdef uint32_t* rows = <uint32_t*> (self.trunk.scratch + place.first)
-        cdef Py_ssize_t i, j
-        cdef int32_t width = 4
-        cdef uint8_t* to = self.block
-        cdef double* y = <double*> to
-        cdef uint32_t* origins = self.origins
-        cdef const Column* column
-        cdef Column* copy
-        self.block_y = y
-        for i in range(place.n):       # read once for each column: as close together as they can be
-            rows[i] = draws[i].row
-        if self.data.y != NULL:
-            for i in range(place.n):
-                y[i] = self.data.y[rows[i]]
-            to += place.n * sizeof(double)
-        for j in range(self.data.n_features):
-            copy = &self.block_columns[j]
-            copy[0] = self.data.columns[j]
-            if copy.coarse == NULL and self.ranker is not None and self.ranker.is_worth_it(copy, place.n):
-                copy.width = 2
-                copy.origins = origins
-                origins += place.n + 1
-        while width > 0:               # wide codes first: all are aligned
-            for j in range(self.data.n_features):
-                column = &self.data.columns[j]
-                copy = &self.block_columns[j]
-                if width != (copy.width if copy.coarse == NULL else 1):
-                    continue
-                if copy.coarse != NULL:
-                    gather[uint8_t](rows, place.n, column.coarse, to)
-                    copy.coarse = to
-                    to += place.n
-                    continue
-                if copy.origins != NULL:
-                    copy.n_codes = self.ranker.rank(rows, place.n, column, <uint16_t*> to, <uint32_t*> copy.origins)
-                elif width == 1:
-                    gather[uint8_t](rows, place.n, <const uint8_t*> column.codes, <uint8_t*> to)
-                elif width == 2:
-                    gather[uint16_t](rows, place.n, <const uint16_t*> column.codes, <uint16_t*> to)
-                else:
-                    gather[uint32_t](rows, place.n, <const uint32_t*> column.codes, <uint32_t*> to)
-                copy.codes = to
-                to += place.n * width
-            width //= 2
-        for i in range(place.n):
-            self.block_rows[i] = rows[i]
-            draws[i].row = <uint32_t> i
-        self.in_block = True
-        self.block_base = self.n_stack
 
     def set_weight(self, const uint32_t[::1] weight not None):
         """Integer weights of the rows in the next tree, in place of the data's."""
@@ -417,9 +316,9 @@ cdef class Grower:
         node.scale = place.scale
         node.lower = place.lower
         node.upper = place.upper
-        node.columns = self.block_columns if self.in_block else self.data.columns
-        node.rows = self.block_rows if self.in_block else NULL
-        node.y = <const double*> self.block_y if self.in_block else self.data.y
+        node.columns = self.block.columns if self.in_block else self.data.columns
+        node.rows = self.block.rows if self.in_block else NULL
+        node.y = <const double*> self.block.y if self.in_block else self.data.y
         return self.criterion.open_node(node)
 
     cdef int find_split(self, Node* node, Split* split) except -1 nogil:
@@ -522,9 +421,11 @@ cdef class Grower:
             if self.team.has_idle():
                 self.give()
             # Nothing can be given away out of a block.
-            if (not self.in_block and SMALLEST_BLOCK <= place.n <= self.block_records
+            if (not self.in_block and SMALLEST_BLOCK <= place.n <= self.block.most_records
                     and not (place.n >= 2 * self.share_from and self.team.runs_short())):
-                self.make_block(&place)
+                self.block.fill(self.draws + place.first, place.n, <uint32_t*> (self.trunk.scratch + place.first))
+                self.in_block = True
+                self.block_base = self.n_stack
             self.open(&place, &node)
             self.find_split(&node, &split)
             left.parent = right.parent = self.add_node(&place, &split)
