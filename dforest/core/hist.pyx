@@ -26,16 +26,14 @@ cdef class RandomHistSplitter(RandomSplitter):
     node's lowest bin and the largest of its highest."""
 
     cdef uint32_t draw_cut(self, const Column* column, uint32_t lo, uint32_t hi, double u, double* threshold) noexcept nogil:
-        cdef uint32_t lowest = lo, middle
+        cdef uint32_t lowest = lo, half, n = hi - 1 - lo
         cdef double edge, drawn = df_between(number_at(column, column.lows, lo), number_at(column, column.highs, hi), u,
                                              column.is_float32)
-        hi -= 1
-        while lo < hi:         # the first of these edges that is not below, or the last one
-            middle = lo + (hi - lo) // 2
-            if number_at(column, column.values, middle) < drawn:
-                lo = middle + 1
-            else:
-                hi = middle
+        # The first of the edges lo, ..., hi - 1 that is not below, or the last: it is one of lo, ..., lo + n.
+        while n > 0:
+            half = (n + 1) // 2
+            lo += half * (number_at(column, column.values, lo + half - 1) < drawn)       # no branch
+            n -= half
         if lo > lowest:
             edge = number_at(column, column.values, lo)
             if drawn - number_at(column, column.values, lo - 1) < edge - drawn:

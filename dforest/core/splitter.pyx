@@ -22,25 +22,29 @@ cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil
     found.highest = 0
     found.has_missing = False
     if column.width == 1:
-        scan_range[uint8_t](node, <const uint8_t*> column.codes, column.n_codes, &found)
+        scan_range[uint8_t](node, <const uint8_t*> column.codes, column.n_codes, column.has_missing, &found)
     elif column.width == 2:
-        scan_range[uint16_t](node, <const uint16_t*> column.codes, column.n_codes, &found)
+        scan_range[uint16_t](node, <const uint16_t*> column.codes, column.n_codes, column.has_missing, &found)
     else:
-        scan_range[uint32_t](node, <const uint32_t*> column.codes, column.n_codes, &found)
+        scan_range[uint32_t](node, <const uint32_t*> column.codes, column.n_codes, column.has_missing, &found)
     return found
 
 
-cdef void scan_range(const Node* node, const code_t* codes, uint32_t n_codes, CodeRange* found) noexcept nogil:
+cdef void scan_range(const Node* node, const code_t* codes, uint32_t n_codes, bint may_miss, CodeRange* found) noexcept nogil:
     cdef Py_ssize_t i
     cdef uint32_t code, lowest = 0xFFFFFFFF, highest = 0
     cdef bint has_missing = False
-    for i in range(node.n):
-        code = codes[node.draws[i].row]
-        if code == n_codes:
-            has_missing = True
-        else:
+    if not may_miss:
+        for i in range(node.n):
+            code = codes[node.draws[i].row]
             lowest = min(lowest, code)
             highest = max(highest, code)
+    else:
+        for i in range(node.n):
+            code = codes[node.draws[i].row]
+            has_missing |= code == n_codes
+            lowest = min(lowest, code if code != n_codes else lowest)
+            highest = max(highest, code if code != n_codes else highest)
     found.lowest = lowest
     found.highest = highest
     found.has_missing = has_missing
