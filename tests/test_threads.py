@@ -100,7 +100,7 @@ def test_workers_share_the_cores():
     """joblib's worker processes have cores / workers threads each."""
     n_workers = max(2, joblib.cpu_count())
     with joblib.parallel_config(backend="loky", n_jobs=n_workers):
-        assert set(joblib.Parallel()(joblib.delayed(fit_counting)(-1) for _ in range(4))) == {1}
+        assert set(joblib.Parallel()(joblib.delayed(count_threads)(-1) for _ in range(4))) == {1}
 
 
 def test_nested_twice_is_serial():
