@@ -36,7 +36,7 @@ cdef class Cuts:
     cdef Py_ssize_t n_subset_words   # for the column of most categories
     cdef uint64_t* present           # [n_subset_words] categories in the node
     cdef uint64_t* left_ones         # [n_subset_words] those that go left
-    cdef uint64_t* subset            # [n_subset_words] of the best split so far: see Split.subset
+    cdef uint64_t* subset            # [n_subset_words] of the best split so far: see Split.payload
 
     cdef int reserve(self, DataView data, Py_ssize_t n_records) except -1
     cdef void open_node(self, const Node* node) noexcept nogil

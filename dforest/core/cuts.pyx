@@ -31,7 +31,7 @@ from libc.string cimport memcpy, memset
 from dforest.core.loops cimport DF_SMALL_DRAWS, df_cut, df_few
 from dforest.core.random cimport df_below, df_next
 from dforest.core.tally cimport draws_of
-from dforest.core.types cimport CATEGORICAL, MOST_BUCKETS, code_t
+from dforest.core.types cimport CATEGORICAL, MOST_BUCKETS, code_at, code_t
 
 
 cdef void mark_present(const Node* node, const code_t* codes, uint32_t n_codes, uint64_t* present) noexcept nogil:
@@ -41,14 +41,6 @@ cdef void mark_present(const Node* node, const code_t* codes, uint32_t n_codes, 
         code = codes[node.draws[i].row]
         if code < n_codes:
             present[code >> 6] |= <uint64_t> 1 << (code & 63)
-
-
-cdef inline uint32_t code_of(const Column* column, uint32_t row) noexcept nogil:
-    if column.width == 1:
-        return (<const uint8_t*> column.codes)[row]
-    if column.width == 2:
-        return (<const uint16_t*> column.codes)[row]
-    return (<const uint32_t*> column.codes)[row]
 
 
 cdef inline double least_draws(const LeafRules* rules) noexcept nogil:
@@ -68,7 +60,7 @@ cdef inline void take_cut(Split* best, const df_cut* cut, uint32_t code, uint32_
     best.above = above if taken else best.above
     best.only_missing_right = alone if taken else best.only_missing_right
     best.missing_left = goes_left if taken else best.missing_left
-    best.subset = NULL if taken else best.subset
+    best.payload = NULL if taken else best.payload
 
 
 cdef int compare_ranked(const void* a, const void* b) noexcept nogil:
@@ -190,7 +182,7 @@ cdef class Cuts:
                 cut = other
                 missing_left = True
         self.score_of_two = cut.score
-        take_cut(best, &cut, code_of(column, node.draws[cut.place].row), 0, missing_left, few.n_missing, node.statistics[0])
+        take_cut(best, &cut, code_at(column, node.draws[cut.place].row), 0, missing_left, few.n_missing, node.statistics[0])
         return False
 
     cdef bint find_small(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
@@ -345,7 +337,7 @@ cdef class Cuts:
         if column.kind == CATEGORICAL:
             self.write_subset(column, n, choice.entry, best)
         else:
-            best.subset = NULL
+            best.payload = NULL
 
     cdef void add_missing(self, Py_ssize_t n) noexcept nogil:
         """Put the missing values on the left of all cuts."""
@@ -373,8 +365,8 @@ cdef class Cuts:
                     self.left_ones[code >> 6] |= bit
         for at in range(n_words):
             self.subset[at] = self.present[at] & ~self.left_ones[at] if best.missing_left else self.left_ones[at]
-        best.subset = self.subset
-        best.n_subset_words = n_words
+        best.payload = self.subset
+        best.n_payload_words = n_words
 
     cdef Choice best_entry(self, const Node* node, const Column* column, Py_ssize_t n, bint missing_left,
                            const LeafRules* rules) noexcept nogil:

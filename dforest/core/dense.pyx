@@ -3,19 +3,17 @@ from libc.stdint cimport uint32_t
 
 from dforest.core.criterion cimport Criterion
 from dforest.core.data cimport DataView
-from dforest.core.splitter cimport code_above
-from dforest.core.types cimport MOST_BUCKETS, Column, LeafRules, Node, Split, data_code, number_at
+from dforest.core.types cimport MOST_BUCKETS, Column, LeafRules, Node, Split, number_at
 
 cdef extern from "numerics.h" nogil:
-    double df_middle(double lo, double hi, int is_float32)
     double df_between(double lo, double hi, double u, int is_float32)
 
 
 cdef class DenseSplitter(Splitter):
     """Best exact split; a threshold is the middle of two neighbouring values present in the node."""
 
-    def __init__(self, Py_ssize_t max_features, bint one_hot=False, dict tuning=None):
-        Splitter.__init__(self, max_features, one_hot, tuning)
+    def __cinit__(self, *args, **kwargs):
+        self.method = "dense"
         self.takes_ranks = type(self) is DenseSplitter       # a subclass may look codes up in the data
 
     cdef bint searches_coarsely(self, DataView data, Criterion criterion):
@@ -54,13 +52,10 @@ cdef class DenseSplitter(Splitter):
             self.coarse.settle(node, rules, best)
 
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
-        cdef const Column* column = &node.columns[split.feature]
         cdef Split found = split[0]
-        if column.coarse != NULL and split.above == 0:
-            self.coarse.find_neighbours(node, column, &found)
-        found.above = data_code(column, code_above(node, column, &found))
-        return df_middle(number_at(column, column.values, data_code(column, found.code)),
-                         number_at(column, column.values, found.above), column.is_float32)
+        if node.columns[split.feature].coarse != NULL and split.above == 0:
+            self.coarse.find_neighbours(node, &node.columns[split.feature], &found)
+        return Splitter.threshold(self, node, &found)
 
     cdef double ordinal_threshold(self, const Node* node, const Split* split) noexcept nogil:
         cdef Split found = split[0]
@@ -71,6 +66,9 @@ cdef class DenseSplitter(Splitter):
 
 cdef class RandomDenseSplitter(RandomSplitter):
     """Random exact split, at a threshold uniform between the node's smallest and largest value."""
+
+    def __cinit__(self, *args, **kwargs):
+        self.method = "dense"
 
     cdef uint32_t draw_cut(self, const Column* column, uint32_t lo, uint32_t hi, double u, double* threshold) noexcept nogil:
         cdef uint32_t middle

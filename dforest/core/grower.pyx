@@ -390,11 +390,11 @@ cdef class Grower:
         record.threshold = split.threshold if split.feature >= 0 else 0.0
         record.missing_left = split.missing_left if split.feature >= 0 else 0
         record.right = <uint32_t> self.n_leaves
-        if split.feature >= 0 and split.subset != NULL:
-            n_words = split.n_subset_words
-            while n_words > 0 and split.subset[n_words - 1] == 0:
+        if split.feature >= 0 and split.payload != NULL:
+            n_words = split.n_payload_words
+            while n_words > 0 and split.payload[n_words - 1] == 0:
                 n_words -= 1
-            append_words(&self.subsets, split.subset, n_words)
+            append_words(&self.subsets, split.payload, n_words)
             ensure_room(<void**> &self.subset_lengths, &self.subset_room, self.n_subsets + 1, sizeof(int64_t))
             self.subset_lengths[self.n_subsets] = n_words
             self.n_subsets += 1
@@ -508,9 +508,9 @@ cdef class Grower:
         self.find_split(&node, &candidate.split)
         if candidate.split.feature < 0:
             return 0
-        if candidate.split.subset != NULL:
+        if candidate.split.payload != NULL:
             candidate.subset_at = self.waiting.n
-            append_words(&self.waiting, candidate.split.subset, candidate.split.n_subset_words)
+            append_words(&self.waiting, candidate.split.payload, candidate.split.n_payload_words)
         if not self.criterion.is_additive:
             self.judge(&node, &candidate.judgement)
         candidate.score = ldexp(candidate.split.score, self.criterion.score_exponent(&node))
@@ -529,7 +529,7 @@ cdef class Grower:
     cdef void lend_subset(self, Candidate* candidate) noexcept nogil:
         """Point to where the split's subset lies now."""
         if candidate.split.feature >= 0 and candidate.subset_at >= 0:
-            candidate.split.subset = self.waiting.words + candidate.subset_at
+            candidate.split.payload = self.waiting.words + candidate.subset_at
 
     cdef Py_ssize_t pop(self) noexcept nogil:
         """Take the best candidate off the heap."""

@@ -15,6 +15,9 @@ cdef class HistSplitter(Splitter):
     the next ones, of the one in the middle of these.
     """
 
+    def __cinit__(self, *args, **kwargs):
+        self.method = "hist"
+
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
         cdef const Column* column = &node.columns[split.feature]
         cdef uint32_t above = code_above(node, column, split)
@@ -24,6 +27,9 @@ cdef class HistSplitter(Splitter):
 cdef class RandomHistSplitter(RandomSplitter):
     """Random binned split: at the edge nearest to a threshold uniform between the smallest value of the
     node's lowest bin and the largest of its highest."""
+
+    def __cinit__(self, *args, **kwargs):
+        self.method = "hist"
 
     cdef uint32_t draw_cut(self, const Column* column, uint32_t lo, uint32_t hi, double u, double* threshold) noexcept nogil:
         cdef uint32_t lowest = lo, half, n = hi - 1 - lo

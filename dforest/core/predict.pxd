@@ -1,5 +1,7 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
+from dforest.core.types cimport df_rows
+
 ctypedef fused real_t:
     float
     double
@@ -18,10 +20,6 @@ cdef extern from "walk.h" nogil:
         const uint64_t* words
         uint32_t bits
         int is_wide
-    ctypedef struct df_rows:
-        const char* x
-        size_t stride
-        int is_double
     enum:
         DF_MISSING_LEFT
         DF_IS_SUBSET

@@ -24,7 +24,8 @@ enum {
     DF_BOOTSTRAP_SPLIT = 2, /* draws sent to the left half; path = node of the block tree */
     DF_BOOTSTRAP_DRAW = 3,  /* rows drawn inside a block; path = the block's number */
     DF_THRESHOLD = 4,       /* random threshold; path = df_feature_path of node and feature */
-    DF_PERMUTATION = 5      /* order of a tree's out-of-bag rows; path = the feature */
+    DF_PERMUTATION = 5,     /* order of a tree's out-of-bag rows; path = the feature */
+    DF_CUSTOM = 64          /* from here on: whatever splitters from elsewhere draw */
 };
 
 typedef struct {

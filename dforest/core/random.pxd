@@ -10,6 +10,7 @@ cdef extern from "random.h" nogil:
         DF_BOOTSTRAP_DRAW
         DF_THRESHOLD
         DF_PERMUTATION
+        DF_CUSTOM
     const uint64_t DF_ROOT_PATH
     void df_stream_open(df_stream* s, uint64_t seed, uint32_t tree, uint64_t path, uint32_t purpose)
     uint32_t df_next(df_stream* s)

@@ -199,7 +199,7 @@ cdef Py_ssize_t partition_subset(Draw* draws, Py_ssize_t n, const code_t* codes,
     cdef bint left
     for i in range(n):
         code = codes[draws[i].row]
-        left = (code < n_codes and in_subset(split.subset, code)) != split.missing_left
+        left = (code < n_codes and in_subset(split.payload, code)) != split.missing_left
         memcpy(scratch + n_right, draws + i, sizeof(Draw))     # in one piece, unlike an assignment
         memmove(draws + n_left, draws + i, sizeof(Draw))
         n_left += left
@@ -219,7 +219,7 @@ cdef Py_ssize_t partition(Draw* draws, Py_ssize_t n, const Column* column, const
 
     Returns the number of records that go left.
     """
-    if split.subset != NULL:
+    if split.payload != NULL:
         if column.width == 1:
             return partition_subset[uint8_t](draws, n, <const uint8_t*> column.codes, column.n_codes, split, scratch)
         if column.width == 2:

@@ -1,39 +1,75 @@
-"""The contract of a splitter.
+"""The contract of a splitter: how a node is divided.
 
-`find_split` gets a node and writes a split. The base class tries features in a random order keyed by
-the node's path, one `best_cut` call each: the first max_features of them, then, while none had a
-valid cut, one more at a time. A subclass that brings a new rule for cuts overrides `best_cut`; it
-must
+A splitter is given nodes and writes splits. What it can bring, from the least to the most:
 
-- replace `best` only by a cut of strictly higher score, so that ties go to the feature drawn
-  earlier, then to the lower code, then to missing values on the right;
-- keep to `rules` on either side, and to codes that occur in the node;
-- return whether the column is constant in the node, by exact codes: it is then left out in the
-  whole subtree.
+(a) A rule for cuts: `best_cut`. The base class tries features in a random order keyed by the node's path,
+    one call each: the first max_features of them, then, while none had a valid cut, one more at a time.
+    `best_cut` replaces `best` by a cut of strictly higher score only, so that ties go to the feature drawn
+    earlier, and it keeps to the codes that occur in the node and to `rules` on either side. It returns
+    whether the feature is constant in the node, by exact codes: it is then left out in the whole subtree.
+    `self.cuts` (cuts.pxd) scores cuts: `find` all of a feature, `find_at` one. A `RandomSplitter` has one cut
+    of each feature, where its `draw_cut` says.
+(b) A search: `find_split`. Any features, any number, any order; it sets all of `out` and ends with
+    `store_split`, which turns the code that won into a threshold.
+(c) A test: with `has_own_tests` set, `goes_left` decides, not feature and code. `store_split` then lets
+    `payload` point to what `goes_left` will need: 64-bit words, of any number, kept with the node and handed
+    back when rows go down the tree, in training and after. `feature` is any feature; `used_features` tells
+    importances which ones the test is about. `self.divisions` (division.pxd) finds the best cut of numbers that
+    the splitter has computed for each record.
 
-and `threshold`, which turns the winning code into a number such that every draw with a code up to
-it has x <= threshold and every other has not; `ordinal_threshold` likewise, for ordinal features. A
-cut of a categorical feature has a subset instead, which lies in the splitter's `cuts`.
+Leaves that learn from other draws than the node's set `has_own_leaves` and override `open_leaf`.
 
-A `RandomSplitter` has one cut of each feature; a subclass says where, in `draw_cut`.
+Given: the node (types.pxd: its draws, codes, statistics, path, depth), `data`, `criterion`, `rules`, `seed` and
+`tree`. With `needs_rows` set, `data.x` has the rows of X as numbers, else it is empty; Draw.row of a record leads
+there by data_row(node.rows, row). Nothing of these may be written to, but for the node that `open_leaf` gets.
 
-Each thread has a splitter of its own (`clone`), which owns its scratch and shares nothing; the data
-view is shared and read only. Nodes of a tree come in depth-first preorder, unless `forget_constants`
-is called before each.
+Kept: scratch, made in `attach`, which is called once per thread. Each thread has a splitter of its own, made
+from the class and its parameters (component.pxd); they share nothing. Other threads may try some of the features
+of a large node: `best_cut` must not depend on what it was asked before in that node.
 
-Of a large node, other threads try some of the features, each with a splitter of its own: so `best_cut`
-may not depend on what it was asked before in the node.
+Always: the same node and key give the same split. Random numbers come from df_stream_open(&stream, self.seed,
+self.tree, node.path, DF_CUSTOM + any number), random.pxd, and from nowhere else. All methods run without the GIL
+in any thread, but for `prepare`, `attach` and what is `def`; an `except -1` method may take it, and raise. Of
+splitters that are not dforest's own, the forest checks what they say before it uses it, and raises
+`SplitterError` where a split leaves a side empty or breaks the rules.
+
+A cut of each feature at a value drawn from the node, as level (a):
+
+    from libc.stdint cimport uint32_t
+
+    from dforest.core.component cimport CONTRACT
+    from dforest.core.component import declare_contract
+    from dforest.core.random cimport DF_CUSTOM, df_below, df_feature_path, df_stream, df_stream_open
+    from dforest.core.splitter cimport CodeRange, Splitter, code_range
+    from dforest.core.types cimport Column, LeafRules, Node, Split, df_rows, code_at
+
+    declare_contract(__name__, CONTRACT)
+
+    cdef class ValueSplitter(Splitter):
+        cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
+            cdef const Column* column = &node.columns[feature]
+            cdef CodeRange codes = code_range(node, column)
+            cdef df_stream stream
+            cdef uint32_t code
+            if codes.lowest >= codes.highest:
+                return not codes.has_missing or codes.lowest > codes.highest
+            df_stream_open(&stream, self.seed, self.tree, df_feature_path(node.path, feature), DF_CUSTOM)
+            code = code_at(column, node.draws[df_below(&stream, <unsigned int> node.n)].row)
+            self.cuts.find_at(node, column, min(code, codes.highest - 1), rules, best)
+            return False
 """
 cimport cython
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
+from dforest.core.component cimport Component
 from dforest.core.criterion cimport Criterion
 from dforest.core.cuts cimport Cuts
 from dforest.core.data cimport DataView
+from dforest.core.division cimport Divisions
 from dforest.core.random cimport df_stream
 from dforest.core.team cimport Task, Team
-from dforest.core.types cimport Column, LeafRules, Node, Split
+from dforest.core.types cimport Column, LeafRules, Node, Split, df_rows
 
 
 cdef struct CodeRange:        # what occurs in a node
@@ -73,18 +109,28 @@ cdef struct Trial:           # of features of a node by several threads
     bint is_own              # the leader found it
 
 
-cdef class Splitter:
+cdef class Splitter(Component):
+    # Set by subclasses, in __cinit__
+    cdef readonly str method       # "hist" or "dense", if it works for that one alone; else None
+    cdef readonly bint has_own_tests   # (c)
+    cdef readonly bint has_own_leaves  # `open_leaf` does something
+    cdef readonly bint needs_rows  # of X, in data.x; has_own_tests brings them too
+    cdef bint takes_ranks          # only the order of codes matters: they may be ranks, see Column.origins
+    # Set by the forest, before `attach`
     cdef readonly Py_ssize_t max_features
     cdef readonly bint one_hot
     cdef readonly dict tuning
-    cdef bint takes_ranks          # only the order of codes matters: they may be ranks, see Column.origins
+    # Lent in `attach` and `open_tree`
     cdef DataView data
     cdef Criterion criterion
-    cdef Cuts cuts
     cdef LeafRules rules
     cdef uint64_t seed
     cdef uint32_t tree
+    # Tools
+    cdef Cuts cuts
+    cdef Divisions divisions       # None without has_own_tests
     cdef FeatureOrder order
+    # The base class's own
     cdef uint8_t* is_constant      # [n_features] at the current node
     cdef Mark* marks               # [n_features]
     cdef Py_ssize_t n_marks
@@ -94,18 +140,49 @@ cdef class Splitter:
     cdef Py_ssize_t* shared        # [n_features] that several threads try, in the order drawn
     cdef uint8_t* found_constant   # [n_features] whether those were
 
+    # Add to the data what clones of this splitter will look at; called once, on none of them.
     cdef int prepare(self, DataView data, Criterion criterion) except -1
+
+    # Take data to work on, and make room for nodes of n_records records.
     cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1
+
+    # Begin a tree, or a part of one. Nodes come in depth-first preorder, unless forget_constants is called
+    # before each.
     cdef int open_tree(self, uint64_t seed, uint32_t tree, const LeafRules* rules) except -1 nogil
     cdef void forget_constants(self) noexcept nogil
+
+    # (b) OUT out : feature -1 if there is no valid split
+    cdef int find_split(self, const Node* node, Split* out) except -1 nogil
+
+    # (a)
+    cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil
+
+    # Finish what `best_cut` may have put off; the best cut may change, even to one of a feature tried earlier.
+    cdef void settle(self, const Node* node, const LeafRules* rules, Split* best) noexcept nogil
+
+    # Complete the split that won. By default: its threshold; NaN for a subset of categories.
+    cdef int store_split(self, const Node* node, Split* split) except -1 nogil
+
+    # A number such that all draws of codes up to the split's have x <= threshold and the others have not. By
+    # default the middle of the two values next to the cut; of ordinal features, the value before the one on
+    # the right.
+    cdef double threshold(self, const Node* node, const Split* split) noexcept nogil
+    cdef double ordinal_threshold(self, const Node* node, const Split* split) noexcept nogil
+
+    # (c) Whether rows of X go left. It uses nothing but parameters and these: after training there is no data.
+    # IN payload : [n_words] as `store_split` left it
+    # IN rows : [n] numbers of rows
+    # OUT left : [n] 1 or 0
+    cdef int goes_left(self, const uint64_t* payload, Py_ssize_t n_words, const df_rows* X, const uint32_t* rows,
+                       Py_ssize_t n, uint8_t* left) except -1 nogil
+
+    # has_own_leaves: change which draws a leaf keeps, or their statistics; at least one must stay.
+    cdef int open_leaf(self, Node* node) except -1 nogil
+
+    # The base class's own
     cdef void mark(self, Py_ssize_t feature, const Node* node) noexcept nogil
     cdef int share_features(self, const Node* node, Split* out) except -1 nogil
     cdef int try_features(self, Trial* trial) except -1 nogil
-    cdef int find_split(self, const Node* node, Split* out) except -1 nogil
-    cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil
-    cdef void settle(self, const Node* node, const LeafRules* rules, Split* best) noexcept nogil
-    cdef double threshold(self, const Node* node, const Split* split) noexcept nogil
-    cdef double ordinal_threshold(self, const Node* node, const Split* split) noexcept nogil
 
 
 cdef class RandomSplitter(Splitter):

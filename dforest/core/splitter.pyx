@@ -12,6 +12,11 @@ from dforest.core.random cimport DF_FEATURES, DF_THRESHOLD, df_below, df_feature
 from dforest.core.team cimport PyThread_acquire_lock, PyThread_release_lock, WAIT_LOCK
 from dforest.core.types cimport CATEGORICAL, ORDINAL, Column, code_t, data_code, number_at
 
+cdef extern from "numerics.h" nogil:
+    double df_middle(double lo, double hi, int is_float32)
+
+from dforest.core.component import SplitterError
+
 cdef int64_t SHARE_VISITS_FROM = 1 << 17       # worth waking a thread up for, by default
 
 
@@ -133,23 +138,29 @@ cdef int try_features(void* context, void* own) except -1 nogil:
 
 
 cdef class Splitter:
-    """Base class; see the contract in splitter.pxd.
+    """Base class; see the contract in splitter.pxd."""
 
-    Parameters
-    ----------
-    max_features : int
-        Features tried at a node before the search may stop.
-    one_hot : bool
-        Whether categories are divided from the rest one by one, instead of by subsets.
-    tuning : dict
-        Size thresholds of the machinery; they change speed, never the forest.
-    """
+    def configure(self, Py_ssize_t max_features, bint one_hot=False, dict tuning=None):
+        """Take what the forest says.
 
-    def __init__(self, Py_ssize_t max_features, bint one_hot=False, dict tuning=None):
+        Parameters
+        ----------
+        max_features : int
+            Features tried at a node before the search may stop.
+        one_hot : bool
+            Whether categories are divided from the rest one by one, instead of by subsets.
+        tuning : dict
+            Size thresholds of the machinery; they change speed, never the forest.
+
+        Returns
+        -------
+        self
+        """
         self.max_features = max_features
         self.one_hot = one_hot
         self.tuning = dict(tuning or {})
         self.share_visits_from = self.tuning.get("share_visits_from", SHARE_VISITS_FROM)
+        return self
 
     def __dealloc__(self):
         free(self.shared)
@@ -159,18 +170,33 @@ cdef class Splitter:
 
     def clone(self):
         """An unattached splitter with the same parameters."""
-        return type(self)(self.max_features, self.one_hot, self.tuning)
+        return self.__sklearn_clone__().configure(self.max_features, self.one_hot, self.tuning)
+
+    def used_features(self, payload):
+        """Which features a test of this splitter's own is about, for importances.
+
+        Parameters
+        ----------
+        payload : ndarray of shape (n_words,), dtype uint64
+
+        Returns
+        -------
+        features : ndarray of int
+        shares : ndarray of float
+            Of the node's impurity decrease, of sum 1. None, in place of both: the node's `feature` alone.
+        """
+        return None
 
     cdef int prepare(self, DataView data, Criterion criterion) except -1:
-        """Add to the data what clones of this splitter will look at; called once, before they are attached."""
         return 0
 
     cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:
-        """Take data to work on, and make room for nodes of n_records records."""
         cdef Py_ssize_t n = data.n_features
         self.data = data
         self.criterion = criterion
         self.cuts = (criterion.cuts_class or Cuts)(criterion, data, n_records, self.one_hot, self.tuning)
+        if self.has_own_tests:
+            self.divisions = Divisions(criterion, n_records)
         self.order = FeatureOrder(n)
         self.is_constant = <uint8_t*> calloc(n, sizeof(uint8_t))
         self.marks = <Mark*> malloc(n * sizeof(Mark))
@@ -229,7 +255,7 @@ cdef class Splitter:
             if self.found_constant[i]:
                 self.mark(self.shared[i], node)
         out[0] = trial.best
-        if not trial.is_own and out.subset != NULL:      # which may have changed since
+        if not trial.is_own and out.payload != NULL:      # which may have changed since
             out.score = -1.0
             self.best_cut(node, out.feature, &self.rules, out)
         return 0
@@ -245,7 +271,7 @@ cdef class Splitter:
         else:
             best.feature = -1
             best.score = -1.0
-            best.subset = NULL
+            best.payload = NULL
             self.seed = (<Splitter> trial.leader).seed
             self.tree = (<Splitter> trial.leader).tree
             self.rules = (<Splitter> trial.leader).rules
@@ -279,7 +305,7 @@ cdef class Splitter:
         cdef double before
         out.feature = -1
         out.score = -1.0
-        out.subset = NULL
+        out.payload = NULL
         # Of the nodes that left marks only the ancestors count, and they are the less deep ones.
         while self.n_marks > 0 and self.marks[self.n_marks - 1].depth >= node.depth:
             self.n_marks -= 1
@@ -303,30 +329,44 @@ cdef class Splitter:
         self.settle(node, &self.rules, out)
         if out.feature < 0:
             return 0
-        if out.subset != NULL:
-            out.threshold = NAN
-        elif out.only_missing_right:
-            out.code = node.columns[out.feature].n_codes - 1
-            out.threshold = INFINITY
-        elif node.columns[out.feature].kind == ORDINAL:
-            out.threshold = self.ordinal_threshold(node, out)
-        else:
-            out.threshold = self.threshold(node, out)
+        self.store_split(node, out)
         return 0
 
     cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
         return self.cuts.find(node, &node.columns[feature], rules, best)
 
     cdef void settle(self, const Node* node, const LeafRules* rules, Split* best) noexcept nogil:
-        """Finish what `best_cut` may have put off for some features; the best one may change, even to one tried earlier."""
+        pass
+
+    cdef int store_split(self, const Node* node, Split* split) except -1 nogil:
+        if split.payload != NULL:
+            split.threshold = NAN
+        elif split.only_missing_right:
+            split.code = node.columns[split.feature].n_codes - 1
+            split.threshold = INFINITY
+        elif node.columns[split.feature].kind == ORDINAL:
+            split.threshold = self.ordinal_threshold(node, split)
+        else:
+            split.threshold = self.threshold(node, split)
+        return 0
 
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
-        return INFINITY
+        cdef const Column* column = &node.columns[split.feature]
+        return df_middle(number_at(column, column.highs, data_code(column, split.code)),
+                         number_at(column, column.lows, data_code(column, code_above(node, column, split))), column.is_float32)
 
     cdef double ordinal_threshold(self, const Node* node, const Split* split) noexcept nogil:
         """The value before the lowest one on the right."""
         cdef const Column* column = &node.columns[split.feature]
         return number_at(column, column.highs, data_code(column, code_above(node, column, split)) - 1)
+
+    cdef int goes_left(self, const uint64_t* payload, Py_ssize_t n_words, const df_rows* X, const uint32_t* rows,
+                       Py_ssize_t n, uint8_t* left) except -1 nogil:
+        with gil:
+            raise SplitterError(f"{type(self).__name__} has tests of its own, but no `goes_left`")
+
+    cdef int open_leaf(self, Node* node) except -1 nogil:
+        return 0
 
 
 cdef class RandomSplitter(Splitter):

@@ -18,6 +18,17 @@ ctypedef fused code_t:
     uint16_t
     uint32_t
 
+cdef extern from "walk.h" nogil:
+    ctypedef struct df_rows:   # of X, one after another: values as `fit` and `predict` take them
+        const char* x
+        size_t stride          # bytes from one row to the next
+        int is_double          # dtype: float64 or float32
+
+cdef inline double value_at(const df_rows* X, size_t row, Py_ssize_t feature) noexcept nogil:
+    """A value of X: NaN if missing; a category's number."""
+    cdef const char* x = X.x + row * X.stride
+    return (<const double*> x)[feature] if X.is_double else (<const float*> x)[feature]
+
 cdef struct Draw:
     uint32_t row      # row of the data view, or of the subtree's own copy: see Node.columns
     uint32_t count    # how often it was drawn
@@ -61,6 +72,14 @@ cdef inline uint32_t data_code(const Column* column, uint32_t code) noexcept nog
     """What the data have for a code of a column, which may be one of a subtree."""
     return column.origins[code] if column.origins != NULL else code
 
+cdef inline uint32_t code_at(const Column* column, uint32_t row) noexcept nogil:
+    """The code of a record in a column of its node, given Draw.row; not for columns with buckets."""
+    if column.width == 1:
+        return (<const uint8_t*> column.codes)[row]
+    if column.width == 2:
+        return (<const uint16_t*> column.codes)[row]
+    return (<const uint32_t*> column.codes)[row]
+
 cdef inline double number_at(const Column* column, const void* numbers, uint32_t code) noexcept nogil:
     """An entry of a column's values, lows or highs, by the data's code."""
     if column.is_float32:
@@ -96,17 +115,32 @@ cdef struct Split:
     bint missing_left
     bint only_missing_right  # the cut divides missing from all the rest
     double threshold       # a row goes left if x <= threshold; NaN for a categorical feature
-    double score           # node weight times impurity decrease
+    double score           # node weight times impurity decrease, or what the criterion has in its place
     double middle          # between the predictions of the two sides, where features have directions
-    # Categorical feature, else NULL: the categories in the node on the side opposite to missing ones,
-    # a bit each. All others go with the missing. The splitter's, until its next call.
-    const uint64_t* subset
-    Py_ssize_t n_subset_words
+    # What tells the sides apart, where the rest does not; else NULL. Categorical feature: its *subset*, the
+    # categories in the node on the side opposite to missing ones, a bit each; all others go with the
+    # missing. A splitter's own test: whatever its `goes_left` understands. The splitter's, until its next call.
+    const uint64_t* payload
+    Py_ssize_t n_payload_words
 
 cdef enum DrawKind:        # how a draw adds to words 2, 3, ... of a statistic
     CLASS_WEIGHTS          # word 2 + target += weight
     TARGET_SUM             # word 2 += weight * target
     TARGET_SUM_WIDE        # words 2, 3 += low 31 bits, high bits of weight * target
+
+cdef inline void add_draws(DrawKind kind, int64_t* statistic, const Draw* draw) noexcept nogil:
+    """Add a record's draws to a statistic."""
+    cdef int64_t weight = <int64_t> draw.count * draw.weight, product
+    statistic[0] += draw.count
+    statistic[1] += weight
+    if kind == CLASS_WEIGHTS:
+        statistic[2 + draw.target] += weight
+    elif kind == TARGET_SUM:
+        statistic[2] += weight * draw.target
+    else:
+        product = <int64_t> draw.weight * draw.target
+        statistic[2] += (product & 0x7FFFFFFF) * draw.count
+        statistic[3] += (product >> 31) * draw.count
 
 cdef inline bint in_subset(const uint64_t* subset, uint32_t code) noexcept nogil:
     return (subset[code >> 6] >> (code & 63)) & 1

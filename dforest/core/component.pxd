@@ -1,0 +1,20 @@
+"""What splitters and criteria have in common: their own parameters, and the contract they were compiled against.
+
+CONTRACT is the version of the contracts in splitter.pxd, criterion.pxd and whatever these use. It goes
+up with every change that a subclass compiled before would not survive. Code compiled elsewhere carries
+the number it was compiled with, and says so once, in the module that defines the classes:
+
+    from dforest.core.component cimport CONTRACT
+    from dforest.core.component import declare_contract
+
+    declare_contract(__name__, CONTRACT)
+
+which raises ImportError where the installed dforest has another one. Without it no object is made.
+"""
+
+cdef enum:
+    CONTRACT = 1
+
+
+cdef class Component:
+    cdef bint is_built_in      # its class is dforest's own: no subclass from elsewhere
