@@ -20,11 +20,12 @@ from dforest import pruning
 from dforest.core.absolute_error import AbsoluteError
 from dforest.core.assembly import Assembly
 from dforest.core.binning import code_columns
-from dforest.core.criterion import Entropy, Gini, Poisson, SquaredError, quantise
+from dforest.core.criterion import Entropy, Gini
 from dforest.core.data import DataView, integer_weights
 from dforest.core.dense import DenseSplitter, RandomDenseSplitter
 from dforest.core.forest_arrays import Forest
 from dforest.core.hist import HistSplitter, RandomHistSplitter
+from dforest.core.regression import Poisson, SquaredError, quantise
 from dforest.core.rows import bootstrap_counts
 from dforest.core.trainer import grow_trees
 from dforest.features import CATEGORICAL, ORDINAL, Features

@@ -26,10 +26,11 @@ import numpy as np
 from dforest import importance, oob, pruning
 from dforest.core.assembly import Assembly
 from dforest.core.binning import code_columns
-from dforest.core.criterion import Entropy, Gini, SquaredError, quantise
+from dforest.core.criterion import Entropy, Gini
 from dforest.core.data import DataView
 from dforest.core.forest_arrays import Forest
 from dforest.core.predict import PackedForest
+from dforest.core.regression import SquaredError, quantise
 from dforest.core.rows import bootstrap_counts
 from dforest.core.splitter import FeatureOrder
 from dforest.core.trainer import grow_trees

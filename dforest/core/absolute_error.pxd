@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t, uint32_t
 
-from dforest.core.criterion cimport SquaredError
+from dforest.core.regression cimport SquaredError
 from dforest.core.cuts cimport Cuts
 from dforest.core.types cimport Column, Node
 

@@ -1,0 +1,328 @@
+"""Squared error and Poisson deviance: criteria on sums of quantised targets.
+
+Formulas: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984, chapter 8.
+Targets become integers once (`quantise`), and anew in a node whose targets lie close together
+(`requantise`); leaf values come from the targets as they were given.
+
+A criterion owns its scratch; targets, draws and statistics are a node's.
+"""
+from libc.math cimport ldexp, rint
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memset
+
+import numpy as np
+
+from dforest.core.loops cimport DF_FEW, df_cut, df_few, loops
+from dforest.core.types cimport TARGET_SUM, TARGET_SUM_WIDE, Draw
+
+cdef extern from "numerics.h" nogil:
+    double df_log(double x)
+    double df_entropy_term(double x)
+    double df_ratio_score(double cross_squared, double weight_left, double weight_right, double weight)
+    int64_t df_floor_mean(int64_t low, int64_t high, int64_t weight)
+    double df_offset_sum(int64_t low, int64_t high, int64_t weight, int64_t mean)
+    double df_mean_cross(int64_t weight_left, double sum_left, int64_t weight, double sum)
+    ctypedef struct df_exact_sum:
+        pass
+    void df_add_product(df_exact_sum* sum, int64_t a, int64_t b)
+    void df_add_square(df_exact_sum* sum, int64_t a, int64_t w)
+    double df_sum_value(const df_exact_sum* sum)
+    int32_t df_scale_exponent(double largest, int bits)
+
+# A node's targets are quantised anew once their range is below 1 / REQUANTISE of the range that
+# the scale was made for.
+cdef int64_t REQUANTISE = 256
+
+cdef double DEVIANCE_UNIT = 2.0 ** 20        # for deviances of quantised targets, in fixed point
+cdef double LARGEST_TARGET = 2.0 ** 31       # quantised targets are below in magnitude
+
+
+def quantise(y):
+    """Turn targets into integers of at most 31 magnitude bits.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,), dtype float64
+        Finite targets.
+
+    Returns
+    -------
+    target : ndarray of shape (n,), dtype int32
+        ``rint((y - centre) * 2**exponent)``.
+    centre : float
+        ``(max + min) / 2``.
+    exponent : int
+        The largest that keeps ``abs(target) < 2**31``; 0 if all targets are equal.
+    """
+    lo, hi = y.min(), y.max()
+    if lo == hi:
+        return np.zeros(len(y), np.int32), float(lo), 0
+    centre = 0.5 * lo + 0.5 * hi
+    exponent = df_scale_exponent(max(hi - centre, centre - lo), 31)
+    return np.rint(np.ldexp(y - centre, exponent)).astype(np.int32), float(centre), exponent
+
+
+cdef class SquaredError(Criterion):
+    """Mean squared deviation from the node's mean, on quantised targets.
+
+    Parameters
+    ----------
+    wide : bool
+        Whether sums of weight times target may leave 63 bits and are kept in two words, the low 31
+        bits and the rest: needed where the largest weight times the number of draws is above 2**31.
+    """
+
+    def __init__(self, bint wide=False):
+        self.n_classes = 0
+        self.kind = TARGET_SUM_WIDE if wide else TARGET_SUM
+        self.scans_words = not wide and type(self) is SquaredError     # a subclass may score otherwise
+        self.few = DF_FEW // 2 if self.scans_words else 0
+        self.reserve(4 if wide else 3)
+
+    def clone(self):
+        """Another one with the same parameters."""
+        return type(self)(self.kind == TARGET_SUM_WIDE)
+
+    cdef int open_node(self, Node* node) except -1 nogil:
+        cdef Py_ssize_t i
+        cdef int32_t lo = node.draws[0].target, hi = lo
+        for i in range(1, node.n):
+            lo = min(lo, node.draws[i].target)
+            hi = max(hi, node.draws[i].target)
+        node.is_pure = node.n == 1
+        if node.n > 1 and (lo == hi or REQUANTISE * (<int64_t> hi - lo) < node.scale.range):
+            self.requantise(node)
+        self.add_up(node)
+        if self.scans_words:
+            self.mean_below = <double> df_floor_mean(node.statistics[2], 0, node.statistics[1])
+            self.remainder = df_offset_sum(node.statistics[2], 0, node.statistics[1], <int64_t> self.mean_below)
+        return 0
+
+    cdef void add_up(self, const Node* node) noexcept nogil:
+        """Set a node's statistics."""
+        cdef Py_ssize_t i
+        cdef int64_t* s = node.statistics
+        cdef int64_t w, product, n_draws = 0, weight = 0, low = 0, high = 0
+        cdef const Draw* draw
+        if self.kind == TARGET_SUM:
+            for i in range(node.n):
+                draw = &node.draws[i]
+                w = <int64_t> draw.count * draw.weight
+                n_draws += draw.count
+                weight += w
+                low += w * draw.target
+        else:
+            for i in range(node.n):
+                draw = &node.draws[i]
+                n_draws += draw.count
+                weight += <int64_t> draw.count * draw.weight
+                product = <int64_t> draw.weight * draw.target
+                low += (product & 0x7FFFFFFF) * draw.count
+                high += (product >> 31) * draw.count
+            s[3] = high
+        s[0] = n_draws
+        s[1] = weight
+        s[2] = low
+
+    cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:
+        if not self.is_built_in:
+            return Criterion.join_node(self, node, other)
+        self.mean_below = (<SquaredError> other).mean_below
+        self.remainder = (<SquaredError> other).remainder
+        return 0
+
+    cdef void requantise(self, Node* node) noexcept nogil:
+        """Give a node of narrow range a scale of its own, or find that all its targets are equal."""
+        cdef Py_ssize_t i
+        cdef double lo = node.y[node.draws[0].row], hi = lo, y, centre
+        cdef int32_t exponent, q, smallest = 0x7FFFFFFF, largest = -0x7FFFFFFF
+        for i in range(node.n):
+            y = node.y[node.draws[i].row]
+            lo = min(lo, y)
+            hi = max(hi, y)
+        if lo == hi:
+            node.is_pure = True
+            return
+        centre = 0.5 * lo + 0.5 * hi
+        exponent = df_scale_exponent(max(hi - centre, centre - lo), 31)
+        for i in range(node.n):
+            q = <int32_t> rint(ldexp(node.y[node.draws[i].row] - centre, exponent))
+            node.draws[i].target = q
+            smallest = min(smallest, q)
+            largest = max(largest, q)
+        node.scale.centre = centre
+        node.scale.exponent = exponent
+        node.scale.range = <int64_t> largest - smallest
+
+    cdef double impurity(self, const int64_t* statistic) noexcept nogil:
+        # Up to the mean square, whose sum over a node is the same for every cut.
+        cdef int64_t high = statistic[3] if self.kind == TARGET_SUM_WIDE else 0
+        cdef double mean = df_offset_sum(statistic[2], high, statistic[1], 0) / <double> statistic[1]
+        return -mean * mean
+
+    cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
+                              double* score) noexcept nogil:
+        return loops.square(run, n, offset, <double> total[1], self.mean_below, self.remainder, score)
+
+    cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil:
+        loops.few_sums(few, offset, <double> total[1], self.mean_below, self.remainder, cut)
+
+    cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
+        cdef Py_ssize_t i, best = 0
+        cdef double s, d, highest = -1.0
+        cdef bint wide = self.kind == TARGET_SUM_WIDE
+        cdef int64_t w = total[1]
+        cdef int64_t high = total[3] if wide else 0
+        cdef int64_t mean = df_floor_mean(total[2], high, w)
+        cdef double remainder = df_offset_sum(total[2], high, w, mean)
+        for i in range(n):
+            high = left[3] if wide else 0
+            d = df_mean_cross(left[1], df_offset_sum(left[2], high, left[1], mean), w, remainder)
+            s = df_ratio_score(d * d, <double> left[1], <double> (w - left[1]), <double> w)
+            if s > highest:
+                highest = s
+                best = i
+            left += self.n_words
+        score[0] = highest
+        return best
+
+    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* keys) noexcept nogil:
+        """Means of the quantised targets, relative to the node's rounded down."""
+        cdef Py_ssize_t i
+        cdef bint wide = self.kind == TARGET_SUM_WIDE
+        cdef int64_t mean = df_floor_mean(total[2], total[3] if wide else 0, total[1])
+        for i in range(n):
+            keys[i] = (df_offset_sum(statistics[2], statistics[3] if wide else 0, statistics[1], mean)
+                       / <double> statistics[1])
+            statistics += self.n_words
+
+    cdef double prediction(self, const Node* node, const int64_t* statistic) noexcept nogil:
+        cdef int64_t high = statistic[3] if self.kind == TARGET_SUM_WIDE else 0
+        cdef double mean = df_offset_sum(statistic[2], high, statistic[1], 0) / <double> statistic[1]
+        return node.scale.centre + ldexp(mean, -node.scale.exponent)
+
+    cdef double node_impurity(self, const Node* node) noexcept nogil:
+        """Variance of the quantised targets, from an exact sum of squares around the rounded mean."""
+        cdef Py_ssize_t i
+        cdef int64_t w = node.statistics[1], offset
+        cdef int64_t high = node.statistics[3] if self.kind == TARGET_SUM_WIDE else 0
+        cdef int64_t mean = df_floor_mean(node.statistics[2], high, w)
+        cdef double remainder = df_offset_sum(node.statistics[2], high, w, mean) / <double> w
+        cdef df_exact_sum squares
+        memset(&squares, 0, sizeof(squares))
+        for i in range(node.n):
+            offset = node.draws[i].target - mean
+            df_add_square(&squares, offset, <int64_t> node.draws[i].count * node.draws[i].weight)
+        return ldexp(df_sum_value(&squares) / <double> w - remainder * remainder, self.score_exponent(node))
+
+    cdef int score_exponent(self, const Node* node) noexcept nogil:
+        return -2 * node.scale.exponent
+
+    cdef int leaf_value(self, const Node* node, double* out) except -1 nogil:
+        """Mean of the exact targets: 62-bit offsets from the middle, summed in 128 bits."""
+        cdef Py_ssize_t i
+        cdef double lo = node.y[node.draws[0].row], hi = lo, y, centre
+        cdef df_exact_sum total
+        cdef int64_t offset, w, weight = 0
+        cdef int32_t exponent
+        cdef Draw* draw
+        for i in range(1, node.n):
+            y = node.y[node.draws[i].row]
+            lo = min(lo, y)
+            hi = max(hi, y)
+        if lo == hi:
+            out[0] = lo
+            return 0
+        centre = 0.5 * lo + 0.5 * hi
+        exponent = df_scale_exponent(max(hi - centre, centre - lo), 62)
+        memset(&total, 0, sizeof(total))
+        for i in range(node.n):
+            draw = &node.draws[i]
+            offset = <int64_t> rint(ldexp(node.y[draw.row] - centre, exponent))
+            w = <int64_t> draw.count * draw.weight
+            weight += w
+            df_add_product(&total, w, offset)
+        y = centre + ldexp(df_sum_value(&total) / <double> weight, -exponent)
+        out[0] = min(max(y, lo), hi)
+        return 0
+
+
+cdef class Poisson(SquaredError):
+    """Half the mean Poisson deviance of non-negative targets, mean of y * ln(y / mean y).
+
+    Its decrease by a cut is the sum over sides of w_S * ybar * h(x_S) / w with the sides' relative
+    deviations x_S = (ybar_S - ybar) / ybar and h of numerics.h: the terms of first order sum to 0. No
+    side may have targets of 0 only, whose deviance from any later target is infinite.
+
+    References
+    ----------
+    P. McCullagh, J. Nelder, "Generalized Linear Models", 1989, section 2.3.
+    """
+
+    cdef int open_node(self, Node* node) except -1 nogil:
+        SquaredError.open_node(self, node)
+        # Rounded, so that a target of 0 is an integer, and no side but one of zeros has a mean of 0.
+        self.base = rint(ldexp(node.scale.centre, node.scale.exponent))
+        # Far below all quantised targets it doesn't matter where.
+        self.zero = <int64_t> max(-LARGEST_TARGET, rint(ldexp(0.0 - node.scale.centre, node.scale.exponent)))
+        self.mean = self.mean_of(node.statistics)
+        return 0
+
+    cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:
+        if not self.is_built_in:
+            return Criterion.join_node(self, node, other)
+        self.base = (<Poisson> other).base
+        self.mean = (<Poisson> other).mean
+        self.zero = (<Poisson> other).zero
+        return 0
+
+    cdef inline double mean_of(self, const int64_t* statistic) noexcept nogil:
+        cdef int64_t high = statistic[3] if self.kind == TARGET_SUM_WIDE else 0
+        cdef int64_t mean = df_floor_mean(statistic[2], high, statistic[1])
+        return (<double> mean + self.base) + df_offset_sum(statistic[2], high, statistic[1], mean) / <double> statistic[1]
+
+    cdef double impurity(self, const int64_t* statistic) noexcept nogil:
+        # Up to the mean of y * ln y, whose sum over a node is the same for every cut.
+        cdef double mean = self.mean_of(statistic)
+        return -mean * df_log(mean) if mean > 0.0 else 0.0
+
+    cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
+        cdef Py_ssize_t i, best = -1
+        cdef double s, d, w_left, w_right, highest = -1.0
+        cdef bint wide = self.kind == TARGET_SUM_WIDE
+        cdef int64_t w = total[1]
+        cdef int64_t high_of_all = total[3] if wide else 0, high
+        cdef int64_t mean = df_floor_mean(total[2], high_of_all, w)
+        cdef double remainder = df_offset_sum(total[2], high_of_all, w, mean), above
+        for i in range(n):
+            high = left[3] if wide else 0
+            above = df_offset_sum(left[2], high, left[1], self.zero)      # 0 if all targets on the left are 0
+            if above > 0.0 and df_offset_sum(total[2] - left[2], high_of_all - high, w - left[1], self.zero) > 0.0:
+                w_left = <double> left[1]
+                w_right = <double> (w - left[1])
+                d = df_mean_cross(left[1], df_offset_sum(left[2], high, left[1], mean), w, remainder)
+                s = self.mean * (w_left * df_entropy_term(d / ((<double> w * w_left) * self.mean))
+                                 + w_right * df_entropy_term(-d / ((<double> w * w_right) * self.mean)))
+                if s > highest:
+                    highest = s
+                    best = i
+            left += self.n_words
+        score[0] = highest
+        return best
+
+    cdef double node_impurity(self, const Node* node) noexcept nogil:
+        """From an exact sum of deviances in fixed point: ybar * h(y / ybar - 1) has the mean y * ln(y / ybar)."""
+        cdef Py_ssize_t i
+        cdef double offset
+        cdef df_exact_sum total
+        memset(&total, 0, sizeof(total))
+        if self.mean <= 0.0:
+            return 0.0
+        for i in range(node.n):
+            offset = (<double> node.draws[i].target + self.base) - self.mean
+            df_add_product(&total, <int64_t> node.draws[i].count * node.draws[i].weight,
+                           <int64_t> rint(self.mean * df_entropy_term(offset / self.mean) * DEVIANCE_UNIT))
+        return ldexp(df_sum_value(&total) / <double> node.statistics[1] / DEVIANCE_UNIT, self.score_exponent(node))
+
+    cdef int score_exponent(self, const Node* node) noexcept nogil:
+        return -node.scale.exponent
