@@ -111,7 +111,7 @@ class ForestEstimator(TreeEstimator):
             raise ValueError(
                 f"X has {rows.X.shape[1]} features, but warm_start=True goes on with trees grown on {grown.n_features}"
             )
-        if self.criterion != grown.criterion:
+        if self._own_criterion() != grown.criterion:
             raise ValueError(
                 f"criterion={self.criterion!r}, but warm_start=True goes on with trees grown by {grown.criterion!r}"
             )

@@ -11,7 +11,7 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -20,13 +20,14 @@ from dforest import pruning
 from dforest.core.absolute_error import AbsoluteError
 from dforest.core.assembly import Assembly
 from dforest.core.binning import code_columns
-from dforest.core.criterion import Entropy, Gini
+from dforest.core.criterion import Criterion, Entropy, Gini
 from dforest.core.data import DataView, integer_weights
 from dforest.core.dense import DenseSplitter, RandomDenseSplitter
 from dforest.core.forest_arrays import Forest
 from dforest.core.hist import HistSplitter, RandomHistSplitter
 from dforest.core.regression import Poisson, SquaredError, quantise
 from dforest.core.rows import bootstrap_counts
+from dforest.core.splitter import Splitter
 from dforest.core.trainer import grow_trees
 from dforest.features import CATEGORICAL, ORDINAL, Features
 from dforest.validation import (
@@ -34,6 +35,7 @@ from dforest.validation import (
     check_class_weight,
     check_classes,
     check_counts,
+    check_device,
     check_directions,
     check_targets,
     check_weights,
@@ -152,6 +154,15 @@ def path_matrix(forest, X):
     return kind((np.ones(len(indices), np.int64), indices, indptr), shape=(len(X), len(forest.feature)))
 
 
+def instance_of(kind, name, given):
+    """An object of a kind of component, given it or its class; anything else is returned as it is."""
+    if isinstance(given, type):
+        if not issubclass(given, kind):
+            raise ValueError(f"{name}={given!r}; allowed are subclasses of {kind.__name__}, and objects of these")
+        return given()
+    return given
+
+
 def keep_parameters(estimator, arguments):
     """Set an attribute for each argument of a constructor, given its locals()."""
     for name, value in arguments.items():
@@ -186,7 +197,7 @@ class TreeEstimator(BaseEstimator):
         "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
         "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
         "random_state": ["random_state"],
-        "splitter": [StrOptions({"best", "random"})],
+        "splitter": [StrOptions({"best", "random"}), Splitter, type],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), Options(Integral, {0}), None],
         "impurity_threshold": [Interval(Real, 0.0, None, closed="left")],
         "method": [StrOptions({"hist", "dense"})],
@@ -195,6 +206,7 @@ class TreeEstimator(BaseEstimator):
         "ordinal_features": ["array-like", StrOptions({"from_dtype"}), None],
         "monotonic_cst": ["array-like", dict, None],
         "categorical_split": [StrOptions({"subset", "one_hot"})],
+        "device": [str, None],
     }
 
     @abstractmethod
@@ -210,6 +222,27 @@ class TreeEstimator(BaseEstimator):
     @abstractmethod
     def _encode(self, y):
         """Checked targets as class numbers or float64."""
+
+    def _own_criterion(self):
+        """The criterion: its name, or an object."""
+        return instance_of(Criterion, "criterion", self.criterion)
+
+    def _configured_criterion(self, n_classes, wide):
+        """A `Criterion` to work with."""
+        criterion = self._own_criterion()
+        criterion = CRITERIA[criterion]() if isinstance(criterion, str) else clone(criterion)
+        return criterion.configure(n_classes, wide)
+
+    def _configured_splitter(self, n_features):
+        """A `Splitter` to work with."""
+        splitter = instance_of(Splitter, "splitter", self.splitter)
+        splitter = SPLITTERS[self.method, splitter]() if isinstance(splitter, str) else clone(splitter)
+        check_device(self.device, splitter)
+        if splitter.method not in (None, self.method):
+            raise ValueError(f"splitter={splitter!r} works with method={splitter.method!r}, not with {self.method!r}")
+        if splitter.has_own_tests and self.monotonic_cst is not None:
+            raise ValueError(f"splitter={splitter!r} makes tests of its own, for which monotonic_cst means nothing")
+        return splitter.configure(count_features(self.max_features, n_features), self.categorical_split == "one_hot", TUNING)
 
     @abstractmethod
     def _class_factors(self, rows):
@@ -293,9 +326,13 @@ class TreeEstimator(BaseEstimator):
             count_samples(name, getattr(self, name), n_draws, least)
             for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1))
         )
-        splitter = SPLITTERS[self.method, self.splitter](
-            count_features(self.max_features, n_features), self.categorical_split == "one_hot", TUNING
-        )
+        splitter = self._configured_splitter(n_features)
+        own_tests = clone(splitter) if splitter.has_own_tests else None
+        if plan.grown is not None and plan.grown.splitter != own_tests:
+            raise ValueError(
+                f"splitter={self.splitter!r}, but warm_start=True goes on with trees "
+                + (f"of tests by {plan.grown.splitter!r}" if plan.grown.splitter else "of tests of single features")
+            )
         if plan.n_grown == plan.n_trees:
             self.forest_ = plan.grown
             return
@@ -341,8 +378,9 @@ class TreeEstimator(BaseEstimator):
             "max_leaf_nodes": self.max_leaf_nodes,
         }
         assembly = Assembly(rows.X.dtype, plan.n_trees, plan.grown)
+        X = np.ascontiguousarray(rows.X) if splitter.needs_rows or splitter.has_own_tests else None
         grow_trees(
-            DataView(columns, target, exact, weight, directions), criterion, splitter, limits, seed, trees, draws, scale,
+            DataView(columns, target, exact, weight, directions, X), criterion, splitter, limits, seed, trees, draws, scale,
             plan.n_threads, assembly.put, plan.on_tree, reweigh,
         )  # fmt: skip
         forest = Forest.assembled(
@@ -354,7 +392,8 @@ class TreeEstimator(BaseEstimator):
             n_features=n_features,
             n_classes=criterion.n_classes,
             n_categories=self._features.n_categories,
-            criterion=self.criterion,
+            criterion=self._own_criterion(),
+            splitter=own_tests,
             seed=seed,
         )
         self.forest_ = pruning.cost_complexity(forest, trees, self.ccp_alpha, plan.n_threads)
@@ -436,7 +475,7 @@ class ClassifierPart(ClassifierMixin):
     """What makes a `TreeEstimator` a classifier."""
 
     _parameter_constraints = {
-        "criterion": [StrOptions({"gini", "entropy", "log_loss"})],
+        "criterion": [StrOptions({"gini", "entropy", "log_loss"}), Criterion, type],
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
@@ -460,7 +499,7 @@ class ClassifierPart(ClassifierMixin):
         return np.searchsorted(self.classes_, y).astype(np.int32)
 
     def _targets(self, y, wide):
-        return CRITERIA[self.criterion](self.n_classes_), y, None, (0.0, 0, 0)
+        return self._configured_criterion(self.n_classes_, wide), y, None, (0.0, 0, 0)
 
     def predict_proba(self, X):
         """Class probabilities.
@@ -500,7 +539,9 @@ class ClassifierPart(ClassifierMixin):
 class RegressorPart(RegressorMixin):
     """What makes a `TreeEstimator` a regressor."""
 
-    _parameter_constraints = {"criterion": [StrOptions({"squared_error", "friedman_mse", "absolute_error", "poisson"})]}
+    _parameter_constraints = {
+        "criterion": [StrOptions({"squared_error", "friedman_mse", "absolute_error", "poisson"}), Criterion, type],
+    }
 
     def _encode(self, y):
         return check_targets(y)
@@ -520,7 +561,7 @@ class RegressorPart(RegressorMixin):
             )
         target, centre, exponent = quantise(y)
         scale = (centre, exponent, int(target.max()) - int(target.min()))
-        return CRITERIA[self.criterion](wide), target, y, scale
+        return self._configured_criterion(0, wide), target, y, scale
 
     def predict(self, X):
         """The mean over trees of what the leaves predict that each row reaches.

@@ -2,12 +2,12 @@
 
 from dforest.ensemble import ForestClassifier, ForestRegressor
 from dforest.estimator import keep_parameters
-from dforest.parameters import FITTED, METHOD, NUMBER_CRITERIA
+from dforest.parameters import CLASS_CRITERIA, FITTED, METHOD, NUMBER_CRITERIA
 
 _PARAMETERS = """
-    splitter : {{"best", "random"}}, default={splitter}
+    splitter : {{"best", "random"}} or Splitter, default={splitter}
         "best": try every cut of a feature; "random": one, uniform between the node's smallest and
-        largest value.
+        largest value. Or an object, or a class, of `dforest.splitter`: one of your own.
     max_depth : int, default=None
         A node at this depth is a leaf; the root's depth is 0. None: no limit.
     min_samples_split : int or float, default=2
@@ -96,8 +96,7 @@ class RandomForestClassifier(ForestClassifier):
     ----------
     n_estimators : int, default=100
         Trees.
-    criterion : {{"gini", "entropy", "log_loss"}}, default="gini"
-        The impurity; "log_loss" is another name of "entropy".
+{CLASS_CRITERIA}
 {_PARAMETERS.format(splitter='"best"', max_features='"sqrt"', bootstrap=True).strip(chr(10))}
     class_weight : dict, {{"balanced", "balanced_subsample"}} or None, default=None
         Factors of the rows' weights by class; "balanced": total weight / (n_classes * weight of the
@@ -151,6 +150,7 @@ class RandomForestClassifier(ForestClassifier):
         ordinal_features="from_dtype",
         categorical_split="subset",
         monotonic_cst=None,
+        device=None,
         variable_importance=None,
         voting="soft",
     ):
@@ -210,6 +210,7 @@ class RandomForestRegressor(ForestRegressor):
         ordinal_features="from_dtype",
         categorical_split="subset",
         monotonic_cst=None,
+        device=None,
         variable_importance=None,
     ):
         keep_parameters(self, locals())
@@ -222,8 +223,7 @@ class ExtraTreesClassifier(ForestClassifier):
     ----------
     n_estimators : int, default=100
         Trees.
-    criterion : {{"gini", "entropy", "log_loss"}}, default="gini"
-        The impurity; "log_loss" is another name of "entropy".
+{CLASS_CRITERIA}
 {_PARAMETERS.format(splitter='"random"', max_features='"sqrt"', bootstrap=False).strip(chr(10))}
     class_weight : dict, {{"balanced", "balanced_subsample"}} or None, default=None
         Factors of the rows' weights by class; "balanced": total weight / (n_classes * weight of the
@@ -277,6 +277,7 @@ class ExtraTreesClassifier(ForestClassifier):
         ordinal_features="from_dtype",
         categorical_split="subset",
         monotonic_cst=None,
+        device=None,
         variable_importance=None,
         voting="soft",
     ):
@@ -336,6 +337,7 @@ class ExtraTreesRegressor(ForestRegressor):
         ordinal_features="from_dtype",
         categorical_split="subset",
         monotonic_cst=None,
+        device=None,
         variable_importance=None,
     ):
         keep_parameters(self, locals())

@@ -45,9 +45,14 @@ def accuracy_decrease(forest, X, target, sample_weight, n_threads):
     """
     value = forest.leaf_class().astype(np.float64) if forest.n_classes else forest.leaf_value
     weight = None if sample_weight is None else integer_weights(sample_weight)[0]
+    used = None
+    if forest.splitter is not None:
+        used = np.zeros((forest.n_trees, forest.n_features), np.uint8)
+        for t in range(forest.n_trees):
+            used[t, forest.tests_by_feature(t)[1]] = 1
     return permutation_rise(
         forest.packed_leaves(), X, target.astype(np.float64), value, not forest.n_classes, weight, forest.n_draws, forest.seed,
-        n_threads,
+        n_threads, used,
     )  # fmt: skip
 
 

@@ -1,11 +1,17 @@
 """What the docstrings of trees and forests share."""
 
+CLASS_CRITERIA = """\
+    criterion : {"gini", "entropy", "log_loss"} or Criterion, default="gini"
+        The impurity; "log_loss" is another name of "entropy". Or an object, or a class, of
+        `dforest.criterion`: one of your own."""
+
 NUMBER_CRITERIA = """\
-    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, default="squared_error"
+    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"} or Criterion, default="squared_error"
         "squared_error": mean squared deviation from the mean; "friedman_mse": another name of it, as
         Friedman's improvement of a cut is the same number; "absolute_error": mean absolute deviation
         from the median, which leaves predict, for method "dense" only; "poisson": half the mean
-        Poisson deviance, for targets from 0, where no cut leaves targets of 0 only on a side."""
+        Poisson deviance, for targets from 0, where no cut leaves targets of 0 only on a side. Or an
+        object, or a class, of `dforest.criterion`: one of your own."""
 
 METHOD = """\
     method : {"hist", "dense"}, default="hist"
@@ -37,7 +43,10 @@ METHOD = """\
         What predictions may do as a feature rises, all others fixed: 1, only rise; -1, only fall; 0,
         either. A dict maps names of columns. For classification, of two classes, it is the
         probability of the second one. Not for categorical features. No cut, of any feature, leads out
-        of the bounds that constrained ones above it set."""
+        of the bounds that constrained ones above it set.
+    device : str or None, default=None
+        Where trees are grown and rows go down them. None or "cpu": the processor; there is no other
+        device yet."""
 
 FITTED = """\
     is_categorical_, is_ordinal_ : ndarray of shape (n_features_in_,), dtype bool

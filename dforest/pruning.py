@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from dforest.core.node_table import TARGET_POWER
+from dforest.core.node_table import target_power
 from dforest.core.pruning import fewest_errors, least_squares, weakest_links
 
 
@@ -105,7 +105,7 @@ def _links(forest, t, exponent, alpha=np.inf):
     Works with targets divided by 2**exponent: impurities themselves may leave float64's range.
     """
     table, tree = forest.node_table(t, exponent), forest.tree(t)
-    shift = 0 if forest.n_classes else TARGET_POWER[forest.criterion] * exponent
+    shift = 0 if forest.n_classes else target_power(forest.criterion) * exponent
     weight, is_leaf = table.weight[0].sum(), tree.feature < 0
     risk = (table.weight[is_leaf].sum(axis=1) / weight * table.impurity[is_leaf]).sum()
     with np.errstate(over="ignore"):

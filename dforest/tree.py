@@ -9,13 +9,13 @@ from sklearn.utils.validation import check_is_fitted
 from dforest import pruning
 from dforest.estimator import ClassifierPart, Plan, RegressorPart, TrainingRows, TreeEstimator, keep_parameters
 from dforest.interop import Tree
-from dforest.parameters import FITTED, METHOD, NUMBER_CRITERIA
+from dforest.parameters import CLASS_CRITERIA, FITTED, METHOD, NUMBER_CRITERIA
 from dforest.validation import check_weights, check_X, count_features
 
 _PARAMETERS = """
-    splitter : {"best", "random"}, default="best"
+    splitter : {"best", "random"} or Splitter, default="best"
         "best": try every cut of a feature; "random": one, uniform between the node's smallest and
-        largest value.
+        largest value. Or an object, or a class, of `dforest.splitter`: one of your own.
     max_depth : int, default=None
         A node at this depth is a leaf; the root's depth is 0. None: no limit.
     min_samples_split : int or float, default=2
@@ -214,8 +214,7 @@ class DecisionTreeClassifier(ClassifierPart, DecisionTree):
 
     Parameters
     ----------
-    criterion : {{"gini", "entropy", "log_loss"}}, default="gini"
-        The impurity; "log_loss" is another name of "entropy".
+{CLASS_CRITERIA}
 {_PARAMETERS.strip(chr(10))}
     class_weight : dict, "balanced" or None, default=None
         Factors of the rows' weights by class; "balanced": total weight / (n_classes * weight of the
@@ -262,6 +261,7 @@ class DecisionTreeClassifier(ClassifierPart, DecisionTree):
         ordinal_features="from_dtype",
         categorical_split="subset",
         monotonic_cst=None,
+        device=None,
     ):
         keep_parameters(self, locals())
 
@@ -312,5 +312,6 @@ class DecisionTreeRegressor(RegressorPart, DecisionTree):
         ordinal_features="from_dtype",
         categorical_split="subset",
         monotonic_cst=None,
+        device=None,
     ):
         keep_parameters(self, locals())

@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 
 from dforest.columns import columns_of
 from dforest.core.predict import openmp_threads
+from dforest.errors import DeviceError
 from dforest.features import Features
 
 LARGEST_EXACT = 2**53  # integers up to this are exact in float64
@@ -202,6 +203,15 @@ def check_counts(y):
             'y is 0 everywhere; criterion="poisson" needs a number above 0: Sum of y is not positive which is necessary '
             "for Poisson regression"
         )
+
+
+def check_device(device, splitter):
+    """Raise unless trees can be grown on a device by a splitter."""
+    if device in (None, "cpu"):
+        return
+    if not splitter.runs_on(device):
+        raise ValueError(f"splitter={splitter!r} has no code for device={device!r}; it runs on the CPU: device=None")
+    raise DeviceError(f'device={device!r}: this version has no other device than the CPU; allowed are None and "cpu"')
 
 
 def check_directions(estimator, monotonic_cst, n_classes):

@@ -39,7 +39,7 @@ def put_together(trees, order, dtype=np.float64):
 def expected(trees, dtype):
     """All arrays, from lists."""
     arrays = {name: np.concatenate([getattr(tree, name) for tree in trees])
-              for name in ("feature", "threshold", "right", "missing_left", "inner", "subset_words")}  # fmt: skip
+              for name in ("feature", "threshold", "right", "missing_left", "inner", "payload_words")}  # fmt: skip
     arrays["threshold"] = arrays["threshold"].astype(dtype)
     leaves = [tuple(leaf) for tree in trees for leaf in tree.leaves.tolist()]
     distinct = list(dict.fromkeys(leaves))
@@ -48,7 +48,7 @@ def expected(trees, dtype):
     arrays["leaf_draws"], arrays["leaf_weight"] = words[:, 0], words[:, 1:2]
     arrays["leaf_value"], arrays["leaf_impurity"] = words[:, 2].copy().view(float), words[:, 3].copy().view(float)
     arrays["node_offsets"] = np.cumsum([0, *(len(tree.feature) for tree in trees)])
-    arrays["subset_offsets"] = np.cumsum([0, *np.concatenate([tree.subset_lengths for tree in trees])])
+    arrays["payload_offsets"] = np.cumsum([0, *np.concatenate([tree.payload_lengths for tree in trees])])
     return arrays
 
 

@@ -188,11 +188,11 @@ def test_many_categories(kind, method, n_categories, dtype):
     assert set(forest.feature) == {-1, 0}
     assert forest.n_categories.tolist() == [len(model.categories_[0]), 0]
     assert np.isnan(forest.threshold[forest.feature == 0]).all()
-    n_words = np.diff(forest.subset_offsets)
+    n_words = np.diff(forest.payload_offsets)
     assert 0 < n_words.max() <= -(-n_categories // 64)
     assert n_words.max() > 1 or n_categories <= 65
     # The last words are not 0, and no category is out of range.
-    assert (forest.subset_words[forest.subset_offsets[1:][n_words > 0] - 1] != 0).all()
+    assert (forest.payload_words[forest.payload_offsets[1:][n_words > 0] - 1] != 0).all()
     assert max(subset.max(initial=0) for subset in subsets_of(forest)[0]) < len(model.categories_[0])
     rows = np.concatenate([X[rng.choice(len(X), 200)], np.array([[-2, 0], [0.5, 0], [2.0**23, 0], [np.nan, 0]], dtype)])
     assert_walks(model, rows)
@@ -225,7 +225,7 @@ def test_predictions_are_a_walk_through_the_arrays(kind, method, categorical_spl
     model = kind(4, method=method, categorical_split=categorical_split, random_state=0, **KINDS).fit(X, y)
     forest = model.forest_
     assert set(forest.feature) == {-1, 0, 1, 2, 3, 4}
-    assert categorical_split == "one_hot" or np.diff(forest.subset_offsets).max() > 1
+    assert categorical_split == "one_hot" or np.diff(forest.payload_offsets).max() > 1
     rows = probes(model, X)
     assert_walks(model, rows)
     assert_walks(model, rows.astype(np.float32))
@@ -245,15 +245,15 @@ def test_one_tree_of_a_forest(kind):
     before = 0
     for t, tree in enumerate(model.estimators_):
         alone = forest.tree(t)
-        assert alone.subset_offsets[0] == 0 and alone.subset_offsets[-1] == len(alone.subset_words)
+        assert alone.payload_offsets[0] == 0 and alone.payload_offsets[-1] == len(alone.payload_words)
         subsets_alone, numbers = subsets_of(alone)
         for subset in subsets_alone:
             np.testing.assert_array_equal(subset, subsets[before])
             before += 1
-        assert numbers[numbers >= 0].tolist() == list(range(len(alone.subset_offsets) - 1))
+        assert numbers[numbers >= 0].tolist() == list(range(len(alone.payload_offsets) - 1))
         np.testing.assert_array_equal(tree.apply(rows), model.apply(rows)[:, t])
         np.testing.assert_array_equal(alone.packed().apply(encoded(model, rows), 1)[:, 0], model.apply(rows)[:, t])
-        np.testing.assert_array_equal(alone.tree(0).subset_words, alone.subset_words)
+        np.testing.assert_array_equal(alone.tree(0).payload_words, alone.payload_words)
     assert before == len(subsets)
     copy = pickle.loads(pickle.dumps(model))
     assert_same(copy, model)

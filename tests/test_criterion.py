@@ -31,11 +31,11 @@ def test_class_scores_are_those_of_the_twin(kind, seed, n_classes, largest):
     left, total = class_cuts(np.random.default_rng(seed), n_classes, 20, largest)
     if not len(left):
         return
-    best, score = kind(n_classes).score_cuts(left, total)
+    best, score = kind().configure(n_classes).score_cuts(left, total)
     scores = [SCORE[kind](cut.tolist(), total.tolist()) for cut in left]
     assert score == max(scores)
     assert best == scores.index(max(scores))
-    _, base = kind(n_classes).score_cuts(left, total, base=True)
+    _, base = kind().configure(n_classes).score_cuts(left, total, base=True)
     assert base == pytest.approx(score, rel=1e-6, abs=1e-9 * float(total[1]))
 
 
@@ -52,7 +52,7 @@ def test_squared_error_scores_are_those_of_the_twin(seed, wide, span):
         cuts.append(sums)
     *cuts, total = cuts
     record = (lambda s: [s[0], s[1], s[2] & 0x7FFFFFFF, s[2] >> 31]) if wide else (lambda s: s)  # noqa: E731
-    best, score = SquaredError(wide).score_cuts(np.array([record(c) for c in cuts]), np.array(record(total)))
+    best, score = SquaredError().configure(wide=wide).score_cuts(np.array([record(c) for c in cuts]), np.array(record(total)))
     scores = [squared_error_score(cut, total) for cut in cuts]
     assert score == max(scores) and best == scores.index(max(scores))
 
@@ -67,27 +67,27 @@ def test_wide_sums_whose_upper_word_is_zero():
 
 
 def test_impurities():
-    assert Gini(3).impurity_of(np.array([4, 8, 2, 2, 4])) == pytest.approx(1 - 2 / 16 - 1 / 4)
-    assert Entropy(3).impurity_of(np.array([4, 8, 2, 2, 4])) == pytest.approx(1.5)
+    assert Gini().configure(3).impurity_of(np.array([4, 8, 2, 2, 4])) == pytest.approx(1 - 2 / 16 - 1 / 4)
+    assert Entropy().configure(3).impurity_of(np.array([4, 8, 2, 2, 4])) == pytest.approx(1.5)
     for kind in (Gini, Entropy):
-        assert kind(2).impurity_of(np.array([4, 8, 8, 0])) == 0.0
+        assert kind().configure(2).impurity_of(np.array([4, 8, 8, 0])) == 0.0
     rng = np.random.default_rng(0)
     for counts in rng.integers(1, 10**6, (50, 4)):
         p = counts / counts.sum()
         statistic = np.concatenate([[1], [counts.sum()], counts])
-        assert Entropy(4).impurity_of(statistic) == pytest.approx(-sum(x * math.log2(x) for x in p), rel=1e-13)
-        assert Gini(4).impurity_of(statistic) == pytest.approx(1 - sum(p**2), rel=1e-13)
+        assert Entropy().configure(4).impurity_of(statistic) == pytest.approx(-sum(x * math.log2(x) for x in p), rel=1e-13)
+        assert Gini().configure(4).impurity_of(statistic) == pytest.approx(1 - sum(p**2), rel=1e-13)
     with pytest.raises(ValueError, match="5 words"):
-        Gini(3).impurity_of(np.array([1, 2, 3]))
+        Gini().configure(3).impurity_of(np.array([1, 2, 3]))
     with pytest.raises(ValueError, match="5 words"):
-        Gini(3).score_cuts(np.ones((1, 4), np.int64), np.ones(5, np.int64))
+        Gini().configure(3).score_cuts(np.ones((1, 4), np.int64), np.ones(5, np.int64))
 
 
 @pytest.mark.parametrize("kind", [Gini, Entropy])
 def test_a_useless_cut_scores_exactly_zero(kind):
     for scale in (1, 3, 10**6, 2**40 + 1):
         total = np.array([6, 9, 3, 6]) * scale
-        _, score = kind(2).score_cuts(total[None] // 3, total)
+        _, score = kind().configure(2).score_cuts(total[None] // 3, total)
         assert score == 0.0
 
 
@@ -130,5 +130,5 @@ def test_leaf_values_are_means():
 def test_a_subclass_scores_its_own_cuts():
     """Packed words would be scored by the built-in formulas, whatever a subclass overrides."""
     for criterion, arguments in ((Gini, (2,)), (SquaredError, ())):
-        assert criterion(*arguments).scans_words
-        assert not type("Mine", (criterion,), {})(*arguments).scans_words
+        assert criterion().configure(*arguments).scans_words
+        assert not type("Mine", (criterion,), {})().configure(*arguments).scans_words

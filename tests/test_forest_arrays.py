@@ -186,7 +186,7 @@ def test_medians_of_the_heaviest_leaves():
         ([1, quarter, quarter, half - 3], 5.0),
     ]:
         weight = np.full(4, 2**31 - 1, np.uint32)
-        value, impurity = AbsoluteError().leaf_of(y.astype(np.float64), y, np.array(count, np.uint32), weight)
+        value, impurity = AbsoluteError().configure().leaf_of(y.astype(np.float64), y, np.array(count, np.uint32), weight)
         assert value == expected
         lower = y[next(i for i in range(4) if 2 * sum(count[: i + 1]) >= sum(count))]
         cost = sum(c * abs(int(t - lower)) for c, t in zip(count, y, strict=True))

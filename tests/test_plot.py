@@ -66,7 +66,7 @@ def labelled(missing_left=False, labels=("blue", "green", "red")):
     forest.threshold[0] = np.nan
     forest.missing_left[0] = missing_left
     forest.n_categories = np.array([len(labels), 0, 0, 0, 0, 0], np.int32)
-    forest.subset_offsets, forest.subset_words = np.array([0, 1]), np.array([0b101], np.uint64)
+    forest.payload_offsets, forest.payload_words = np.array([0, 1]), np.array([0b101], np.uint64)
     model.categories_ = [np.array(labels, object)] + [None] * 5
     return model
 
@@ -173,7 +173,7 @@ def test_long_lists_of_categories_are_cut():
     bits = np.zeros(320, np.uint8)
     bits[100:300] = 1
     words = np.packbits(bits, bitorder="little").view(np.uint64)
-    model.forest_.subset_offsets, model.forest_.subset_words = np.array([0, len(words)]), words
+    model.forest_.payload_offsets, model.forest_.payload_words = np.array([0, len(words)]), words
     text = "{category 100, category 101, category 102, category 103, ... 196 more}"
     assert export_text(model).startswith(f"|--- feature_0 in {text}\n")
     assert plot_tree(model)[0].get_text().startswith("x[0] in {category 100, category 101, ... 198 more}\n")

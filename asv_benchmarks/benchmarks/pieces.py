@@ -72,16 +72,16 @@ class Growth:
     def __init__(self, columns, y, criterion, method="hist", splitter="best", draws=0, max_features=None, tuning=None, **limits):
         if criterion in ("gini", "entropy"):
             self.n_classes = int(y.max()) + 1
-            self.criterion, target, exact = CRITERIA[criterion](self.n_classes), y.astype(np.int32), None
+            self.criterion, target, exact = CRITERIA[criterion]().configure(self.n_classes), y.astype(np.int32), None
             self.scale = 0.0, 0, 0
         else:
             self.n_classes = 0
             exact = np.ascontiguousarray(y, np.float64)
             target, centre, exponent = quantise(exact)
-            self.criterion, self.scale = CRITERIA[criterion](), (centre, exponent, int(target.max()) - int(target.min()))
+            self.criterion, self.scale = CRITERIA[criterion]().configure(), (centre, exponent, int(target.max()) - int(target.min()))
         self.name = criterion
         self.view = DataView(columns, target, exact)
-        self.splitter = SPLITTERS[method, splitter](max_features or len(columns), False, tuning or {})
+        self.splitter = SPLITTERS[method, splitter]().configure(max_features or len(columns), False, tuning or {})
         self.draws = draws
         self.n_rows, self.n_features = len(y), len(columns)
         self.limits = {
@@ -280,7 +280,7 @@ class Scan:
         n = data.scaled(LARGE)
         random = np.random.default_rng(0)
         if name == "squared_error":
-            self.criterion = SquaredError(kind == "wide")
+            self.criterion = SquaredError().configure(wide=kind == "wide")
             here = np.column_stack([np.ones((n, 2), np.int64), random.integers(-(2**20), 2**20, (n, 1 + (kind == "wide")))])
         else:
             n_classes = int(kind)

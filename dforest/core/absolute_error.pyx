@@ -35,16 +35,9 @@ cdef int compare_weighted(const void* a, const void* b) noexcept nogil:
 
 
 cdef class AbsoluteError(SquaredError):
-    """Mean absolute deviation from the node's median.
+    """Mean absolute deviation from the node's median."""
 
-    Parameters
-    ----------
-    wide : bool
-        As for `SquaredError`.
-    """
-
-    def __init__(self, bint wide=False):
-        SquaredError.__init__(self, wide)
+    def __cinit__(self, *args, **kwargs):
         self.is_additive = False
         self.cuts_class = MedianCuts
 

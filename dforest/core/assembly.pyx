@@ -32,7 +32,7 @@ cdef enum:
 NODE_ARRAYS = ("feature", "threshold", "right", "missing_left")
 
 
-class TreeArrays(namedtuple("TreeArrays", [*NODE_ARRAYS, "leaves", "inner", "subset_lengths", "subset_words"])):
+class TreeArrays(namedtuple("TreeArrays", [*NODE_ARRAYS, "leaves", "inner", "payload_lengths", "payload_words"])):
     """A tree before it is put together with others.
 
     Attributes
@@ -43,9 +43,9 @@ class TreeArrays(namedtuple("TreeArrays", [*NODE_ARRAYS, "leaves", "inner", "sub
         For each node that is a leaf: see `leaf_words`. C-contiguous.
     inner : ndarray of shape (n_inner, 2) or (0, 2), dtype float64
         As `Forest.inner`.
-    subset_lengths : ndarray of shape (n_subsets,), dtype int64
+    payload_lengths : ndarray of shape (n_subsets,), dtype int64
         Words of each node that has a subset.
-    subset_words : ndarray of shape (n_words,), dtype uint64
+    payload_words : ndarray of shape (n_words,), dtype uint64
     """
 
     __slots__ = ()
@@ -301,7 +301,7 @@ class Assembly:
 
     def __init__(self, dtype, n_trees, before=None):
         dtypes = {"feature": np.int32, "threshold": dtype, "right": np.uint32, "missing_left": np.bool_,
-                  "subset_lengths": np.int64, "subset_words": np.uint64}
+                  "payload_lengths": np.int64, "payload_words": np.uint64}
         self._parts = {name: Stretch(given) for name, given in dtypes.items()}
         self._parts["inner"] = Stretch(np.float64, 2)
         self._leaves = None
@@ -370,7 +370,7 @@ class Assembly:
         """
         arrays = {name: part.release() for name, part in self._parts.items()}
         arrays["node_offsets"] = np.cumsum([0, *self._lengths])
-        arrays["subset_offsets"] = np.cumsum([0, *arrays.pop("subset_lengths")])
+        arrays["payload_offsets"] = np.cumsum([0, *arrays.pop("payload_lengths")])
         leaves, self._leaves = self._leaves, None
         if n_classes:
             draws, arrays["leaf_weight"] = leaves.release((0, 1), (1, 1 + n_classes))

@@ -42,8 +42,8 @@ def shrink(arrays):
         if codes is not None:
             small[name + "_codes"] = codes
     small["inner"] = arrays["inner"]
-    small["subset_lengths"] = smallest(np.diff(arrays["subset_offsets"]))
-    small["subset_words"] = arrays["subset_words"]
+    small["payload_lengths"] = smallest(np.diff(arrays["payload_offsets"]))
+    small["payload_words"] = arrays["payload_words"]
     return small
 
 
@@ -62,7 +62,7 @@ def expand(small):
     leaf = np.unpackbits(small["leaf"], count=n).view(bool)
     inner = ~leaf
     n_inner = int(inner.sum())
-    arrays = {"node_offsets": offsets, "inner": small["inner"], "subset_words": small["subset_words"]}
+    arrays = {"node_offsets": offsets, "inner": small["inner"], "payload_words": small["payload_words"]}
     arrays["feature"] = feature = np.full(n, -1, np.int32)
     feature[inner] = small["feature"]
     arrays["missing_left"] = np.zeros(n, bool)
@@ -79,7 +79,7 @@ def expand(small):
     for name in ("leaf_value", "leaf_impurity"):
         codes = small.get(name + "_codes")
         arrays[name] = small[name] if codes is None else small[name][codes]
-    arrays["subset_offsets"] = np.append(0, np.cumsum(small["subset_lengths"], dtype=np.int64))
+    arrays["payload_offsets"] = np.append(0, np.cumsum(small["payload_lengths"], dtype=np.int64))
     for array in arrays.values():
         array.setflags(write=False)
     return arrays

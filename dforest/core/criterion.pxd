@@ -1,30 +1,65 @@
-"""The contract of a criterion.
+"""The contract of a criterion: what a node is worth, and which of many cuts is best.
 
-A criterion says what a draw adds to a statistic (`kind`), what impurity and leaf value follow from
-one, and which of many cuts of a node is best. Each thread has a clone of its own, so a criterion
-may keep scratch, but it must give the same answer to the same question always.
+A criterion says what a draw adds to a statistic (`kind`, types.pxd), what impurity and value follow from one,
+and which of the cuts of a node scores most. From the least to the most that a subclass brings:
 
-A subclass of `ClassCriterion` needs `impurity` only; one of `Criterion` also sets `kind`, and brings
-`open_node` and, where it predicts a number, `leaf_value`. The base class then scores a cut by
-w * i(t) - w_L * i(t_L) - w_R * i(t_R); the built-in criteria override `best_cut` with formulas of
-numerics.h that cancel nothing. It is called once per node and feature, or twice where the node has
-missing values, never per row or per cut.
+(a) Classification, `ClassCriterion`: `impurity` alone. Words 2, 3, ... of a statistic are class weights.
+    Regression, `NumberCriterion` (regression.pxd): `impurity`, and `value` where a leaf does not predict the mean.
+    Its `mean` turns a statistic into the mean target, in the units of the targets.
+(b) A scan of its own: `best_cut`. It is handed the statistics of the left sides of n cuts and the node's, and says
+    which is the first of the best. By default a cut scores w i(t) - w_L i(t_L) - w_R i(t_R), below 0 taken as 0,
+    with w the weight of a node. What another scan scores by decides between cuts, also in `min_impurity_decrease`
+    and in the order of best-first growth; importances and pruning keep to the decrease of `impurity`.
+(c) The fast paths, as `Gini` has them: `best_word`, `best_few`, `best_small`, from packed draws of weight 1. Each must
+    give what `best_cut` gives, to the bit.
+
+Given: statistics, sums over draws of [draws, weight, the criterion's own words ...], integers of 64 bits; word 1 is
+above 0. `open_node` alone sees the draws. n_classes and n_words are known from `configure` on, which a forest calls
+once; a subclass that keeps something by class overrides it (a `def` method) and calls its base's.
+
+Kept: scratch, made in `configure` or in `attach`. Each thread has a criterion of its own, made from the class and
+its parameters (component.pxd), and nothing is shared.
+
+Always: the same question has the same answer, in any thread, so there are no random numbers here. Scores are
+finite and not below 0; one that a compiler or a math library may round in another way (libm's log does) gives
+another forest on another machine: numerics.h has its own logarithms. All methods run without the GIL. Where one that
+may not raise has to, it calls `fail` with the exception, which the forest raises as soon as it looks.
+
+The share of the draws that the largest class does not have, as level (a):
+
+    from libc.stdint cimport int64_t
+
+    from dforest.core.component cimport CONTRACT
+    from dforest.core.component import declare_contract
+    from dforest.core.criterion cimport ClassCriterion
+
+    declare_contract(__name__, CONTRACT)
+
+    cdef class Misclassification(ClassCriterion):
+        cdef double impurity(self, const int64_t* statistic) noexcept nogil:
+            cdef int64_t most = 0
+            for k in range(2, self.n_words):
+                most = max(most, statistic[k])
+            return 1.0 - <double> most / <double> statistic[1]
 """
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
+from dforest.core.component cimport Component
 from dforest.core.loops cimport df_cut, df_few
 from dforest.core.types cimport DrawKind, Node
 
 
-cdef class Criterion:
+cdef class Criterion(Component):
     cdef readonly Py_ssize_t n_words     # int64 words of a statistic
     cdef readonly Py_ssize_t n_classes   # 0 for regression
     cdef readonly bint is_additive       # value and impurity of a node follow from its children's
     cdef readonly object cuts_class      # of `Cuts` in its place, for what statistics don't tell; or None
     cdef readonly bint scans_words       # `best_word` takes the place of `best_cut`, where draws weigh 1
     cdef readonly int few                # so does `best_few`, in nodes of at most so many records, and `best_small`
-    cdef bint is_built_in                # no subclass from elsewhere
+    cdef readonly bint is_wide           # regression: see NumberCriterion
     cdef DrawKind kind
+    cdef bint has_failed                 # `error` holds
+    cdef object error                    # what `fail` was told first
     cdef int64_t* scratch                # [n_words], owned
 
     cdef int reserve(self, Py_ssize_t n_words) except -1
@@ -72,12 +107,17 @@ cdef class Criterion:
     # total: [n_words], the node's. OUT keys : [n]
     cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* keys) noexcept nogil
 
-    # What some of an open node's draws predict, where features have directions: a number, or the
-    # probability of the second class.
-    cdef double prediction(self, const Node* node, const int64_t* statistic) noexcept nogil
+    # What some of an open node's draws predict: a number, or the probability of the second of two classes.
+    cdef double value(self, const Node* node, const int64_t* statistic) noexcept nogil
 
-    # The number a leaf predicts. Regression only: a class forest keeps the statistics of its leaves.
+    # The number a leaf predicts, by default its value. Regression only: a class forest keeps the statistics.
     cdef int leaf_value(self, const Node* node, double* out) except -1 nogil
+
+    # Keep an exception for the forest to raise; in any thread, with the GIL.
+    cdef int fail(self, error) except -1
+
+    # Raise it.
+    cdef int check(self) except -1 nogil
 
 
 cdef class ClassCriterion(Criterion):

@@ -28,13 +28,54 @@ cdef class Criterion:
     def __cinit__(self, *args, **kwargs):
         self.scratch = NULL
         self.is_additive = True
-        self.is_built_in = type(self).__module__.startswith("dforest.core.")
 
     def __dealloc__(self):
         free(self.scratch)
 
+    def configure(self, Py_ssize_t n_classes=0, bint wide=False):
+        """Take what the forest says.
+
+        Parameters
+        ----------
+        n_classes : int
+            0: regression.
+        wide : bool
+            Regression: whether sums of weight times target may leave 63 bits and are kept in two words, the
+            low 31 bits and the rest: needed where the largest weight times the number of draws is above
+            2**31.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the criterion is not for such a task.
+        """
+        self.n_classes = n_classes
+        self.is_wide = wide
+        return self
+
+    def clone(self):
+        """Another one with the same parameters, configured likewise."""
+        return self.__sklearn_clone__().configure(self.n_classes, self.is_wide)
+
+    cdef int fail(self, error) except -1:
+        if not self.has_failed:
+            self.error = error
+            self.has_failed = True
+        return 0
+
+    cdef int check(self) except -1 nogil:
+        if self.has_failed:
+            with gil:
+                raise self.error
+        return 0
+
     cdef int reserve(self, Py_ssize_t n_words) except -1:
         self.n_words = n_words
+        free(self.scratch)
         self.scratch = <int64_t*> calloc(n_words, sizeof(int64_t))
         if self.scratch == NULL:
             raise MemoryError()
@@ -92,13 +133,14 @@ cdef class Criterion:
         for i in range(n):
             keys[i] = 0.0
 
-    cdef double prediction(self, const Node* node, const int64_t* statistic) noexcept nogil:
+    cdef double value(self, const Node* node, const int64_t* statistic) noexcept nogil:
         return 0.0
 
     cdef int score_exponent(self, const Node* node) noexcept nogil:
         return 0
 
     cdef int leaf_value(self, const Node* node, double* out) except -1 nogil:
+        out[0] = self.value(node, node.statistics)
         return 0
 
     def score_cuts(self, const int64_t[:, ::1] left not None, const int64_t[::1] total not None, bint base=False):
@@ -136,21 +178,15 @@ cdef class Criterion:
 
 
 cdef class ClassCriterion(Criterion):
-    """A criterion on class weights: words 2, 3, ... of a statistic are the weights of the classes.
+    """A criterion on class weights: words 2, 3, ... of a statistic are the weights of the classes."""
 
-    Parameters
-    ----------
-    n_classes : int
-    """
-
-    def __init__(self, Py_ssize_t n_classes):
-        self.n_classes = n_classes
+    def configure(self, Py_ssize_t n_classes=0, bint wide=False):
+        if n_classes < 1:
+            raise ValueError(f"criterion={self!r} is for classification")
+        Criterion.configure(self, n_classes, wide)
         self.kind = CLASS_WEIGHTS
         self.reserve(2 + n_classes)
-
-    def clone(self):
-        """Another one with the same parameters."""
-        return type(self)(self.n_classes)
+        return self
 
     cdef int open_node(self, Node* node) except -1 nogil:
         cdef Py_ssize_t i, k, present = 0
@@ -197,18 +233,19 @@ cdef class ClassCriterion(Criterion):
             keys[i] = <double> statistics[largest] / <double> statistics[1]
             statistics += self.n_words
 
-    cdef double prediction(self, const Node* node, const int64_t* statistic) noexcept nogil:
+    cdef double value(self, const Node* node, const int64_t* statistic) noexcept nogil:
         return <double> statistic[3] / <double> statistic[1] if self.n_classes == 2 else 0.0
 
 
 cdef class Gini(ClassCriterion):
     """Gini impurity, 1 - sum of p_k**2."""
 
-    def __init__(self, Py_ssize_t n_classes):
-        ClassCriterion.__init__(self, n_classes)
+    def configure(self, Py_ssize_t n_classes=0, bint wide=False):
+        ClassCriterion.configure(self, n_classes, wide)
         self.scans_words = n_classes == 2 and type(self) is Gini       # a subclass may score otherwise
         if type(self) is Gini:
             self.few = DF_FEW if n_classes == 2 else DF_FEW // 2 if n_classes <= DF_FEW_CLASSES else 0
+        return self
 
     cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
                               double* score) noexcept nogil:

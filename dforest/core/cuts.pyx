@@ -430,8 +430,8 @@ cdef class Cuts:
                     and <double> min(left[1], right[1]) >= rules.min_weight):
                 at_left = at_right = 0.0
                 if self.is_bounded:
-                    at_left = self.criterion.prediction(node, left)
-                    at_right = self.criterion.prediction(node, right)
+                    at_left = self.criterion.value(node, left)
+                    at_right = self.criterion.value(node, right)
                 if self.is_allowed(node, column, at_left, at_right):
                     memcpy(self.spare + kept * self.n_words, left, self.n_words * sizeof(int64_t))
                     self.spare_at[kept] = <uint32_t> i

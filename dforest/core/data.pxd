@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
-from dforest.core.types cimport Column
+from dforest.core.types cimport Column, df_rows
 
 
 cdef class DataView:
@@ -10,6 +10,7 @@ cdef class DataView:
     cdef const int32_t* target      # [n_rows] class numbers or quantised targets
     cdef const double* y            # [n_rows] exact targets; NULL for classification
     cdef const uint32_t* weight     # [n_rows] integer weights; NULL: all 1
+    cdef df_rows x                  # the rows of X, if the splitter asked for them; else .x is NULL
     cdef uint8_t* coarse            # [coarse columns, n_rows] see Column.coarse; NULL: none
     cdef object owners              # the NumPy arrays behind the other pointers
 

@@ -76,10 +76,12 @@ cdef class DataView:
         Integer weights from 1 to 2**31; None: all 1.
     directions : ndarray of shape (n_features,), dtype int8, or None
         1 or -1: predictions may only rise or only fall with the feature; None: all 0.
+    X : ndarray of shape (n_rows, n_features), dtype float32 or float64, or None
+        C-contiguous: what the columns were made from, for splitters that look at it.
     """
 
     def __cinit__(self, list columns not None, const int32_t[::1] target not None,
-                  const double[::1] y=None, const uint32_t[::1] weight=None, const int8_t[::1] directions=None):
+                  const double[::1] y=None, const uint32_t[::1] weight=None, const int8_t[::1] directions=None, X=None):
         cdef Py_ssize_t j
         cdef Column* column
         cdef size_t address
@@ -119,7 +121,14 @@ cdef class DataView:
         self.target = &target[0]
         self.y = &y[0] if y is not None else NULL
         self.weight = &weight[0] if weight is not None else NULL
-        self.owners = (columns, target, y, weight)
+        self.owners = (columns, target, y, weight, X)
+        if X is not None:
+            if X.shape != (self.n_rows, self.n_features) or not X.flags.c_contiguous or X.dtype not in (np.float32, np.float64):
+                raise ValueError(f"X has shape {X.shape} and dtype {X.dtype}; allowed are contiguous rows of floats")
+            address = X.ctypes.data
+            self.x.x = <const char*> address
+            self.x.stride = X.strides[0]
+            self.x.is_double = X.dtype == np.float64
 
     def __dealloc__(self):
         free(self.columns)

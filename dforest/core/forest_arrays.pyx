@@ -3,7 +3,8 @@
 Words: *nodes* of a tree are numbered in preorder from 0, a left child is its parent's number + 1;
 tree t has the entries node_offsets[t] to node_offsets[t + 1] of every node array. *Leaves* are rows
 of the leaf tables; nodes whose leaves are equal share a row. A node that tests a categorical feature
-has a *subset*, a bit for each category; subsets come in the order of their nodes.
+has a *subset*, a bit for each category, one that makes a splitter's own test has what that needs: its
+*payload*, either of them. Payloads come in the order of their nodes.
 
 A `Forest` owns its arrays, which nobody may change; a forest cut out of another one shares them.
 """
@@ -15,7 +16,7 @@ import numpy as np
 
 from dforest.core.assembly import NODE_ARRAYS, Assembly, TreeArrays, unique_rows
 from dforest.core.compact import expand, shrink
-from dforest.core.node_table import TARGET_POWER, class_table, number_table
+from dforest.core.node_table import class_table, number_table, target_power
 from dforest.core.predict import PackedForest
 from dforest.core.predictor import Predictor
 
@@ -38,11 +39,11 @@ class Forest:
     missing_left : ndarray of shape (n_nodes,), dtype bool
         Where a row goes whose value is missing. Categorical features: where a row goes whose
         category is not in the node's subset.
-    subset_words : ndarray of shape (n_words,), dtype uint64
-        The subsets. Category c is in a subset if its word c // 64, from the first, has the bit
-        c % 64, counted from the lowest; words of 0 at the end are left out.
-    subset_offsets : ndarray of shape (n_subsets + 1,), dtype int64
-        Subset i has the words subset_offsets[i] to subset_offsets[i + 1].
+    payload_words : ndarray of shape (n_words,), dtype uint64
+        Subsets: category c is in a subset if its word c // 64, from the first, has the bit c % 64, counted
+        from the lowest; words of 0 at the end are left out. Or what the splitter says.
+    payload_offsets : ndarray of shape (n_payloads + 1,), dtype int64
+        Payload i has the words payload_offsets[i] to payload_offsets[i + 1].
     leaf_draws : ndarray of shape (n_leaves,), dtype int64
         Draws of the bootstrap that reached the leaf.
     leaf_weight : ndarray of shape (n_leaves, n_classes) or (n_leaves, 1), dtype int64
@@ -66,13 +67,16 @@ class Forest:
         n_classes is 0 for regression.
     n_categories : ndarray of shape (n_features,), dtype int32
         0 for features that are not categorical.
-    criterion : str
+    criterion : str or Criterion
+    splitter : Splitter or None
+        Whose own tests all tests are; None: they are of numbers and categories.
     """
 
     _NAMES = ("node_offsets", *NODE_ARRAYS, "leaf_draws", "leaf_weight", "leaf_value", "leaf_impurity", "inner",
-              "subset_offsets", "subset_words")
+              "payload_offsets", "payload_words")
 
-    def __init__(self, arrays, *, n_rows, n_features, n_classes, n_categories, criterion, seed, n_draws, weight_exponent):
+    def __init__(self, arrays, *, n_rows, n_features, n_classes, n_categories, criterion, seed, n_draws, weight_exponent,
+                 splitter=None):
         for name in self._NAMES:
             setattr(self, name, arrays[name])
         self.n_rows = n_rows
@@ -80,6 +84,7 @@ class Forest:
         self.n_classes = n_classes
         self.n_categories = n_categories
         self.criterion = criterion
+        self.splitter = splitter
         self.seed = seed
         self.n_draws = n_draws
         self.weight_exponent = weight_exponent
@@ -109,7 +114,7 @@ class Forest:
     def _as_tree(self, words):
         """The one tree there is as `TreeArrays`, given the leaf tables as words."""
         return TreeArrays(*(getattr(self, name) for name in NODE_ARRAYS), words[self.right[self.feature < 0]], self.inner,
-                          np.diff(self.subset_offsets), self.subset_words)
+                          np.diff(self.payload_offsets), self.payload_words)
 
     def trees(self):
         """All trees, one after another, as `TreeArrays`."""
@@ -124,22 +129,35 @@ class Forest:
         settings = dict(state)
         self.__init__(expand(settings.pop("arrays")), **settings)
 
-    def _has_subset(self):
-        return (self.feature >= 0) & (self.n_categories[self.feature] > 0)
+    def _has_payload(self):
+        return (self.feature >= 0) & ((self.n_categories[self.feature] > 0) | (self.splitter is not None))
 
     @cached_property
-    def _subset_nodes(self):
-        """The nodes that have subsets."""
-        return np.flatnonzero(self._has_subset())
+    def _payload_nodes(self):
+        """The nodes that have payloads."""
+        return np.flatnonzero(self._has_payload())
 
     @cached_property
-    def _subsets_before(self):
-        """How many subsets there are before each tree."""
-        return np.searchsorted(self._subset_nodes, self.node_offsets)
+    def _payloads_before(self):
+        """How many payloads there are before each tree."""
+        return np.searchsorted(self._payload_nodes, self.node_offsets)
 
     @cached_property
     def _inner_before(self):
         return np.searchsorted(np.flatnonzero(self.feature >= 0), self.node_offsets)
+
+    def payload_of(self, node):
+        """The words that tell where rows go at a node, given its place in the node arrays.
+
+        Returns
+        -------
+        ndarray, dtype uint64, or None
+            None: the feature and the threshold tell.
+        """
+        i = np.searchsorted(self._payload_nodes, node)
+        if i == len(self._payload_nodes) or self._payload_nodes[i] != node:
+            return None
+        return self.payload_words[self.payload_offsets[i] : self.payload_offsets[i + 1]]
 
     def subset_of(self, node):
         """The categories in the subset of a node, given its place in the node arrays.
@@ -149,11 +167,30 @@ class Forest:
         ndarray of int64, or None
             Ascending numbers of categories; None if the node has no subset.
         """
-        i = np.searchsorted(self._subset_nodes, node)
-        if i == len(self._subset_nodes) or self._subset_nodes[i] != node:
-            return None
-        words = self.subset_words[self.subset_offsets[i] : self.subset_offsets[i + 1]]
-        return np.flatnonzero(np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little"))
+        words = None if self.splitter is not None else self.payload_of(node)
+        return None if words is None else np.flatnonzero(np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little"))
+
+    def tests_by_feature(self, t):
+        """Which features the inner nodes of a tree test, and how much of each test is about them.
+
+        Returns
+        -------
+        node, feature : ndarray of shape (n,), dtype int64
+        share : ndarray of shape (n,), dtype float64
+            Above 0; of sum 1 over the features of a node.
+        """
+        first = self.node_offsets[t]
+        inner = np.flatnonzero(self.feature[first : self.node_offsets[t + 1]] >= 0)
+        feature = self.feature[first + inner].astype(np.int64)
+        if self.splitter is None:
+            return inner, feature, np.ones(len(inner))
+        used = [self.splitter.used_features(self.payload_of(first + node)) for node in inner]
+        parts = [(node, *(given or ([own], [1.0]))) for node, own, given in zip(inner, feature, used)]
+        return (
+            np.repeat(inner, [len(features) for _, features, _ in parts]),
+            np.concatenate([np.empty(0, np.int64), *(features for _, features, _ in parts)]).astype(np.int64),
+            np.concatenate([np.empty(0), *(shares for _, _, shares in parts)]),
+        )
 
     @property
     def n_trees(self):
@@ -170,18 +207,19 @@ class Forest:
         for name in NODE_ARRAYS:
             arrays[name] = arrays[name][first:last]
         arrays["node_offsets"] = np.array([0, last - first])
-        if len(self.subset_offsets) > 1:
-            begin, end = self._subsets_before[t], self._subsets_before[t + 1]
-            ends = self.subset_offsets[begin : end + 1]
-            arrays["subset_offsets"] = ends - ends[0]
-            arrays["subset_words"] = self.subset_words[ends[0] : ends[end - begin]]
+        if len(self.payload_offsets) > 1:
+            begin, end = self._payloads_before[t], self._payloads_before[t + 1]
+            ends = self.payload_offsets[begin : end + 1]
+            arrays["payload_offsets"] = ends - ends[0]
+            arrays["payload_words"] = self.payload_words[ends[0] : ends[end - begin]]
         if len(self.inner):
             arrays["inner"] = self.inner[self._inner_before[t] : self._inner_before[t + 1]]
         return Forest(arrays, **self._settings(slice(t, t + 1)))
 
     def _settings(self, trees=slice(None)):
         """What is no array of nodes or leaves, of some trees."""
-        settings = {name: getattr(self, name) for name in ("n_features", "n_classes", "n_categories", "criterion", "seed")}
+        settings = {name: getattr(self, name) for name in
+                    ("n_features", "n_classes", "n_categories", "criterion", "splitter", "seed")}
         for name in ("n_rows", "n_draws", "weight_exponent"):
             settings[name] = getattr(self, name)[trees]
         return settings
@@ -218,13 +256,13 @@ class Forest:
         threshold[is_leaf] = 0.0
         missing_left[is_leaf] = False
         leaves = leaf_words(*(part[kept[is_leaf]] for part in self.node_table(t)[:4]), self.n_classes)
-        inner, lengths, words = tree.inner, np.diff(tree.subset_offsets), tree.subset_words
+        inner, lengths, words = tree.inner, np.diff(tree.payload_offsets), tree.payload_words
         is_inner = np.zeros(len(tree.feature), bool)
         is_inner[kept[~is_leaf]] = True
         if len(inner):
             inner = inner[is_inner[tree.feature >= 0]]
         if len(lengths):
-            stays = is_inner[tree._has_subset()]
+            stays = is_inner[tree._has_payload()]
             words = words[np.repeat(stays, lengths)]
             lengths = lengths[stays]
         return TreeArrays(feature, threshold, right, missing_left, leaves, inner, lengths, words)
@@ -352,14 +390,13 @@ class Forest:
         decrease = np.zeros((self.n_trees, self.n_features))
         exponent = self.target_exponent()
         for t in range(self.n_trees):
-            feature = self.feature[self.node_offsets[t] : self.node_offsets[t + 1]]
+            node, feature, share = self.tests_by_feature(t)
             table = self.node_table(t, exponent)
-            inner = feature >= 0
-            decrease[t] = np.bincount(feature[inner], table.decrease[inner], self.n_features) / table.weight[0].sum()
+            decrease[t] = np.bincount(feature, table.decrease[node] * share, self.n_features) / table.weight[0].sum()
         if relative or self.n_classes:
             return decrease
         with np.errstate(over="ignore"):
-            return np.ldexp(decrease, TARGET_POWER[self.criterion] * exponent)
+            return np.ldexp(decrease, target_power(self.criterion) * exponent)
 
 
 def leaf_words(draws, weight, value, impurity, n_classes):

@@ -49,7 +49,7 @@ cdef struct Subtree:               # given away
 cdef struct Hole:                  # where another piece belongs, and how much of this one comes before
     int64_t piece
     int64_t node                   # which holds its place
-    int64_t leaves, inner, subsets, subset_words
+    int64_t leaves, inner, subsets, payload_words
 
 cdef struct Judgement:             # of a node, if it were a leaf; regression only
     double value
@@ -100,7 +100,7 @@ cdef class Grower:
     cdef Py_ssize_t n_nodes, node_room
     cdef Words subsets             # of the nodes that test categories, one after another
     cdef Words waiting             # those of candidates
-    cdef int64_t* subset_lengths   # [n_subsets] words of each
+    cdef int64_t* payload_lengths   # [n_subsets] words of each
     cdef Py_ssize_t n_subsets, subset_room
     cdef int64_t* leaves           # [leaf_room, n_leaf_words]
     cdef Py_ssize_t n_leaves, leaf_room, n_leaf_words
@@ -117,13 +117,17 @@ cdef class Grower:
     cdef int add_hole(self, const Place* place) except -1 nogil
     cdef int open(self, const Place* place, Node* node) except -1 nogil
     cdef int find_split(self, Node* node, Split* split) except -1 nogil
+    cdef int check_split(self, const Split* split) except -1 nogil
+    cdef int check_side(self, const Place* place, const Node* node) except -1 nogil
+    cdef int check_division(self, const Node* node, Py_ssize_t n_left) except -1 nogil
+    cdef Py_ssize_t partition_by_test(self, const Node* node, const Split* split, Draw* scratch) except -1 nogil
     cdef bint is_leaf(self, const Node* node) noexcept nogil
     cdef bint is_shared(self, int64_t n_visits) noexcept nogil
     cdef int divide(self, const Node* node, const Split* split, Place* left, Place* right) except -1 nogil
     cdef Py_ssize_t add_node(self, const Place* place, const Split* split) except -1 nogil
     cdef int judge(self, const Node* node, Judgement* out) except -1 nogil
     cdef int add_inner(self, const Judgement* judgement) except -1 nogil
-    cdef int add_leaf(self, const Node* node) except -1 nogil
+    cdef int add_leaf(self, Node* node) except -1 nogil
     cdef int reserve_tree(self, Py_ssize_t most_leaves) except -1
     cdef int grow_depth_first(self, const Place* root) except -1 nogil
     cdef int grow_best_first(self, const Place* root) except -1 nogil

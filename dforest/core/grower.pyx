@@ -23,7 +23,7 @@ is its own, a piece is grown in place, in the draws of the tree's *trunk*. See `
 A grower belongs to one thread and owns all of its buffers, which it uses again for the next tree; the
 trunk of a piece is that of the grower that began the tree.
 """
-from libc.math cimport INFINITY, ldexp
+from libc.math cimport INFINITY, NAN, ldexp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
@@ -34,9 +34,10 @@ from dforest.core.random cimport DF_ROOT_PATH, df_child_path
 from dforest.core.rows cimport all_rows, count_blocks, draw_rows, partition
 from dforest.core.shared_rows cimport draw_rows_together, partition_together
 from dforest.core.team cimport Task, df_add_to
-from dforest.core.types cimport Column, Split
+from dforest.core.types cimport Column, Split, data_row
 
 from dforest.core.assembly import TreeArrays
+from dforest.core.component import SplitterError
 
 cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
@@ -45,6 +46,7 @@ cdef enum:
     POLL_RECORDS = 200000      # look for signals each time so many records have been split
     SMALLEST_BLOCK = 64        # records
     MOST_LEAVES_AHEAD = 1 << 20      # of a tree that room is made for before it is grown
+    TESTED = 1024              # records that a splitter tests at a time
     SHARE_FROM = 2000          # records of a subtree that is worth giving away, by default
 
 
@@ -130,7 +132,8 @@ cdef class Grower:
         # A leaf keeps its draws and class weights, or its draws, weight, value and impurity.
         self.n_leaf_words = 1 + criterion.n_classes if criterion.n_classes else 4
         # A block is filled once and read max_features times for each level below: about a dozen.
-        pays = data.n_features <= 12 * splitter.max_features and not self.limits.max_leaf_nodes
+        pays = (data.n_features <= 12 * splitter.max_features and not self.limits.max_leaf_nodes
+                and not splitter.has_own_tests)
         n_bytes = splitter.tuning.get("block_bytes", 1 << 18) if pays else 0
         self.block = Block(data, n_bytes, capacity, splitter.tuning, splitter.takes_ranks)
         criterion.attach(capacity)
@@ -154,7 +157,7 @@ cdef class Grower:
         free(self.nodes)
         free(self.subsets.words)
         free(self.waiting.words)
-        free(self.subset_lengths)
+        free(self.payload_lengths)
         free(self.leaves)
         free(self.inner)
 
@@ -302,7 +305,7 @@ cdef class Grower:
         hole.leaves = self.n_leaves
         hole.inner = self.n_inner
         hole.subsets = self.n_subsets
-        hole.subset_words = self.subsets.n
+        hole.payload_words = self.subsets.n
         self.add_node(place, &split)
         return 0
 
@@ -319,7 +322,10 @@ cdef class Grower:
         node.columns = self.block.columns if self.in_block else self.data.columns
         node.rows = self.block.rows if self.in_block else NULL
         node.y = <const double*> self.block.y if self.in_block else self.data.y
-        return self.criterion.open_node(node)
+        self.criterion.open_node(node)
+        if not self.splitter.is_built_in:
+            self.check_side(place, node)
+        return 0
 
     cdef int find_split(self, Node* node, Split* split) except -1 nogil:
         """The split of an open node that all limits allow; feature -1 if there is none."""
@@ -328,11 +334,41 @@ cdef class Grower:
         if self.is_leaf(node):
             return 0
         self.splitter.find_split(node, split)
+        self.criterion.check()
+        if split.feature >= 0 and not self.splitter.is_built_in:
+            self.check_split(split)
         if split.feature >= 0 and self.limits.min_impurity_decrease > 0.0:
             decrease = ldexp(split.score, self.criterion.score_exponent(node)) / <double> self.trunk.root_weight
             if decrease < self.limits.min_impurity_decrease:
                 split.feature = -1
         return 0
+
+    cdef int check_split(self, const Split* split) except -1 nogil:
+        """Raise if what a splitter from elsewhere says cannot be used."""
+        if split.feature < self.data.n_features and 0.0 <= split.score < INFINITY and (
+                split.payload != NULL or not self.splitter.has_own_tests):
+            return 0
+        with gil:
+            name = type(self.splitter).__name__
+            if split.feature >= self.data.n_features:
+                raise SplitterError(f"{name}: feature={split.feature}; the data have {self.data.n_features} features")
+            if self.splitter.has_own_tests and split.payload == NULL:
+                raise SplitterError(f"{name}: a test of its own needs a payload, set by store_split")
+            raise SplitterError(f"{name}: score={split.score}; a score is a finite number from 0")
+
+    cdef int check_side(self, const Place* place, const Node* node) except -1 nogil:
+        """Raise if a side of a split by a splitter from elsewhere breaks the rules."""
+        if (place.depth == 0 or (node.statistics[0] >= self.trunk.rules.min_draws
+                                 and <double> node.statistics[1] >= self.trunk.rules.min_weight)):
+            return 0
+        with gil:
+            name = type(self.splitter).__name__
+            side = "right" if place.is_right else "left"
+            if node.statistics[0] < self.trunk.rules.min_draws:
+                raise SplitterError(f"{name}: min_samples_leaf={self.trunk.rules.min_draws} is broken by a split with "
+                                    f"{node.statistics[0]} draws on the {side}")
+            raise SplitterError(f"{name}: min_weight_fraction_leaf={self.limits.min_weight_fraction_leaf} is broken by a split "
+                                f"with {node.statistics[1]} of a weight of {self.trunk.root_weight} on the {side}")
 
     cdef bint is_leaf(self, const Node* node) noexcept nogil:
         cdef int64_t n_draws = node.statistics[0]
@@ -351,10 +387,14 @@ cdef class Grower:
         cdef const Column* column = &node.columns[split.feature]
         cdef Draw* scratch = self.trunk.scratch + (node.draws - self.draws)
         cdef Py_ssize_t n_left
-        if self.is_shared(node.n):
+        if self.splitter.has_own_tests:
+            n_left = self.partition_by_test(node, split, scratch)
+        elif self.is_shared(node.n):
             n_left = partition_together(self.team, self.member, node.draws, node.n, column, node.rows, split, scratch)
         else:
             n_left = partition(node.draws, node.n, column, node.rows, split, scratch)
+        if n_left == 0 or n_left == node.n:
+            self.check_division(node, n_left)
         left.first = node.draws - self.draws
         left.piece = right.piece = -1
         left.n = n_left
@@ -374,6 +414,34 @@ cdef class Grower:
             left.lower = right.upper = split.middle
         return 0
 
+    cdef int check_division(self, const Node* node, Py_ssize_t n_left) except -1 nogil:
+        """Raise, as a side is empty."""
+        with gil:
+            raise SplitterError(f"{type(self.splitter).__name__}: the cut is not inside the node: all {node.n} records go "
+                                f"{'left' if n_left else 'right'}")
+
+    cdef Py_ssize_t partition_by_test(self, const Node* node, const Split* split, Draw* scratch) except -1 nogil:
+        """Move the draws that go left by a test of the splitter's own to the front, keeping the order on either side."""
+        cdef uint32_t rows[TESTED]
+        cdef uint8_t left[TESTED]
+        cdef Draw* draws = node.draws
+        cdef Py_ssize_t first = 0, i, n, n_left = 0, n_right = 0
+        while first < node.n:
+            n = min(<Py_ssize_t> TESTED, node.n - first)
+            for i in range(n):
+                rows[i] = data_row(node.rows, draws[first + i].row)
+            self.splitter.goes_left(split.payload, split.n_payload_words, &self.data.x, rows, n, left)
+            for i in range(n):
+                if left[i]:
+                    draws[n_left] = draws[first + i]
+                    n_left += 1
+                else:
+                    scratch[n_right] = draws[first + i]
+                    n_right += 1
+            first += n
+        memcpy(draws + n_left, scratch, n_right * sizeof(Draw))
+        return n_left
+
     cdef Py_ssize_t add_node(self, const Place* place, const Split* split) except -1 nogil:
         """Append a node; nodes come in preorder."""
         cdef Py_ssize_t number = self.n_nodes, n_words
@@ -387,16 +455,16 @@ cdef class Grower:
             self.nodes[place.parent].right = <uint32_t> number
         record = &self.nodes[number]
         record.feature = <int32_t> split.feature
-        record.threshold = split.threshold if split.feature >= 0 else 0.0
+        record.threshold = 0.0 if split.feature < 0 else NAN if split.payload != NULL else split.threshold
         record.missing_left = split.missing_left if split.feature >= 0 else 0
         record.right = <uint32_t> self.n_leaves
-        if split.feature >= 0 and split.payload != NULL:
+        if split.feature >= 0 and split.payload != NULL:       # of a subset, words of 0 at the end are left out
             n_words = split.n_payload_words
-            while n_words > 0 and split.payload[n_words - 1] == 0:
+            while n_words > 0 and split.payload[n_words - 1] == 0 and not self.splitter.has_own_tests:
                 n_words -= 1
             append_words(&self.subsets, split.payload, n_words)
-            ensure_room(<void**> &self.subset_lengths, &self.subset_room, self.n_subsets + 1, sizeof(int64_t))
-            self.subset_lengths[self.n_subsets] = n_words
+            ensure_room(<void**> &self.payload_lengths, &self.subset_room, self.n_subsets + 1, sizeof(int64_t))
+            self.payload_lengths[self.n_subsets] = n_words
             self.n_subsets += 1
         return number
 
@@ -581,7 +649,7 @@ cdef class Grower:
         self.criterion.leaf_value(node, &out.value)
         out.value = min(max(out.value, node.lower), node.upper)
         out.impurity = 0.0 if node.is_pure else self.criterion.node_impurity(node)
-        return 0
+        return self.criterion.check()
 
     cdef int add_inner(self, const Judgement* judgement) except -1 nogil:
         """Append what does not follow from the leaves; after `add_node`, for a node that is no leaf."""
@@ -590,9 +658,11 @@ cdef class Grower:
         self.n_inner += 1
         return 0
 
-    cdef int add_leaf(self, const Node* node) except -1 nogil:
+    cdef int add_leaf(self, Node* node) except -1 nogil:
         cdef int64_t* words
         cdef Py_ssize_t k
+        if self.splitter.has_own_leaves:
+            self.splitter.open_leaf(node)
         ensure_room(<void**> &self.leaves, &self.leaf_room, self.n_leaves + 1, self.n_leaf_words * sizeof(int64_t))
         words = self.leaves + self.n_leaves * self.n_leaf_words
         self.n_leaves += 1
@@ -621,6 +691,6 @@ cdef class Grower:
             *(nodes[name] for name in NODE_RECORD.names),
             leaves.reshape(-1, self.n_leaf_words),
             lend(self.inner, self.n_inner * sizeof(Judgement), np.float64).reshape(-1, 2),
-            lend(self.subset_lengths, self.n_subsets * sizeof(int64_t), np.int64),
+            lend(self.payload_lengths, self.n_subsets * sizeof(int64_t), np.int64),
             lend(self.subsets.words, self.subsets.n * sizeof(uint64_t), np.uint64),
         )

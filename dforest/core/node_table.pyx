@@ -38,14 +38,18 @@ decrease : ndarray of shape (n,), dtype float64
     The node's integer weight times the impurity decrease of its split; 0 for a leaf.
 """
 
-# Impurity has the unit of the target to this power.
-TARGET_POWER = {"squared_error": 2, "friedman_mse": 2, "poisson": 1, "absolute_error": 1}
+_TARGET_POWER = {"squared_error": 2, "friedman_mse": 2, "poisson": 1, "absolute_error": 1}
 
 _CLASS_CRITERIA = {"gini": Gini, "entropy": Entropy, "log_loss": Entropy}
 
 
+def target_power(criterion):
+    """Which power of the target's unit an impurity has: that of a criterion by name; 0 for others, whose unit nobody knows."""
+    return _TARGET_POWER.get(criterion, 0) if isinstance(criterion, str) else 0
+
+
 def class_table(const int32_t[::1] feature not None, const uint32_t[::1] right not None,
-                const int64_t[::1] leaf_draws not None, const int64_t[:, ::1] leaf_weight not None, str criterion not None):
+                const int64_t[::1] leaf_draws not None, const int64_t[:, ::1] leaf_weight not None, criterion not None):
     """The nodes of a class tree.
 
     Parameters
@@ -54,14 +58,16 @@ def class_table(const int32_t[::1] feature not None, const uint32_t[::1] right n
         Of the nodes of the tree: see `dforest.core.forest_arrays.Forest`.
     leaf_draws, leaf_weight : ndarray
         Of the leaf tables that `right` leads to.
-    criterion : str
+    criterion : str or Criterion
+        The decrease by another one than dforest's own is that of its impurity, whatever it scores cuts by.
 
     Returns
     -------
     NodeTable
     """
     cdef Py_ssize_t n = feature.shape[0], n_classes = leaf_weight.shape[1], n_words = 2 + n_classes, i, k
-    cdef Criterion judge = _CLASS_CRITERIA[criterion](n_classes)
+    cdef Criterion judge = (_CLASS_CRITERIA[criterion]() if isinstance(criterion, str) else criterion.__sklearn_clone__())
+    judge.configure(n_classes)
     statistics = np.zeros((n, n_words), np.int64)
     impurity = np.zeros(n)
     decrease = np.zeros(n)
@@ -77,8 +83,12 @@ def class_table(const int32_t[::1] feature not None, const uint32_t[::1] right n
             else:
                 for k in range(n_words):
                     words[i, k] = words[i + 1, k] + words[right[i], k]
-                judge.best_cut(&words[i + 1, 0], 1, &words[i, 0], &to_decrease[i])
+                if judge.is_built_in:
+                    judge.best_cut(&words[i + 1, 0], 1, &words[i, 0], &to_decrease[i])
+                else:
+                    Criterion.best_cut(judge, &words[i + 1, 0], 1, &words[i, 0], &to_decrease[i])
             to_impurity[i] = judge.impurity(&words[i, 0])
+    judge.check()
     weight = statistics[:, 2:].copy()
     return NodeTable(statistics[:, 0].copy(), weight, weight / statistics[:, 1:2], impurity, decrease)
 
@@ -86,7 +96,7 @@ def class_table(const int32_t[::1] feature not None, const uint32_t[::1] right n
 def number_table(const int32_t[::1] feature not None, const uint32_t[::1] right not None,
                  const int64_t[::1] leaf_draws not None, const int64_t[:, ::1] leaf_weight not None,
                  const double[::1] leaf_value not None, const double[::1] leaf_impurity not None,
-                 const double[:, ::1] inner not None, str criterion not None, int exponent=0):
+                 const double[:, ::1] inner not None, criterion not None, int exponent=0):
     """The nodes of a regression tree.
 
     Parameters
@@ -105,9 +115,10 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] right 
     NodeTable
     """
     cdef Py_ssize_t n = feature.shape[0], n_inner = inner.shape[0], i, a, b
-    cdef bint is_poisson = criterion == "poisson", given = criterion == "absolute_error"
+    cdef bint is_name = isinstance(criterion, str), is_poisson = is_name and criterion == "poisson"
+    cdef bint given = criterion == "absolute_error" if is_name else not criterion.is_additive
     cdef double left, rest, difference, mean, fall
-    cdef int power = TARGET_POWER[criterion]
+    cdef int power = target_power(criterion)
     draws = np.empty(n, np.int64)
     weight = np.empty((n, 1), np.int64)
     value = np.empty((n, 1))

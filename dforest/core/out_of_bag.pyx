@@ -8,14 +8,14 @@ The arrays handed in are borrowed; everything returned is new.
 """
 from cython.parallel cimport prange, threadid
 from libc.math cimport NAN, ldexp, rint
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
 from dforest.core.predict cimport (
-    PackedForest, df_feature, df_is_leaf, df_mode, df_packed, df_payload, df_rows, df_step_by, df_tree, df_walk_rows,
+    PackedForest, df_feature, df_is_leaf, df_mode, df_packed, df_payload, df_rows, df_step_by, df_tree,
     real_t, rows_of,
 )
 from dforest.core.random cimport DF_PERMUTATION, df_below, df_stream, df_stream_open
@@ -30,6 +30,7 @@ cdef extern from "numerics.h" nogil:
 
 cdef enum:
     GROUP_ENTRIES = 1 << 23       # rows times features permuted at a time
+    TOGETHER = 1024               # rows that go down a tree of a splitter's own tests at a time
 
 cdef struct Trial:                 # a feature on a row's path
     uint32_t feature
@@ -137,10 +138,10 @@ def predict_out_of_bag(PackedForest packed not None, const real_t[:, ::1] X not 
     return sums, votes, n_votes, np.ldexp(errors, -2 * scale.exponent), totals[:, 2].copy()
 
 
-cdef void vote_in_block(PackedForest packed, const real_t[:, ::1] X, const double[::1] target, const int32_t[::1] classes,
-                        const int64_t[:, ::1] of_block, uint64_t seed, Py_ssize_t block, ErrorScale scale,
-                        double[:, ::1] sums, int32_t[:, ::1] votes, int32_t[::1] n_votes,
-                        int64_t[:, ::1] changes) noexcept nogil:
+cdef int vote_in_block(PackedForest packed, const real_t[:, ::1] X, const double[::1] target, const int32_t[::1] classes,
+                       const int64_t[:, ::1] of_block, uint64_t seed, Py_ssize_t block, ErrorScale scale,
+                       double[:, ::1] sums, int32_t[:, ::1] votes, int32_t[::1] n_votes,
+                       int64_t[:, ::1] changes) except -1 nogil:
     cdef uint32_t counts[DF_BLOCK]
     cdef int64_t error[DF_BLOCK]     # of each row so far
     cdef int32_t best[DF_BLOCK]      # class with most votes so far
@@ -161,7 +162,7 @@ cdef void vote_in_block(PackedForest packed, const real_t[:, ::1] X, const doubl
         for i in range(rows):
             out[n_out] = <uint32_t> (first + i)
             n_out += counts[i] == 0
-        df_walk_rows(&packed.forest, t, packed.n_first[t], &all_rows, out, 0, n_out, at, left, mode)
+        packed.walk(t, &all_rows, out, 0, n_out, at, left, mode)
         for j in range(n_out):
             row = out[j]
             i = row - first
@@ -188,7 +189,7 @@ cdef void vote_in_block(PackedForest packed, const real_t[:, ::1] X, const doubl
 
 def permutation_rise(PackedForest packed not None, const real_t[:, ::1] X not None, const double[::1] target not None,
                      const double[::1] leaf_value not None, bint is_regression, const uint32_t[::1] weight,
-                     const int64_t[::1] n_draws not None, uint64_t seed, int n_threads):
+                     const int64_t[::1] n_draws not None, uint64_t seed, int n_threads, const uint8_t[:, ::1] used=None):
     """By how much permuting a column raises each tree's mean error on the rows it never drew.
 
     Parameters
@@ -200,6 +201,8 @@ def permutation_rise(PackedForest packed not None, const real_t[:, ::1] X not No
     is_regression : bool
     weight : ndarray of shape (n,), dtype uint32, or None
         Integer weights of the rows in means; None: all 1.
+    used : ndarray of shape (n_trees, n_features), dtype uint8, or None
+        1 for the features that a tree's tests are about; None: the forest's nodes tell.
 
     Returns
     -------
@@ -208,45 +211,127 @@ def permutation_rise(PackedForest packed not None, const real_t[:, ::1] X not No
     """
     cdef Py_ssize_t n = X.shape[0], n_trees = packed.n_trees, t
     cdef ErrorScale scale = scale_of(np.min(target), np.max(target), is_regression)
-    cdef int failed = 0
     packed.check(X.shape[1])
     result = np.zeros((n_trees, packed.n_features))
     cdef double[:, ::1] out = result
     cdef const int64_t[:, ::1] of_block = block_draws(n, n_draws, seed, n_threads)
     for t in prange(n_trees, nogil=True, num_threads=max(1, min(n_threads, n_trees)), schedule="dynamic"):
-        if permute_tree(packed, X, target, leaf_value, weight, of_block, seed, t, scale, &out[t, 0]) < 0:
-            failed = 1
-    if failed:
-        raise MemoryError()
+        if used is not None:
+            permute_tested_tree(packed, X, target, leaf_value, weight, of_block, seed, t, scale, &used[t, 0], &out[t, 0])
+        else:
+            permute_tree(packed, X, target, leaf_value, weight, of_block, seed, t, scale, &out[t, 0])
     return result
+
+
+cdef Py_ssize_t rows_out_of_bag(Py_ssize_t n, const int64_t[:, ::1] of_block, uint64_t seed, Py_ssize_t tree,
+                                uint32_t* out) noexcept nogil:
+    """How many rows a tree's bootstrap left out. OUT out : which ones; or NULL"""
+    cdef Py_ssize_t block, i, rows, n_out = 0
+    cdef uint32_t counts[DF_BLOCK]
+    for block in range(count_blocks(n)):
+        rows = draw_block(seed, <uint32_t> tree, n, block, of_block[tree, block], counts)
+        for i in range(rows):
+            if counts[i] == 0:
+                if out != NULL:
+                    out[n_out] = <uint32_t> (block * DF_BLOCK + i)
+                n_out += 1
+    return n_out
+
+
+cdef void permute_rows(const uint32_t* row, Py_ssize_t n, uint64_t seed, Py_ssize_t tree, Py_ssize_t feature,
+                       uint32_t* to) noexcept nogil:
+    """The rows that others take a feature's values from: these, in another order. OUT to : [n]"""
+    cdef df_stream stream
+    cdef Py_ssize_t i, place
+    cdef uint32_t held
+    memcpy(to, row, n * sizeof(uint32_t))
+    df_stream_open(&stream, seed, <uint32_t> tree, feature, DF_PERMUTATION)
+    for i in range(n - 1):
+        place = i + df_below(&stream, <uint32_t> (n - i))
+        held = to[place]
+        to[place] = to[i]
+        to[i] = held
+
+
+cdef int permute_tested_tree(PackedForest packed, const real_t[:, ::1] X, const double[::1] target,
+                             const double[::1] leaf_value, const uint32_t[::1] weight, const int64_t[:, ::1] of_block,
+                             uint64_t seed, Py_ssize_t tree, ErrorScale scale, const uint8_t* used,
+                             double* out) except -1 nogil:
+    """Fill one row of `permutation_rise`, of a tree whose tests are a splitter's own: all its features may be tested together."""
+    cdef Py_ssize_t n_features = packed.n_features, n_out = rows_out_of_bag(X.shape[0], of_block, seed, tree, NULL)
+    cdef Py_ssize_t i, j, n, first, feature
+    cdef uint32_t* row = <uint32_t*> malloc((2 * n_out + 2 * TOGETHER) * sizeof(uint32_t))
+    cdef uint32_t* other = row + n_out             # the rows they take a feature's values from
+    cdef uint32_t* at = other + n_out
+    cdef int64_t* error = <int64_t*> malloc((n_out + 1) * sizeof(int64_t))      # with no feature permuted
+    cdef real_t* x = <real_t*> malloc(TOGETHER * n_features * sizeof(real_t))
+    cdef const char* slots = df_tree(&packed.forest, tree)
+    cdef const double* value = &leaf_value[packed.bases[tree]]
+    cdef df_exact_sum total
+    cdef int64_t total_weight = 0, w, now
+    cdef df_rows rows
+    rows.x = <const char*> x
+    rows.stride = n_features * sizeof(real_t)
+    rows.is_double = real_t is double
+    try:
+        if row == NULL or error == NULL or x == NULL:
+            with gil:
+                raise MemoryError()
+        rows_out_of_bag(X.shape[0], of_block, seed, tree, row)
+        for i in range(n_out):
+            total_weight += weight[row[i]] if weight is not None else 1
+        for feature in range(-1, n_features):      # -1: none is permuted
+            out[max(feature, 0)] = NAN if n_out == 0 else 0.0
+            if n_out == 0 or (feature >= 0 and not used[feature]):
+                continue
+            if feature >= 0:
+                permute_rows(row, n_out, seed, tree, feature, other)
+            memset(&total, 0, sizeof(total))
+            first = 0
+            while first < n_out:
+                n = min(<Py_ssize_t> TOGETHER, n_out - first)
+                for i in range(n):
+                    memcpy(x + i * n_features, &X[row[first + i], 0], n_features * sizeof(real_t))
+                    if feature >= 0:
+                        x[i * n_features + feature] = X[other[first + i], feature]
+                packed.walk(tree, &rows, NULL, 0, n, at, at + TOGETHER, 0)
+                for i in range(n):
+                    j = first + i
+                    now = error_of(scale, target[row[j]], value[df_payload(slots, at[i], &packed.forest)])
+                    if feature < 0:
+                        error[j] = now
+                    w = weight[row[j]] if weight is not None else 1
+                    df_add_product(&total, now - error[j], w)
+                first += n
+            if feature >= 0:
+                out[feature] = ldexp(df_sum_value(&total) / <double> total_weight, -2 * scale.exponent)
+    finally:
+        free(row)
+        free(error)
+        free(x)
+    return 0
 
 
 cdef int permute_tree(PackedForest packed, const real_t[:, ::1] X, const double[::1] target, const double[::1] leaf_value,
                       const uint32_t[::1] weight, const int64_t[:, ::1] of_block, uint64_t seed, Py_ssize_t tree,
-                      ErrorScale scale, double* out) noexcept nogil:
-    """Fill one row of `permutation_rise`; return -1 if there is no memory."""
-    cdef Py_ssize_t n = X.shape[0], n_features = packed.n_features, n_out = 0, room = 0, group, n_group
-    cdef Py_ssize_t block, i, j, k, rows, place, n_tests
-    cdef uint32_t counts[DF_BLOCK]
+                      ErrorScale scale, double* out) except -1 nogil:
+    """Fill one row of `permutation_rise`."""
+    cdef Py_ssize_t n_features = packed.n_features, group, n_group, i, j, k, n_tests
+    cdef Py_ssize_t n_out = rows_out_of_bag(X.shape[0], of_block, seed, tree, NULL)
     cdef const df_packed* forest = &packed.forest
     cdef const char* slots = df_tree(forest, tree)
     cdef const real_t* x
     cdef const double* value = &leaf_value[packed.bases[tree]]
-    cdef uint32_t held, f, at
+    cdef uint32_t f, at
     cdef int64_t total_weight = 0, w, error, other_error
-    cdef df_stream stream
-    for block in range(count_blocks(n)):
-        rows = draw_block(seed, <uint32_t> tree, n, block, of_block[tree, block], counts)
-        for i in range(rows):
-            room += counts[i] == 0
-    if room == 0:
+    if n_out == 0:
         for j in range(n_features):
             out[j] = NAN
         return 0
-    n_group = max(1, min(n_features, GROUP_ENTRIES // room))       # features looked at together
-    cdef uint32_t* row = <uint32_t*> malloc(room * sizeof(uint32_t))    # rows out of bag
-    # [n_group, room] the rows they take a feature's values from
-    cdef uint32_t* other = <uint32_t*> malloc(n_group * room * sizeof(uint32_t))
+    n_group = max(1, min(n_features, GROUP_ENTRIES // n_out))       # features looked at together
+    cdef uint32_t* row = <uint32_t*> malloc(n_out * sizeof(uint32_t))    # rows out of bag
+    # [n_group, n_out] the rows they take a feature's values from
+    cdef uint32_t* other = <uint32_t*> malloc(n_group * n_out * sizeof(uint32_t))
     cdef df_exact_sum* total = <df_exact_sum*> malloc(n_group * sizeof(df_exact_sum))
     # [n_group] the first slot on the row's path that tests a feature; 0: none does
     cdef uint32_t* first = <uint32_t*> calloc(n_group, sizeof(uint32_t))
@@ -257,13 +342,9 @@ cdef int permute_tree(PackedForest packed, const real_t[:, ::1] X, const double[
         free(total)
         free(first)
         free(tests)
-        return -1
-    for block in range(count_blocks(n)):
-        rows = draw_block(seed, <uint32_t> tree, n, block, of_block[tree, block], counts)
-        for i in range(rows):
-            if counts[i] == 0:
-                row[n_out] = <uint32_t> (block * DF_BLOCK + i)
-                n_out += 1
+        with gil:
+            raise MemoryError()
+    rows_out_of_bag(X.shape[0], of_block, seed, tree, row)
     for i in range(n_out):
         total_weight += weight[row[i]] if weight is not None else 1
     group = 0
@@ -278,13 +359,7 @@ cdef int permute_tree(PackedForest packed, const real_t[:, ::1] X, const double[
             if first[j] == 0:
                 continue
             first[j] = 0
-            memcpy(other + j * room, row, room * sizeof(uint32_t))
-            df_stream_open(&stream, seed, <uint32_t> tree, group + j, DF_PERMUTATION)
-            for i in range(n_out - 1):
-                place = j * room + i + df_below(&stream, <uint32_t> (n_out - i))
-                held = other[place]
-                other[place] = other[j * room + i]
-                other[j * room + i] = held
+            permute_rows(row, n_out, seed, tree, group + j, other + j * n_out)
         for i in range(n_out):
             x = &X[row[i], 0]
             at = 1
@@ -295,7 +370,7 @@ cdef int permute_tree(PackedForest packed, const real_t[:, ::1] X, const double[
                     first[f - group] = at
                     tests[n_tests].feature = f
                     tests[n_tests].at = at
-                    tests[n_tests].value = X[other[(f - group) * room + i], f]
+                    tests[n_tests].value = X[other[(f - group) * n_out + i], f]
                     n_tests += 1
                 at = df_step_by(slots, at, x[f], forest)
             error = error_of(scale, target[row[i]], value[df_payload(slots, at, forest)])

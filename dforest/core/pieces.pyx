@@ -12,7 +12,7 @@ from dforest.core.assembly import TreeArrays
 
 # Columns of a table of holes: which piece, its node, and how much comes before the hole of ...
 _PIECE, _NODE = 0, 1
-_COUNTS = {"leaves": 2, "inner": 3, "subset_lengths": 4, "subset_words": 5}
+_COUNTS = {"leaves": 2, "inner": 3, "payload_lengths": 4, "payload_words": 5}
 
 
 def join_pieces(pieces):

@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
+from dforest.core.splitter cimport Splitter
 from dforest.core.types cimport df_rows
 
 ctypedef fused real_t:
@@ -28,6 +29,8 @@ cdef extern from "walk.h" nogil:
     const char* df_tree(const df_packed* forest, size_t tree)
     bint df_is_leaf(const char* tree, uint32_t at, const df_packed* forest)
     uint32_t df_feature(const char* tree, uint32_t at, const df_packed* forest)
+    uint32_t df_place(const char* tree, uint32_t at, const df_packed* forest)
+    uint32_t df_child(const char* tree, uint32_t at, const df_packed* forest)
     uint32_t df_payload(const char* tree, uint32_t at, const df_packed* forest)
     uint32_t df_step_by(const char* tree, uint32_t at, double value, const df_packed* forest)
     void df_write_number(char* tree, uint32_t at, uint32_t feature, uint32_t flags, double threshold, uint32_t slot,
@@ -53,16 +56,21 @@ cdef class PackedForest:
     cdef object owned                   # what `forest` points into
     cdef object nodes                   # feature, right and node_offsets of the forest
     cdef object node_numbers_
+    cdef readonly Splitter splitter     # that tells where rows go, if the tests are its own; else None
 
     cdef int pack(self, forest, rows, bint is_wide) except -1
     cdef int own(self, slots, starts, bases, words, int bits, bint is_wide) except -1
     cdef int count_steps(self, forest) except -1
     cdef int threads(self, Py_ssize_t n, int n_threads) noexcept
     cdef int predict_rows(self, df_rows rows, Py_ssize_t n, double* means, int64_t* most, int n_threads) except -1
+    cdef int walk(self, Py_ssize_t t, const df_rows* rows, const uint32_t* numbers, Py_ssize_t first, Py_ssize_t n,
+                  uint32_t* at, uint32_t* left, int mode) except -1 nogil
+    cdef int walk_tests(self, Py_ssize_t t, const df_rows* rows, const uint32_t* numbers, Py_ssize_t first, Py_ssize_t n,
+                        uint32_t* at) except -1 nogil
     cdef int predict_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, double* means,
-                           int64_t* most) noexcept nogil
-    cdef void apply_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, const uint32_t[::1] numbers,
-                          int64_t[:, ::1] out) noexcept nogil
+                           int64_t* most) except -1 nogil
+    cdef int apply_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, const uint32_t[::1] numbers,
+                         int64_t[:, ::1] out) except -1 nogil
     cdef int check(self, Py_ssize_t n_features) except -1
 
 

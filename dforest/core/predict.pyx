@@ -11,7 +11,7 @@ from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, 
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -22,6 +22,11 @@ cdef enum:
     STEPS = 1 << 17           # that are worth another thread
     LEVELS = 10               # of a tree that lie together at its beginning
     WIDE_BITS = 30            # of a feature's number in a wide slot
+    TESTED = 1024             # rows that a splitter tests at a time
+
+cdef struct Reached:          # a node, and which rows reach it
+    uint32_t at
+    Py_ssize_t start, end
 
 
 def openmp_threads():
@@ -51,6 +56,7 @@ cdef class PackedForest:
         self.n_outputs = values.shape[1]
         self.values = values
         self.nodes = forest.feature, forest.right, forest.node_offsets
+        self.splitter = forest.splitter
         self.pack(forest, rows, is_wide)
 
     cdef int pack(self, forest, rows, bint is_wide) except -1:
@@ -63,12 +69,13 @@ cdef class PackedForest:
         is_wide = (is_wide or np.diff(offsets).max() >= 1 << max(0, 30 - bits) or (highest - bases).max() >= DF_PAYLOADS
                    or not is_float32(forest.threshold))
         words, places = None, np.empty(0, np.int64)
-        if len(forest.subset_offsets) > 1:
-            words, places = subset_words(forest)
+        if len(forest.payload_offsets) > 1:
+            words, places = payload_words(forest)
         slots = empty_aligned((len(leaf) + self.n_trees) * (sizeof(df_wide) if is_wide else sizeof(df_narrow)))
         self.own(slots, starts, bases, words, WIDE_BITS if is_wide else bits, is_wide)
         write_slots(self, slots, slot_numbers(forest.feature, forest.right, offsets), forest.feature, forest.threshold,
-                    forest.missing_left.view(np.uint8), offsets, rows, places, forest.n_categories)
+                    forest.missing_left.view(np.uint8), offsets, rows, places, forest.n_categories,
+                    self.splitter is not None)
         self.count_steps(forest)
         return 0
 
@@ -152,7 +159,7 @@ cdef class PackedForest:
         """OUT means : [n, n_outputs], or NULL; most : [n], or NULL"""
         cdef Py_ssize_t n_block = max(BLOCK_LEAST, min(BLOCK_MOST, BLOCK_BYTES // <Py_ssize_t> rows.stride)), b
         cdef Py_ssize_t n_blocks = (n + n_block - 1) // n_block
-        cdef int used = self.threads(n, n_threads), failed = 0
+        cdef int used = self.threads(n, n_threads)
         if used > 1:
             # Even shares, in blocks as large as that allows.
             n_blocks = (n_blocks + used - 1) // used * used
@@ -160,49 +167,115 @@ cdef class PackedForest:
             n_block = lanes(n_block)
             n_blocks = (n + n_block - 1) // n_block
             for b in prange(n_blocks, nogil=True, num_threads=used, schedule="dynamic"):
-                if self.predict_block(&rows, b * n_block, min(n_block, n - b * n_block), means, most) < 0:
-                    failed = 1
+                self.predict_block(&rows, b * n_block, min(n_block, n - b * n_block), means, most)
         else:
             with nogil:
                 for b in range(n_blocks):
-                    if self.predict_block(&rows, b * n_block, min(n_block, n - b * n_block), means, most) < 0:
-                        failed = 1
-        if failed:
-            raise MemoryError()
+                    self.predict_block(&rows, b * n_block, min(n_block, n - b * n_block), means, most)
+        return 0
+
+    cdef int walk(self, Py_ssize_t t, const df_rows* rows, const uint32_t* numbers, Py_ssize_t first, Py_ssize_t n,
+                  uint32_t* at, uint32_t* left, int mode) except -1 nogil:
+        """Rows down a tree: see `df_walk_rows`. OUT at : [n] slots of leaves"""
+        if self.splitter is not None:
+            return self.walk_tests(t, rows, numbers, first, n, at)
+        df_walk_rows(&self.forest, t, self.n_first[t], rows, numbers, first, n, at, left, mode)
+        return 0
+
+    cdef int walk_tests(self, Py_ssize_t t, const df_rows* rows, const uint32_t* numbers, Py_ssize_t first, Py_ssize_t n,
+                        uint32_t* at) except -1 nogil:
+        """The same where the splitter tells where rows go: a node and all rows that reach it at a time.
+
+            order:   | ...... | goes left | goes right | ...... |
+                              from        middle       to
+        """
+        cdef const df_packed* forest = &self.forest
+        cdef const char* tree = df_tree(forest, t)
+        cdef uint32_t row[TESTED]
+        cdef uint8_t is_left[TESTED]
+        cdef uint32_t* order = <uint32_t*> malloc(2 * (n + 1) * sizeof(uint32_t))
+        cdef uint32_t* right = order + n
+        cdef Reached* stack = <Reached*> malloc((n + 1) * sizeof(Reached))     # each has a row of its own
+        cdef Py_ssize_t m = 1, i, j, k, middle, n_right
+        cdef Reached here
+        cdef uint32_t place, child
+        try:
+            if order == NULL or stack == NULL:
+                with gil:
+                    raise MemoryError()
+            for i in range(n):
+                order[i] = <uint32_t> i
+            stack[0] = Reached(1, 0, n)
+            while m > 0:
+                m -= 1
+                here = stack[m]
+                if here.start == here.end:
+                    continue
+                if df_is_leaf(tree, here.at, forest):
+                    for i in range(here.start, here.end):
+                        at[order[i]] = here.at
+                    continue
+                place = df_place(tree, here.at, forest)
+                middle = here.start
+                n_right = 0
+                i = here.start
+                while i < here.end:
+                    k = min(<Py_ssize_t> TESTED, here.end - i)
+                    for j in range(k):
+                        row[j] = numbers[first + order[i + j]] if numbers != NULL else <uint32_t> (first + order[i + j])
+                    self.splitter.goes_left(forest.words + place + 1, <Py_ssize_t> forest.words[place], rows, row, k, is_left)
+                    for j in range(k):
+                        right[n_right] = order[i + j]
+                        order[middle] = order[i + j]
+                        middle += is_left[j] != 0
+                        n_right += is_left[j] == 0
+                    i += k
+                memcpy(order + middle, right, n_right * sizeof(uint32_t))
+                child = df_child(tree, here.at, forest)
+                stack[m] = Reached(child + 1, middle, here.end)
+                stack[m + 1] = Reached(child, here.start, middle)
+                m += 2
+        finally:
+            free(order)
+            free(stack)
         return 0
 
     cdef int predict_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, double* means,
-                           int64_t* most) noexcept nogil:
-        """Predict the rows from the first one on; return -1 if there is no memory."""
+                           int64_t* most) except -1 nogil:
+        """Predict the rows from the first one on."""
         cdef Py_ssize_t t, i, k, best, n_outputs = self.n_outputs, n_trees = self.n_trees
         # One row down many trees at a time, or many rows down one: the one that leaves fewer lanes without work.
-        cdef bint by_row = n * lanes(n_trees) < n_trees * lanes(n)
+        cdef bint by_row = n * lanes(n_trees) < n_trees * lanes(n) and self.splitter is None
         cdef int mode = df_mode(&self.forest, rows, first, n, self.n_features)
         cdef Py_ssize_t n_at = max(n, n_trees)
         cdef uint32_t* at = <uint32_t*> malloc(2 * n_at * sizeof(uint32_t) + n * n_outputs * sizeof(double))
         cdef double* sums = <double*> (at + 2 * n_at) if means == NULL else means + first * n_outputs
         if at == NULL:
-            return -1
-        memset(sums, 0, n * n_outputs * sizeof(double))
-        if by_row:
-            for i in range(n):
-                df_walk_trees(&self.forest, n_trees, rows, first + i, at, mode)
+            with gil:
+                raise MemoryError()
+        try:
+            memset(sums, 0, n * n_outputs * sizeof(double))
+            if by_row:
+                for i in range(n):
+                    df_walk_trees(&self.forest, n_trees, rows, first + i, at, mode)
+                    for t in range(n_trees):
+                        df_add_values(&self.forest, t, at + t, 1, &self.values[self.bases[t], 0], n_outputs,
+                                      sums + i * n_outputs)
+            else:
                 for t in range(n_trees):
-                    df_add_values(&self.forest, t, at + t, 1, &self.values[self.bases[t], 0], n_outputs, sums + i * n_outputs)
-        else:
-            for t in range(n_trees):
-                df_walk_rows(&self.forest, t, self.n_first[t], rows, NULL, first, n, at, at + n_at, mode)
-                df_add_values(&self.forest, t, at, n, &self.values[self.bases[t], 0], n_outputs, sums)
-        for i in range(n * n_outputs):
-            sums[i] /= <double> n_trees
-        if most != NULL:
-            for i in range(n):
-                best = 0
-                for k in range(1, n_outputs):
-                    if sums[i * n_outputs + k] > sums[i * n_outputs + best]:
-                        best = k
-                most[first + i] = best
-        free(at)
+                    self.walk(t, rows, NULL, first, n, at, at + n_at, mode)
+                    df_add_values(&self.forest, t, at, n, &self.values[self.bases[t], 0], n_outputs, sums)
+            for i in range(n * n_outputs):
+                sums[i] /= <double> n_trees
+            if most != NULL:
+                for i in range(n):
+                    best = 0
+                    for k in range(1, n_outputs):
+                        if sums[i * n_outputs + k] > sums[i * n_outputs + best]:
+                            best = k
+                    most[first + i] = best
+        finally:
+            free(at)
         return 0
 
     def apply(self, const real_t[:, ::1] X not None, int n_threads):
@@ -218,16 +291,17 @@ cdef class PackedForest:
             self.apply_block(&rows, b * BLOCK_LEAST, min(<Py_ssize_t> BLOCK_LEAST, n - b * BLOCK_LEAST), numbers, out)
         return result
 
-    cdef void apply_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, const uint32_t[::1] numbers,
-                          int64_t[:, ::1] out) noexcept nogil:
+    cdef int apply_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, const uint32_t[::1] numbers,
+                         int64_t[:, ::1] out) except -1 nogil:
         cdef uint32_t at[BLOCK_LEAST]
         cdef uint32_t left[BLOCK_LEAST]
         cdef int mode = df_mode(&self.forest, rows, first, n, self.n_features)
         cdef Py_ssize_t t, i
         for t in range(self.n_trees):
-            df_walk_rows(&self.forest, t, self.n_first[t], rows, NULL, first, n, at, left, mode)
+            self.walk(t, rows, NULL, first, n, at, left, mode)
             for i in range(n):
                 out[first + i, t] = numbers[self.forest.starts[t] + at[i]]
+        return 0
 
     def paths(self, const real_t[:, ::1] X not None):
         """The nodes that each row passes, over all trees.
@@ -239,33 +313,33 @@ cdef class PackedForest:
         indptr : ndarray of shape (n + 1,), dtype int64
             Where each row's begin.
         """
-        cdef Py_ssize_t n = X.shape[0], i, t, length = 0
-        cdef uint32_t at
-        cdef const char* tree
-        cdef const df_packed* forest = &self.forest
-        self.check(X.shape[1])
-        starts = np.zeros(n + 1, np.int64)
-        cdef int64_t[::1] indptr = starts, to
+        cdef const int64_t[:, ::1] leaf = self.apply(X, 1)
+        cdef const int32_t[::1] feature = self.nodes[0]
+        cdef const uint32_t[::1] right = self.nodes[1]
         cdef const int64_t[::1] offsets = self.nodes[2]
-        cdef const uint32_t[::1] numbers = self.node_numbers
-        result = None
-        for counting in (True, False):
-            if not counting:
-                result = np.empty(length, np.int64)
-                to = result
-                length = 0
-            for i in range(n):
-                for t in range(self.n_trees):
-                    tree = df_tree(forest, t)
-                    at = 1
-                    while True:
-                        if not counting:
-                            to[length] = offsets[t] + numbers[forest.starts[t] + at]
-                        length += 1
-                        if df_is_leaf(tree, at, forest):
-                            break
-                        at = df_step_by(tree, at, X[i, df_feature(tree, at, forest)], forest)
-                indptr[i + 1] = length
+        cdef Py_ssize_t n = leaf.shape[0], i, j, t, place
+        cdef int64_t[::1] parent = np.full(feature.shape[0], -1, np.int64), depth = np.zeros(feature.shape[0], np.int64)
+        for t in range(self.n_trees):
+            for i in range(offsets[t], offsets[t + 1]):
+                if feature[i] >= 0:
+                    parent[i + 1] = parent[offsets[t] + right[i]] = i
+                    depth[i + 1] = depth[offsets[t] + right[i]] = depth[i] + 1
+        starts = np.zeros(n + 1, np.int64)
+        cdef int64_t[::1] indptr = starts
+        for i in range(n):
+            indptr[i + 1] = indptr[i]
+            for t in range(self.n_trees):
+                indptr[i + 1] += depth[offsets[t] + leaf[i, t]] + 1
+        result = np.empty(indptr[n], np.int64)
+        cdef int64_t[::1] to = result
+        for i in range(n):
+            place = indptr[i + 1]
+            for t in range(self.n_trees - 1, -1, -1):
+                j = offsets[t] + leaf[i, t]
+                while j >= 0:              # ancestors have lower numbers
+                    place -= 1
+                    to[place] = j
+                    j = parent[j]
         return result, starts
 
     cdef int check(self, Py_ssize_t n_features) except -1:
@@ -349,7 +423,8 @@ def slot_numbers(const int32_t[::1] feature not None, const uint32_t[::1] right 
 def write_slots(PackedForest packed not None, char[::1] slots not None, const uint32_t[::1] numbers not None,
                 const int32_t[::1] feature not None, const real_t[::1] threshold not None,
                 const uint8_t[::1] missing_left not None, const int64_t[::1] offsets not None,
-                const uint32_t[::1] rows not None, const int64_t[::1] places not None, const int32_t[::1] n_categories not None):
+                const uint32_t[::1] rows not None, const int64_t[::1] places not None, const int32_t[::1] n_categories not None,
+                bint has_own_tests):
     """Fill the slots of a packed forest that knows their form.
 
     Parameters
@@ -362,11 +437,13 @@ def write_slots(PackedForest packed not None, char[::1] slots not None, const ui
         As in `Forest`.
     rows : ndarray of shape (n_leaf_nodes,), dtype uint32
         The values that leaves add.
-    places : ndarray of shape (n_subsets,), dtype int64
-        Of the subsets in `packed.forest.words`.
+    places : ndarray of shape (n_payloads,), dtype int64
+        Of the payloads in `packed.forest.words`.
+    has_own_tests : bool
+        Whether every test has a payload.
     """
     cdef const df_packed* forest = &packed.forest
-    cdef Py_ssize_t t, i, leaf = 0, subset = 0
+    cdef Py_ssize_t t, i, leaf = 0, payload = 0
     cdef char* tree
     with nogil:
         for t in range(packed.n_trees):
@@ -375,10 +452,10 @@ def write_slots(PackedForest packed not None, char[::1] slots not None, const ui
                 if feature[i] < 0:
                     df_write_leaf(tree, numbers[i], <uint32_t> (rows[leaf] - packed.bases[t]), forest)
                     leaf += 1
-                elif n_categories[feature[i]] > 0:
-                    df_write_subset(tree, numbers[i], feature[i], missing_left[i], <uint32_t> places[subset], numbers[i + 1],
+                elif has_own_tests or n_categories[feature[i]] > 0:
+                    df_write_subset(tree, numbers[i], feature[i], missing_left[i], <uint32_t> places[payload], numbers[i + 1],
                                     forest)
-                    subset += 1
+                    payload += 1
                 else:
                     df_write_number(tree, numbers[i], feature[i], missing_left[i], threshold[i], numbers[i + 1], forest)
     return None
@@ -412,15 +489,17 @@ def is_float32(threshold):
         return bool(((threshold.astype(np.float32) == threshold) | np.isnan(threshold)).all())
 
 
-def subset_words(forest):
-    """The subsets with their number of words before them, and where each begins."""
-    offsets, n_words = forest.subset_offsets, np.diff(forest.subset_offsets)
-    words = np.empty(len(forest.subset_words) + len(n_words), np.uint64)
+def payload_words(forest):
+    """The payloads with their number of words before them, and where each begins."""
+    offsets, n_words = forest.payload_offsets, np.diff(forest.payload_offsets)
+    words = np.empty(len(forest.payload_words) + len(n_words), np.uint64)
+    if len(words) >> 32:
+        raise OverflowError(f"the tests of a forest have {len(words)} words; allowed are fewer than 2**32")
     places = offsets[: len(n_words)] + np.arange(len(n_words))
     is_number = np.zeros(len(words), bool)
     is_number[places] = True
     words[is_number] = n_words
-    words[~is_number] = forest.subset_words
+    words[~is_number] = forest.payload_words
     return words, places
 
 

@@ -1,4 +1,4 @@
-"""Squared error and Poisson deviance: criteria on sums of quantised targets.
+"""Criteria on sums of quantised targets: their base, squared error and Poisson deviance.
 
 Formulas: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984, chapter 8.
 Targets become integers once (`quantise`), and anew in a node whose targets lie close together
@@ -62,26 +62,19 @@ def quantise(y):
     return np.rint(np.ldexp(y - centre, exponent)).astype(np.int32), float(centre), exponent
 
 
-cdef class SquaredError(Criterion):
-    """Mean squared deviation from the node's mean, on quantised targets.
+cdef class NumberCriterion(Criterion):
+    """A criterion on the weight and the sum of quantised targets: see regression.pxd."""
 
-    Parameters
-    ----------
-    wide : bool
-        Whether sums of weight times target may leave 63 bits and are kept in two words, the low 31
-        bits and the rest: needed where the largest weight times the number of draws is above 2**31.
-    """
+    def __cinit__(self, *args, **kwargs):
+        self.is_additive = False
 
-    def __init__(self, bint wide=False):
-        self.n_classes = 0
+    def configure(self, Py_ssize_t n_classes=0, bint wide=False):
+        if n_classes:
+            raise ValueError(f"criterion={self!r} is for regression")
+        Criterion.configure(self, n_classes, wide)
         self.kind = TARGET_SUM_WIDE if wide else TARGET_SUM
-        self.scans_words = not wide and type(self) is SquaredError     # a subclass may score otherwise
-        self.few = DF_FEW // 2 if self.scans_words else 0
         self.reserve(4 if wide else 3)
-
-    def clone(self):
-        """Another one with the same parameters."""
-        return type(self)(self.kind == TARGET_SUM_WIDE)
+        return self
 
     cdef int open_node(self, Node* node) except -1 nogil:
         cdef Py_ssize_t i
@@ -93,9 +86,7 @@ cdef class SquaredError(Criterion):
         if node.n > 1 and (lo == hi or REQUANTISE * (<int64_t> hi - lo) < node.scale.range):
             self.requantise(node)
         self.add_up(node)
-        if self.scans_words:
-            self.mean_below = <double> df_floor_mean(node.statistics[2], 0, node.statistics[1])
-            self.remainder = df_offset_sum(node.statistics[2], 0, node.statistics[1], <int64_t> self.mean_below)
+        self.scale = node.scale
         return 0
 
     cdef void add_up(self, const Node* node) noexcept nogil:
@@ -124,13 +115,6 @@ cdef class SquaredError(Criterion):
         s[1] = weight
         s[2] = low
 
-    cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:
-        if not self.is_built_in:
-            return Criterion.join_node(self, node, other)
-        self.mean_below = (<SquaredError> other).mean_below
-        self.remainder = (<SquaredError> other).remainder
-        return 0
-
     cdef void requantise(self, Node* node) noexcept nogil:
         """Give a node of narrow range a scale of its own, or find that all its targets are equal."""
         cdef Py_ssize_t i
@@ -153,6 +137,62 @@ cdef class SquaredError(Criterion):
         node.scale.centre = centre
         node.scale.exponent = exponent
         node.scale.range = <int64_t> largest - smallest
+
+    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* keys) noexcept nogil:
+        """Means of the quantised targets, relative to the node's rounded down."""
+        cdef Py_ssize_t i
+        cdef bint wide = self.kind == TARGET_SUM_WIDE
+        cdef int64_t mean = df_floor_mean(total[2], total[3] if wide else 0, total[1])
+        for i in range(n):
+            keys[i] = (df_offset_sum(statistics[2], statistics[3] if wide else 0, statistics[1], mean)
+                       / <double> statistics[1])
+            statistics += self.n_words
+
+    cdef double mean(self, const int64_t* statistic) noexcept nogil:
+        cdef int64_t high = statistic[3] if self.kind == TARGET_SUM_WIDE else 0
+        cdef double mean = df_offset_sum(statistic[2], high, statistic[1], 0) / <double> statistic[1]
+        return self.scale.centre + ldexp(mean, -self.scale.exponent)
+
+    cdef double value(self, const Node* node, const int64_t* statistic) noexcept nogil:
+        return self.mean(statistic)
+
+    cdef int leaf_value(self, const Node* node, double* out) except -1 nogil:
+        """A pure leaf predicts its target exactly."""
+        cdef Py_ssize_t i
+        cdef double y = node.y[node.draws[0].row]
+        for i in range(node.n):
+            if node.y[node.draws[i].row] != y:
+                return Criterion.leaf_value(self, node, out)
+        out[0] = y
+        return 0
+
+
+cdef class SquaredError(NumberCriterion):
+    """Mean squared deviation from the node's mean, on quantised targets."""
+
+    def __cinit__(self, *args, **kwargs):
+        self.is_additive = True
+
+    def configure(self, Py_ssize_t n_classes=0, bint wide=False):
+        NumberCriterion.configure(self, n_classes, wide)
+        self.scans_words = not wide and type(self) is SquaredError     # a subclass may score otherwise
+        self.few = DF_FEW // 2 if self.scans_words else 0
+        return self
+
+    cdef int open_node(self, Node* node) except -1 nogil:
+        NumberCriterion.open_node(self, node)
+        if self.scans_words:
+            self.mean_below = <double> df_floor_mean(node.statistics[2], 0, node.statistics[1])
+            self.remainder = df_offset_sum(node.statistics[2], 0, node.statistics[1], <int64_t> self.mean_below)
+        return 0
+
+    cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:
+        if not self.is_built_in:
+            return Criterion.join_node(self, node, other)
+        self.scale = (<SquaredError> other).scale
+        self.mean_below = (<SquaredError> other).mean_below
+        self.remainder = (<SquaredError> other).remainder
+        return 0
 
     cdef double impurity(self, const int64_t* statistic) noexcept nogil:
         # Up to the mean square, whose sum over a node is the same for every cut.
@@ -185,21 +225,6 @@ cdef class SquaredError(Criterion):
             left += self.n_words
         score[0] = highest
         return best
-
-    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* keys) noexcept nogil:
-        """Means of the quantised targets, relative to the node's rounded down."""
-        cdef Py_ssize_t i
-        cdef bint wide = self.kind == TARGET_SUM_WIDE
-        cdef int64_t mean = df_floor_mean(total[2], total[3] if wide else 0, total[1])
-        for i in range(n):
-            keys[i] = (df_offset_sum(statistics[2], statistics[3] if wide else 0, statistics[1], mean)
-                       / <double> statistics[1])
-            statistics += self.n_words
-
-    cdef double prediction(self, const Node* node, const int64_t* statistic) noexcept nogil:
-        cdef int64_t high = statistic[3] if self.kind == TARGET_SUM_WIDE else 0
-        cdef double mean = df_offset_sum(statistic[2], high, statistic[1], 0) / <double> statistic[1]
-        return node.scale.centre + ldexp(mean, -node.scale.exponent)
 
     cdef double node_impurity(self, const Node* node) noexcept nogil:
         """Variance of the quantised targets, from an exact sum of squares around the rounded mean."""
@@ -265,14 +290,15 @@ cdef class Poisson(SquaredError):
         self.base = rint(ldexp(node.scale.centre, node.scale.exponent))
         # Far below all quantised targets it doesn't matter where.
         self.zero = <int64_t> max(-LARGEST_TARGET, rint(ldexp(0.0 - node.scale.centre, node.scale.exponent)))
-        self.mean = self.mean_of(node.statistics)
+        self.centre = self.mean_of(node.statistics)
         return 0
 
     cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:
         if not self.is_built_in:
             return Criterion.join_node(self, node, other)
+        self.scale = (<Poisson> other).scale
         self.base = (<Poisson> other).base
-        self.mean = (<Poisson> other).mean
+        self.centre = (<Poisson> other).centre
         self.zero = (<Poisson> other).zero
         return 0
 
@@ -301,8 +327,8 @@ cdef class Poisson(SquaredError):
                 w_left = <double> left[1]
                 w_right = <double> (w - left[1])
                 d = df_mean_cross(left[1], df_offset_sum(left[2], high, left[1], mean), w, remainder)
-                s = self.mean * (w_left * df_entropy_term(d / ((<double> w * w_left) * self.mean))
-                                 + w_right * df_entropy_term(-d / ((<double> w * w_right) * self.mean)))
+                s = self.centre * (w_left * df_entropy_term(d / ((<double> w * w_left) * self.centre))
+                                 + w_right * df_entropy_term(-d / ((<double> w * w_right) * self.centre)))
                 if s > highest:
                     highest = s
                     best = i
@@ -316,12 +342,12 @@ cdef class Poisson(SquaredError):
         cdef double offset
         cdef df_exact_sum total
         memset(&total, 0, sizeof(total))
-        if self.mean <= 0.0:
+        if self.centre <= 0.0:
             return 0.0
         for i in range(node.n):
-            offset = (<double> node.draws[i].target + self.base) - self.mean
+            offset = (<double> node.draws[i].target + self.base) - self.centre
             df_add_product(&total, <int64_t> node.draws[i].count * node.draws[i].weight,
-                           <int64_t> rint(self.mean * df_entropy_term(offset / self.mean) * DEVIANCE_UNIT))
+                           <int64_t> rint(self.centre * df_entropy_term(offset / self.centre) * DEVIANCE_UNIT))
         return ldexp(df_sum_value(&total) / <double> node.statistics[1] / DEVIANCE_UNIT, self.score_exponent(node))
 
     cdef int score_exponent(self, const Node* node) noexcept nogil:

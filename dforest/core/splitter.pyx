@@ -172,6 +172,10 @@ cdef class Splitter:
         """An unattached splitter with the same parameters."""
         return self.__sklearn_clone__().configure(self.max_features, self.one_hot, self.tuning)
 
+    def runs_on(self, device):
+        """Whether there is code of this splitter for another device than the CPU: never for one from elsewhere."""
+        return self.is_built_in
+
     def used_features(self, payload):
         """Which features a test of this splitter's own is about, for importances.
 

@@ -18,7 +18,7 @@ ctypedef fused code_t:
     uint16_t
     uint32_t
 
-cdef extern from "walk.h" nogil:
+cdef extern from "rows.h" nogil:
     ctypedef struct df_rows:   # of X, one after another: values as `fit` and `predict` take them
         const char* x
         size_t stride          # bytes from one row to the next

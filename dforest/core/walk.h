@@ -19,6 +19,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "rows.h"
+
 #if defined(__GNUC__)
 #define DF_INLINE static inline __attribute__((always_inline))
 #define DF_FUNCTION static __attribute__((unused))
@@ -57,17 +59,10 @@ enum {                       /* mode: what there may be besides tests of numbers
 typedef struct {
     const char *slots;
     const int64_t *starts;   /* [n_trees + 1] where each tree's slots begin */
-    const uint64_t *words;   /* of subsets: their number of words, then these; NULL: there are none */
+    const uint64_t *words;   /* of subsets, or of a splitter's own tests: their number, then these; NULL: there are none */
     uint32_t bits;           /* of a feature's number */
     int is_wide;
 } df_packed;
-
-/* Rows of X, borrowed. */
-typedef struct {
-    const char *x;
-    size_t stride;           /* bytes of a row */
-    int is_double;
-} df_rows;
 
 DF_INLINE const char *df_tree(const df_packed *forest, size_t tree)
 {
@@ -133,10 +128,16 @@ DF_INLINE uint32_t df_step(const char *tree, uint32_t at, const char *x, const d
     return slot + !left;
 }
 
+/* The slot of an inner node's left child. */
+DF_INLINE uint32_t df_child(const char *tree, uint32_t at, const df_packed *forest)
+{
+    return forest->is_wide ? ((const df_wide *) tree)[at].slot : ((const df_narrow *) tree)[at].word >> (forest->bits + 2);
+}
+
 /* A leaf's slot is the only one before itself. No branch: which rows have arrived is hard to foresee. */
 DF_INLINE int df_is_leaf(const char *tree, uint32_t at, const df_packed *forest)
 {
-    return (forest->is_wide ? ((const df_wide *) tree)[at].slot : ((const df_narrow *) tree)[at].word >> (forest->bits + 2)) < at;
+    return df_child(tree, at, forest) < at;
 }
 
 DF_INLINE uint32_t df_feature(const char *tree, uint32_t at, const df_packed *forest)
@@ -149,6 +150,12 @@ DF_INLINE uint32_t df_payload(const char *tree, uint32_t at, const df_packed *fo
 {
     return forest->is_wide ? df_wide_bits((const df_wide *) tree + at)
                            : df_low_bits(&((const df_narrow *) tree)[at].threshold) & (DF_PAYLOADS - 1);
+}
+
+/* Where the words of a slot's subset begin in df_packed.words, their number first. */
+DF_INLINE uint32_t df_place(const char *tree, uint32_t at, const df_packed *forest)
+{
+    return forest->is_wide ? df_wide_bits((const df_wide *) tree + at) : df_low_bits(&((const df_narrow *) tree)[at].threshold);
 }
 
 /* Write a slot. IN flags: DF_MISSING_LEFT or 0; slot: of the left child. */
