@@ -100,6 +100,9 @@ cdef class Component:
         if not self.is_built_in:
             _check_contract(cls)
 
+    def __init__(self):
+        """No parameters."""
+
     def get_params(self, deep=True):
         """The parameters by name, as scikit-learn's estimators have them.
 

@@ -47,6 +47,8 @@ cdef class Cuts:
     cdef bint find_small(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
     cdef void find_at(self, const Node* node, const Column* column, uint32_t code, const LeafRules* rules,
                       Split* best) noexcept nogil
+    cdef uint32_t find_present(self, const Node* node, const Column* column) noexcept nogil
+    cdef void find_subset(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
     cdef bint find_random_subset(self, const Node* node, const Column* column, df_stream* stream, const LeafRules* rules,
                                  Split* best) noexcept nogil
     cdef Choice best_entry(self, const Node* node, const Column* column, Py_ssize_t n, bint missing_left,

@@ -218,11 +218,10 @@ cdef class Cuts:
         self.entries = LONE
         self.choose(node, column, 1, rules, best)
 
-    cdef bint find_random_subset(self, const Node* node, const Column* column, df_stream* stream, const LeafRules* rules,
-                                 Split* best) noexcept nogil:
-        """Replace `best` if a random cut of a categorical column has a higher score; return whether it is constant."""
+    cdef uint32_t find_present(self, const Node* node, const Column* column) noexcept nogil:
+        """Put the categories in the node into `present`; return how many there are."""
         cdef Py_ssize_t at, n_words = (<Py_ssize_t> column.n_codes + 63) // 64
-        cdef uint32_t n_present = 0, n_left = 0, bit, chosen, word = 0
+        cdef uint32_t n_present = 0
         cdef uint64_t rest
         memset(self.present, 0, n_words * sizeof(uint64_t))
         if column.width == 1:
@@ -236,6 +235,20 @@ cdef class Cuts:
             while rest:
                 rest &= rest - 1
                 n_present += 1
+        return n_present
+
+    cdef void find_subset(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
+        """Replace `best` if the cut that sends the categories in `left_ones` left, some of `present`, has a higher score."""
+        self.tally.add_up(node, column, 0, self.left_ones)
+        self.entries = LONE
+        self.choose(node, column, 1, rules, best)
+
+    cdef bint find_random_subset(self, const Node* node, const Column* column, df_stream* stream, const LeafRules* rules,
+                                 Split* best) noexcept nogil:
+        """Replace `best` if a random cut of a categorical column has a higher score; return whether it is constant."""
+        cdef Py_ssize_t at, n_words = (<Py_ssize_t> column.n_codes + 63) // 64
+        cdef uint32_t n_present = self.find_present(node, column), n_left = 0, bit, chosen, word = 0
+        cdef uint64_t rest
         if n_present == 0:
             return True
         memcpy(self.left_ones, self.present, n_words * sizeof(uint64_t))
@@ -257,12 +270,8 @@ cdef class Cuts:
                             n_left += 1
                         rest &= rest - 1
                         bit += 1
-        self.tally.add_up(node, column, 0, self.left_ones)
-        if n_present == 1 and self.tally.missing[0] == 0:
-            return True
-        self.entries = LONE
-        self.choose(node, column, 1, rules, best)
-        return False
+        self.find_subset(node, column, rules, best)
+        return n_present == 1 and self.tally.missing[0] == 0
 
     cdef Py_ssize_t prepare_singles(self, Py_ssize_t n) noexcept nogil:
         """Turn cumulated statistics into those of single categories, and perhaps all; return how many that makes."""

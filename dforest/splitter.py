@@ -1,0 +1,131 @@
+"""Splitters: how a node is divided. Give one, or its class, to an estimator as `splitter`.
+
+The built-in ones stand behind ``splitter="best"`` and ``"random"``. To write your own in Cython, subclass
+`Splitter`, whose contract is the head of ``dforest/core/splitter.pxd``; to try an idea in Python, subclass
+`PythonSplitter`.
+"""
+
+from typing import NamedTuple
+
+from dforest.core.component import SplitterError
+from dforest.core.dense import DenseSplitter, RandomDenseSplitter
+from dforest.core.hist import HistSplitter, RandomHistSplitter
+from dforest.core.python_splitter import PythonSplitterBase
+from dforest.core.splitter import RandomSplitter, Splitter
+
+__all__ = [
+    "Cut",
+    "DenseSplitter",
+    "HistSplitter",
+    "PythonSplitter",
+    "RandomDenseSplitter",
+    "RandomHistSplitter",
+    "RandomSplitter",
+    "Splitter",
+    "SplitterError",
+    "Test",
+]
+
+
+class Cut(NamedTuple):
+    """A split of one feature.
+
+    Attributes
+    ----------
+    feature : int
+    code : int, or array-like of int
+        Records with codes up to this go left. Of a categorical feature: those of these categories. Missing
+        values go where they score more.
+    score : float or None
+        What the split is worth, from 0; None: what the criterion says.
+    """
+
+    feature: int
+    code: object
+    score: float | None = None
+
+
+class Test(NamedTuple):
+    """A split by a test of the splitter's own, see `PythonSplitter.goes_left`.
+
+    Attributes
+    ----------
+    payload : array-like of float
+        All that the test needs, of any length; kept with the node as float64.
+    feature : int
+        Any feature, which stands for the test where one number has to.
+    score : float or None
+        As in `Cut`.
+    """
+
+    __test__ = False  # for pytest: no test of a test suite
+
+    payload: object
+    feature: int = 0
+    score: float | None = None
+
+
+class PythonSplitter(PythonSplitterBase):
+    """A splitter written in Python: slow, for trying ideas.
+
+    A subclass overrides, from the least to the most:
+
+    - ``best_cut(node, feature)``: where to cut one feature. It returns a code, after which to cut; or
+      ``(code, score)`` to rank it against other features' cuts by a score of its own; or None for no cut. Which features
+      are asked about, and in which order, is as ever: `max_features` of them in random order, constant ones left
+      out, and more while none had a cut.
+    - ``find_split(node)``: the whole search. It returns a `Cut`, a `Test`, or None for no valid split.
+    - ``goes_left(payload, X)``: the test. Given the payload of a `Test`, ndarray of float64, and rows, ndarray
+      of shape (n, n_features), it returns which rows go left: ndarray of shape (n,), dtype bool. What it says of
+      a row may depend on the payload, the row and the parameters alone. With this method every split is a `Test`.
+    - ``leaf_records(node)``: which records a leaf keeps, ndarray of shape (n_records,), dtype bool; without this
+      method, all.
+    - ``used_features(payload)``: the features that a test is about, and their shares of the node's impurity decrease,
+      for importances: two arrays. `payload` has the bits of the float64 numbers, in uint64: ``payload.view(float)``.
+
+    `node` is a `dforest.core.node_view.NodeView`: values, codes, targets, weights, and random numbers, which must come from
+    ``node.random()`` for the forest to be the same on any number of threads. A method that raises ends the fit, with that
+    exception; a split that breaks a rule raises `SplitterError`.
+
+    Parameters of the constructor are kept as attributes of the same name; each thread has an object of its own, made from
+    the class and these.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from dforest import RandomForestClassifier
+    >>> from dforest.splitter import PythonSplitter
+    >>> class MedianSplitter(PythonSplitter):
+    ...     def best_cut(self, node, feature):
+    ...         codes = node.codes(feature)
+    ...         return min(int(np.median(codes)), codes.max() - 1)
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(10, splitter=MedianSplitter, random_state=0).fit(X, y)
+    >>> forest.score(X, y) > 0.9
+    True
+    """
+
+    def best_cut(self, node, feature):
+        """Where to cut a feature: see above."""
+        raise NotImplementedError(f"{type(self).__name__} defines neither best_cut nor find_split")
+
+    def find_split(self, node):
+        """Ask `best_cut` about features in turn, and return the best cut."""
+        best = None
+        for n_tried, feature in enumerate(node.order.tolist()):
+            if n_tried >= self.max_features and best is not None:
+                break
+            if node.is_constant(feature):
+                continue
+            answer = self.best_cut(node, feature)
+            if answer is None:
+                continue
+            code, score = answer if isinstance(answer, tuple) else (answer, None)
+            criterion_score = node.score_cut(feature, code)
+            if criterion_score < 0:
+                raise self.broken(self.reason(node, feature, code))
+            cut = Cut(feature, code, criterion_score if score is None else score)
+            if best is None or cut.score > best.score:
+                best = cut
+        return best
