@@ -375,6 +375,7 @@ OUT_OF_RANGE = {
     "categorical_features": ["all", 1, True],
     "ordinal_features": ["all", 1, True],
     "categorical_split": ["best", None, True],
+    "device": [1, True],
 }
 ONLY_FORESTS = {
     "n_estimators": [0, -1, 1.5, None],

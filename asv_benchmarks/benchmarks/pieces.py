@@ -284,7 +284,7 @@ class Scan:
             here = np.column_stack([np.ones((n, 2), np.int64), random.integers(-(2**20), 2**20, (n, 1 + (kind == "wide")))])
         else:
             n_classes = int(kind)
-            self.criterion = {"gini": Gini, "entropy": Entropy}[name](n_classes)
+            self.criterion = {"gini": Gini, "entropy": Entropy}[name]().configure(n_classes)
             which = np.eye(n_classes, dtype=np.int64)[random.integers(n_classes, size=n)]
             here = np.column_stack([np.ones((n, 2), np.int64), which])
         summed = here.cumsum(axis=0)
