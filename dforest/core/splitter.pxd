@@ -41,7 +41,7 @@ A cut of each feature at a value drawn from the node, as level (a):
     from dforest.core.component import declare_contract
     from dforest.core.random cimport DF_CUSTOM, df_below, df_feature_path, df_stream, df_stream_open
     from dforest.core.splitter cimport CodeRange, Splitter, code_range
-    from dforest.core.types cimport Column, LeafRules, Node, Split, df_rows, code_at
+    from dforest.core.types cimport Column, LeafRules, Node, Split, code_at
 
     declare_contract(__name__, CONTRACT)
 
