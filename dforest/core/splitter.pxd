@@ -170,6 +170,7 @@ cdef class Splitter(Component):
     cdef double ordinal_threshold(self, const Node* node, const Split* split) noexcept nogil
 
     # (c) Whether rows of X go left. It uses nothing but parameters and these: after training there is no data.
+    # It writes to nothing but `left`: in prediction one object serves all threads.
     # IN payload : [n_words] as `store_split` left it
     # IN rows : [n] numbers of rows
     # OUT left : [n] 1 or 0
