@@ -214,7 +214,8 @@ cdef class NodeView:
             At the beginning of its sequence.
         """
         cdef uint64_t key = self.splitter.seed
-        return np.random.Generator(np.random.Philox(key=[key, self.path], counter=[0, 0, self.splitter.tree, DF_CUSTOM + purpose]))
+        counter = [0, 0, self.splitter.tree, DF_CUSTOM + purpose]
+        return np.random.Generator(np.random.Philox(key=[key, self.path], counter=counter))
 
     def score_cut(self, feature, code):
         """The score of a cut by the criterion: the node's weight times the decrease of its impurity.
