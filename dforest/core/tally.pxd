@@ -82,9 +82,7 @@ cdef class Tally:
     cdef void expand(self, Py_ssize_t n) noexcept nogil
     cdef void unpack(self, uint64_t word, int64_t* statistic) noexcept nogil
     cdef Py_ssize_t cumulate(self, const Node* node, const Column* column) noexcept nogil
-    cdef void add_up(self, const Node* node, const Column* column, uint32_t code, const uint64_t* subset) noexcept nogil
     cdef Manner manner_of(self, const int64_t* total) noexcept nogil
-    cdef void add(self, int64_t* statistic, const Draw* draw) noexcept nogil
     cdef void complete(self, int64_t* statistic) noexcept nogil
     cdef void take(self, Manner manner, uint32_t code, int64_t* statistic) noexcept nogil
     cdef Py_ssize_t count(self, const Node* node, const Column* column) noexcept nogil
