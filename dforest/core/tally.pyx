@@ -13,6 +13,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
+from dforest.core.codes cimport gather_and_mark, gather_keys
 from dforest.core.loops cimport DF_FEW, DF_FEW_DRAWS, DF_FEW_NO_CODE, DF_SMALL_DRAWS, loops
 from dforest.core.sorting cimport insertion_sort, radix_sort
 from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, add_draws, code_t
@@ -26,13 +27,6 @@ cdef extern from *:
 ctypedef fused word_t:
     uint32_t
     uint64_t
-
-
-cdef void gather_keys(const Draw* draws, Py_ssize_t n, const code_t* codes, uint64_t* keys) noexcept nogil:
-    """Keys to sort: the code, and below it the record's number."""
-    cdef Py_ssize_t i
-    for i in range(n):
-        keys[i] = (<uint64_t> codes[draws[i].row] << 32) | <uint64_t> i
 
 
 cdef void fill(Manner manner, Tally tally, const Node* node, const code_t* codes) noexcept nogil:
@@ -76,15 +70,6 @@ cdef void fill_words(const uint32_t* row, const word_t* word, Py_ssize_t n, cons
         for i in range(n_codes):
             histogram[i] += second[i] + third[i] + fourth[i]
             second[i] = third[i] = fourth[i] = 0
-
-
-cdef void gather_and_mark(const uint32_t* row, Py_ssize_t n, const code_t* codes, uint32_t* to, uint64_t* marks) noexcept nogil:
-    cdef Py_ssize_t i
-    cdef uint32_t code
-    for i in range(n):
-        code = codes[row[i]]
-        to[i] = code
-        marks[code >> 6] |= <uint64_t> 1 << (code & 63)
 
 
 cdef void mark(uint64_t* marks, const Node* node, const code_t* codes) noexcept nogil:
@@ -409,12 +394,7 @@ cdef class Tally:
         cdef uint64_t* last = &self.marks[column.n_codes >> 6]
         cdef uint64_t missing = <uint64_t> 1 << (column.n_codes & 63)
         cdef Py_ssize_t i, n, n_words = column.n_codes // 64 + 1
-        if column.width == 1:
-            gather_and_mark[uint8_t](self.row, node.n, <const uint8_t*> column.codes, codes, self.marks)
-        elif column.width == 2:
-            gather_and_mark[uint16_t](self.row, node.n, <const uint16_t*> column.codes, codes, self.marks)
-        else:
-            gather_and_mark[uint32_t](self.row, node.n, <const uint32_t*> column.codes, codes, self.marks)
+        gather_and_mark(self.row, node.n, column, codes, self.marks)
         n = loops.before(self.marks, n_words, self.before)
         memset(run, 0, n * sizeof(uint64_t))
         loops.rank_sums(codes, self.word, node.n, self.marks, self.before, run, self.code)
@@ -559,12 +539,7 @@ cdef class Tally:
         """Fill `left` or `run`, and `code`, by sorting; return how many values occur."""
         cdef uint64_t* keys = self.keys
         cdef Py_ssize_t n = node.n, n_values = node.n
-        if column.width == 1:
-            gather_keys[uint8_t](node.draws, n, <const uint8_t*> column.codes, keys)
-        elif column.width == 2:
-            gather_keys[uint16_t](node.draws, n, <const uint16_t*> column.codes, keys)
-        else:
-            gather_keys[uint32_t](node.draws, n, <const uint32_t*> column.codes, keys)
+        gather_keys[Draw](node.draws, n, column, keys)
         keys = self.sort_keys(n)
         if column.has_missing:
             while n_values > 0 and <uint32_t> (keys[n_values - 1] >> 32) == column.n_codes:
