@@ -28,6 +28,8 @@ cdef extern from "numerics.h" nogil:
 NodeTable = namedtuple("NodeTable", ["draws", "weight", "value", "impurity", "decrease"])
 NodeTable.__doc__ = """What holds for each of the n nodes of a tree, in preorder.
 
+Attributes
+----------
 draws : ndarray of shape (n,), dtype int64
     Draws of the bootstrap that reached the node.
 weight : ndarray of shape (n, n_classes) or (n, 1), dtype int64

@@ -68,14 +68,10 @@ from dforest.core.cuts cimport Cuts
 from dforest.core.data cimport DataView
 from dforest.core.division cimport Divisions
 from dforest.core.random cimport df_stream
+from dforest.core.side cimport CodeRange
 from dforest.core.team cimport Task, Team
 from dforest.core.types cimport Column, LeafRules, Node, Split, df_rows
 
-
-cdef struct CodeRange:        # what occurs in a node
-    uint32_t lowest           # of the codes that are values
-    uint32_t highest          # below lowest: none are
-    bint has_missing
 
 cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil
 cdef uint32_t code_above(const Node* node, const Column* column, const Split* split) noexcept nogil
@@ -137,8 +133,8 @@ cdef class Splitter(Component):
     cdef Team team                 # None: works alone
     cdef int member                # its thread's number there
     cdef int64_t share_visits_from  # features of a node are shared if there are as many records times features
-    cdef Py_ssize_t* shared        # [n_features] that several threads try, in the order drawn
-    cdef uint8_t* found_constant   # [n_features] whether those were
+    cdef Py_ssize_t* first         # [n_features] those drawn first at the current node that aren't known constant ...
+    cdef uint8_t* found_constant   # [n_features] ... and whether threads that share them found them so
 
     # Add to the data what clones of this splitter will look at; called once, on none of them.
     cdef int prepare(self, DataView data, Criterion criterion) except -1
@@ -182,11 +178,29 @@ cdef class Splitter(Component):
 
     # The base class's own
     cdef void mark(self, Py_ssize_t feature, const Node* node) noexcept nogil
-    cdef int share_features(self, const Node* node, Split* out) except -1 nogil
+    cdef void foresee(self, const Node* node, Py_ssize_t n) noexcept nogil
+    cdef int share_features(self, const Node* node, Py_ssize_t n, Split* out) except -1 nogil
     cdef int try_features(self, Trial* trial) except -1 nogil
 
 
+cdef struct Draft:           # of the cut of a feature
+    uint64_t turn            # of the node it is for, see Side.turn; 0: not drawn ahead
+    CodeRange range
+    uint32_t* codes          # gathered
+    df_stream stream
+    double u                 # drawn from it, for a continuous column
+    uint32_t code
+    double threshold
+
+
 cdef class RandomSplitter(Splitter):
+    cdef Py_ssize_t foresee_up_to  # in nodes of so many records, cuts of the first features are drawn ahead
+    cdef Draft* drafts             # [n_features]
+    cdef uint32_t* ahead           # [max_features, foresee_up_to + DF_STRIDE] codes of these
+
+    cdef void begin_draft(self, const Node* node, Py_ssize_t feature, uint32_t* codes) noexcept nogil
+    cdef void finish_draft(self, const Node* node, Py_ssize_t feature) noexcept nogil
+
     # Where to cut a continuous column, whose lowest and highest code in the node these are, lo < hi;
     # draws of the code returned and lower ones go left. OUT threshold
     cdef uint32_t draw_cut(self, const Column* column, uint32_t lo, uint32_t hi, double u, double* threshold) noexcept nogil
