@@ -69,12 +69,12 @@ _ATTRIBUTES = f"""
     estimators_ : list of {{tree}}
         The trees one by one, made when asked for; they share the forest's arrays.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Only if X was a frame whose column names are all strings.
 {FITTED}
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape (n_features,)
         Impurity-based, scaled to sum 1.
-    variable_importance_, variable_importance_std_ : ndarray of shape (n_features_in_,)
+    variable_importance_, variable_importance_std_ : ndarray of shape (n_features,)
         If `variable_importance` is set: the importances, and their standard deviation over trees.
     oob_score_ : float
         With `oob_score`, as all that follows: accuracy, R2, or what the callable gave.

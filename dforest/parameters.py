@@ -49,8 +49,8 @@ METHOD = """\
         device yet."""
 
 FITTED = """\
-    is_categorical_, is_ordinal_ : ndarray of shape (n_features_in_,), dtype bool
-    categories_ : list of length n_features_in_
+    is_categorical_, is_ordinal_ : ndarray of shape (n_features,), dtype bool
+    categories_ : list of length n_features
         ndarray of a column's labels, whose places 0, 1, ... trees test: of a categorical column those
         in training, sorted; of an ordinal one that holds no numbers the declared levels. None for
         other columns."""

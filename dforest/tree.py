@@ -50,10 +50,10 @@ _ATTRIBUTES = f"""
     tree_ : dforest.interop.Tree
         The tree with the attributes of scikit-learn's tree objects.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Only if X was a frame whose column names are all strings.
 {FITTED}
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape (n_features,)
 """
 
 

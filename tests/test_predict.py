@@ -15,6 +15,7 @@ from dforest import (
 )
 from dforest.core.compact import expand, right_children, shrink
 from dforest.core.predict import PackedForest, slot_numbers
+from dforest.splitter import PythonSplitter, Test
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 SIZES = pytest.mark.parametrize("is_wide", [False, True])
@@ -367,3 +368,22 @@ def test_damaged_arrays():
     for feature, offsets in (([0, -1], [0, 2]), ([-1, -1, -1], [0, 3]), ([0, -1, -1], [0, 4]), ([-1], [0, 0])):
         with pytest.raises(ValueError, match="tree 0"):
             right_children(np.array(feature, np.int32), np.array(offsets))
+
+
+class LastRowSplitter(PythonSplitter):
+    """Puts the largest value of the first column on the right: trees as deep as they can be."""
+
+    def find_split(self, node):
+        return Test([node.values(0).max()]) if node.n_records > 1 else None
+
+    def goes_left(self, payload, X):
+        return X[:, 0] < payload[0]
+
+
+def test_few_rows_go_down_a_deep_tree_of_a_splitters_own_tests():
+    X, y = np.arange(700.0)[:, None], np.arange(700) % 2
+    tree = DecisionTreeClassifier(splitter=LastRowSplitter, random_state=0).fit(X, y)
+    assert tree.get_depth() == 699
+    for row in (0, 1, 350, 699):
+        assert tree.predict(X[row : row + 1]) == y[row]
+    assert tree.score(X, y) == 1.0

@@ -247,6 +247,27 @@ def test_limits(kind, method, limit, bootstrap):
         assert tree.decision_path(X).sum(axis=1).max() <= limit.get("max_depth", 1000) + 1
 
 
+@METHODS
+@pytest.mark.parametrize("n_classes", [0, 2, 3, 7, 12])
+def test_nodes_of_very_many_draws(method, n_classes):
+    """More than one packed word has room for: as rows of weights, which have no such words."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((45_000, 3))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = np.nan_to_num(X).sum(axis=1) + rng.standard_normal(len(X))
+    if n_classes:
+        y = np.digitize(y, np.linspace(-2, 2, n_classes - 1))
+    weight = rng.integers(1, 3, len(X))
+    assert weight.sum() >= 1 << 16
+    kind = ExtraTreesClassifier if n_classes else ExtraTreesRegressor
+    model = kind(2, method=method, max_depth=4, random_state=0)
+    weighted = model.fit(X, y, weight).forest_
+    repeated = model.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).forest_
+    assert len(repeated.feature) > 40
+    for name in ("feature", "threshold", "missing_left"):
+        np.testing.assert_array_equal(getattr(repeated, name), getattr(weighted, name))
+
+
 @pytest.mark.parametrize(
     ("extra", "random", "tree"),
     [

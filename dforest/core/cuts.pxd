@@ -3,6 +3,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from dforest.core.criterion cimport Criterion
 from dforest.core.data cimport DataView
 from dforest.core.random cimport df_stream
+from dforest.core.side cimport Side
 from dforest.core.tally cimport Tally
 from dforest.core.types cimport Column, LeafRules, Node, Split
 
@@ -24,6 +25,8 @@ cdef struct Ranked:
 cdef class Cuts:
     cdef Criterion criterion
     cdef Tally tally
+    cdef Side side                   # for single cuts
+    cdef bint one_by_one             # it is single cuts that are asked for
     cdef Py_ssize_t n_words
     cdef bint one_hot                # categories are tested one by one
     cdef bint is_bounded             # some feature has a direction
@@ -47,6 +50,9 @@ cdef class Cuts:
     cdef bint find_small(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
     cdef void find_at(self, const Node* node, const Column* column, uint32_t code, const LeafRules* rules,
                       Split* best) noexcept nogil
+    cdef void find_gathered(self, const Node* node, const Column* column, uint32_t code, bint has_missing,
+                            const LeafRules* rules, Split* best) noexcept nogil
+    cdef double score_lone(self, const Node* node, const int64_t* left, const LeafRules* rules) noexcept nogil
     cdef uint32_t find_present(self, const Node* node, const Column* column) noexcept nogil
     cdef void find_subset(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
     cdef bint find_random_subset(self, const Node* node, const Column* column, df_stream* stream, const LeafRules* rules,

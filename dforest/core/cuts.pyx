@@ -28,8 +28,9 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy, memset
 
-from dforest.core.loops cimport DF_SMALL_DRAWS, df_cut, df_few
+from dforest.core.loops cimport DF_FEW_DRAWS, DF_SMALL_DRAWS, df_cut, df_few
 from dforest.core.random cimport df_below, df_next
+from dforest.core.side cimport CodeRange
 from dforest.core.tally cimport draws_of
 from dforest.core.types cimport CATEGORICAL, MOST_BUCKETS, code_at, code_t
 
@@ -48,14 +49,17 @@ cdef inline double least_draws(const LeafRules* rules) noexcept nogil:
     return min(<double> (DF_SMALL_DRAWS + 1), max(<double> rules.min_draws, ceil(rules.min_weight)))
 
 
-cdef inline void take_cut(Split* best, const df_cut* cut, uint32_t code, uint32_t above, bint missing_left, int64_t n_missing,
-                          int64_t total) noexcept nogil:
-    """Replace `best` by a cut of numbers if its score is higher. No branches: whether it is, nobody can foretell."""
-    cdef bint taken = cut.score > best.score
-    cdef bint alone = n_missing > 0 and not missing_left and cut.left + n_missing == total
+cdef inline void take_cut(Split* best, double score, int64_t n_left, uint32_t code, uint32_t above, bint missing_left,
+                          int64_t n_missing, int64_t total) noexcept nogil:
+    """Replace `best` by a cut of numbers if its score is higher. No branches: whether it is, nobody can foretell.
+
+    n_left : draws on the left, without missing ones
+    """
+    cdef bint taken = score > best.score
+    cdef bint alone = n_missing > 0 and not missing_left and n_left + n_missing == total
     # Where none is missing, missing values will go with the larger side.
-    cdef bint goes_left = missing_left if n_missing > 0 else 2 * <int64_t> cut.left > total
-    best.score = cut.score if taken else best.score
+    cdef bint goes_left = missing_left if n_missing > 0 else 2 * n_left > total
+    best.score = score if taken else best.score
     best.code = code if taken else best.code
     best.above = above if taken else best.above
     best.only_missing_right = alone if taken else best.only_missing_right
@@ -93,6 +97,7 @@ cdef class Cuts:
         self.n_words = criterion.n_words
         self.one_hot = one_hot
         self.tally = Tally(criterion, data.weight == NULL, tuning)
+        self.side = Side(criterion, data.weight == NULL, n_records, tuning)
         self.reserve(data, n_records)
 
     def __dealloc__(self):
@@ -131,16 +136,23 @@ cdef class Cuts:
     cdef void open_node(self, const Node* node) noexcept nogil:
         """Get ready for the columns of a node."""
         self.tally.open_node(node)
+        self.side.open_node()
         self.score_of_two = -1.0
 
     cdef void join_node(self, const Node* node, Cuts other) noexcept nogil:
         """Get ready for the columns of a node that another thread has open."""
         self.open_node(node)
-        self.tally.borrow_words(other.tally)
+        if self.one_by_one:
+            self.side.borrow_words(other.side)
+        else:
+            self.tally.borrow_words(other.tally)
 
     cdef void lend_node(self, const Node* node) noexcept nogil:
         """Before others join an open node."""
-        self.tally.lend_words(node)
+        if self.one_by_one:
+            self.side.lend_words(node)
+        else:
+            self.tally.lend_words(node)
 
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
         """Replace `best` if a cut of this column has a higher score; return whether it is constant."""
@@ -182,7 +194,8 @@ cdef class Cuts:
                 cut = other
                 missing_left = True
         self.score_of_two = cut.score
-        take_cut(best, &cut, code_at(column, node.draws[cut.place].row), 0, missing_left, few.n_missing, node.statistics[0])
+        take_cut(best, cut.score, cut.left, code_at(column, node.draws[cut.place].row), 0, missing_left, few.n_missing,
+                 node.statistics[0])
         return False
 
     cdef bint find_small(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
@@ -208,7 +221,7 @@ cdef class Cuts:
         above = cut.place + 1
         while above < n_codes and run[above] == run[cut.place]:
             above += 1
-        take_cut(best, &cut, <uint32_t> cut.place, <uint32_t> above, missing_left, n_missing, node.statistics[0])
+        take_cut(best, cut.score, cut.left, <uint32_t> cut.place, <uint32_t> above, missing_left, n_missing, node.statistics[0])
         return False
 
     cdef void find_at(self, const Node* node, const Column* column, uint32_t code, const LeafRules* rules,
@@ -218,6 +231,7 @@ cdef class Cuts:
         Of a categorical column: the cut of the categories up to this number.
         """
         cdef Py_ssize_t at, n_words = (<Py_ssize_t> column.n_codes + 63) // 64
+        cdef CodeRange found
         if column.kind == CATEGORICAL:
             self.find_present(node, column)
             for at in range(n_words):
@@ -225,9 +239,44 @@ cdef class Cuts:
             self.left_ones[code >> 6] = self.present[code >> 6] & ((<uint64_t> 2 << (code & 63)) - 1)
             self.find_subset(node, column, rules, best)
             return
-        self.tally.add_up(node, column, code, NULL)
-        self.entries = LONE
-        self.choose(node, column, 1, rules, best)
+        found = self.side.gather(node, column, self.side.own_code)
+        self.find_gathered(node, column, code, found.has_missing, rules, best)
+
+    cdef void find_gathered(self, const Node* node, const Column* column, uint32_t code, bint has_missing,
+                            const LeafRules* rules, Split* best) noexcept nogil:
+        """The same for a column of numbers whose codes the side has, some of which are missing or none."""
+        cdef int64_t* left = self.tally.left
+        cdef int64_t n_left, n_missing
+        cdef double score, other
+        cdef bint missing_left = False
+        self.side.add_up(node, code, column.n_codes, has_missing, left, self.tally.missing)
+        if self.is_bounded or self.criterion.cuts_class is not None:
+            self.tally.code[0] = code
+            self.tally.is_packed = False
+            self.entries = LONE
+            self.choose(node, column, 1, rules, best)
+            return
+        n_left = left[0]
+        n_missing = self.tally.missing[0]
+        score = self.score_lone(node, left, rules)
+        if n_missing > 0:
+            self.tally.is_packed = False
+            self.add_missing(1)
+            other = self.score_lone(node, left, rules)
+            missing_left = other > score
+            score = other if missing_left else score
+        if node.n == 2 and self.criterion.few > 0 and self.side.chunk > 0 and node.statistics[0] <= DF_FEW_DRAWS:
+            self.score_of_two = score
+        take_cut(best, score, n_left, code, 0, missing_left, n_missing, node.statistics[0])
+
+    cdef inline double score_lone(self, const Node* node, const int64_t* left, const LeafRules* rules) noexcept nogil:
+        """The score of the cut with a left side; -1 if it is not valid."""
+        cdef const int64_t* total = node.statistics
+        cdef double score = -1.0
+        if (min(left[0], total[0] - left[0]) < rules.min_draws
+                or <double> min(left[1], total[1] - left[1]) < rules.min_weight):
+            return -1.0
+        return score if self.criterion.best_cut(left, 1, total, &score) == 0 else -1.0
 
     cdef uint32_t find_present(self, const Node* node, const Column* column) noexcept nogil:
         """Put the categories in the node into `present`; return how many there are."""
@@ -250,7 +299,11 @@ cdef class Cuts:
 
     cdef void find_subset(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
         """Replace `best` if the cut that sends the categories in `left_ones` left, some of `present`, has a higher score."""
-        self.tally.add_up(node, column, 0, self.left_ones)
+        cdef CodeRange found = self.side.gather(node, column, self.side.own_code)
+        self.side.divide(self.left_ones, column.n_codes)
+        self.side.add_up(node, 0, 2, found.has_missing, self.tally.left, self.tally.missing)
+        self.tally.code[0] = 0
+        self.tally.is_packed = False
         self.entries = LONE
         self.choose(node, column, 1, rules, best)
 

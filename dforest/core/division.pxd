@@ -1,14 +1,14 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.criterion cimport Criterion
-from dforest.core.types cimport LeafRules, Node, Split
+from dforest.core.types cimport Draw, LeafRules, Node, Split
 
 
 cdef class Divisions:
     cdef Criterion criterion
     cdef Py_ssize_t n_words
-    cdef uint64_t* keys            # [records] upper half of a number, in order, and the record below
-    cdef uint64_t* keys_to         # [records]
+    cdef uint64_t* keys            # [records + 1] see `sort`
+    cdef uint64_t* keys_to         # [records + 1]
     cdef int64_t* left             # [CUTS, n_words] statistics of the left sides of some cuts
     cdef Py_ssize_t* end           # [CUTS] how many records each has on the left
     cdef int64_t* sum              # [n_words] of the left sides so far
@@ -27,6 +27,8 @@ cdef class Divisions:
     cdef bint find_sides(self, const Node* node, const uint8_t* left, const LeafRules* rules, Split* best) noexcept nogil
 
     cdef const uint64_t* sort(self, const double* values, Py_ssize_t n, Py_ssize_t* n_values) noexcept nogil
+    cdef Py_ssize_t sum_up(self, const Draw* draws, const double* values, const uint64_t* keys, Py_ssize_t* at,
+                           Py_ssize_t m) noexcept nogil
     cdef void score(self, const Node* node, Py_ssize_t n, const LeafRules* rules, Split* best, Py_ssize_t* at) noexcept nogil
     cdef Py_ssize_t best_of(self, const Node* node, const int64_t* left, Py_ssize_t n, const LeafRules* rules,
                             double* score) noexcept nogil

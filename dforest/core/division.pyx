@@ -12,7 +12,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from dforest.core.sorting cimport insertion_sort, radix_sort
-from dforest.core.types cimport Draw, add_draws
+from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, Draw, add_draws
 
 cdef extern from "numerics.h" nogil:
     double df_middle(double lo, double hi, int is_float32)
@@ -42,6 +42,51 @@ cdef inline uint64_t* sort_keys(uint64_t* keys, uint64_t* other, Py_ssize_t n) n
     return radix_sort(keys, other, n)
 
 
+cdef inline bint is_cut(const uint64_t* key, const double* values) noexcept nogil:
+    """Whether the numbers of a key and the next one differ."""
+    return key[0] >> 32 != key[1] >> 32 or values[record_of(key[0])] != values[record_of(key[1])]
+
+
+cdef inline void sort_few(uint64_t* keys, Py_ssize_t n, const double* values) noexcept nogil:
+    """Sort by the values of the records."""
+    cdef Py_ssize_t i, j
+    cdef uint64_t key
+    cdef double value
+    for i in range(1, n):
+        key = keys[i]
+        value = values[record_of(key)]
+        j = i
+        while j > 0 and values[record_of(keys[j - 1])] > value:
+            keys[j] = keys[j - 1]
+            j -= 1
+        keys[j] = key
+
+
+cdef void sort_many(uint64_t* keys, uint64_t* other, Py_ssize_t n, const double* values) noexcept nogil:
+    """Sort keys of equal upper halves by the values of the records: by the upper halves of these, then by the lower."""
+    cdef Py_ssize_t i, first = 0, last
+    cdef uint64_t upper = keys[0] >> 32 << 32
+    cdef uint64_t* sorted
+    for i in range(n):
+        keys[i] = ordered(values[record_of(keys[i])]) >> 32 << 32 | record_of(keys[i])
+    sorted = sort_keys(keys, other, n)
+    if sorted != keys:
+        memcpy(keys, sorted, n * sizeof(uint64_t))
+    while first < n:
+        last = first + 1
+        while last < n and keys[last] >> 32 == keys[first] >> 32:
+            last += 1
+        if last - first > 1:
+            for i in range(first, last):
+                keys[i] = ordered(values[record_of(keys[i])]) << 32 | record_of(keys[i])
+            sorted = sort_keys(keys + first, other + first, last - first)
+            if sorted != keys + first:
+                memcpy(keys + first, sorted, (last - first) * sizeof(uint64_t))
+        first = last
+    for i in range(n):
+        keys[i] = upper | record_of(keys[i])
+
+
 cdef class Divisions:
     """Finds the best of such divisions.
 
@@ -58,8 +103,8 @@ cdef class Divisions:
             raise ValueError(f"criterion={criterion!r} scores cuts of columns only, and not the tests of a splitter of its own")
         self.criterion = criterion
         self.n_words = criterion.n_words
-        self.keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))
-        self.keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
+        self.keys = <uint64_t*> malloc((n_records + 1) * sizeof(uint64_t))
+        self.keys_to = <uint64_t*> malloc((n_records + 1) * sizeof(uint64_t))
         self.left = <int64_t*> malloc(CUTS * self.n_words * sizeof(int64_t))
         self.shifted = <int64_t*> malloc(CUTS * self.n_words * sizeof(int64_t))
         self.end = <Py_ssize_t*> malloc(CUTS * sizeof(Py_ssize_t))
@@ -78,56 +123,63 @@ cdef class Divisions:
         free(self.sum)
 
     cdef const uint64_t* sort(self, const double* values, Py_ssize_t n, Py_ssize_t* n_values) noexcept nogil:
-        """Keys whose lower halves are the records with numbers, `n_values` of them, in the order of these."""
-        cdef Py_ssize_t i, first, last, m = 0
-        cdef uint64_t* keys
-        cdef uint64_t* other
-        cdef uint64_t* sorted
+        """Keys whose lower halves are the records with numbers, `n_values` of them, in the order of these.
+
+        Numbers of different upper halves differ, others may. One more key follows: of another upper half if numbers are
+        missing, else the same as the last.
+        """
+        cdef Py_ssize_t i, first = 0, last, m = 0
+        cdef double lo = INFINITY, hi = -INFINITY, scale, value
+        cdef uint64_t* keys = self.keys
+        cdef uint64_t* other = self.keys_to
         for i in range(n):
-            self.keys[m] = ordered(values[i]) >> 32 << 32 | <uint64_t> i
-            m += values[i] == values[i]
+            value = values[i]
+            lo = value if value < lo else lo
+            hi = value if value > hi else hi
+        # The place of a number between the lowest and the highest one, in two digits of the radix sort.
+        scale = (4095.0 if n < 100 else 65535.0 if n < 1024 else 4194303.0) / (hi - lo)
+        if 0.0 < scale < INFINITY:
+            for i in range(n):
+                value = values[i]
+                keys[m] = <uint64_t> <int64_t> ((value - lo) * scale if value == value else 0.0) << 32 | <uint64_t> i
+                m += value == value
+        else:                          # all are equal, or an infinity is there or near
+            for i in range(n):
+                keys[m] = ordered(values[i]) >> 32 << 32 | <uint64_t> i
+                m += values[i] == values[i]
         n_values[0] = m
-        keys = sort_keys(self.keys, self.keys_to, m)
+        if m == 0:
+            return keys
+        keys = sort_keys(keys, other, m)
         other = self.keys_to if keys == self.keys else self.keys
-        first = 0
         while first < m:
             last = first + 1
             while last < m and keys[last] >> 32 == keys[first] >> 32:
                 last += 1
-            if last - first > 1:       # equal upper halves: by the lower ones
-                for i in range(first, last):
-                    keys[i] = ordered(values[record_of(keys[i])]) << 32 | record_of(keys[i])
-                sorted = sort_keys(keys + first, other + first, last - first)
-                if sorted != keys + first:
-                    memcpy(keys + first, sorted, (last - first) * sizeof(uint64_t))
+            if 1 < last - first < INSERTION_BELOW:
+                sort_few(keys + first, last - first, values)
+            elif last - first > 1:
+                sort_many(keys + first, other + first, last - first, values)
             first = last
+        keys[m] = keys[m - 1] ^ <uint64_t> (m < n) << 63
         return keys
 
     cdef bint find_along(self, const Node* node, const double* values, const LeafRules* rules, Split* best) noexcept nogil:
-        cdef Py_ssize_t i, m, at = -1, n = 0
+        cdef Py_ssize_t i = 0, m, at = -1, n
         cdef const uint64_t* keys = self.sort(values, node.n, &m)
-        cdef const Draw* draws = node.draws
-        cdef double value, before = best.score
+        cdef double before = best.score
+        if m == 0 or (m == node.n and values[record_of(keys[0])] == values[record_of(keys[m - 1])]):
+            return True
         memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
         if m < node.n:
             for i in range(node.n):
                 if values[i] != values[i]:
-                    add_draws(self.criterion.kind, self.missing, &draws[i])
-        if m == 0 or (m == node.n and values[record_of(keys[0])] == values[record_of(keys[m - 1])]):
-            return True
-        for i in range(m):
-            add_draws(self.criterion.kind, self.sum, &draws[record_of(keys[i])])
-            value = values[record_of(keys[i])]
-            if values[record_of(keys[i + 1])] == value if i + 1 < m else m == node.n:
-                continue               # no cut here
-            memcpy(self.left + n * self.n_words, self.sum, self.n_words * sizeof(int64_t))
-            self.end[n] = i + 1
-            n += 1
-            if n == CUTS or i + 1 == m:
+                    add_draws(self.criterion.kind, self.missing, &node.draws[i])
+        i = 0
+        while i < m:
+            n = self.sum_up(node.draws, values, keys, &i, m)
+            if n > 0:
                 self.score(node, n, rules, best, &at)
-                n = 0
-        if n > 0:
-            self.score(node, n, rules, best, &at)
         if best.score > before:
             best.only_missing_right = at == m and not best.missing_left
             best.threshold = INFINITY
@@ -135,6 +187,65 @@ cdef class Divisions:
                 best.threshold = df_middle(values[record_of(keys[at - 1])], values[record_of(keys[at])], 0)
             best.payload = NULL
         return False
+
+    cdef Py_ssize_t sum_up(self, const Draw* draws, const double* values, const uint64_t* keys, Py_ssize_t* at,
+                           Py_ssize_t m) noexcept nogil:
+        """Set `left` and `end` for the next cuts, and return how many. INOUT at : how many of the m values have been seen"""
+        cdef Py_ssize_t i = at[0], n = 0, k
+        cdef int64_t* left = self.left
+        cdef int64_t* sum = self.sum
+        cdef int64_t n_draws = sum[0], weight = sum[1], third = sum[2], w
+        cdef const Draw* draw
+        if self.criterion.kind == CLASS_WEIGHTS and self.n_words == 4:
+            # Two classes: sums stay in registers, and all are stored, but only those of cuts remain.
+            while i < m and n < CUTS:
+                draw = &draws[record_of(keys[i])]
+                w = <int64_t> draw.count * draw.weight
+                n_draws += draw.count
+                weight += w
+                third += w & (<int64_t> draw.target - 1)
+                left[0] = n_draws
+                left[1] = weight
+                left[2] = third
+                left[3] = weight - third
+                i += 1
+                self.end[n] = i
+                k = is_cut(keys + i - 1, values)
+                left += 4 * k
+                n += k
+            sum[0] = n_draws
+            sum[1] = weight
+            sum[2] = third
+        elif self.criterion.kind == TARGET_SUM and self.n_words == 3:
+            while i < m and n < CUTS:
+                draw = &draws[record_of(keys[i])]
+                w = <int64_t> draw.count * draw.weight
+                n_draws += draw.count
+                weight += w
+                third += w * draw.target
+                left[0] = n_draws
+                left[1] = weight
+                left[2] = third
+                i += 1
+                self.end[n] = i
+                k = is_cut(keys + i - 1, values)
+                left += 3 * k
+                n += k
+            sum[0] = n_draws
+            sum[1] = weight
+            sum[2] = third
+        else:
+            while i < m and n < CUTS:
+                add_draws(self.criterion.kind, sum, &draws[record_of(keys[i])])
+                i += 1
+                if is_cut(keys + i - 1, values):
+                    for k in range(self.n_words):
+                        left[k] = sum[k]
+                    self.end[n] = i
+                    left += self.n_words
+                    n += 1
+        at[0] = i
+        return n
 
     cdef void score(self, const Node* node, Py_ssize_t n, const LeafRules* rules, Split* best, Py_ssize_t* at) noexcept nogil:
         """Replace `best` if one of n cuts in `left` has a higher score. OUT at : then, how many values are on its left"""

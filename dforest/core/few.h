@@ -41,45 +41,35 @@ typedef struct {
 
 /* The highest of n scores, and which are at least some number, a bit each; n: 8, 16, 32 or 64. */
 #if defined(__SSE2__)
-DF_INLINE double df_highest(const double *scores, int n) {
-    __m128d a = _mm_loadu_pd(scores), b = _mm_loadu_pd(scores + 2);
-    __m128d c = _mm_loadu_pd(scores + 4), d = _mm_loadu_pd(scores + 6);
-    for (int i = 8; i < n; i += 8) {
-        a = _mm_max_pd(a, _mm_loadu_pd(scores + i));
-        b = _mm_max_pd(b, _mm_loadu_pd(scores + i + 2));
-        c = _mm_max_pd(c, _mm_loadu_pd(scores + i + 4));
-        d = _mm_max_pd(d, _mm_loadu_pd(scores + i + 6));
-    }
-    a = _mm_max_pd(_mm_max_pd(a, b), _mm_max_pd(c, d));
-    return _mm_cvtsd_f64(_mm_max_sd(a, _mm_unpackhi_pd(a, a)));
-}
+typedef __m128d df_vector_pd;
+typedef __m128 df_vector_ps;
 
-DF_INLINE uint64_t df_at_least(const double *scores, int n, double least) {
-    __m128d limit = _mm_set1_pd(least);
-    uint64_t mask = 0;
-    for (int i = 0; i < n; i += 2)
-        mask |= (uint64_t)_mm_movemask_pd(_mm_cmpge_pd(_mm_loadu_pd(scores + i), limit)) << i;
-    return mask;
-}
+DF_INLINE double df_top_pd(__m128d a) { return _mm_cvtsd_f64(_mm_max_sd(a, _mm_unpackhi_pd(a, a))); }
 
-DF_INLINE float df_highest_rough(const float *scores, int n) {
-    __m128 a = _mm_loadu_ps(scores), b = _mm_loadu_ps(scores + 4);
-    for (int i = 8; i < n; i += 8) {
-        a = _mm_max_ps(a, _mm_loadu_ps(scores + i));
-        b = _mm_max_ps(b, _mm_loadu_ps(scores + i + 4));
-    }
-    a = _mm_max_ps(a, b);
+DF_INLINE float df_top_ps(__m128 a) {
     a = _mm_max_ps(a, _mm_movehl_ps(a, a));
     return _mm_cvtss_f32(_mm_max_ss(a, _mm_shuffle_ps(a, a, 1)));
 }
 
-DF_INLINE uint64_t df_at_least_rough(const float *scores, int n, float least) {
-    __m128 limit = _mm_set1_ps(least);
-    uint64_t mask = 0;
-    for (int i = 0; i < n; i += 4)
-        mask |= (uint64_t)_mm_movemask_ps(_mm_cmpge_ps(_mm_loadu_ps(scores + i), limit)) << i;
-    return mask;
-}
+#define DF_SEARCH(highest, at_least, number, kind)                                                                  \
+    DF_INLINE number highest(const number *scores, int n) {                                                         \
+        enum { LANES = 16 / sizeof(number) };                                                                       \
+        df_vector_##kind a = _mm_loadu_##kind(scores), b = _mm_loadu_##kind(scores + LANES);                        \
+        for (int i = 2 * LANES; i < n; i += 2 * LANES) {                                                            \
+            a = _mm_max_##kind(a, _mm_loadu_##kind(scores + i));                                                    \
+            b = _mm_max_##kind(b, _mm_loadu_##kind(scores + i + LANES));                                            \
+        }                                                                                                           \
+        return df_top_##kind(_mm_max_##kind(a, b));                                                                 \
+    }                                                                                                               \
+    DF_INLINE uint64_t at_least(const number *scores, int n, number least) {                                        \
+        enum { LANES = 16 / sizeof(number) };                                                                       \
+        df_vector_##kind limit = _mm_set1_##kind(least);                                                            \
+        uint64_t mask = 0;                                                                                          \
+        for (int i = 0; i < n; i += LANES)                                                                          \
+            mask |= (uint64_t)_mm_movemask_##kind(_mm_cmpge_##kind(_mm_loadu_##kind(scores + i), limit)) << i;      \
+        return mask;                                                                                                \
+    }
+
 /* Which of n codes are equal to one. */
 DF_INLINE uint64_t df_equal_codes(const int16_t *codes, int n, int16_t code) {
     __m128i wanted = _mm_set1_epi16(code);
@@ -99,7 +89,7 @@ DF_INLINE uint64_t df_equal_codes(const int16_t *codes, int n, int16_t code) {
     return mask;
 }
 
-#define DF_SEARCH(highest, at_least, number)                                 \
+#define DF_SEARCH(highest, at_least, number, kind)                           \
     DF_INLINE number highest(const number *scores, int n) {                  \
         number top = scores[0];                                              \
         for (int i = 1; i < n; i++)                                          \
@@ -112,9 +102,9 @@ DF_INLINE uint64_t df_equal_codes(const int16_t *codes, int n, int16_t code) {
             mask |= (uint64_t)(scores[i] >= least) << i;                     \
         return mask;                                                         \
     }
-DF_SEARCH(df_highest, df_at_least, double)
-DF_SEARCH(df_highest_rough, df_at_least_rough, float)
 #endif
+DF_SEARCH(df_highest, df_at_least, double, pd)
+DF_SEARCH(df_highest_rough, df_at_least_rough, float, ps)
 
 /* Codes of up to DF_TINY records, ascending, each with its record in the lowest two bits. */
 DF_INLINE void df_tiny_sort(const df_few *few, int32_t key[DF_TINY]) {

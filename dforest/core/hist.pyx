@@ -7,6 +7,37 @@ from dforest.core.types cimport Column, Node, Split, number_at
 cdef extern from "numerics.h" nogil:
     double df_between(double lo, double hi, double u, int is_float32)
 
+ctypedef fused edge_t:
+    float
+    double
+
+cdef enum:
+    COUNTED = 64       # edges among which it is faster to compare all than to halve on
+
+
+cdef inline uint32_t edges_below(const edge_t* edges, uint32_t n, edge_t x) noexcept nogil:
+    """How many of n ascending edges are below x. No branches: where it falls, nobody can foretell."""
+    cdef uint32_t i, half, start = 0, left = n, count = 0
+    if n < COUNTED:
+        for i in range(n):
+            count += edges[i] < x
+        return count
+    while left > COUNTED:          # all edges before `start` are below x, none from `start + left` is
+        half = left // 2
+        start += half * (edges[start + half - 1] < x)
+        left -= half
+    start = min(start, n - COUNTED)
+    for i in range(COUNTED):
+        count += edges[start + i] < x
+    return start + count
+
+
+cdef inline uint32_t nearest_edge(const edge_t* edges, uint32_t n, uint32_t first, uint32_t last, double x) noexcept nogil:
+    """Which of the edges first, ..., last, of n ascending ones, is nearest to x, the upper one of two as near."""
+    cdef uint32_t found = min(max(edges_below(edges, n, <edge_t> x), first), last)
+    cdef uint32_t before = found - (found > first)
+    return before if x - <double> edges[before] < <double> edges[found] - x else found
+
 
 cdef class HistSplitter(Splitter):
     """Best binned split.
@@ -32,17 +63,11 @@ cdef class RandomHistSplitter(RandomSplitter):
         self.method = "hist"
 
     cdef uint32_t draw_cut(self, const Column* column, uint32_t lo, uint32_t hi, double u, double* threshold) noexcept nogil:
-        cdef uint32_t lowest = lo, half, n = hi - 1 - lo
-        cdef double edge, drawn = df_between(number_at(column, column.lows, lo), number_at(column, column.highs, hi), u,
-                                             column.is_float32)
-        # The first of the edges lo, ..., hi - 1 that is not below, or the last: it is one of lo, ..., lo + n.
-        while n > 0:
-            half = (n + 1) // 2
-            lo += half * (number_at(column, column.values, lo + half - 1) < drawn)       # no branch
-            n -= half
-        if lo > lowest:
-            edge = number_at(column, column.values, lo)
-            if drawn - number_at(column, column.values, lo - 1) < edge - drawn:
-                lo -= 1
+        cdef double drawn = df_between(number_at(column, column.lows, lo), number_at(column, column.highs, hi), u,
+                                       column.is_float32)
+        if column.is_float32:
+            lo = nearest_edge[float](<const float*> column.values, column.n_codes - 1, lo, hi - 1, drawn)
+        else:
+            lo = nearest_edge[double](<const double*> column.values, column.n_codes - 1, lo, hi - 1, drawn)
         threshold[0] = number_at(column, column.values, lo)
         return lo

@@ -1,4 +1,4 @@
-/* The loops of scan.h, few.h, coarse.h and ranks.h, compiled for several instruction sets (C99 and C++). */
+/* The loops of scan.h, few.h, side.h, coarse.h and ranks.h, compiled for several instruction sets (C99 and C++). */
 #ifndef DFOREST_LOOPS_H
 #define DFOREST_LOOPS_H
 
@@ -8,6 +8,7 @@
 #include "few.h"
 #include "ranks.h"
 #include "scan.h"
+#include "side.h"
 
 typedef struct {
     const char *name;
@@ -26,6 +27,8 @@ typedef struct {
                   uint32_t *code_of);
     void (*rank_sums)(const uint32_t *codes, const uint64_t *words, int64_t n, const uint64_t *marks, const uint32_t *before,
                       uint64_t *sums, uint32_t *code_of);
+    void (*extent)(const uint32_t *code, int64_t n, uint32_t missing, df_extent *extent);
+    uint64_t (*side)(const uint32_t *code, const uint64_t *word, int64_t n, uint32_t last);
 } df_loops;
 
 #define DF_NO_CUT(cut) \
@@ -102,6 +105,12 @@ typedef struct {
                                               uint32_t *code_of) {                                                        \
         df_rank_sums_loop(codes, words, n, marks, before, sums, code_of);                                                 \
     }                                                                                                                     \
+    attribute static void df_extent_##name(const uint32_t *code, int64_t n, uint32_t missing, df_extent *extent) {        \
+        df_extent_loop(code, n, missing, extent);                                                                         \
+    }                                                                                                                     \
+    attribute static uint64_t df_side_##name(const uint32_t *code, const uint64_t *word, int64_t n, uint32_t last) {      \
+        return df_side_loop(code, word, n, last);                                                                         \
+    }                                                                                                                     \
     static const df_loops df_loops_##name = {#name,                                                                       \
                                              df_gini_##name,                                                              \
                                              df_square_##name,                                                            \
@@ -113,7 +122,9 @@ typedef struct {
                                              df_gini_reach_##name,                                                        \
                                              df_before_##name,                                                            \
                                              df_ranks_##name,                                                             \
-                                             df_rank_sums_##name};
+                                             df_rank_sums_##name,                                                         \
+                                             df_extent_##name,                                                            \
+                                             df_side_##name};
 
 #define DF_NO_ATTRIBUTE
 DF_COMPILE_LOOPS(portable, DF_NO_ATTRIBUTE)

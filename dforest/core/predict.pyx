@@ -195,8 +195,8 @@ cdef class PackedForest:
         cdef uint8_t is_left[TESTED]
         cdef uint32_t* order = <uint32_t*> malloc(2 * (n + 1) * sizeof(uint32_t))
         cdef uint32_t* right = order + n
-        cdef Reached* stack = <Reached*> malloc((n + 1) * sizeof(Reached))     # each has a row of its own
-        cdef Py_ssize_t m = 1, i, j, k, middle, n_right
+        cdef Reached* stack = <Reached*> malloc((n + 1) * sizeof(Reached))     # each has rows of its own
+        cdef Py_ssize_t m = n > 0, i, j, k, middle, n_right
         cdef Reached here
         cdef uint32_t place, child
         try:
@@ -209,8 +209,6 @@ cdef class PackedForest:
             while m > 0:
                 m -= 1
                 here = stack[m]
-                if here.start == here.end:
-                    continue
                 if df_is_leaf(tree, here.at, forest):
                     for i in range(here.start, here.end):
                         at[order[i]] = here.at
@@ -232,9 +230,12 @@ cdef class PackedForest:
                     i += k
                 memcpy(order + middle, right, n_right * sizeof(uint32_t))
                 child = df_child(tree, here.at, forest)
-                stack[m] = Reached(child + 1, middle, here.end)
-                stack[m + 1] = Reached(child, here.start, middle)
-                m += 2
+                if middle < here.end:
+                    stack[m] = Reached(child + 1, middle, here.end)
+                    m += 1
+                if here.start < middle:
+                    stack[m] = Reached(child, here.start, middle)
+                    m += 1
         finally:
             free(order)
             free(stack)

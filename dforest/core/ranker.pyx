@@ -9,24 +9,10 @@ A `Ranker` belongs to one thread and owns its scratch.
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
+from dforest.core.codes cimport gather_and_mark, gather_keys
 from dforest.core.loops cimport loops
 from dforest.core.sorting cimport radix_sort
-from dforest.core.types cimport CATEGORICAL, code_t
-
-
-cdef void gather_and_mark(const uint32_t* rows, Py_ssize_t n, const code_t* codes, uint32_t* to, uint64_t* marks) noexcept nogil:
-    cdef Py_ssize_t i
-    cdef uint32_t code
-    for i in range(n):
-        code = codes[rows[i]]
-        to[i] = code
-        marks[code >> 6] |= <uint64_t> 1 << (code & 63)
-
-
-cdef void gather_keys(const uint32_t* rows, Py_ssize_t n, const code_t* codes, uint64_t* keys) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        keys[i] = (<uint64_t> codes[rows[i]] << 32) | <uint64_t> i
+from dforest.core.types cimport CATEGORICAL
 
 
 cdef class Ranker:
@@ -80,20 +66,14 @@ cdef class Ranker:
         cdef Py_ssize_t i, n_words
         cdef uint32_t n_values
         if <int64_t> column.n_codes <= self.codes_per_mark * n:
-            if column.width == 2:
-                gather_and_mark[uint16_t](rows, n, <const uint16_t*> column.codes, codes, self.marks)
-            else:
-                gather_and_mark[uint32_t](rows, n, <const uint32_t*> column.codes, codes, self.marks)
+            gather_and_mark(rows, n, column, codes, self.marks)
             n_words = column.n_codes // 64 + 1
             n_values = loops.before(self.marks, n_words, self.before)
             n_values -= (self.marks[column.n_codes >> 6] >> (column.n_codes & 63)) & 1
             loops.ranks(codes, n, self.marks, self.before, ranks, origins)
             memset(self.marks, 0, n_words * sizeof(uint64_t))
             return n_values
-        if column.width == 2:
-            gather_keys[uint16_t](rows, n, <const uint16_t*> column.codes, self.keys)
-        else:
-            gather_keys[uint32_t](rows, n, <const uint32_t*> column.codes, self.keys)
+        gather_keys[uint32_t](rows, n, column, self.keys)
         sorted = radix_sort(self.keys, self.keys_to, n)
         n_values = 0
         for i in range(n):

@@ -181,7 +181,7 @@ cdef class SquaredError(NumberCriterion):
 
     cdef int open_node(self, Node* node) except -1 nogil:
         NumberCriterion.open_node(self, node)
-        if self.scans_words:
+        if self.scans_words and not node.is_pure:
             self.mean_below = <double> df_floor_mean(node.statistics[2], 0, node.statistics[1])
             self.remainder = df_offset_sum(node.statistics[2], 0, node.statistics[1], <int64_t> self.mean_below)
         return 0

@@ -38,6 +38,26 @@ cdef struct Bootstrap:
     uint32_t tree
     int64_t n_rows
 
+cdef struct CodeTest:             # which draws go left: codes up to the cut,
+    uint32_t cut
+    uint32_t also                 # and this one: missing, or one that does so anyway
+
+cdef struct BucketTest:           # the same, looking codes up only in the bucket of the cut
+    const uint8_t* buckets        # by Draw.row
+    const uint32_t* rows          # see Node.rows
+    uint32_t cut, cut_bucket
+    uint32_t also                 # likewise, a bucket
+
+cdef struct SubsetTest:           # categories: see Split.payload
+    const uint64_t* subset
+    uint32_t n_codes
+    bint missing_left
+
+ctypedef fused test_t:
+    CodeTest
+    BucketTest
+    SubsetTest
+
 
 cdef inline void add_record(DataView data, const uint32_t* weight, Py_ssize_t row, uint32_t count, Draw* out) noexcept nogil:
     out.row = <uint32_t> row
@@ -152,15 +172,27 @@ cdef Py_ssize_t all_rows(DataView data, const uint32_t* weight, Draw* out) noexc
     return data.n_rows
 
 
-cdef Py_ssize_t partition_codes(Draw* draws, Py_ssize_t n, const code_t* codes, uint32_t cut, uint32_t also,
-                                Draw* scratch) noexcept nogil:
-    cdef Py_ssize_t i, n_left = 0, n_right = 0
+cdef inline bint goes_left(test_t test, const code_t* codes, uint32_t row) noexcept nogil:
     cdef uint32_t code
+    if test_t is CodeTest:
+        code = codes[row]
+        return (code <= test.cut) | (code == test.also)
+    elif test_t is BucketTest:
+        code = test.buckets[row]
+        if code == test.cut_bucket:
+            return codes[data_row(test.rows, row)] <= test.cut
+        return (code < test.cut_bucket) | (code == test.also)
+    else:
+        code = codes[row]
+        return (code < test.n_codes and in_subset(test.subset, code)) != test.missing_left
+
+
+cdef Py_ssize_t partition_codes(Draw* draws, Py_ssize_t n, const code_t* codes, test_t test, Draw* scratch) noexcept nogil:
+    cdef Py_ssize_t i, n_left = 0, n_right = 0
     cdef bint left
     for i in range(n):
         # [0, n_left) goes left, [n_left, i) is free, [i, n) is to come; scratch[0, n_right) goes right
-        code = codes[draws[i].row]
-        left = (code <= cut) | (code == also)
+        left = goes_left(test, codes, draws[i].row)
         memcpy(scratch + n_right, draws + i, sizeof(Draw))     # in one piece, unlike an assignment
         memmove(draws + n_left, draws + i, sizeof(Draw))
         n_left += left
@@ -170,43 +202,13 @@ cdef Py_ssize_t partition_codes(Draw* draws, Py_ssize_t n, const code_t* codes, 
     return n_left
 
 
-cdef Py_ssize_t partition_buckets(Draw* draws, Py_ssize_t n, const code_t* codes, const Column* column, const uint32_t* rows,
-                                  uint32_t cut, uint32_t also, Draw* scratch) noexcept nogil:
-    """As partition_codes, looking codes up only in the bucket of the cut."""
-    cdef Py_ssize_t i, n_left = 0, n_right = 0
-    cdef uint32_t bucket, cut_bucket = bucket_of(column, cut)
-    cdef uint32_t also_bucket = MOST_BUCKETS if also == column.n_codes else cut_bucket
-    cdef bint left
-    cdef Draw draw
-    for i in range(n):
-        draw = draws[i]
-        bucket = column.coarse[draw.row]
-        left = (bucket < cut_bucket) | (bucket == also_bucket)
-        if bucket == cut_bucket:
-            left = codes[data_row(rows, draw.row)] <= cut
-        draws[n_left] = draw
-        scratch[n_right] = draw
-        n_left += left
-        n_right += not left
-    memcpy(draws + n_left, scratch, n_right * sizeof(Draw))
-    return n_left
-
-
-cdef Py_ssize_t partition_subset(Draw* draws, Py_ssize_t n, const code_t* codes, uint32_t n_codes, const Split* split,
-                                 Draw* scratch) noexcept nogil:
-    cdef Py_ssize_t i, n_left = 0, n_right = 0
-    cdef uint32_t code
-    cdef bint left
-    for i in range(n):
-        code = codes[draws[i].row]
-        left = (code < n_codes and in_subset(split.payload, code)) != split.missing_left
-        memcpy(scratch + n_right, draws + i, sizeof(Draw))     # in one piece, unlike an assignment
-        memmove(draws + n_left, draws + i, sizeof(Draw))
-        n_left += left
-        n_right += not left
-    for i in range(n_right):         # no call of memcpy: most nodes are small
-        draws[n_left + i] = scratch[i]
-    return n_left
+cdef inline Py_ssize_t partition_column(Draw* draws, Py_ssize_t n, const Column* column, test_t test,
+                                        Draw* scratch) noexcept nogil:
+    if column.width == 1:
+        return partition_codes(draws, n, <const uint8_t*> column.codes, test, scratch)
+    if column.width == 2:
+        return partition_codes(draws, n, <const uint16_t*> column.codes, test, scratch)
+    return partition_codes(draws, n, <const uint32_t*> column.codes, test, scratch)
 
 
 cdef Py_ssize_t partition(Draw* draws, Py_ssize_t n, const Column* column, const uint32_t* rows, const Split* split,
@@ -219,25 +221,25 @@ cdef Py_ssize_t partition(Draw* draws, Py_ssize_t n, const Column* column, const
 
     Returns the number of records that go left.
     """
+    cdef CodeTest by_code
+    cdef BucketTest by_bucket
+    cdef SubsetTest by_subset
     if split.payload != NULL:
-        if column.width == 1:
-            return partition_subset[uint8_t](draws, n, <const uint8_t*> column.codes, column.n_codes, split, scratch)
-        if column.width == 2:
-            return partition_subset[uint16_t](draws, n, <const uint16_t*> column.codes, column.n_codes, split, scratch)
-        return partition_subset[uint32_t](draws, n, <const uint32_t*> column.codes, column.n_codes, split, scratch)
-    # A code that also goes left: missing, or one that does so anyway.
-    cdef uint32_t also = column.n_codes if split.missing_left and column.has_missing else split.code
-    if column.coarse != NULL and column.width == 1:
-        return partition_buckets[uint8_t](draws, n, <const uint8_t*> column.codes, column, rows, split.code, also, scratch)
-    if column.coarse != NULL and column.width == 2:
-        return partition_buckets[uint16_t](draws, n, <const uint16_t*> column.codes, column, rows, split.code, also, scratch)
-    if column.coarse != NULL:
-        return partition_buckets[uint32_t](draws, n, <const uint32_t*> column.codes, column, rows, split.code, also, scratch)
-    if column.width == 1:
-        return partition_codes[uint8_t](draws, n, <const uint8_t*> column.codes, split.code, also, scratch)
-    if column.width == 2:
-        return partition_codes[uint16_t](draws, n, <const uint16_t*> column.codes, split.code, also, scratch)
-    return partition_codes[uint32_t](draws, n, <const uint32_t*> column.codes, split.code, also, scratch)
+        by_subset.subset = split.payload
+        by_subset.n_codes = column.n_codes
+        by_subset.missing_left = split.missing_left
+        return partition_column(draws, n, column, by_subset, scratch)
+    cdef bint missing_left = split.missing_left and column.has_missing
+    if column.coarse == NULL:
+        by_code.cut = split.code
+        by_code.also = column.n_codes if missing_left else split.code
+        return partition_column(draws, n, column, by_code, scratch)
+    by_bucket.buckets = column.coarse
+    by_bucket.rows = rows
+    by_bucket.cut = split.code
+    by_bucket.cut_bucket = bucket_of(column, split.code)
+    by_bucket.also = MOST_BUCKETS if missing_left else by_bucket.cut_bucket
+    return partition_column(draws, n, column, by_bucket, scratch)
 
 
 def bootstrap_counts(Py_ssize_t n_rows, int64_t n_draws, uint64_t seed, uint32_t tree):

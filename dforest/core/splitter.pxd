@@ -14,7 +14,7 @@ A splitter is given nodes and writes splits. What it can bring, from the least t
 (c) A test: with `has_own_tests` set, `goes_left` decides, not feature and code. `store_split` then lets
     `payload` point to what `goes_left` will need: 64-bit words, of any number, kept with the node and handed
     back when rows go down the tree, in training and after. `feature` is any feature; `used_features` tells
-    importances which ones the test is about. `self.divisions` (division.pxd) finds the best cut of numbers that
+    importances which ones the test is about, `describe` people what it says. `self.divisions` (division.pxd) finds the best cut of numbers that
     the splitter has computed for each record.
 
 Leaves that learn from other draws than the node's set `has_own_leaves` and override `open_leaf`.
@@ -68,14 +68,10 @@ from dforest.core.cuts cimport Cuts
 from dforest.core.data cimport DataView
 from dforest.core.division cimport Divisions
 from dforest.core.random cimport df_stream
+from dforest.core.side cimport CodeRange
 from dforest.core.team cimport Task, Team
 from dforest.core.types cimport Column, LeafRules, Node, Split, df_rows
 
-
-cdef struct CodeRange:        # what occurs in a node
-    uint32_t lowest           # of the codes that are values
-    uint32_t highest          # below lowest: none are
-    bint has_missing
 
 cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil
 cdef uint32_t code_above(const Node* node, const Column* column, const Split* split) noexcept nogil
@@ -137,8 +133,8 @@ cdef class Splitter(Component):
     cdef Team team                 # None: works alone
     cdef int member                # its thread's number there
     cdef int64_t share_visits_from  # features of a node are shared if there are as many records times features
-    cdef Py_ssize_t* shared        # [n_features] that several threads try, in the order drawn
-    cdef uint8_t* found_constant   # [n_features] whether those were
+    cdef Py_ssize_t* first         # [n_features] those drawn first at the current node that aren't known constant ...
+    cdef uint8_t* found_constant   # [n_features] ... and whether threads that share them found them so
 
     # Add to the data what clones of this splitter will look at; called once, on none of them.
     cdef int prepare(self, DataView data, Criterion criterion) except -1
@@ -170,6 +166,7 @@ cdef class Splitter(Component):
     cdef double ordinal_threshold(self, const Node* node, const Split* split) noexcept nogil
 
     # (c) Whether rows of X go left. It uses nothing but parameters and these: after training there is no data.
+    # It writes to nothing but `left`: in prediction one object serves all threads.
     # IN payload : [n_words] as `store_split` left it
     # IN rows : [n] numbers of rows
     # OUT left : [n] 1 or 0
@@ -181,11 +178,29 @@ cdef class Splitter(Component):
 
     # The base class's own
     cdef void mark(self, Py_ssize_t feature, const Node* node) noexcept nogil
-    cdef int share_features(self, const Node* node, Split* out) except -1 nogil
+    cdef void foresee(self, const Node* node, Py_ssize_t n) noexcept nogil
+    cdef int share_features(self, const Node* node, Py_ssize_t n, Split* out) except -1 nogil
     cdef int try_features(self, Trial* trial) except -1 nogil
 
 
+cdef struct Draft:           # of the cut of a feature
+    uint64_t turn            # of the node it is for, see Side.turn; 0: not drawn ahead
+    CodeRange range
+    uint32_t* codes          # gathered
+    df_stream stream
+    double u                 # drawn from it, for a continuous column
+    uint32_t code
+    double threshold
+
+
 cdef class RandomSplitter(Splitter):
+    cdef Py_ssize_t foresee_up_to  # in nodes of so many records, cuts of the first features are drawn ahead
+    cdef Draft* drafts             # [n_features]
+    cdef uint32_t* ahead           # [max_features, foresee_up_to + DF_STRIDE] codes of these
+
+    cdef void begin_draft(self, const Node* node, Py_ssize_t feature, uint32_t* codes) noexcept nogil
+    cdef void finish_draft(self, const Node* node, Py_ssize_t feature) noexcept nogil
+
     # Where to cut a continuous column, whose lowest and highest code in the node these are, lo < hi;
     # draws of the code returned and lower ones go left. OUT threshold
     cdef uint32_t draw_cut(self, const Column* column, uint32_t lo, uint32_t hi, double u, double* threshold) noexcept nogil

@@ -7,10 +7,12 @@ from cpython.ref cimport PyObject
 from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memmove
 
+from dforest.core.loops cimport DF_STRIDE
 from dforest.core.random cimport DF_FEATURES, DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
 from dforest.core.team cimport PyThread_acquire_lock, PyThread_release_lock, WAIT_LOCK
-from dforest.core.types cimport CATEGORICAL, ORDINAL, Column, code_t, data_code, number_at
+from dforest.core.types cimport CATEGORICAL, CONTINUOUS, ORDINAL, Column, code_t, data_code, number_at
 
 cdef extern from "numerics.h" nogil:
     double df_middle(double lo, double hi, int is_float32)
@@ -18,6 +20,7 @@ cdef extern from "numerics.h" nogil:
 from dforest.core.component import SplitterError
 
 cdef int64_t SHARE_VISITS_FROM = 1 << 17       # worth waking a thread up for, by default
+cdef Py_ssize_t FORESEE_UP_TO = 64             # records of a node whose cuts are drawn ahead, by default
 
 
 cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil:
@@ -163,7 +166,7 @@ cdef class Splitter:
         return self
 
     def __dealloc__(self):
-        free(self.shared)
+        free(self.first)
         free(self.found_constant)
         free(self.is_constant)
         free(self.marks)
@@ -191,6 +194,22 @@ cdef class Splitter:
         """
         return None
 
+    def describe(self, payload, names):
+        """What is true of the rows that go left by a test of this splitter's own, for people to read.
+
+        Parameters
+        ----------
+        payload : ndarray of shape (n_words,), dtype uint64
+        names : list of str
+            Of the features.
+
+        Returns
+        -------
+        str or None
+            None: all there is to say is which features the test is about.
+        """
+        return None
+
     cdef int prepare(self, DataView data, Criterion criterion) except -1:
         return 0
 
@@ -204,9 +223,9 @@ cdef class Splitter:
         self.order = FeatureOrder(n)
         self.is_constant = <uint8_t*> calloc(n, sizeof(uint8_t))
         self.marks = <Mark*> malloc(n * sizeof(Mark))
-        self.shared = <Py_ssize_t*> malloc(n * sizeof(Py_ssize_t))
+        self.first = <Py_ssize_t*> malloc(n * sizeof(Py_ssize_t))
         self.found_constant = <uint8_t*> malloc(n * sizeof(uint8_t))
-        if self.is_constant == NULL or self.marks == NULL or self.shared == NULL or self.found_constant == NULL:
+        if self.is_constant == NULL or self.marks == NULL or self.first == NULL or self.found_constant == NULL:
             raise MemoryError()
         return 0
 
@@ -234,19 +253,14 @@ cdef class Splitter:
         self.marks[self.n_marks].depth = node.depth
         self.n_marks += 1
 
-    cdef int share_features(self, const Node* node, Split* out) except -1 nogil:
-        """Try those of the first max_features that are left together with idle threads."""
-        cdef Py_ssize_t i, feature
+    cdef int share_features(self, const Node* node, Py_ssize_t n, Split* out) except -1 nogil:
+        """Try the first n features of `first` together with idle threads."""
+        cdef Py_ssize_t i
         cdef Trial trial
         trial.task.part = try_features
         trial.task.context = &trial
         trial.task.leader = self.member
-        trial.task.n_items = 0
-        while self.order.n_drawn < self.max_features:
-            feature = self.order.next()
-            if not self.is_constant[feature]:
-                self.shared[trial.task.n_items] = feature
-                trial.task.n_items += 1
+        trial.task.n_items = n
         self.settle(node, &self.rules, out)
         trial.leader = <PyObject*> self
         trial.node = node
@@ -257,7 +271,7 @@ cdef class Splitter:
         self.team.share(&trial.task, <void*> self)
         for i in range(trial.task.n_items):
             if self.found_constant[i]:
-                self.mark(self.shared[i], node)
+                self.mark(self.first[i], node)
         out[0] = trial.best
         if not trial.is_own and out.payload != NULL:      # which may have changed since
             out.score = -1.0
@@ -287,11 +301,11 @@ cdef class Splitter:
                 break
             before = best.score
             (<Splitter> trial.leader).found_constant[item] = self.best_cut(
-                trial.node, (<Splitter> trial.leader).shared[item], &self.rules, &best)
+                trial.node, (<Splitter> trial.leader).first[item], &self.rules, &best)
             if best.score > before:
-                best.feature = (<Splitter> trial.leader).shared[item]
+                best.feature = (<Splitter> trial.leader).first[item]
         self.settle(trial.node, &self.rules, &best)
-        while best_item < trial.task.n_items and (<Splitter> trial.leader).shared[best_item] != best.feature:
+        while best_item < trial.task.n_items and (<Splitter> trial.leader).first[best_item] != best.feature:
             best_item += 1
         if best_item == trial.task.n_items:        # none of these
             return 0
@@ -305,7 +319,7 @@ cdef class Splitter:
         return 0
 
     cdef int find_split(self, const Node* node, Split* out) except -1 nogil:
-        cdef Py_ssize_t feature, n_features = self.data.n_features
+        cdef Py_ssize_t i, feature, n = 0, n_features = self.data.n_features
         cdef double before
         out.feature = -1
         out.score = -1.0
@@ -316,25 +330,40 @@ cdef class Splitter:
             self.is_constant[self.marks[self.n_marks].feature] = 0
         self.cuts.open_node(node)
         self.order.open(self.seed, self.tree, node.path)
-        while self.order.n_drawn < n_features and (self.order.n_drawn < self.max_features or out.feature < 0):
-            if (self.team is not None and self.team.has_idle() and self.order.n_drawn + 1 < self.max_features
-                    and node.n * (self.max_features - self.order.n_drawn) >= self.share_visits_from):
-                self.share_features(node, out)
-                continue
+        while self.order.n_drawn < min(self.max_features, n_features):
             feature = self.order.next()
-            if self.is_constant[feature]:
-                continue
+            if not self.is_constant[feature]:
+                self.first[n] = feature
+                n += 1
+        self.foresee(node, n)
+        for i in range(n):
+            if (self.team is not None and self.team.has_idle() and i + 1 < n
+                    and node.n * (n - i) >= self.share_visits_from):
+                memmove(self.first, self.first + i, (n - i) * sizeof(Py_ssize_t))
+                self.share_features(node, n - i, out)
+                break
             before = out.score
-            if self.best_cut(node, feature, &self.rules, out):
-                self.mark(feature, node)
+            if self.best_cut(node, self.first[i], &self.rules, out):
+                self.mark(self.first[i], node)
             if out.score > before:
-                out.feature = feature
+                out.feature = self.first[i]
+        while out.feature < 0 and self.order.n_drawn < n_features:
+            feature = self.order.next()
+            if not self.is_constant[feature]:
+                before = out.score
+                if self.best_cut(node, feature, &self.rules, out):
+                    self.mark(feature, node)
+                if out.score > before:
+                    out.feature = feature
         self.order.close()
         self.settle(node, &self.rules, out)
         if out.feature < 0:
             return 0
         self.store_split(node, out)
         return 0
+
+    cdef void foresee(self, const Node* node, Py_ssize_t n) noexcept nogil:
+        """Get ready for the first n features of `first`, which are tried next."""
 
     cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
         return self.cuts.find(node, &node.columns[feature], rules, best)
@@ -382,28 +411,78 @@ cdef class RandomSplitter(Splitter):
     the two.
     """
 
+    def __dealloc__(self):
+        free(self.drafts)
+        free(self.ahead)
+
+    cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:
+        Splitter.attach(self, data, criterion, n_records)
+        self.cuts.one_by_one = True
+        self.foresee_up_to = min(n_records, <Py_ssize_t> self.tuning.get("foresee_up_to", FORESEE_UP_TO))
+        self.drafts = <Draft*> calloc(data.n_features, sizeof(Draft))
+        self.ahead = <uint32_t*> malloc(self.max_features * (self.foresee_up_to + DF_STRIDE) * sizeof(uint32_t))
+        if self.drafts == NULL or self.ahead == NULL:
+            raise MemoryError()
+        return 0
+
+    cdef void foresee(self, const Node* node, Py_ssize_t n) noexcept nogil:
+        """Draw the cuts of all features, step by step: what a step waits for in one does not hold up another."""
+        cdef Py_ssize_t i
+        if node.n == 2 or node.n > self.foresee_up_to:
+            return
+        for i in range(n):
+            self.begin_draft(node, self.first[i], self.ahead + i * (self.foresee_up_to + DF_STRIDE))
+            self.drafts[self.first[i]].turn = self.cuts.side.turn
+        for i in range(n):
+            self.finish_draft(node, self.first[i])
+
+    cdef void begin_draft(self, const Node* node, Py_ssize_t feature, uint32_t* codes) noexcept nogil:
+        """Gather the codes of a feature, and draw what says where to cut between them."""
+        cdef const Column* column = &node.columns[feature]
+        cdef Draft* draft = &self.drafts[feature]
+        if column.kind == CATEGORICAL:
+            return
+        df_stream_open(&draft.stream, self.seed, self.tree, df_feature_path(node.path, feature), DF_THRESHOLD)
+        if column.kind == CONTINUOUS:
+            draft.u = df_uniform(&draft.stream)
+        draft.codes = codes
+        draft.range = self.cuts.side.gather(node, column, codes)
+
+    cdef void finish_draft(self, const Node* node, Py_ssize_t feature) noexcept nogil:
+        cdef const Column* column = &node.columns[feature]
+        cdef Draft* draft = &self.drafts[feature]
+        if column.kind == CATEGORICAL:
+            return
+        draft.code = draft.range.lowest
+        draft.threshold = INFINITY
+        if draft.range.lowest >= draft.range.highest:
+            return
+        if column.kind == ORDINAL:
+            draft.code += df_below(&draft.stream, draft.range.highest - draft.range.lowest)
+            draft.threshold = number_at(column, column.highs, draft.code)
+        else:
+            draft.code = self.draw_cut(column, draft.range.lowest, draft.range.highest, draft.u, &draft.threshold)
+
     cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
         cdef const Column* column = &node.columns[feature]
-        cdef CodeRange codes
-        cdef uint32_t code
-        cdef double threshold = INFINITY, before = best.score
+        cdef Draft* draft = &self.drafts[feature]
+        cdef double before = best.score
         cdef df_stream stream
-        df_stream_open(&stream, self.seed, self.tree, df_feature_path(node.path, feature), DF_THRESHOLD)
+        if node.n == 2 and before >= self.cuts.score_of_two >= 0.0:
+            return False               # every feature that parts two records does it by the same score
         if column.kind == CATEGORICAL:
+            df_stream_open(&stream, self.seed, self.tree, df_feature_path(node.path, feature), DF_THRESHOLD)
             return self.cuts.find_random_subset(node, column, &stream, rules, best)
-        codes = code_range(node, column)
-        code = codes.lowest
-        if codes.lowest > codes.highest or (codes.lowest == codes.highest and not codes.has_missing):
+        if draft.turn != self.cuts.side.turn:
+            self.begin_draft(node, feature, self.cuts.side.own_code)
+            self.finish_draft(node, feature)
+        if draft.range.lowest > draft.range.highest or (draft.range.lowest == draft.range.highest
+                                                        and not draft.range.has_missing):
             return True
-        if codes.lowest < codes.highest:
-            if column.kind == ORDINAL:
-                code += df_below(&stream, codes.highest - codes.lowest)
-                threshold = number_at(column, column.highs, code)
-            else:
-                code = self.draw_cut(column, codes.lowest, codes.highest, df_uniform(&stream), &threshold)
-        self.cuts.find_at(node, column, code, rules, best)
+        self.cuts.side.code = draft.codes
+        self.cuts.find_gathered(node, column, draft.code, draft.range.has_missing, rules, best)
         if best.score > before:
-            best.threshold = threshold
+            best.threshold = draft.threshold
         return False
 
     cdef uint32_t draw_cut(self, const Column* column, uint32_t lo, uint32_t hi, double u, double* threshold) noexcept nogil:

@@ -13,8 +13,8 @@ cdef struct Tuning:
     int64_t codes_per_record  # ... unless the column has more codes than this times the records
     int64_t insertion_below   # sorting: insertion sort below, radix sort from here
     int64_t copy_from         # counting: in copies if there are this many times more records than codes
-    int64_t mark_from         # counting: codes are marked if there are this many times more than records
-    int64_t codes_per_mark    # packed words: they are, up to this many times more, and ranked
+    int64_t mark_from         # codes that occur are marked if the column has at least this many codes for each record
+    int64_t codes_per_mark    # packed words are added up by marked codes if the column has at most this many for each record
 
 cdef enum Manner:             # how draws are counted
     WORDS                     # weights of 1: statistics in packed words, see scan.h
@@ -82,9 +82,7 @@ cdef class Tally:
     cdef void expand(self, Py_ssize_t n) noexcept nogil
     cdef void unpack(self, uint64_t word, int64_t* statistic) noexcept nogil
     cdef Py_ssize_t cumulate(self, const Node* node, const Column* column) noexcept nogil
-    cdef void add_up(self, const Node* node, const Column* column, uint32_t code, const uint64_t* subset) noexcept nogil
     cdef Manner manner_of(self, const int64_t* total) noexcept nogil
-    cdef void add(self, int64_t* statistic, const Draw* draw) noexcept nogil
     cdef void complete(self, int64_t* statistic) noexcept nogil
     cdef void take(self, Manner manner, uint32_t code, int64_t* statistic) noexcept nogil
     cdef Py_ssize_t count(self, const Node* node, const Column* column) noexcept nogil

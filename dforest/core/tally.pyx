@@ -13,9 +13,10 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
+from dforest.core.codes cimport gather_and_mark, gather_keys
 from dforest.core.loops cimport DF_FEW, DF_FEW_DRAWS, DF_FEW_NO_CODE, DF_SMALL_DRAWS, loops
 from dforest.core.sorting cimport insertion_sort, radix_sort
-from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, code_t, in_subset
+from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, add_draws, code_t
 
 cdef extern from *:
     """
@@ -26,13 +27,6 @@ cdef extern from *:
 ctypedef fused word_t:
     uint32_t
     uint64_t
-
-
-cdef void gather_keys(const Draw* draws, Py_ssize_t n, const code_t* codes, uint64_t* keys) noexcept nogil:
-    """Keys to sort: the code, and below it the record's number."""
-    cdef Py_ssize_t i
-    for i in range(n):
-        keys[i] = (<uint64_t> codes[draws[i].row] << 32) | <uint64_t> i
 
 
 cdef void fill(Manner manner, Tally tally, const Node* node, const code_t* codes) noexcept nogil:
@@ -51,7 +45,7 @@ cdef void fill(Manner manner, Tally tally, const Node* node, const code_t* codes
             words[1] += <int64_t> draws[i].count * draws[i].target
     else:
         for i in range(n):
-            tally.add(tally.histogram + codes[draws[i].row] * tally.n_words, &draws[i])
+            add_draws(tally.criterion.kind, tally.histogram + codes[draws[i].row] * tally.n_words, &draws[i])
 
 
 cdef void fill_words(const uint32_t* row, const word_t* word, Py_ssize_t n, const code_t* codes, word_t* histogram,
@@ -78,67 +72,12 @@ cdef void fill_words(const uint32_t* row, const word_t* word, Py_ssize_t n, cons
             second[i] = third[i] = fourth[i] = 0
 
 
-cdef void gather_and_mark(const uint32_t* row, Py_ssize_t n, const code_t* codes, uint32_t* to, uint64_t* marks) noexcept nogil:
-    cdef Py_ssize_t i
-    cdef uint32_t code
-    for i in range(n):
-        code = codes[row[i]]
-        to[i] = code
-        marks[code >> 6] |= <uint64_t> 1 << (code & 63)
-
-
 cdef void mark(uint64_t* marks, const Node* node, const code_t* codes) noexcept nogil:
     cdef Py_ssize_t i
     cdef uint32_t code
     for i in range(node.n):
         code = codes[node.draws[i].row]
         marks[code >> 6] |= <uint64_t> 1 << (code & 63)
-
-
-cdef void add_where(Tally tally, const Node* node, const code_t* codes, uint32_t code, const uint64_t* subset,
-                    uint32_t missing) noexcept nogil:
-    """Sum up the draws whose code is at most `code` or in the subset, and those that are missing."""
-    cdef Py_ssize_t i
-    cdef uint32_t c
-    for i in range(node.n):
-        c = codes[node.draws[i].row]
-        if c == missing:
-            tally.add(tally.missing, &node.draws[i])
-        elif in_subset(subset, c) if subset != NULL else c <= code:
-            tally.add(tally.sum, &node.draws[i])
-
-
-cdef void add_words(const uint32_t* row, const uint64_t* word, Py_ssize_t n, const code_t* codes, uint32_t code,
-                    uint32_t missing, uint64_t* sum, uint64_t* of_missing) noexcept nogil:
-    """The same for codes up to one, with packed words. No branches: which side a draw is on, nobody can foretell."""
-    cdef Py_ssize_t i
-    cdef uint32_t c
-    cdef uint64_t total = 0, gone = 0
-    for i in range(n):
-        c = codes[row[i]]
-        total += word[i] & (<uint64_t> 0 - <uint64_t> (c <= code))
-        gone += word[i] & (<uint64_t> 0 - <uint64_t> (c == missing))
-    sum[0] = total
-    of_missing[0] = gone
-
-
-cdef void add_classes(Tally tally, const Node* node, const code_t* codes, uint32_t code, uint32_t missing) noexcept nogil:
-    """The same with draws of weight 1 of many classes."""
-    cdef Py_ssize_t i
-    cdef uint32_t c
-    cdef int64_t total = 0, gone = 0, count
-    cdef const Draw* draw
-    for i in range(node.n):
-        draw = &node.draws[i]
-        c = codes[draw.row]
-        count = draw.count & -<int64_t> (c <= code)
-        total += count
-        tally.sum[2 + draw.target] += count
-        if c == missing:
-            gone += draw.count
-            tally.missing[2 + draw.target] += draw.count
-    tally.sum[0] = total
-    tally.missing[0] = gone
 
 
 @cython.final
@@ -378,41 +317,6 @@ cdef class Tally:
             for i in range(n):
                 self.unpack(self.run[i], self.left + i * self.n_words)
 
-    cdef void add_up(self, const Node* node, const Column* column, uint32_t code, const uint64_t* subset) noexcept nogil:
-        """Put the sum over the draws of codes up to `code` into `left`; or those of a subset, if not NULL."""
-        cdef uint64_t sum
-        memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
-        self.is_packed = False
-        self.code[0] = code
-        if subset == NULL and self.manner == WORDS:
-            if not self.has_words:
-                self.make_words(node)
-            if column.width == 1:
-                add_words[uint8_t](self.row, self.word, node.n, <const uint8_t*> column.codes, code, column.n_codes, &sum,
-                                   &self.missing_word)
-            elif column.width == 2:
-                add_words[uint16_t](self.row, self.word, node.n, <const uint16_t*> column.codes, code, column.n_codes, &sum,
-                                    &self.missing_word)
-            else:
-                add_words[uint32_t](self.row, self.word, node.n, <const uint32_t*> column.codes, code, column.n_codes, &sum,
-                                    &self.missing_word)
-            self.unpack(sum, self.left)
-            self.unpack(self.missing_word, self.missing)
-            return
-        if subset == NULL and self.manner == CLASSES and column.width == 1:
-            add_classes[uint8_t](self, node, <const uint8_t*> column.codes, code, column.n_codes)
-        elif subset == NULL and self.manner == CLASSES and column.width == 2:
-            add_classes[uint16_t](self, node, <const uint16_t*> column.codes, code, column.n_codes)
-        elif column.width == 1:
-            add_where[uint8_t](self, node, <const uint8_t*> column.codes, code, subset, column.n_codes)
-        elif column.width == 2:
-            add_where[uint16_t](self, node, <const uint16_t*> column.codes, code, subset, column.n_codes)
-        else:
-            add_where[uint32_t](self, node, <const uint32_t*> column.codes, code, subset, column.n_codes)
-        self.complete(self.sum)
-        self.complete(self.missing)
-        memcpy(self.left, self.sum, self.n_words * sizeof(int64_t))
-
     cdef inline Manner manner_of(self, const int64_t* total) noexcept nogil:
         if not self.is_unit or total[0] >> 32:
             return RECORDS
@@ -421,21 +325,6 @@ cdef class Tally:
         if self.criterion.kind == CLASS_WEIGHTS:
             return CLASSES
         return SUMS if self.criterion.kind == TARGET_SUM else RECORDS
-
-    cdef inline void add(self, int64_t* statistic, const Draw* draw) noexcept nogil:
-        """Add a draw to a statistic, but for the words that `complete` derives."""
-        cdef int64_t weight = <int64_t> draw.count * draw.weight, product
-        statistic[0] += draw.count
-        if self.criterion.kind == CLASS_WEIGHTS:
-            statistic[2 + draw.target] += weight
-            return
-        statistic[1] += weight
-        if self.criterion.kind == TARGET_SUM:
-            statistic[2] += weight * draw.target
-        else:
-            product = <int64_t> draw.weight * draw.target
-            statistic[2] += (product & 0x7FFFFFFF) * draw.count
-            statistic[3] += (product >> 31) * draw.count
 
     cdef inline void complete(self, int64_t* statistic) noexcept nogil:
         cdef Py_ssize_t k
@@ -505,12 +394,7 @@ cdef class Tally:
         cdef uint64_t* last = &self.marks[column.n_codes >> 6]
         cdef uint64_t missing = <uint64_t> 1 << (column.n_codes & 63)
         cdef Py_ssize_t i, n, n_words = column.n_codes // 64 + 1
-        if column.width == 1:
-            gather_and_mark[uint8_t](self.row, node.n, <const uint8_t*> column.codes, codes, self.marks)
-        elif column.width == 2:
-            gather_and_mark[uint16_t](self.row, node.n, <const uint16_t*> column.codes, codes, self.marks)
-        else:
-            gather_and_mark[uint32_t](self.row, node.n, <const uint32_t*> column.codes, codes, self.marks)
+        gather_and_mark(self.row, node.n, column, codes, self.marks)
         n = loops.before(self.marks, n_words, self.before)
         memset(run, 0, n * sizeof(uint64_t))
         loops.rank_sums(codes, self.word, node.n, self.marks, self.before, run, self.code)
@@ -655,12 +539,7 @@ cdef class Tally:
         """Fill `left` or `run`, and `code`, by sorting; return how many values occur."""
         cdef uint64_t* keys = self.keys
         cdef Py_ssize_t n = node.n, n_values = node.n
-        if column.width == 1:
-            gather_keys[uint8_t](node.draws, n, <const uint8_t*> column.codes, keys)
-        elif column.width == 2:
-            gather_keys[uint16_t](node.draws, n, <const uint16_t*> column.codes, keys)
-        else:
-            gather_keys[uint32_t](node.draws, n, <const uint32_t*> column.codes, keys)
+        gather_keys[Draw](node.draws, n, column, keys)
         keys = self.sort_keys(n)
         if column.has_missing:
             while n_values > 0 and <uint32_t> (keys[n_values - 1] >> 32) == column.n_codes:
@@ -721,7 +600,7 @@ cdef class Tally:
         cdef uint32_t code
         for i in range(n):
             code = <uint32_t> (keys[i] >> 32)
-            self.add(self.sum, &draws[<uint32_t> keys[i]])
+            add_draws(self.criterion.kind, self.sum, &draws[<uint32_t> keys[i]])
             if i + 1 == n or <uint32_t> (keys[i + 1] >> 32) != code:
                 self.complete(self.sum)
                 memcpy(self.left + n_values * self.n_words, self.sum, self.n_words * sizeof(int64_t))

@@ -64,6 +64,7 @@ cdef class Team:
     cdef int share(self, Task* task, void* own) except -1 nogil
     cdef int share_items(self, int leader, Py_ssize_t n_items, Work work, void* context) except -1 nogil
     cdef Py_ssize_t take(self, Task* task) noexcept nogil
+    cdef int take_part(self, Task* task, void* own, bint leads) except -1 nogil
     cdef int help(self, Task* task, void* own) except -1 nogil
     cdef void give_up(self) noexcept nogil
     cdef void wake(self, Py_ssize_t most) noexcept nogil

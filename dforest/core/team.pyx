@@ -164,8 +164,6 @@ cdef class Team:
 
         `own` is what the leader brings to its part. A task lives until this returns.
         """
-        cdef int i
-        cdef bint failed = True
         task.next = 0
         task.n_helpers = 0
         task.is_awaited = False
@@ -175,22 +173,36 @@ cdef class Team:
         self.wake(task.n_items - 1)
         PyThread_release_lock(self.lock)
         try:
+            self.take_part(task, own, True)
+        finally:
+            if task.is_awaited:
+                PyThread_acquire_lock(self.bells[task.leader], WAIT_LOCK)
+        return self.check()
+
+    cdef int take_part(self, Task* task, void* own, bint leads) except -1 nogil:
+        """Do a member's part of a task, then withdraw the task, or be its helper no longer."""
+        cdef int i
+        cdef bint failed = True
+        try:
             task.part(task.context, own)
             failed = False
         finally:
             PyThread_acquire_lock(self.lock, WAIT_LOCK)
             if failed:
                 self.give_up()
-            for i in range(self.n_tasks):
-                if self.tasks[i] == task:
-                    self.n_tasks -= 1
-                    self.tasks[i] = self.tasks[self.n_tasks]
-                    break
-            task.is_awaited = task.n_helpers > 0
+            if leads:
+                for i in range(self.n_tasks):
+                    if self.tasks[i] == task:
+                        self.n_tasks -= 1
+                        self.tasks[i] = self.tasks[self.n_tasks]
+                        break
+                task.is_awaited = task.n_helpers > 0
+            else:
+                task.n_helpers -= 1
+                if task.n_helpers == 0 and task.is_awaited:
+                    PyThread_release_lock(self.bells[task.leader])
             PyThread_release_lock(self.lock)
-            if task.is_awaited:
-                PyThread_acquire_lock(self.bells[task.leader], WAIT_LOCK)
-        return self.check()
+        return 0
 
     cdef int share_items(self, int leader, Py_ssize_t n_items, Work work, void* context) except -1 nogil:
         """Have `work` called with every item, by all who are idle and the caller."""
@@ -206,19 +218,7 @@ cdef class Team:
 
     cdef int help(self, Task* task, void* own) except -1 nogil:
         """Take part in a task that `wait` gave."""
-        cdef bint failed = True
-        try:
-            task.part(task.context, own)
-            failed = False
-        finally:
-            PyThread_acquire_lock(self.lock, WAIT_LOCK)
-            if failed:
-                self.give_up()
-            task.n_helpers -= 1
-            if task.n_helpers == 0 and task.is_awaited:
-                PyThread_release_lock(self.bells[task.leader])
-            PyThread_release_lock(self.lock)
-        return 0
+        return self.take_part(task, own, False)
 
     cdef Py_ssize_t take(self, Task* task) noexcept nogil:
         """The next item of a task; -1: none are left."""

@@ -20,7 +20,6 @@ from dforest.core.splitter cimport Splitter
 from dforest.core.team cimport Team
 from dforest.core.types cimport Scale
 
-from dforest.core.assembly import TreeArrays
 from dforest.core.pieces import join_pieces
 from dforest.core.team import Stopped
 
@@ -77,7 +76,7 @@ def grow_trees(DataView data not None, Criterion criterion not None, Splitter sp
         holes = grower.hole_table()
         tree = grower.arrays()
         if len(holes) or grower.piece:
-            pieces[number][grower.piece] = TreeArrays(*(array.copy() for array in tree)), holes
+            pieces[number][grower.piece] = tree.copy(), holes
         if not grower.finish():
             return
         put(number, join_pieces(pieces[number]) if pieces[number] else tree)

@@ -12,9 +12,11 @@ from dforest.core import loops
 EXTREMES = {
     "default": {},
     "count always": {"few_below": 0, "small_draws": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 2**31,
-                     "copy_from": 0, "block_bytes": 0, "share_from": 1, "share_visits_from": 0},
+                     "copy_from": 0, "block_bytes": 0, "share_from": 1, "share_visits_from": 0, "foresee_up_to": 0,
+                     "compared_up_to": 0},
     "count and mark always": {"few_below": 0, "small_draws": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 0,
-                              "codes_per_mark": 10**9, "block_bytes": 2**24, "buckets": 0, "ranked_above": 0},
+                              "codes_per_mark": 10**9, "block_bytes": 2**24, "buckets": 0, "ranked_above": 0,
+                              "foresee_up_to": 2**62, "compared_up_to": 2**62},
     "few buckets": {"few_below": 0, "buckets": 3, "block_bytes": 3000},
     "few buckets in small nodes": {"buckets": 4},
     "one bucket": {"few_below": 0, "buckets": 1},

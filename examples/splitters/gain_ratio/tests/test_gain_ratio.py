@@ -11,6 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from dforest import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
 from dforest.estimator import TUNING
+from dforest.testing import check_criterion
 
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
 
@@ -163,3 +164,7 @@ def test_parameters_and_pickles():
         GainRatio(2)
     with pytest.raises(ValueError, match="for classification"):
         RandomForestRegressor(3, criterion=GainRatio()).fit(X, y)
+
+
+def test_it_keeps_the_contract():
+    check_criterion(GainRatio, own_score=True, alone=False)

@@ -1,0 +1,44 @@
+/* The draws on one side of a single cut (C99 and C++).
+ *
+ * The codes of a node's records lie one behind the other, and so do their packed words. Of both there is a
+ * multiple of DF_STRIDE: behind the last record come some more of codes that occur, and of words 0. So the
+ * loops have no branches and no rest, and compilers vectorise them.
+ */
+#ifndef DFOREST_SIDE_H
+#define DFOREST_SIDE_H
+
+#include "scan.h"
+
+#define DF_STRIDE 8 /* numbers of codes and words are multiples of this */
+
+/* Of n codes. */
+typedef struct {
+    uint32_t lowest;
+    uint32_t highest;
+    uint32_t highest_value; /* below the one that means missing; that one if there is none */
+} df_extent;
+
+DF_INLINE void df_extent_loop(const uint32_t *code, int64_t n, uint32_t missing, df_extent *extent) {
+    uint32_t lowest = code[0], highest = lowest, past = 0;
+    n &= -DF_STRIDE;
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t c = code[i], p = c - missing; /* so values come after the missing ones, in their order */
+        lowest = c < lowest ? c : lowest;
+        highest = c > highest ? c : highest;
+        past = p > past ? p : past;
+    }
+    extent->lowest = lowest;
+    extent->highest = highest;
+    extent->highest_value = past + missing;
+}
+
+/* The sum of the words of all codes up to one. */
+DF_INLINE uint64_t df_side_loop(const uint32_t *code, const uint64_t *word, int64_t n, uint32_t last) {
+    uint64_t sum = 0;
+    n &= -DF_STRIDE;
+    for (int64_t i = 0; i < n; i++)
+        sum += code[i] <= last ? word[i] : 0;
+    return sum;
+}
+
+#endif

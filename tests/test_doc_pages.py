@@ -1,0 +1,90 @@
+"""The documentation's pages do what they say: their sessions are run, and whoever follows them gets there.
+
+Blocks of a page:
+
+- ```pycon: a session, run as a doctest, all of a page in one namespace;
+- ```{code-block} with a caption: a file of this name in the reader's directory;
+- ```sh: commands that the reader types there.
+"""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+import dforest
+
+DOC = Path(__file__).parent.parent / "doc"
+BLOCK = re.compile(r"^```(\S*)(?: \w+)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+CAPTION = re.compile(r":caption: (\S+)\n\n")
+
+
+def blocks(page):
+    """The (language, text, line) of all code blocks of a page."""
+    text = (DOC / page).read_text(encoding="utf-8")
+    return [(match[1], match[2], text.count("\n", 0, match.start(2))) for match in BLOCK.finditer(text)]
+
+
+SESSIONS = sorted(page.name for page in DOC.glob("*.md") if any(kind == "pycon" for kind, _, _ in blocks(page.name)))
+FOLLOWED = ["own_splitter.md", "own_criterion.md"]
+
+
+def test_pages_are_found():
+    assert "start.md" in SESSIONS
+    for page in FOLLOWED:
+        kinds = [kind for kind, _, _ in blocks(page)]
+        assert kinds.count("{code-block}") >= 6 and kinds.count("sh") >= 4
+
+
+@pytest.mark.parametrize("page", SESSIONS)
+def test_sessions(page):
+    pytest.importorskip("pandas")
+    parser, names = doctest.DocTestParser(), {}
+    runner = doctest.DocTestRunner()
+    told = []
+    for kind, text, line in blocks(page):
+        if kind == "pycon":
+            test = parser.get_doctest(text, names, page, str(DOC / page), line)
+            runner.run(test, out=told.append, clear_globs=False)
+            names = test.globs
+    assert runner.summarize(verbose=False).failed == 0, "".join(told)
+
+
+def reader(folder):
+    """An environment in which what is installed here is installed, and what the reader installs stays apart: its PATH."""
+    venv.create(folder, with_pip=True)
+    python = [folder / "bin" / "python", "-c"]
+    code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    site = subprocess.run([*python, code], capture_output=True, text=True, check=True).stdout.strip()
+    if Path(site, "setuptools").is_dir():  # an old one that comes with Python
+        subprocess.run([*python[:1], "-m", "pip", "uninstall", "--quiet", "--yes", "setuptools"], check=True)
+    # An editable dforest lies outside of these, and its .pxd files with it.
+    known = [path for path in sys.path if path.endswith("-packages")] + [str(Path(dforest.__file__).parent.parent)]
+    Path(site, "here.pth").write_text("".join(f"import site; site.addsitedir({path!r})\n" for path in known))
+    return os.pathsep.join([str(folder / "bin"), os.environ["PATH"]])
+
+
+@pytest.mark.parametrize("page", FOLLOWED)
+def test_who_follows_a_page_gets_there(page, tmp_path):
+    pytest.importorskip("Cython")
+    pytest.importorskip("setuptools", minversion="71")
+    directory = tmp_path / "empty"
+    directory.mkdir()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    environment |= {"PATH": reader(tmp_path / "venv"), "OMP_NUM_THREADS": "2"}
+    for kind, text, line in blocks(page):
+        if kind == "{code-block}":
+            name = CAPTION.match(text)
+            assert name, f"{page}:{line}: a block without a file name"
+            file = directory / name[1]
+            assert file.resolve().is_relative_to(directory.resolve()) and file.parent.is_dir()
+            file.write_text(text[name.end() :], encoding="utf-8")
+        elif kind == "sh":
+            command = ["bash", "-euo", "pipefail", "-c", text]
+            done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, timeout=900)
+            assert done.returncode == 0, f"{page}:{line}: {text}\n{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
