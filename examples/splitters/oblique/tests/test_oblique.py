@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from oblique import ObliqueSplitter, PythonObliqueSplitter
 from oblique.in_python import draw_projections, project
+from oblique.splitter import count_entries
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
@@ -243,6 +244,15 @@ def test_float32_is_exact_in_float64(method):
     assert np.array_equal(narrow.predict_proba(X), wide.predict_proba(X.astype(np.float64)))
 
 
+def test_the_method_and_its_bins_change_nothing():
+    X, y = load_wine(return_X_y=True)
+    coarse, exact = (
+        RandomForestClassifier(5, splitter=ObliqueSplitter, random_state=0, **given).fit(X, y)
+        for given in ({"max_bins": 4}, {"method": "dense"})
+    )
+    assert_same_trees(coarse, exact)
+
+
 # Parameters
 
 
@@ -269,6 +279,13 @@ def test_limits_are_told_in_fit(kind):
         RandomForestRegressor(2, splitter=kind(), criterion="absolute_error", method="dense").fit(X, y)
     with pytest.raises(ValueError, match="monotonic_cst"):
         RandomForestClassifier(2, splitter=kind(), monotonic_cst=[1, 0, 0, 0]).fit(X, y % 2)
+
+
+def test_matrices_have_a_size_that_can_be_drawn_from():
+    assert count_entries(None, 4, 10) == 6
+    assert count_entries(None, 1, 1) == count_entries(0.1, 3, 5) == 1
+    with pytest.raises(ValueError, match="65536 projections of 32768 features"):
+        count_entries(1.5, 2**16, 2**15)
 
 
 def test_one_feature_is_enough():
