@@ -62,6 +62,9 @@ class PythonCriterion(PythonCriterionBase):
     its impurity. Scores decide between cuts, also in `min_impurity_decrease` and best-first growth; importances and pruning
     keep to the impurity.
 
+    One that is for classification alone, or for regression alone, says so in ``configure(n_classes, wide)``: it raises
+    ValueError where n_classes, which is 0 for regression, is not to its liking, and else returns what its base's does.
+
     Parameters of the constructor are kept as attributes of the same name. A method that raises ends the fit with that
     exception; an answer of the wrong shape, or NaN, raises `CriterionError`.
 

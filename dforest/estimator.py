@@ -56,6 +56,9 @@ CRITERIA = {
     "absolute_error": AbsoluteError,
 }
 
+# What an object of a built-in class is called.
+NAMES = {kind: name for name, kind in reversed(CRITERIA.items())}
+
 SPLITTERS = {
     ("hist", "best"): HistSplitter,
     ("hist", "random"): RandomHistSplitter,
@@ -224,8 +227,9 @@ class TreeEstimator(BaseEstimator):
         """Checked targets as class numbers or float64."""
 
     def _own_criterion(self):
-        """The criterion: its name, or an object."""
-        return instance_of(Criterion, "criterion", self.criterion)
+        """The criterion: the name of a built-in one, or an object."""
+        criterion = instance_of(Criterion, "criterion", self.criterion)
+        return NAMES.get(type(criterion), criterion)
 
     def _configured_criterion(self, n_classes, wide):
         """A `Criterion` to work with."""
@@ -552,9 +556,9 @@ class RegressorPart(RegressorMixin):
         return None
 
     def _targets(self, y, wide):
-        if self.criterion == "poisson":
+        if self._own_criterion() == "poisson":
             check_counts(y)
-        if self.criterion == "absolute_error" and self.method != "dense":
+        if self._own_criterion() == "absolute_error" and self.method != "dense":
             raise ValueError(
                 f'criterion="absolute_error" needs method="dense", not {self.method!r}: medians do not follow from '
                 "sums over bins"

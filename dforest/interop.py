@@ -41,7 +41,7 @@ class Tree:
         The feature a node tests; in leaves -2.
     threshold : ndarray of shape (node_count,), dtype float64
         A row goes left if x <= threshold. In leaves -2; NaN where categories are tested: see
-        `categories_left`.
+        `categories_left`; and where a splitter makes a test of its own, with `feature` standing for it.
     missing_go_to_left : ndarray of shape (node_count,), dtype uint8
         1 where a row goes left whose value is missing; in leaves 0.
     impurity : ndarray of shape (node_count,), dtype float64
@@ -110,11 +110,12 @@ class Tree:
             Categories that didn't occur at the node in training go where missing values go
             (`missing_go_to_left`). None: the node is a leaf or tests no categories.
         """
-        if not np.isnan(self.threshold[node]):
+        subset = self._forest.subset_of(node)
+        if subset is None:
             return None
         numbers = np.arange(self._forest.n_categories[self.feature[node]], dtype=np.int64)
         # The forest stores the categories on the side opposite to the missing values.
-        return numbers[np.isin(numbers, self._forest.subset_of(node)) != self.missing_go_to_left[node]]
+        return numbers[np.isin(numbers, subset) != self.missing_go_to_left[node]]
 
     def predict(self, X):
         """The values of the leaves that rows reach.

@@ -5,7 +5,8 @@ scikit-learn's own trees only. How a test of a node is worded:
 
 - continuous: ``name <= 1.50`` and ``name >  1.50``; ordinal levels likewise, by their labels;
 - categories: ``name in {a, b}`` and ``name not in {a, b}``. Missing values, and labels that training
-  didn't show at the node, are always on the side of ``not in``.
+  didn't show at the node, are always on the side of ``not in``;
+- a test of a splitter's own: what its `describe` says, or ``own test of {name, name}``; and ``not:`` with that.
 
 Where missing values of a number go is not shown: see ``tree_.missing_go_to_left``.
 """
@@ -23,7 +24,7 @@ from dforest.interop import TREE_LEAF
 from dforest.tree import DecisionTree
 
 CUT = "(...)"  # in place of a subtree
-MOST_LABELS, MOST_LABELS_IN_BOX = 60, 30  # characters of a list of categories
+MOST_LABELS, MOST_LABELS_IN_BOX = 60, 30  # characters of a list of categories, or of features
 MOST_LABEL = 30  # characters of one of them
 MOST_VALUES = 36  # characters of a line of class weights
 
@@ -66,21 +67,35 @@ def _labels(decision_tree, feature):
     return decision_tree.categories_[feature]
 
 
-def _test_text(decision_tree, node, name, number, most_labels):
+def _own_test_text(forest, node, names, most_names):
+    """What a splitter says of its own test at a node of a forest of one tree."""
+    payload = forest.payload_of(node)
+    text = forest.splitter.describe(payload, names)
+    if text is None:
+        features, _ = forest.splitter.used_features(payload) or ([forest.feature[node]], None)
+        text = "own test of " + _set_text([names[feature] for feature in features], most_names)
+    return " ".join(text.split())
+
+
+def _test_text(decision_tree, node, names, number, most_labels):
     """What is true of rows that go left at a node, and of those that go right.
 
     Parameters
     ----------
     decision_tree : DecisionTree
     node : int
-    name : str
-        Of the feature.
+    names : list of str
+        Of the features.
     number : callable
         Makes a string of a threshold.
     most_labels : int
-        Characters of a list of categories.
+        Characters of a list of categories, or of features.
     """
-    tree = decision_tree.tree_
+    tree, forest = decision_tree.tree_, decision_tree.forest_
+    if forest.splitter is not None:
+        text = _own_test_text(forest, node, names, most_labels)
+        return text, f"not: {text}"
+    name = names[tree.feature[node]]
     labels = _labels(decision_tree, tree.feature[node])
     left = tree.categories_left(node)
     if left is None:
@@ -149,7 +164,9 @@ def export_text(
     """
     check_is_fitted(decision_tree)
     tree = decision_tree.tree_
-    names = _check_names(feature_names, tree.n_features, "feature_names")
+    names = _check_names(feature_names, tree.n_features, "feature_names") or [
+        f"feature_{j}" for j in range(tree.n_features)
+    ]
     if is_classifier(decision_tree):
         class_names = _check_names(class_names, tree.n_classes[0], "class_names") or decision_tree.classes_
 
@@ -179,8 +196,7 @@ def export_text(
         elif depth > max_depth:
             lines.append(f"{begin} truncated branch of depth {heights[node]}")
         else:
-            name = f"feature_{tree.feature[node]}" if names is None else names[tree.feature[node]]
-            left, right = _test_text(decision_tree, node, name, number, MOST_LABELS)
+            left, right = _test_text(decision_tree, node, names, number, MOST_LABELS)
             stack.append((tree.children_right[node], depth + 1, right))
             stack.append((tree.children_left[node], depth + 1, left))
     return "\n".join(lines) + "\n"
@@ -287,7 +303,7 @@ def plot_tree(
     except ImportError as error:
         raise ImportError("plot_tree needs matplotlib; install it with: pip install 'dforest[plot]'") from error
     tree = decision_tree.tree_
-    names = _check_names(feature_names, tree.n_features, "feature_names")
+    names = _check_names(feature_names, tree.n_features, "feature_names") or [f"x[{j}]" for j in range(tree.n_features)]
     if class_names is True:
         class_names = [f"y[{k}]" for k in range(tree.n_classes[0])]
     elif class_names is False or not is_classifier(decision_tree):
@@ -337,9 +353,7 @@ class _BoxText:
         if self.node_ids:
             add("node", f"#{node}", " ")
         if tree.children_left[node] != TREE_LEAF:
-            feature = tree.feature[node]
-            name = f"x[{feature}]" if self.names is None else self.names[feature]
-            lines.append(_test_text(self.decision_tree, node, name, self._number, MOST_LABELS_IN_BOX)[0])
+            lines.append(_test_text(self.decision_tree, node, self.names, self._number, MOST_LABELS_IN_BOX)[0])
         if self.impurity:
             criterion = self.decision_tree.criterion
             add(criterion if isinstance(criterion, str) else "impurity", self._number(tree.impurity[node]))

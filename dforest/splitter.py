@@ -82,6 +82,8 @@ class PythonSplitter(PythonSplitterBase):
       method, all.
     - ``used_features(payload)``: the features that a test is about, and their shares of the node's impurity decrease,
       for importances: two arrays. `payload` has the bits of the float64 numbers, in uint64: ``payload.view(float)``.
+    - ``describe(payload, names)``: what is true of rows that go left, for `export_text` and `plot_tree`, given the names of
+      the features: str.
 
     `node` is a `dforest.core.node_view.NodeView`: values, codes, targets, weights, and random numbers, which must come from
     ``node.random()`` for the forest to be the same on any number of threads. A method that raises ends the fit, with that

@@ -78,7 +78,8 @@ class Growth:
             self.n_classes = 0
             exact = np.ascontiguousarray(y, np.float64)
             target, centre, exponent = quantise(exact)
-            self.criterion, self.scale = CRITERIA[criterion]().configure(), (centre, exponent, int(target.max()) - int(target.min()))
+            self.criterion = CRITERIA[criterion]().configure()
+            self.scale = centre, exponent, int(target.max()) - int(target.min())
         self.name = criterion
         self.view = DataView(columns, target, exact)
         self.splitter = SPLITTERS[method, splitter]().configure(max_features or len(columns), False, tuning or {})

@@ -92,7 +92,7 @@ cdef class Block:
         cdef uint32_t* origins = self.origins
         cdef const Column* column
         cdef Column* copy
-        self.y = y
+        self.y = y if self.data.y != NULL else NULL
         for i in range(n):             # read once for each column: as close together as they can be
             rows[i] = draws[i].row
         if self.data.y != NULL:

@@ -76,7 +76,7 @@ def parameter_names(cls):
         if init is None:
             continue
         if isinstance(init, type(object.__init__)):
-            raise TypeError(f"{base.__module__}.{base.__qualname__} has a compiled constructor and does not list its `parameters`")
+            raise TypeError(f"{base.__module__}.{base.__qualname__} has a compiled constructor and lists no `parameters`")
         arguments = list(signature(init).parameters.values())[1:]
         for argument in arguments:
             if argument.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD):

@@ -158,7 +158,7 @@ cdef class Criterion:
         Returns
         -------
         (int, float)
-            The first cut of highest score, and that score.
+            The first cut of highest score, and that score; (-1, -1.0) if none is allowed.
         """
         cdef double score
         cdef Py_ssize_t best
@@ -168,13 +168,16 @@ cdef class Criterion:
             best = Criterion.best_cut(self, &left[0, 0], left.shape[0], &total[0], &score)
         else:
             best = self.best_cut(&left[0, 0], left.shape[0], &total[0], &score)
+        self.check()
         return best, score
 
     def impurity_of(self, const int64_t[::1] statistic not None):
         """Impurity of a set of draws, given its statistic of n_words words."""
         if statistic.shape[0] != self.n_words:
             raise ValueError(f"statistics of {type(self).__name__} have {self.n_words} words")
-        return self.impurity(&statistic[0])
+        impurity = self.impurity(&statistic[0])
+        self.check()
+        return impurity
 
 
 cdef class ClassCriterion(Criterion):

@@ -213,7 +213,18 @@ cdef class Cuts:
 
     cdef void find_at(self, const Node* node, const Column* column, uint32_t code, const LeafRules* rules,
                       Split* best) noexcept nogil:
-        """Replace `best` if the cut after this code has a higher score; some value is not above it."""
+        """Replace `best` if the cut after this code has a higher score; some value is not above it.
+
+        Of a categorical column: the cut of the categories up to this number.
+        """
+        cdef Py_ssize_t at, n_words = (<Py_ssize_t> column.n_codes + 63) // 64
+        if column.kind == CATEGORICAL:
+            self.find_present(node, column)
+            for at in range(n_words):
+                self.left_ones[at] = self.present[at] if at < code >> 6 else 0
+            self.left_ones[code >> 6] = self.present[code >> 6] & ((<uint64_t> 2 << (code & 63)) - 1)
+            self.find_subset(node, column, rules, best)
+            return
         self.tally.add_up(node, column, code, NULL)
         self.entries = LONE
         self.choose(node, column, 1, rules, best)

@@ -20,6 +20,7 @@ import numpy as np
 from dforest.core.criterion cimport Criterion
 
 from dforest.core.criterion import Entropy, Gini
+from dforest.core.regression import Poisson
 
 cdef extern from "numerics.h" nogil:
     double df_entropy_term(double x)
@@ -108,20 +109,23 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] right 
         Value and impurity of the nodes that are no leaves, where these do not follow from the leaves'.
         The decrease is then a difference of impurities.
     exponent : int
-        As if all targets had been divided by 2**exponent.
+        As if all targets had been divided by 2**exponent; with a criterion from elsewhere they are not.
 
     Returns
     -------
     NodeTable
     """
     cdef Py_ssize_t n = feature.shape[0], n_inner = inner.shape[0], i, a, b
-    cdef bint is_name = isinstance(criterion, str), is_poisson = is_name and criterion == "poisson"
+    cdef bint is_name = isinstance(criterion, str)
+    cdef bint is_poisson = criterion == "poisson" if is_name else isinstance(criterion, Poisson)
     cdef bint given = criterion == "absolute_error" if is_name else not criterion.is_additive
     cdef double left, rest, difference, mean, fall
     cdef int power = target_power(criterion)
     draws = np.empty(n, np.int64)
     weight = np.empty((n, 1), np.int64)
     value = np.empty((n, 1))
+    if not is_name:            # in whose unit its impurities are, nobody knows
+        exponent = 0
     impurity = np.empty(n)
     decrease = np.zeros(n)
     cdef int64_t[::1] to_draws = draws

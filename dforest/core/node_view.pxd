@@ -1,3 +1,4 @@
+from dforest.core.division cimport Divisions
 from dforest.core.splitter cimport Splitter
 from dforest.core.types cimport Node, Split
 
@@ -10,6 +11,7 @@ cdef class NodeView:
     cdef void close(self) noexcept
     cdef const Node* opened(self) except NULL
     cdef Py_ssize_t feature_number(self, feature) except -1
+    cdef Divisions divisions(self)
 
 
 cdef int take_cut(NodeView view, Py_ssize_t feature, given, Split* best) except -1

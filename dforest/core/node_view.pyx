@@ -3,11 +3,13 @@
 All arrays are read-only copies, made when asked for: records come in an order that the node's own splits
 change, and stay valid when the node is gone. A `NodeView` itself may be asked only while the node is open.
 """
+from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 import numpy as np
 
+from dforest.core.division cimport Divisions
 from dforest.core.random cimport DF_CUSTOM
 from dforest.core.splitter cimport CodeRange, code_range
 from dforest.core.types cimport CATEGORICAL, Column, Split, code_at, data_row, value_at
@@ -212,7 +214,8 @@ cdef class NodeView:
             At the beginning of its sequence.
         """
         cdef uint64_t key = self.splitter.seed
-        return np.random.Generator(np.random.Philox(key=[key, self.path], counter=[0, 0, self.splitter.tree, DF_CUSTOM + purpose]))
+        counter = [0, 0, self.splitter.tree, DF_CUSTOM + purpose]
+        return np.random.Generator(np.random.Philox(key=[key, self.path], counter=counter))
 
     def score_cut(self, feature, code):
         """The score of a cut by the criterion: the node's weight times the decrease of its impurity.
@@ -232,6 +235,7 @@ cdef class NodeView:
         cdef Split best
         best.score = -1.0
         take_cut(self, self.feature_number(feature), code, &best)
+        self.splitter.criterion.check()
         return best.score
 
     def score_sides(self, left):
@@ -249,13 +253,52 @@ cdef class NodeView:
         """
         cdef const Node* node = self.opened()
         cdef Split best
-        sides = np.ascontiguousarray(left, np.bool_)
-        if sides.shape != (node.n,):
-            raise SplitterError(f"{type(self.splitter).__name__}: the sides of {node.n} records have the shape {sides.shape}")
+        sides = self.by_record(left, np.bool_)
         cdef const unsigned char[::1] to = sides.view(np.uint8)
         best.score = -1.0
-        self.splitter.divisions.find_sides(node, &to[0], &self.splitter.rules, &best)
+        self.divisions().find_sides(node, &to[0], &self.splitter.rules, &best)
+        self.splitter.criterion.check()
         return best.score
+
+    def best_along(self, values):
+        """The best cut of numbers that no feature has, such as a sum of features, by the criterion.
+
+        Parameters
+        ----------
+        values : array-like of shape (n_records,)
+            Of the records. NaN: missing.
+
+        Returns
+        -------
+        score : float
+            As for `score_cut`; -1.0 if no cut is valid.
+        threshold : float
+            Records of values up to this go left: amid two of the node's values, or infinity, where the missing ones
+            are cut off from the rest. NaN if no cut is valid.
+        missing_left : bool
+            Where missing ones go: the side that scores more; if the node has none, the one of more draws.
+        """
+        cdef const Node* node = self.opened()
+        cdef Split best
+        cdef const double[::1] given = self.by_record(values, np.float64)
+        best.score = -1.0
+        best.threshold = NAN
+        best.missing_left = False
+        self.divisions().find_along(node, &given[0], &self.splitter.rules, &best)
+        self.splitter.criterion.check()
+        return best.score, best.threshold, bool(best.missing_left)
+
+    def by_record(self, given, dtype):
+        """An array that has an entry for each record, checked."""
+        array = np.ascontiguousarray(given, dtype)
+        if array.shape != (self.n_records,):
+            raise SplitterError(f"{type(self.splitter).__name__}: an array for {self.n_records} records has the shape {array.shape}")
+        return array
+
+    cdef Divisions divisions(self):
+        if self.splitter.divisions is None:
+            raise SplitterError(f"{type(self.splitter).__name__}: criterion={self.splitter.criterion!r} scores cuts of columns only")
+        return self.splitter.divisions
 
 
 cdef int take_cut(NodeView view, Py_ssize_t feature, given, Split* best) except -1:

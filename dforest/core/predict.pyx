@@ -195,7 +195,7 @@ cdef class PackedForest:
         cdef uint8_t is_left[TESTED]
         cdef uint32_t* order = <uint32_t*> malloc(2 * (n + 1) * sizeof(uint32_t))
         cdef uint32_t* right = order + n
-        cdef Reached* stack = <Reached*> malloc((n + 1) * sizeof(Reached))     # each has a row of its own
+        cdef Reached* stack = <Reached*> malloc((n + 1) * sizeof(Reached))     # each has rows of its own
         cdef Py_ssize_t m = n > 0, i, j, k, middle, n_right
         cdef Reached here
         cdef uint32_t place, child

@@ -189,8 +189,8 @@ cdef class PythonSplitterBase(Splitter):
         finally:
             view.close()
         if answer.shape != (node.n,) or answer.dtype != np.bool_ or not answer.any():
-            raise self.broken(f"leaf_records returned an array of shape {answer.shape} and dtype {answer.dtype} for {node.n} records; "
-                              f"allowed is ({node.n},) of bool, not all False")
+            raise self.broken(f"leaf_records returned an array of shape {answer.shape} and dtype {answer.dtype} for {node.n} "
+                              f"records; allowed is ({node.n},) of bool, not all False")
         keeps = np.array(answer, np.bool_).view(np.uint8)
         for i in range(node.n):
             self.kept[n] = node.draws[i]

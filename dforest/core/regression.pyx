@@ -328,7 +328,7 @@ cdef class Poisson(SquaredError):
                 w_right = <double> (w - left[1])
                 d = df_mean_cross(left[1], df_offset_sum(left[2], high, left[1], mean), w, remainder)
                 s = self.centre * (w_left * df_entropy_term(d / ((<double> w * w_left) * self.centre))
-                                 + w_right * df_entropy_term(-d / ((<double> w * w_right) * self.centre)))
+                                   + w_right * df_entropy_term(-d / ((<double> w * w_right) * self.centre)))
                 if s > highest:
                     highest = s
                     best = i

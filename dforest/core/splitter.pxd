@@ -14,7 +14,7 @@ A splitter is given nodes and writes splits. What it can bring, from the least t
 (c) A test: with `has_own_tests` set, `goes_left` decides, not feature and code. `store_split` then lets
     `payload` point to what `goes_left` will need: 64-bit words, of any number, kept with the node and handed
     back when rows go down the tree, in training and after. `feature` is any feature; `used_features` tells
-    importances which ones the test is about. `self.divisions` (division.pxd) finds the best cut of numbers that
+    importances which ones the test is about, `describe` people what it says. `self.divisions` (division.pxd) finds the best cut of numbers that
     the splitter has computed for each record.
 
 Leaves that learn from other draws than the node's set `has_own_leaves` and override `open_leaf`.
@@ -41,7 +41,7 @@ A cut of each feature at a value drawn from the node, as level (a):
     from dforest.core.component import declare_contract
     from dforest.core.random cimport DF_CUSTOM, df_below, df_feature_path, df_stream, df_stream_open
     from dforest.core.splitter cimport CodeRange, Splitter, code_range
-    from dforest.core.types cimport Column, LeafRules, Node, Split, df_rows, code_at
+    from dforest.core.types cimport Column, LeafRules, Node, Split, code_at
 
     declare_contract(__name__, CONTRACT)
 
@@ -170,6 +170,7 @@ cdef class Splitter(Component):
     cdef double ordinal_threshold(self, const Node* node, const Split* split) noexcept nogil
 
     # (c) Whether rows of X go left. It uses nothing but parameters and these: after training there is no data.
+    # It writes to nothing but `left`: in prediction one object serves all threads.
     # IN payload : [n_words] as `store_split` left it
     # IN rows : [n] numbers of rows
     # OUT left : [n] 1 or 0

@@ -191,6 +191,22 @@ cdef class Splitter:
         """
         return None
 
+    def describe(self, payload, names):
+        """What is true of the rows that go left by a test of this splitter's own, for people to read.
+
+        Parameters
+        ----------
+        payload : ndarray of shape (n_words,), dtype uint64
+        names : list of str
+            Of the features.
+
+        Returns
+        -------
+        str or None
+            None: all there is to say is which features the test is about.
+        """
+        return None
+
     cdef int prepare(self, DataView data, Criterion criterion) except -1:
         return 0
 

@@ -1,0 +1,223 @@
+"""Whether a criterion keeps the contract of ``dforest/core/criterion.pxd``."""
+
+import pickle
+
+import numpy as np
+from sklearn.base import clone
+
+from dforest.core.criterion import Criterion
+from dforest.estimator import instance_of
+from dforest.splitter import PythonSplitter
+from dforest.testing.conformance import (
+    TASKS,
+    ConformanceError,
+    Trial,
+    broken,
+    check_inputs,
+    check_parameters,
+    check_pickled,
+    check_same_forests,
+    make_problem,
+)
+from dforest.testing.grown_trees import check_scores
+
+
+class _BadScore(Exception):
+    pass
+
+
+class EveryCut(PythonSplitter):
+    """Scores the cuts of numbers one by one, and takes the first of the best of a feature."""
+
+    def best_cut(self, node, feature):
+        codes = np.unique(node.codes(feature)).tolist()
+        scores = [node.score_cut(feature, code) for code in codes]
+        for score in scores:
+            if not np.isfinite(score) or (score < 0 and score != -1.0):
+                raise _BadScore(f"a cut of feature {feature} scores {score}")
+        return codes[int(np.argmax(scores))] if max(scores) >= 0 else None
+
+
+def check_criterion(criterion, *, tasks=None, complete=True, own_score=False, methods=("hist", "dense")):
+    """Raise unless a criterion keeps the rules of its contract, as far as small forests show it.
+
+    Parameters
+    ----------
+    criterion : Criterion, or a subclass
+    tasks : sequence of {"two classes", "four classes", "regression"}, default=None
+        What to try it with. None: all that its `configure` does not refuse.
+    complete : bool, default=True
+        Whether its impurities are: 0 for a pure node, and not below. Not if what is the same for all cuts of a node is
+        left out.
+    own_score : bool, default=False
+        Whether its scan scores cuts by something else than the weight times the decrease of its impurity.
+    methods : sequence of {"hist", "dense"}
+        What it is for.
+
+    Raises
+    ------
+    ConformanceError
+        A rule is broken; the message names the class and the rule, and the numbers that show it. A kind of AssertionError.
+
+    Notes
+    -----
+    The rules: tasks that it is not for are refused by `configure` with ValueError. The same question has the same answer, of
+    clones and pickles too. Of many cuts the first of the best is found, with the score that it has alone; scores are finite
+    and not below 0, and the weight times the decrease of impurity. Impurities are finite, not below 0, and 0 for a pure
+    node. Forests are the same again; on 1, 2 and 8 threads; of codes copied or not; whichever nodes and trees came before.
+    Leaf values are finite. Data are not written to, and nothing around them is read.
+
+    Examples
+    --------
+    >>> from dforest.criterion import Gini
+    >>> from dforest.testing import check_criterion
+    >>> check_criterion(Gini)
+    """
+    criterion = instance_of(Criterion, "criterion", criterion)
+    if not isinstance(criterion, Criterion):
+        raise TypeError(f"criterion={criterion!r}; allowed are objects and subclasses of dforest.criterion.Criterion")
+    check_parameters(criterion)
+    tasks = tasks_of(criterion) if tasks is None else tasks
+    for task in tasks:
+        try:
+            Trial("criterion", criterion, make_problem(task, False), method=methods[0]).fit()
+        except ConformanceError:
+            raise
+        except Exception as error:
+            rule = "configure refuses tasks that the criterion is not for by ValueError"
+            raise broken(criterion, rule, f"it took {task}; a fit then raised {error!r}") from error
+        n_classes = TASKS[task]
+        if n_classes and criterion.cuts_class is None:
+            check_questions(criterion, n_classes, complete, own_score)
+        for method in methods:
+            for is_mixed in (False, True):
+                trial = Trial("criterion", criterion, make_problem(task, is_mixed), method=method)
+                fitted = check_same_forests(trial)
+                check_nodes(trial, fitted, complete)
+                check_pickled(trial, fitted)
+                if not own_score:
+                    check_scores(trial, fitted, lambda tree, t: tree.forest.node_table(t).decrease)
+            check_single_cuts(Trial("criterion", criterion, make_problem(task, False, n_rows=60), method=method))
+    for method in methods:
+        check_inputs(Trial("criterion", criterion, make_problem(tasks[0], True), method=method))
+
+
+def tasks_of(criterion):
+    """The tasks that a criterion does not refuse."""
+    result = []
+    rule = "configure refuses tasks that the criterion is not for by ValueError"
+    for task, n_classes in TASKS.items():
+        try:
+            configured = clone(criterion).configure(n_classes, False)
+        except ValueError:
+            continue
+        except Exception as error:
+            raise broken(criterion, rule, f"{task}: it raised {error!r}") from error
+        if configured.n_classes != n_classes or configured.n_words < 2:
+            shown = f"{task}: n_classes={configured.n_classes}, n_words={configured.n_words}"
+            raise broken(criterion, "configure calls its base's", shown)
+        result.append(task)
+    if not result:
+        raise broken(criterion, "configure takes some task", f"it refuses each of {', '.join(TASKS)}")
+    return result
+
+
+def class_cuts(rng, n_classes, largest, n_cuts=40):
+    """Left sides of cuts of a node, and the node: arrays of statistics. All sides have weight."""
+    total = rng.integers(1, largest, n_classes, endpoint=True)
+    left = rng.integers(0, total, (n_cuts, n_classes), endpoint=True)
+    left = left[(left.sum(axis=1) > 0) & (left.sum(axis=1) < total.sum())]
+    # One draw a unit of weight.
+    return np.hstack([left.sum(axis=1, keepdims=True)] * 2 + [left]), np.hstack([[total.sum()] * 2, total])
+
+
+def answers(configured, left, total):
+    """What a configured criterion says of a node's cuts, all of them and one by one, and its impurity."""
+    singles = [configured.score_cuts(cut[None].copy(), total) for cut in left]
+    # -1: not allowed; NaN: no score.
+    scores = np.array([-1.0 if best < 0 else score if score >= 0 else np.nan for best, score in singles])
+    return configured.score_cuts(left, total), scores, configured.impurity_of(total)
+
+
+def check_questions(criterion, n_classes, complete, own_score):
+    """Raise unless what is said of generated statistics of classes is right and always the same."""
+    rng = np.random.default_rng(n_classes)
+    others = {
+        "the object itself": criterion.__sklearn_clone__().configure(n_classes),
+        "a clone": clone(criterion).configure(n_classes).clone(),
+        "a pickle": pickle.loads(pickle.dumps(criterion)).configure(n_classes),
+    }
+    nodes = []
+    for largest in (3, 30, 10**6):
+        for _ in range(8):
+            left, total = class_cuts(rng, n_classes, largest)
+            if len(left):
+                nodes.append((left, total))
+    first = others["the object itself"]
+    expected = [answers(first, left, total) for left, total in nodes]
+    for way, other in others.items():
+        for (left, total), before in reversed(list(zip(nodes, expected, strict=True))):
+            after = answers(other, left, total)
+            if before[0] != after[0] or before[1].tobytes() != after[1].tobytes() or before[2] != after[2]:
+                shown = f"of {total.tolist()}: {before[0]}, impurity {before[2]}; later, {way}: {after[0]}, {after[2]}"
+                raise broken(criterion, "the same question has the same answer", shown)
+    for (left, total), (found, scores, impurity) in zip(nodes, expected, strict=True):
+        check_scan(criterion, left, total, found, scores)
+        if not own_score:
+            base = np.array([first.score_cuts(cut[None].copy(), total, base=True)[1] for cut in left])
+            allowed = scores >= 0
+            if not np.allclose(scores[allowed], base[allowed], rtol=1e-6, atol=1e-9 * float(total[1])):
+                place = int(np.argmax(np.abs(scores - base) * allowed))
+                shown = f"{left[place].tolist()} of {total.tolist()} scores {scores[place]}; by impurities, {base[place]}"
+                raise broken(criterion, "scores are the weight times the decrease of impurity", shown)
+        if complete:
+            pure = total * 0
+            pure[[0, 1, 2 + int(total[0]) % n_classes]] = total[1]
+            for statistic, value in ((total, impurity), (pure, first.impurity_of(pure))):
+                if not np.isfinite(value) or value < 0 or (statistic is pure and abs(value) > 1e-12):
+                    rule = "impurities are finite, not below 0, and 0 for a pure node"
+                    raise broken(criterion, rule, f"impurity {value} of {statistic.tolist()}")
+
+
+def check_scan(criterion, left, total, found, scores):
+    """Raise unless the best of many cuts is the first of those that are the best alone."""
+    best, score = found
+    if not np.isfinite(scores).all():
+        raise broken(criterion, "scores are finite and not below 0", f"{scores.tolist()} in {total.tolist()}")
+    expected = int(scores.argmax())
+    if scores[expected] < 0:
+        if best >= 0:
+            rule = "of many cuts the first of the best ones is found, with the score it has alone"
+            raise broken(criterion, rule, f"cut {best} of {total.tolist()} is allowed among others, and not alone")
+    elif best != expected or score != scores[expected]:
+        rule = "of many cuts the first of the best ones is found, with the score it has alone"
+        shown = f"cut {best}, {score!r}, in {total.tolist()}; alone, cut {expected} scores {scores[expected]!r}"
+        raise broken(criterion, rule, shown)
+
+
+def check_nodes(trial, fitted, complete):
+    """Raise unless what nodes say is finite."""
+    for t in range(fitted.forest_.n_trees):
+        table = fitted.forest_.node_table(t)
+        for name in ("value", "impurity", "decrease"):
+            if not np.isfinite(getattr(table, name)).all():
+                raise trial.broken("values and impurities of nodes are finite", f"{name}: {getattr(table, name).tolist()}")
+        if complete and table.impurity.min() < 0:
+            shown = f"node {table.impurity.argmin()} of tree {t}: {table.impurity.min()}"
+            raise trial.broken("impurities are finite, not below 0, and 0 for a pure node", shown)
+
+
+def check_single_cuts(trial):
+    """Raise unless the scan finds what asking about each cut by itself does, in the nodes of a forest."""
+    rule = "of many cuts the first of the best ones is found, with the score it has alone"
+    trial.parameters.update(max_depth=3, n_estimators=2)
+    try:
+        other = trial.fit(splitter=EveryCut())
+    except _BadScore as error:
+        raise trial.broken("scores are finite and not below 0", error) from error
+    grown = trial.fit()
+    for name in ("feature", "leaf_draws"):  # which follow from where nodes are cut
+        here, there = getattr(grown.forest_, name), getattr(other.forest_, name)
+        if here.shape != there.shape or (here != there).any():
+            shown = f"{name} of nodes {here[:9].tolist()}...; cut by cut {there[:9].tolist()}..."
+            raise trial.broken(rule, shown)

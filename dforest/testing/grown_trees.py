@@ -1,0 +1,186 @@
+"""Grown trees seen from outside: which draws reach which node, and what each split is worth, computed anew from these.
+
+Words: a tree's *draws* are rows with counts, as its bootstrap took them; a node's *decrease* is its weight times the impurity
+decrease of its split.
+"""
+
+import math
+from heapq import heappop, heappush
+
+import numpy as np
+
+from dforest.core.rows import bootstrap_counts
+from dforest.testing.coding import integer_weights
+from dforest.testing.scores import gini_score
+
+
+class GrownTree:
+    """A tree of a fitted forest.
+
+    Parameters
+    ----------
+    fitted : RandomForestClassifier or RandomForestRegressor
+    problem : Problem
+        It was fitted to.
+    t : int
+        The tree's number.
+
+    Attributes
+    ----------
+    feature, right : ndarray of shape (n_nodes,)
+        As in `dforest.core.forest_arrays.Forest`.
+    inner : ndarray of int64
+        The nodes that are divided.
+    reached : ndarray of shape (n_rows, n_nodes), dtype bool
+        Which nodes each row passes.
+    counts, weight : ndarray of shape (n_rows,), dtype int64
+        How often each row was drawn, and the integer weight of a draw.
+    draws, total_weight : ndarray of shape (n_nodes,), dtype int64
+        Sums over the draws that reach a node.
+    depth : ndarray of shape (n_nodes,), dtype int64
+    """
+
+    def __init__(self, fitted, problem, t):
+        self.forest = forest = fitted.forest_
+        self.problem = problem
+        first, last = forest.node_offsets[t], forest.node_offsets[t + 1]
+        self.feature, self.right = forest.feature[first:last], forest.right[first:last].astype(np.int64)
+        self.inner = np.flatnonzero(self.feature >= 0)
+        paths, _ = fitted.decision_path(problem.X)
+        self.reached = paths.toarray()[:, first:last].astype(bool)
+        n_rows = len(problem.X)
+        counts = np.ones(n_rows, np.int64)
+        if forest.n_draws[t]:
+            counts = bootstrap_counts(n_rows, forest.n_draws[t], forest.seed, t).astype(np.int64)
+        self.counts = counts
+        self.weight = np.ones(n_rows, np.int64)
+        if problem.weight is not None:
+            self.weight = integer_weights(problem.weight)[0].astype(np.int64)
+        self.draws = counts @ self.reached
+        self.total_weight = (counts * self.weight) @ self.reached
+        self.depth = np.zeros(len(self.feature), np.int64)
+        for node in self.inner:
+            self.depth[[node + 1, self.right[node]]] = self.depth[node] + 1
+
+    def statistic(self, node):
+        """Draws, weight, and weight by class of a node: list of int."""
+        here = self.reached[:, node]
+        weight = (self.counts * self.weight)[here]
+        by_class = [int(weight[self.problem.y[here] == k].sum()) for k in range(self.problem.n_classes)]
+        return [int(self.draws[node]), int(self.total_weight[node]), *by_class]
+
+    def decreases(self):
+        """What each split is worth by Gini impurity or squared error, 0 for leaves: ndarray of shape (n_nodes,)."""
+        result = np.zeros(len(self.feature))
+        for node in self.inner:
+            left, right = int(node + 1), int(self.right[node])
+            if self.problem.n_classes:
+                result[node] = gini_score(self.statistic(left), self.statistic(node))
+                continue
+            means = []
+            for side in (left, right):
+                here = self.reached[:, side]
+                weight = (self.counts * self.weight)[here].astype(float)
+                means.append(math.fsum(weight * self.problem.y[here]) / math.fsum(weight))
+            w_left, w_right = float(self.total_weight[left]), float(self.total_weight[right])
+            result[node] = w_left / (w_left + w_right) * w_right * (means[0] - means[1]) ** 2
+        return result
+
+    def cut_back(self, divided):
+        """The tree of which some inner nodes are divided: the feature of each of its nodes in preorder, -1 for leaves."""
+        result, stack = [], [0]
+        while stack:
+            node = stack.pop()
+            stays = self.feature[node] >= 0 and divided[node]
+            result.append(int(self.feature[node]) if stays else -1)
+            if stays:
+                stack += [int(self.right[node]), node + 1]
+        return result
+
+    def best_first(self, decreases, n_leaves, closest=1e-6):
+        """Which nodes are divided if the best come first, until there are so many leaves.
+
+        Returns
+        -------
+        ndarray of shape (n_nodes,), dtype bool; or None
+            None: decreases differ by so little, relative to the larger one, that rounding may decide.
+        """
+        divided = np.zeros(len(self.feature), bool)
+        heap, found = [], [0]  # nodes that may be divided, and those that have come up
+        for _ in range(1, n_leaves):
+            for node in found:
+                if self.feature[node] >= 0:
+                    heappush(heap, (-decreases[node], node))
+            if not heap:
+                break
+            score, node = heappop(heap)
+            if heap and score != heap[0][0] and heap[0][0] - score < closest * -score:
+                return None
+            divided[node] = True
+            found = [node + 1, int(self.right[node])]
+        return divided
+
+
+def clear_limit(decreases, closest=1e-6):
+    """A number amid decreases, near none of them; None if there is no room."""
+    values = np.unique(decreases[decreases > 0])
+    if len(values) < 2:
+        return None
+    gaps = values[1:] / values[:-1]
+    gaps[: len(gaps) // 4] = gaps[len(gaps) - len(gaps) // 4 :] = 0.0  # so that some nodes are on either side
+    place = int(gaps.argmax())
+    return None if gaps[place] < 1 + closest else float(np.sqrt(values[place]) * np.sqrt(values[place + 1]))
+
+
+def check_scores(trial, fitted, decreases_of):
+    """Raise unless limits on the impurity decrease and best-first growth follow what splits are worth.
+
+    Parameters
+    ----------
+    trial : Trial
+    fitted : estimator
+        Grown depth first, on all limits of the trial.
+    decreases_of : callable
+        Given a `GrownTree` and its number: what each node's split is worth, ndarray of shape (n_nodes,).
+    """
+    rule = "a split's score is the node's weight times the decrease of impurity"
+    trees = [GrownTree(fitted, trial.problem, t) for t in range(fitted.forest_.n_trees)]
+    decreases = [decreases_of(tree, t) for t, tree in enumerate(trees)]
+    roots = [float(tree.total_weight[0]) for tree in trees]
+    limit = clear_limit(np.concatenate([part / root for part, root in zip(decreases, roots, strict=True)]))
+    if limit is not None:
+        limited = trial.fit(min_impurity_decrease=limit)
+        for t, tree in enumerate(trees):
+            shares = decreases[t] / roots[t]
+            expected, grown = tree.cut_back(shares >= limit), features_of(limited, t)
+            if expected != grown:
+                raise trial.broken(rule, f"{first_doubt(tree, expected, grown, shares)} min_impurity_decrease={limit:.6g}")
+    for n_leaves in (2, 4, 7):
+        limited = trial.fit(max_leaf_nodes=n_leaves)
+        for t, tree in enumerate(trees):
+            divided = tree.best_first(decreases[t], n_leaves)
+            if divided is None:
+                continue
+            expected, grown = tree.cut_back(divided), features_of(limited, t)
+            if expected != grown:
+                raise trial.broken(rule, f"{first_doubt(tree, expected, grown, decreases[t])} max_leaf_nodes={n_leaves}")
+
+
+def features_of(fitted, t):
+    """The feature of each node of a tree: list of int."""
+    forest = fitted.forest_
+    return forest.feature[forest.node_offsets[t] : forest.node_offsets[t + 1]].tolist()
+
+
+def first_doubt(tree, expected, grown, worth):
+    """What is different first in a tree that should have been cut back otherwise."""
+    # Up to the first difference both number their nodes alike; which node of the whole tree that is, a walk tells.
+    place = next(i for i, (a, b) in enumerate(zip(expected, grown, strict=False)) if a != b)
+    stack = [0]
+    for i in range(place + 1):
+        node = stack.pop()
+        if expected[i] >= 0:
+            stack += [int(tree.right[node]), node + 1]
+    what = "is not divided" if expected[place] >= 0 else "is divided"
+    return (f"node {node}, whose split decreases the impurity by {worth[node]:.6g} of "
+            f"{worth[worth > 0].min():.6g} to {worth.max():.6g} in the tree, {what} with")
