@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
 from dforest import DecisionTreeClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from dforest.testing import check_splitter
 from dforest.testing.streams import Stream
 
 
@@ -190,6 +191,18 @@ def test_shares_of_a_decrease_are_equal():
     for splitter in (ObliqueSplitter(), PythonObliqueSplitter()):
         features, shares = splitter.used_features(payload.view(np.uint64))
         assert features.tolist() == [2, 0, 6, 1] and shares.tolist() == [0.25] * 4
+
+
+def test_tests_can_be_read():
+    payload = np.array([0.25, 0.0, -1.0, 3.0]).view(np.uint64)
+    missing = np.array([-2.0, 1.0, 2.0]).view(np.uint64)
+    for splitter in (ObliqueSplitter(), PythonObliqueSplitter()):
+        assert splitter.describe(payload, ["a", "b", "c"]) == "-a + c <= 0.25"
+        assert splitter.describe(missing, ["a", "b", "c"]) == "b <= -2 or missing"
+
+
+def test_the_contract_is_kept():
+    check_splitter(ObliqueSplitter(2.0))
 
 
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
