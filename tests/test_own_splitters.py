@@ -542,7 +542,7 @@ from dforest.splitter import Cut, PythonSplitter
 
 class Slow(PythonSplitter):
     def find_split(self, node):
-        if node.depth == 0:
+        if node.depth == node.tree == 0:
             print("begun", flush=True)
         time.sleep(0.01)
         codes = np.unique(node.codes(0))

@@ -298,12 +298,14 @@ cdef class NodeView:
         """An array that has an entry for each record, checked."""
         array = np.ascontiguousarray(given, dtype)
         if array.shape != (self.n_records,):
-            raise SplitterError(f"{type(self.splitter).__name__}: an array for {self.n_records} records has the shape {array.shape}")
+            name = type(self.splitter).__name__
+            raise SplitterError(f"{name}: an array for {self.n_records} records has the shape {array.shape}")
         return array
 
     cdef Divisions divisions(self):
         if self.splitter.divisions is None:
-            raise SplitterError(f"{type(self.splitter).__name__}: criterion={self.splitter.criterion!r} scores cuts of columns only")
+            name = type(self.splitter).__name__
+            raise SplitterError(f"{name}: criterion={self.splitter.criterion!r} scores cuts of columns only")
         return self.splitter.divisions
 
 
