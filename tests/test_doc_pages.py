@@ -1,8 +1,8 @@
-"""The documentation's pages do what they say: their sessions are run, and whoever follows them gets there.
+"""The documentation's pages do what they say: their examples are run, and whoever follows them gets there.
 
 Blocks of a page:
 
-- ```pycon: a session, run as a doctest, all of a page in one namespace;
+- ```pycon: an example, run as a doctest, all of a page in one namespace;
 - ```{code-block} with a caption: a file of this name in the reader's directory;
 - ```sh: commands that the reader types there.
 """
@@ -30,19 +30,19 @@ def blocks(page):
     return [(match[1], match[2], text.count("\n", 0, match.start(2))) for match in BLOCK.finditer(text)]
 
 
-SESSIONS = sorted(page.name for page in DOC.glob("*.md") if any(kind == "pycon" for kind, _, _ in blocks(page.name)))
+WITH_EXAMPLES = sorted(page.name for page in DOC.glob("*.md") if any(kind == "pycon" for kind, _, _ in blocks(page.name)))
 FOLLOWED = ["own_splitter.md", "own_criterion.md"]
 
 
 def test_pages_are_found():
-    assert "start.md" in SESSIONS
+    assert "start.md" in WITH_EXAMPLES
     for page in FOLLOWED:
         kinds = [kind for kind, _, _ in blocks(page)]
         assert kinds.count("{code-block}") >= 6 and kinds.count("sh") >= 4
 
 
-@pytest.mark.parametrize("page", SESSIONS)
-def test_sessions(page):
+@pytest.mark.parametrize("page", WITH_EXAMPLES)
+def test_examples(page):
     pytest.importorskip("pandas")
     parser, names = doctest.DocTestParser(), {}
     runner = doctest.DocTestRunner()

@@ -36,6 +36,8 @@ cdef class NodeView:
         0: the root.
     path : int
         A 64-bit key of the node.
+    seed : int
+        The forest's; with `tree`, for what is drawn once for each tree. All else comes from `random`.
     tree : int
         The tree's number.
     n_features, n_classes : int
@@ -83,6 +85,10 @@ cdef class NodeView:
     @property
     def path(self):
         return self.opened().path
+
+    @property
+    def seed(self):
+        return self.splitter.seed
 
     @property
     def tree(self):
