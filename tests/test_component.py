@@ -203,7 +203,7 @@ def test_compiled_constructors_list_their_parameters(compile_module):
     assert repr(splitter) == "Listed(alpha=2.0)"
     for other in (clone(splitter), pickle.loads(pickle.dumps(splitter)), constructed.Listed().set_params(alpha=2)):
         assert other == splitter
-    with pytest.raises(TypeError, match="constructed.Unlisted has a compiled constructor and does not list its `parameters`"):
+    with pytest.raises(TypeError, match="constructed.Unlisted has a compiled constructor and lists no `parameters`"):
         constructed.Unlisted().get_params()
     X, y = load_iris(return_X_y=True)
     own, built_in = (DecisionTreeClassifier(splitter=s, method="dense", random_state=0).fit(X, y) for s in (splitter, "best"))

@@ -414,6 +414,13 @@ class Hellinger(SlowGini):
         return sum((side[:, 0] - side[:, 1]) ** 2 for side in sides)
 
 
+class Counting(SlowGini):
+    """A cut is worth less the more there are."""
+
+    def score(self, left, right, node):
+        return super().score(left, right, node) / len(left.draws)
+
+
 class Variance(PythonCriterion):
     def impurity(self, statistics):
         return -(statistics.mean**2)
@@ -434,6 +441,9 @@ def test_other_criteria_keep_the_rules():
     check_criterion(SlowGini)
     check_criterion(Variance(), complete=False)
     check_criterion(Hellinger, own_score=True, tasks=["two classes"])
+    check_criterion(Counting, own_score=True, alone=False, tasks=["two classes"])
+    with pytest.raises(ConformanceError, match="Counting .* with the score it has alone"):
+        check_criterion(Counting, own_score=True, tasks=["two classes"])
 
 
 class Noisy(SlowGini):

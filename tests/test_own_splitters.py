@@ -542,7 +542,7 @@ from dforest.splitter import Cut, PythonSplitter
 
 class Slow(PythonSplitter):
     def find_split(self, node):
-        if node.depth == 0:
+        if node.depth == node.tree == 0:
             print("begun", flush=True)
         time.sleep(0.01)
         codes = np.unique(node.codes(0))
@@ -672,12 +672,16 @@ def test_the_best_cut_along_numbers_is_that_of_the_twin(numbers, criterion, n_cl
     assert repr(found) == repr(expected)
 
 
-def test_the_best_cut_along_many_numbers():
-    """More cuts than are scored at a time, and ties across these stretches."""
+@pytest.mark.parametrize("spread", ["even", "close together", "far apart", "infinite"])
+def test_the_best_cut_along_many_numbers(spread):
+    """More cuts than are scored at a time, ties across these stretches, and numbers that only their last bits tell apart."""
     rng = np.random.default_rng(0)
     for n in (255, 256, 257, 1500):
         for missing in (0.0, 0.1):
             numbers = rng.permutation(n) / 7
+            if spread != "even":
+                numbers = 1 + rng.permutation(n) * 2.0**-50
+                numbers[:3] = {"close together": 1.0, "far apart": 1e12, "infinite": np.inf}[spread]
             numbers[rng.random(n) < missing] = np.nan
             y = np.arange(n) % 2
             kept = []

@@ -8,6 +8,7 @@ from scipy import stats
 
 import dforest
 from dforest.core.splitter import FeatureOrder
+from dforest.splitter import PythonSplitter
 from dforest.testing import naive
 
 
@@ -101,3 +102,26 @@ def test_missing_values_go_where_they_score_more_and_unseen_ones_with_the_larger
         assert dforest.DecisionTreeClassifier(method=method).fit(X, y).predict([[np.nan]]) == expected
     tie = dforest.DecisionTreeClassifier(method=method).fit(X[:4], [0, 0, 1, 1])
     assert tie.predict([[np.nan]]) == 1       # to the right
+
+
+@pytest.mark.parametrize("block_bytes", [0, 1 << 18])
+def test_a_node_seen_in_python_has_the_targets_and_the_seed_of_the_forest(block_bytes, monkeypatch):
+    """Also in a block, of a size that the first nodes exceed."""
+    monkeypatch.setitem(dforest.estimator.TUNING, "block_bytes", block_bytes)
+    rng = np.random.default_rng(0)
+    X = rng.random((500, 3))
+    seen = []
+
+    class Looker(PythonSplitter):
+        def best_cut(self, node, feature):
+            seen.append((node.rows, node.targets, node.seed, node.tree))
+            return int(np.sort(node.codes(feature))[(node.n_records - 1) // 2]) if node.n_records > 50 else None
+
+    numbers = rng.random(500)
+    for y, kind in [(rng.integers(0, 3, 500), dforest.RandomForestClassifier), (numbers, dforest.RandomForestRegressor)]:
+        seen.clear()
+        forest = kind(2, splitter=Looker, random_state=0).fit(X, y).forest_
+        assert {tree for *_, tree in seen} == {0, 1} and len(seen) > 20
+        for rows, targets, seed, _ in seen:
+            np.testing.assert_array_equal(targets, y[rows])
+            assert seed == forest.seed

@@ -9,7 +9,7 @@ cdef class Block:
     cdef DataView data
     cdef Py_ssize_t most_records   # that it has room for; 0: there is to be no block
     cdef Column* columns           # [n_features] the data's, with the block's codes
-    cdef const double* y           # targets of the block's records
+    cdef const double* y           # targets of the block's records; NULL for classification
     cdef uint32_t* rows            # [most_records] their rows in the data
     cdef uint8_t* bytes            # y, then codes column by column
     cdef Ranker ranker             # None: codes stay the data's

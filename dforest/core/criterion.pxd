@@ -10,8 +10,10 @@ and which of the cuts of a node scores most. From the least to the most that a s
     which is the first of the best. By default a cut scores w i(t) - w_L i(t_L) - w_R i(t_R), below 0 taken as 0,
     with w the weight of a node. What another scan scores by decides between cuts, also in `min_impurity_decrease`
     and in the order of best-first growth; importances and pruning keep to the decrease of `impurity`.
+    Of a column's cuts, all that the rules allow come at once, so that what one scores may depend on how many there are;
+    numbers of a splitter's own come in stretches (division.pxd).
 (c) The fast paths, as `Gini` has them: `best_word`, `best_few`, `best_small`, from packed draws of weight 1. Each must
-    give what `best_cut` gives, to the bit.
+    give what `best_cut` gives, to the bit; and with `best_few`, all ways to part two records are worth the same.
 
 Given: statistics, sums over draws of [draws, weight, the criterion's own words ...], integers of 64 bits; word 1 is
 above 0. `open_node` alone sees the draws. n_classes and n_words are known from `configure` on, which a forest calls

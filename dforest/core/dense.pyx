@@ -1,7 +1,7 @@
 """Splits between any two values (method "dense"), best and random."""
 from libc.stdint cimport uint32_t
 
-from dforest.core.criterion cimport Criterion
+from dforest.core.criterion cimport Criterion, Gini
 from dforest.core.data cimport DataView
 from dforest.core.types cimport MOST_BUCKETS, Column, LeafRules, Node, Split, number_at
 
@@ -17,12 +17,12 @@ cdef class DenseSplitter(Splitter):
         self.takes_ranks = type(self) is DenseSplitter       # a subclass may look codes up in the data
 
     cdef bint searches_coarsely(self, DataView data, Criterion criterion):
-        """Whether bounds are known for what cuts inside a bucket score."""
+        """Whether bounds are known for what cuts inside a bucket score: for Gini impurity of two classes they are."""
         cdef Py_ssize_t j
         for j in range(data.n_features):
             if data.columns[j].direction != 0:
                 return False
-        return (self.takes_ranks and criterion.scans_words and criterion.n_classes == 2 and data.weight == NULL
+        return (self.takes_ranks and type(criterion) is Gini and criterion.n_classes == 2 and data.weight == NULL
                 and self.tuning.get("buckets", MOST_BUCKETS) > 0)
 
     cdef int prepare(self, DataView data, Criterion criterion) except -1:

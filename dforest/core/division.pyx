@@ -11,7 +11,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from dforest.core.sorting cimport insertion_sort, radix_sort
+from dforest.core.sorting cimport insertion_sort, radix_sort, radix_sort_range
 from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, Draw, add_draws
 
 cdef extern from "numerics.h" nogil:
@@ -129,28 +129,42 @@ cdef class Divisions:
         missing, else the same as the last.
         """
         cdef Py_ssize_t i, first = 0, last, m = 0
-        cdef double lo = INFINITY, hi = -INFINITY, scale, value
+        cdef int bits = 12 if n < 100 else 16 if n < 1024 else 22      # two digits of the radix sort
+        cdef double lo = INFINITY, hi = -INFINITY, low = INFINITY, high = -INFINITY, scale, value
         cdef uint64_t* keys = self.keys
         cdef uint64_t* other = self.keys_to
-        for i in range(n):
-            value = values[i]
+        for i in range(n // 2):        # two chains, each of which waits for itself
+            value = values[2 * i]
             lo = value if value < lo else lo
             hi = value if value > hi else hi
-        # The place of a number between the lowest and the highest one, in two digits of the radix sort.
-        scale = (4095.0 if n < 100 else 65535.0 if n < 1024 else 4194303.0) / (hi - lo)
+            value = values[2 * i + 1]
+            low = value if value < low else low
+            high = value if value > high else high
+        if n & 1:
+            value = values[n - 1]
+            lo = value if value < lo else lo
+            hi = value if value > hi else hi
+        lo = min(lo, low)
+        hi = max(hi, high)
+        # A number's upper half is its place between the lowest and the highest one.
+        scale = <double> ((1 << bits) - 1) / (hi - lo)
         if 0.0 < scale < INFINITY:
             for i in range(n):
                 value = values[i]
                 keys[m] = <uint64_t> <int64_t> ((value - lo) * scale if value == value else 0.0) << 32 | <uint64_t> i
                 m += value == value
         else:                          # all are equal, or an infinity is there or near
+            bits = 32
             for i in range(n):
                 keys[m] = ordered(values[i]) >> 32 << 32 | <uint64_t> i
                 m += values[i] == values[i]
         n_values[0] = m
         if m == 0:
             return keys
-        keys = sort_keys(keys, other, m)
+        if bits == 32 or m < INSERTION_BELOW:
+            keys = sort_keys(keys, other, m)
+        else:
+            keys = radix_sort_range(keys, other, m, 0, bits)
         other = self.keys_to if keys == self.keys else self.keys
         while first < m:
             last = first + 1

@@ -118,7 +118,9 @@ cdef class Grower:
     cdef int open(self, const Place* place, Node* node) except -1 nogil
     cdef int find_split(self, Node* node, Split* split) except -1 nogil
     cdef int check_split(self, const Split* split) except -1 nogil
+    cdef int refuse_split(self, const Split* split) except -1
     cdef int check_side(self, const Place* place, const Node* node) except -1 nogil
+    cdef int refuse_side(self, const Place* place, const Node* node) except -1
     cdef int check_division(self, const Node* node, Py_ssize_t n_left) except -1 nogil
     cdef Py_ssize_t partition_by_test(self, const Node* node, const Split* split, Draw* scratch) except -1 nogil
     cdef bint is_leaf(self, const Node* node) noexcept nogil

@@ -344,17 +344,24 @@ cdef class Grower:
         return 0
 
     cdef int check_split(self, const Split* split) except -1 nogil:
-        """Raise if what a splitter from elsewhere says cannot be used."""
+        """Raise if what a splitter from elsewhere says cannot be used.
+
+        What says so is another function: one with Python's objects takes the GIL, even if it does not get to them.
+        """
         if split.feature < self.data.n_features and 0.0 <= split.score < INFINITY and (
                 split.payload != NULL or not self.splitter.has_own_tests):
             return 0
         with gil:
-            name = type(self.splitter).__name__
-            if split.feature >= self.data.n_features:
-                raise SplitterError(f"{name}: feature={split.feature}; the data have {self.data.n_features} features")
-            if self.splitter.has_own_tests and split.payload == NULL:
-                raise SplitterError(f"{name}: a test of its own needs a payload, set by store_split")
-            raise SplitterError(f"{name}: score={split.score}; a score is a finite number from 0")
+            self.refuse_split(split)
+        return 0
+
+    cdef int refuse_split(self, const Split* split) except -1:
+        name = type(self.splitter).__name__
+        if split.feature >= self.data.n_features:
+            raise SplitterError(f"{name}: feature={split.feature}; the data have {self.data.n_features} features")
+        if self.splitter.has_own_tests and split.payload == NULL:
+            raise SplitterError(f"{name}: a test of its own needs a payload, set by store_split")
+        raise SplitterError(f"{name}: score={split.score}; a score is a finite number from 0")
 
     cdef int check_side(self, const Place* place, const Node* node) except -1 nogil:
         """Raise if a side of a split by a splitter from elsewhere breaks the rules."""
@@ -362,13 +369,17 @@ cdef class Grower:
                                  and <double> node.statistics[1] >= self.trunk.rules.min_weight)):
             return 0
         with gil:
-            name = type(self.splitter).__name__
-            side = "right" if place.is_right else "left"
-            if node.statistics[0] < self.trunk.rules.min_draws:
-                raise SplitterError(f"{name}: min_samples_leaf={self.trunk.rules.min_draws} is broken by a split with "
-                                    f"{node.statistics[0]} draws on the {side}")
-            raise SplitterError(f"{name}: min_weight_fraction_leaf={self.limits.min_weight_fraction_leaf} is broken by a split "
-                                f"with {node.statistics[1]} of a weight of {self.trunk.root_weight} on the {side}")
+            self.refuse_side(place, node)
+        return 0
+
+    cdef int refuse_side(self, const Place* place, const Node* node) except -1:
+        name = type(self.splitter).__name__
+        side = "right" if place.is_right else "left"
+        if node.statistics[0] < self.trunk.rules.min_draws:
+            raise SplitterError(f"{name}: min_samples_leaf={self.trunk.rules.min_draws} is broken by a split with "
+                                f"{node.statistics[0]} draws on the {side}")
+        raise SplitterError(f"{name}: min_weight_fraction_leaf={self.limits.min_weight_fraction_leaf} is broken by a split "
+                            f"with {node.statistics[1]} of a weight of {self.trunk.root_weight} on the {side}")
 
     cdef bint is_leaf(self, const Node* node) noexcept nogil:
         cdef int64_t n_draws = node.statistics[0]

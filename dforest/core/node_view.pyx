@@ -36,6 +36,8 @@ cdef class NodeView:
         0: the root.
     path : int
         A 64-bit key of the node.
+    seed : int
+        The forest's; with `tree`, for what is drawn once for each tree. All else comes from `random`.
     tree : int
         The tree's number.
     n_features, n_classes : int
@@ -83,6 +85,10 @@ cdef class NodeView:
     @property
     def path(self):
         return self.opened().path
+
+    @property
+    def seed(self):
+        return self.splitter.seed
 
     @property
     def tree(self):
@@ -292,12 +298,14 @@ cdef class NodeView:
         """An array that has an entry for each record, checked."""
         array = np.ascontiguousarray(given, dtype)
         if array.shape != (self.n_records,):
-            raise SplitterError(f"{type(self.splitter).__name__}: an array for {self.n_records} records has the shape {array.shape}")
+            name = type(self.splitter).__name__
+            raise SplitterError(f"{name}: an array for {self.n_records} records has the shape {array.shape}")
         return array
 
     cdef Divisions divisions(self):
         if self.splitter.divisions is None:
-            raise SplitterError(f"{type(self.splitter).__name__}: criterion={self.splitter.criterion!r} scores cuts of columns only")
+            name = type(self.splitter).__name__
+            raise SplitterError(f"{name}: criterion={self.splitter.criterion!r} scores cuts of columns only")
         return self.splitter.divisions
 
 

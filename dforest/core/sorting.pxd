@@ -21,9 +21,8 @@ cdef inline void insertion_sort(uint64_t* keys, Py_ssize_t n) noexcept nogil:
 
 cdef inline uint64_t* radix_sort(uint64_t* keys, uint64_t* other, Py_ssize_t n) noexcept nogil:
     """Sort by the upper 32 bits, stably; return whichever of the two buffers holds the result."""
-    cdef uint32_t counts[DIGITS]
-    cdef uint32_t lo = 0xFFFFFFFF, hi = 0, code, digit, total, held
-    cdef int bits = 0, most = 8 if n < 1024 else 11, shift = 0, width
+    cdef uint32_t lo = 0xFFFFFFFF, hi = 0, code
+    cdef int bits = 0
     cdef Py_ssize_t i
     for i in range(n):
         code = <uint32_t> (keys[i] >> 32)
@@ -31,6 +30,15 @@ cdef inline uint64_t* radix_sort(uint64_t* keys, uint64_t* other, Py_ssize_t n) 
         hi = max(hi, code)
     while bits < 32 and (hi - lo) >> bits:
         bits += 1
+    return radix_sort_range(keys, other, n, lo, bits)
+
+
+cdef inline uint64_t* radix_sort_range(uint64_t* keys, uint64_t* other, Py_ssize_t n, uint32_t lo, int bits) noexcept nogil:
+    """The same, if it is known that the upper halves, less `lo`, have so many bits."""
+    cdef uint32_t counts[DIGITS]
+    cdef uint32_t digit, total, held
+    cdef int most = 8 if n < 1024 else 11, shift = 0, width
+    cdef Py_ssize_t i
     if bits == 0:
         return keys
     width = (bits + most - 1) // most           # passes

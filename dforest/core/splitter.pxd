@@ -14,8 +14,8 @@ A splitter is given nodes and writes splits. What it can bring, from the least t
 (c) A test: with `has_own_tests` set, `goes_left` decides, not feature and code. `store_split` then lets
     `payload` point to what `goes_left` will need: 64-bit words, of any number, kept with the node and handed
     back when rows go down the tree, in training and after. `feature` is any feature; `used_features` tells
-    importances which ones the test is about, `describe` people what it says. `self.divisions` (division.pxd) finds the best cut of numbers that
-    the splitter has computed for each record.
+    importances which ones the test is about, `describe` people what it says. `self.divisions` (division.pxd)
+    finds the best cut of numbers that the splitter has computed for each record.
 
 Leaves that learn from other draws than the node's set `has_own_leaves` and override `open_leaf`.
 

@@ -38,7 +38,7 @@ class EveryCut(PythonSplitter):
         return codes[int(np.argmax(scores))] if max(scores) >= 0 else None
 
 
-def check_criterion(criterion, *, tasks=None, complete=True, own_score=False, methods=("hist", "dense")):
+def check_criterion(criterion, *, tasks=None, complete=True, own_score=False, alone=True, methods=("hist", "dense")):
     """Raise unless a criterion keeps the rules of its contract, as far as small forests show it.
 
     Parameters
@@ -51,6 +51,8 @@ def check_criterion(criterion, *, tasks=None, complete=True, own_score=False, me
         left out.
     own_score : bool, default=False
         Whether its scan scores cuts by something else than the weight times the decrease of its impurity.
+    alone : bool, default=True
+        Whether a cut scores alone what it does among others: not if it counts how many there are.
     methods : sequence of {"hist", "dense"}
         What it is for.
 
@@ -88,7 +90,7 @@ def check_criterion(criterion, *, tasks=None, complete=True, own_score=False, me
             raise broken(criterion, rule, f"it took {task}; a fit then raised {error!r}") from error
         n_classes = TASKS[task]
         if n_classes and criterion.cuts_class is None:
-            check_questions(criterion, n_classes, complete, own_score)
+            check_questions(criterion, n_classes, complete, own_score, alone)
         for method in methods:
             for is_mixed in (False, True):
                 trial = Trial("criterion", criterion, make_problem(task, is_mixed), method=method)
@@ -97,7 +99,8 @@ def check_criterion(criterion, *, tasks=None, complete=True, own_score=False, me
                 check_pickled(trial, fitted)
                 if not own_score:
                     check_scores(trial, fitted, lambda tree, t: tree.forest.node_table(t).decrease)
-            check_single_cuts(Trial("criterion", criterion, make_problem(task, False, n_rows=60), method=method))
+            if alone:
+                check_single_cuts(Trial("criterion", criterion, make_problem(task, False, n_rows=60), method=method))
     for method in methods:
         check_inputs(Trial("criterion", criterion, make_problem(tasks[0], True), method=method))
 
@@ -139,7 +142,7 @@ def answers(configured, left, total):
     return configured.score_cuts(left, total), scores, configured.impurity_of(total)
 
 
-def check_questions(criterion, n_classes, complete, own_score):
+def check_questions(criterion, n_classes, complete, own_score, alone):
     """Raise unless what is said of generated statistics of classes is right and always the same."""
     rng = np.random.default_rng(n_classes)
     others = {
@@ -162,7 +165,8 @@ def check_questions(criterion, n_classes, complete, own_score):
                 shown = f"of {total.tolist()}: {before[0]}, impurity {before[2]}; later, {way}: {after[0]}, {after[2]}"
                 raise broken(criterion, "the same question has the same answer", shown)
     for (left, total), (found, scores, impurity) in zip(nodes, expected, strict=True):
-        check_scan(criterion, left, total, found, scores)
+        if alone:
+            check_scan(criterion, left, total, found, scores)
         if not own_score:
             base = np.array([first.score_cuts(cut[None].copy(), total, base=True)[1] for cut in left])
             allowed = scores >= 0

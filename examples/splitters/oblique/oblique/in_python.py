@@ -7,7 +7,7 @@ import numpy as np
 
 from dforest.splitter import PythonSplitter, Test
 from dforest.testing.streams import Stream
-from oblique.splitter import check_combinations, count_entries, seed_of
+from oblique.splitter import check_combinations, count_entries, seed_of, shares_of, text_of
 
 PURPOSE = 64  # of random numbers: DF_CUSTOM of dforest/core/random.pxd
 
@@ -99,5 +99,8 @@ class PythonObliqueSplitter(PythonSplitter):
 
     def used_features(self, payload):
         """The columns of a test, with equal shares."""
-        columns = np.abs(payload.view(np.float64)[2:]).astype(np.int64) - 1
-        return columns, np.full(len(columns), 1.0 / len(columns))
+        return shares_of(payload)
+
+    def describe(self, payload, names):
+        """A test as text."""
+        return text_of(payload, names)

@@ -120,6 +120,20 @@ def count_entries(feature_combinations, n_projections, n_features):
     return max(1, int(n_projections * feature_combinations))
 
 
+def shares_of(payload):
+    """The columns of a test: ndarray of int64; and equal shares of sum 1."""
+    columns = np.abs(payload.view(np.float64)[FIRST_TERM:]).astype(np.int64) - 1
+    return columns, np.full(len(columns), 1.0 / len(columns))
+
+
+def text_of(payload, names):
+    """A test as text, such as "-a + b <= 0.25"."""
+    threshold, missing_left, *terms = payload.view(np.float64).tolist()
+    text = " ".join(f"{'-' if term < 0 else '+'} {names[int(abs(term)) - 1]}" for term in terms)
+    text = text[2:] if text[0] == "+" else "-" + text[2:]
+    return f"{text} <= {threshold:.3g}" + (" or missing" if missing_left else "")
+
+
 cdef class ObliqueSplitter(Splitter):
     """Divides nodes by sums and differences of a few columns, drawn at random.
 
@@ -272,5 +286,8 @@ cdef class ObliqueSplitter(Splitter):
 
     def used_features(self, payload):
         """The columns of a test, with equal shares."""
-        columns = np.abs(payload[FIRST_TERM:].view(np.float64)).astype(np.int64) - 1
-        return columns, np.full(len(columns), 1.0 / len(columns))
+        return shares_of(payload)
+
+    def describe(self, payload, names):
+        """A test as text."""
+        return text_of(payload, names)

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from oblique import ObliqueSplitter, PythonObliqueSplitter
 from oblique.in_python import draw_projections, project
+from oblique.splitter import count_entries
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
 from dforest import DecisionTreeClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from dforest.testing import check_splitter
 from dforest.testing.streams import Stream
 
 
@@ -191,6 +193,18 @@ def test_shares_of_a_decrease_are_equal():
         assert features.tolist() == [2, 0, 6, 1] and shares.tolist() == [0.25] * 4
 
 
+def test_tests_can_be_read():
+    payload = np.array([0.25, 0.0, -1.0, 3.0]).view(np.uint64)
+    missing = np.array([-2.0, 1.0, 2.0]).view(np.uint64)
+    for splitter in (ObliqueSplitter(), PythonObliqueSplitter()):
+        assert splitter.describe(payload, ["a", "b", "c"]) == "-a + c <= 0.25"
+        assert splitter.describe(missing, ["a", "b", "c"]) == "b <= -2 or missing"
+
+
+def test_the_contract_is_kept():
+    check_splitter(ObliqueSplitter(2.0))
+
+
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 @pytest.mark.parametrize("given", [{}, {"max_leaf_nodes": 12}, {"oob_score": True, "variable_importance": "mda_raw"}], ids=str)
 @pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor, ExtraTreesRegressor])
@@ -243,6 +257,15 @@ def test_float32_is_exact_in_float64(method):
     assert np.array_equal(narrow.predict_proba(X), wide.predict_proba(X.astype(np.float64)))
 
 
+def test_the_method_and_its_bins_change_nothing():
+    X, y = load_wine(return_X_y=True)
+    coarse, exact = (
+        RandomForestClassifier(5, splitter=ObliqueSplitter, random_state=0, **given).fit(X, y)
+        for given in ({"max_bins": 4}, {"method": "dense"})
+    )
+    assert_same_trees(coarse, exact)
+
+
 # Parameters
 
 
@@ -269,6 +292,13 @@ def test_limits_are_told_in_fit(kind):
         RandomForestRegressor(2, splitter=kind(), criterion="absolute_error", method="dense").fit(X, y)
     with pytest.raises(ValueError, match="monotonic_cst"):
         RandomForestClassifier(2, splitter=kind(), monotonic_cst=[1, 0, 0, 0]).fit(X, y % 2)
+
+
+def test_matrices_have_a_size_that_can_be_drawn_from():
+    assert count_entries(None, 4, 10) == 6
+    assert count_entries(None, 1, 1) == count_entries(0.1, 3, 5) == 1
+    with pytest.raises(ValueError, match="65536 projections of 32768 features"):
+        count_entries(1.5, 2**16, 2**15)
 
 
 def test_one_feature_is_enough():

@@ -1,0 +1,284 @@
+"""C4.5's gain ratio, with a scan of its own, and Tsallis entropy, by its impurity alone.
+
+Words: the *gain* of a cut is the decrease of the node's entropy; its *split information* is the entropy of the division
+into two sides itself, whatever the classes. Both are kept times the node's weight, in bits.
+
+With f(n) = n log2 n, the entropy of a set of weight n times that weight is f(n) - sum of f(n_k). Up to a weight of MOST,
+f is looked up in a table of integers, multiples of 2**-BITS: their sums depend on no order, and two cuts that are worth
+the same get the same number. Heavier nodes, which are few, use dforest's formula of the gain, in which nothing cancels.
+
+The tables are the module's and never change; a criterion owns nothing.
+"""
+from numbers import Real
+
+from libc.math cimport rint, sqrt
+from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t, uint64_t
+
+from dforest.core.component cimport CONTRACT
+from dforest.core.criterion cimport ClassCriterion, Entropy
+from dforest.core.loops cimport DF_FEW, df_cut, df_few
+
+from dforest.core.component import declare_contract
+
+cdef extern from "numerics.h" nogil:
+    const double DF_LOG2_E
+    double df_cross(int64_t a, int64_t b, int64_t c, int64_t d)
+    double df_entropy_part(double cross, double weight_left, double weight_right, double weight, double count)
+    double df_log2(double x)            # libm's differs between machines
+
+declare_contract(__name__, CONTRACT)
+
+cdef enum:
+    MOST = 1 << 14
+    BITS = 30
+
+cdef double UNIT = 2.0 ** -BITS
+cdef int64_t[MOST + 1] f
+
+
+cdef void fill_table() noexcept nogil:
+    cdef Py_ssize_t n
+    f[0] = 0
+    for n in range(1, MOST + 1):
+        f[n] = <int64_t> rint(<double> n * df_log2(<double> n) / UNIT)
+
+fill_table()
+
+
+cdef inline int64_t sides_of_two(int64_t a, int64_t b, int64_t first, int64_t second) noexcept nogil:
+    """The entropy that a cut leaves, times weights; a, b: of both classes on the left; first, second: in the node."""
+    return (f[a + b] - f[a] - f[b]) + (f[first + second - a - b] - f[first - a] - f[second - b])
+
+
+cdef inline double gain_of(const int64_t* left, const int64_t* total, Py_ssize_t n_words) noexcept nogil:
+    """The gain of a cut of a heavy node."""
+    cdef double gain = 0.0
+    cdef Py_ssize_t k
+    for k in range(2, n_words):
+        gain += df_entropy_part(df_cross(total[1], left[k], left[1], total[k]), <double> left[1],
+                                <double> (total[1] - left[1]), <double> total[1], <double> total[k])
+    return gain * DF_LOG2_E
+
+
+cdef class GainRatio(Entropy):
+    """Gain over split information, as C4.5 has it from its release 8.
+
+    The cut of a feature is the one of highest gain, and its score is the node's weight times
+
+        (gain - cost) / split information
+
+    or 0, if that is less; with n cuts to choose from, the cost is log2(n) / draws. By the ratio alone a cut that divides
+    next to nothing could win: its gain is small, and its split information still smaller. So the ratio decides between
+    features only, and the cost holds back features whose best of many cuts owes its gain to chance. (C4.5 also leaves
+    out features of less gain than the average one. A criterion sees one feature at a time, and has no such rule.)
+
+    A missing value is on one of the sides, where dforest tries it; C4.5 has fractions of it on both.
+
+    Parameters
+    ----------
+    correct : bool, default=True
+        Whether there is a cost.
+
+    References
+    ----------
+    J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993, section 2.2; "Improved use of continuous attributes in
+    C4.5", JAIR 4, 1996, https://doi.org/10.1613/jair.279
+    """
+
+    parameters = ("correct",)
+
+    cdef readonly bint correct
+
+    def __init__(self, correct=True):
+        if not isinstance(correct, bool):
+            raise ValueError(f"correct={correct!r}; allowed are True and False")
+        self.correct = correct
+
+    def configure(self, Py_ssize_t n_classes=0, bint wide=False):
+        Entropy.configure(self, n_classes, wide)
+        self.scans_words = n_classes == 2
+        self.few = DF_FEW if n_classes == 2 else 0
+        return self
+
+    cdef inline double ratio(self, double gain, int64_t left, const int64_t* total, Py_ssize_t n) noexcept nogil:
+        """The score of the best of n cuts, given its gain and the weight on its left."""
+        cdef int64_t weight = total[1], right = total[1] - left
+        cdef double w = <double> weight, information
+        if self.correct and n > 1:
+            gain -= (<double> f[n] * UNIT / <double> n if n <= MOST else df_log2(<double> n)) * (w / <double> total[0])
+        if gain <= 0.0:
+            return 0.0
+        if weight <= MOST:
+            information = <double> (f[weight] - f[left] - f[right]) * UNIT
+        else:
+            information = <double> left * df_log2(w / <double> left) + <double> right * df_log2(w / <double> right)
+        return w * (gain / information)
+
+    cdef inline double ratio_of_two(self, int64_t remaining, int64_t left, const int64_t* total, Py_ssize_t n) noexcept nogil:
+        """The same, given the entropy that the cut leaves, in units of the table."""
+        return self.ratio(<double> (f[total[1]] - f[total[2]] - f[total[3]] - remaining) * UNIT, left, total, n)
+
+    cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
+        cdef Py_ssize_t i, k, best = 0
+        cdef const int64_t* at = left
+        cdef int64_t remaining, least = 0, before
+        cdef double gain, highest = -1.0
+        if total[1] <= MOST:
+            before = f[total[1]]
+            for k in range(2, self.n_words):
+                before -= f[total[k]]
+            for i in range(n):
+                remaining = f[at[1]] + f[total[1] - at[1]]
+                for k in range(2, self.n_words):
+                    remaining -= f[at[k]] + f[total[k] - at[k]]
+                if i == 0 or remaining < least:
+                    least = remaining
+                    best = i
+                at += self.n_words
+            highest = <double> (before - least) * UNIT
+        else:
+            for i in range(n):
+                gain = gain_of(at, total, self.n_words)
+                if gain > highest:
+                    highest = gain
+                    best = i
+                at += self.n_words
+        score[0] = self.ratio(highest, left[best * self.n_words + 1], total, n)
+        return best
+
+    cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
+                              double* score) noexcept nogil:
+        cdef Py_ssize_t i, best = 0
+        cdef uint64_t word
+        cdef int64_t remaining, least = 0
+        cdef int64_t[4] left
+        cdef double gain, highest = -1.0
+        if total[1] <= MOST:
+            for i in range(n):
+                word = run[i] + offset
+                remaining = sides_of_two(<uint32_t> word, <int64_t> (word >> 32), total[2], total[3])
+                if i == 0 or remaining < least:
+                    least = remaining
+                    best = i
+            word = run[best] + offset
+            score[0] = self.ratio_of_two(least, <int64_t> (word >> 32) + <uint32_t> word, total, n)
+            return best
+        for i in range(n):
+            word = run[i] + offset
+            left[2] = <uint32_t> word
+            left[3] = <int64_t> (word >> 32)
+            left[0] = left[1] = left[2] + left[3]
+            gain = gain_of(left, total, 4)
+            if gain > highest:
+                highest = gain
+                best = i
+        word = run[best] + offset
+        score[0] = self.ratio(highest, <int64_t> (word >> 32) + <uint32_t> word, total, n)
+        return best
+
+    cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil:
+        """From records in any order, each with the cut after its own code."""
+        cdef uint16_t[DF_FEW] word
+        cdef uint64_t[4] seen
+        cdef uint64_t key, best = 0xFFFFFFFFFFFFFFFF, is_valid, n_cuts = 0
+        cdef int64_t a, b, left, draws = total[0]
+        cdef Py_ssize_t i, j
+        cdef int16_t code
+        cdef uint16_t pair
+        for i in range(few.n):
+            word[i] = <uint16_t> offset
+        for j in range(few.n):
+            code = few.code[j]
+            pair = few.pair[j]
+            for i in range(few.n):
+                word[i] += pair if few.code[i] >= code else 0
+        for i in range(few.n):
+            word[i] = word[i] if few.code[i] < few.missing else 0       # no draws on the left: no cut
+        seen[0] = seen[1] = seen[2] = seen[3] = 0
+        for i in range(few.n):                     # without branches: the highest code, which is no cut, may be anywhere
+            a = word[i] & 255
+            b = word[i] >> 8
+            left = a + b
+            is_valid = (left >= few.least) & (left <= draws - few.least)
+            # By the entropy left (below 2**41), the code, and the record: of the best cuts the lowest.
+            key = (<uint64_t> sides_of_two(a, b, total[2], total[3]) << 22) | <uint64_t> (few.code[i] + 32768) << 6 | <uint64_t> i
+            best = min(best, key | (is_valid - 1))
+            n_cuts += is_valid & ~(seen[left >> 6] >> (left & 63))     # records of one code have the same left side
+            seen[left >> 6] |= <uint64_t> 1 << (left & 63)
+        cut.place = 0
+        cut.left = 0
+        cut.score = -1.0
+        if n_cuts > 0:
+            cut.place = <int> (best & 63)
+            cut.left = (word[cut.place] & 255) + (word[cut.place] >> 8)
+            cut.score = self.ratio_of_two(<int64_t> (best >> 22), cut.left, total, <Py_ssize_t> n_cuts)
+
+    cdef void best_small(self, const uint32_t* run, int n, uint32_t offset, const int64_t* total, double least,
+                         df_cut* cut) noexcept nogil:
+        """From draws up to each code, whether it occurs or not."""
+        cdef uint32_t[256] word
+        cdef uint16_t[256] place
+        cdef uint32_t given, previous = offset
+        cdef int64_t remaining, lowest = 0, left, fewest = <int64_t> least
+        cdef Py_ssize_t i, best = 0, n_cuts = 0
+        for i in range(n):
+            given = run[i] + offset
+            left = (given & 0xFFFF) + (given >> 16)
+            word[n_cuts] = given
+            place[n_cuts] = <uint16_t> i
+            n_cuts += (given != previous) & (left >= fewest) & (left <= total[0] - fewest)
+            previous = given
+        cut.place = 0
+        cut.left = 0
+        cut.score = -1.0
+        if n_cuts == 0:
+            return
+        for i in range(n_cuts):
+            remaining = sides_of_two(word[i] & 0xFFFF, word[i] >> 16, total[2], total[3])
+            if i == 0 or remaining < lowest:
+                lowest = remaining
+                best = i
+        cut.place = place[best]
+        cut.left = (word[best] & 0xFFFF) + (word[best] >> 16)
+        cut.score = self.ratio_of_two(lowest, cut.left, total, n_cuts)
+
+
+cdef class Tsallis(ClassCriterion):
+    """Tsallis entropy of order q, (1 - sum of p_k**q) / (q - 1).
+
+    With q = 2 that is Gini impurity; towards q = 1 it becomes Shannon entropy; a larger q minds small classes less.
+
+    Parameters
+    ----------
+    q : float, default=1.5
+        A multiple of 0.5 other than 1, up to 16: such powers are made of products and square roots, which every machine
+        rounds in the same way.
+
+    References
+    ----------
+    C. Tsallis, "Possible generalization of Boltzmann-Gibbs statistics", J. Stat. Phys. 52, 1988; T. Maszczyk, W. Duch,
+    "Comparison of Shannon, Renyi and Tsallis entropy used in decision trees", ICAISC 2008.
+    """
+
+    parameters = ("q",)
+
+    cdef readonly double q
+    cdef int halves
+
+    def __init__(self, q=1.5):
+        if not isinstance(q, Real) or q not in [0.5 * i for i in range(1, 33) if i != 2]:
+            raise ValueError(f"q={q!r}; allowed are multiples of 0.5 from 0.5 to 16, but for 1")
+        self.q = q
+        self.halves = int(2 * q)
+
+    cdef double impurity(self, const int64_t* statistic) noexcept nogil:
+        cdef double p, power, total = 0.0
+        cdef Py_ssize_t k
+        cdef int _i
+        for k in range(2, self.n_words):
+            p = <double> statistic[k] / <double> statistic[1]
+            power = sqrt(p) if self.halves % 2 else 1.0
+            for _i in range(self.halves // 2):
+                power *= p
+            total += power
+        return (1.0 - total) / (self.q - 1.0)

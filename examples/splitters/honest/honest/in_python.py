@@ -1,0 +1,93 @@
+"""Honest trees again, in Python alone: slow, and for comparison.
+
+Of the criteria it has Gini impurity and squared error, whichever fits the task; of features, numbers without missing values.
+"""
+
+import numpy as np
+
+from dforest.splitter import Cut, PythonSplitter
+from dforest.testing.streams import ROOT_PATH, Stream, feature_path
+
+CUSTOM = 64  # the first purpose of random numbers that is free: DF_CUSTOM of random.h
+
+
+def structure_rows(seed, tree, rows, structure_share=0.5):
+    """Which rows choose the splits of a tree: ndarray of bool.
+
+    Parameters
+    ----------
+    seed : int
+        The forest's: ``forest_.seed``.
+    tree : int
+    rows : ndarray of int
+        Numbers of rows among those of positive weight.
+    structure_share : float, default=0.5
+    """
+    stream = Stream(seed, tree, ROOT_PATH, CUSTOM)
+    key = stream.next() << 32 | stream.next()
+    limit = int(structure_share * 2.0**64)
+    return np.array([feature_path(key, int(row)) < limit for row in rows], bool)
+
+
+class PythonHonestSplitter(PythonSplitter):
+    """What `honest.HonestSplitter` is, in Python.
+
+    Parameters
+    ----------
+    structure_share : float, default=0.5
+        The share of the rows that choose splits, on average.
+    """
+
+    def __init__(self, structure_share=0.5):
+        self.structure_share = structure_share
+
+    def structure(self, node):
+        """Which records of a node belong to its structure half."""
+        return structure_rows(node.seed, node.tree, node.rows, self.structure_share)
+
+    def leaf_records(self, node):
+        structure = self.structure(node)
+        return structure if structure.all() else ~structure
+
+    def find_split(self, node):
+        structure = self.structure(node)
+        if not structure.any() or structure.all() or np.ptp(node.targets[structure]) == 0:
+            return None
+        numbers = node.targets[:, None] if node.n_classes == 0 else node.targets[:, None] == np.arange(node.n_classes)
+        best = None
+        for n_tried, feature in enumerate(node.order.tolist()):
+            if n_tried >= self.max_features and best is not None:
+                break
+            codes = node.codes(feature)
+            left = np.cumsum(np.bincount(codes[~structure], node.counts[~structure], node.n_codes(feature)))
+            enough = np.flatnonzero((left >= node.min_draws) & (left[-1] - left >= node.min_draws))
+            if not len(enough):
+                continue
+            # All cuts between two codes that occur divide the structure half alike, and one may suit the other half.
+            clipped = codes[structure].clip(enough[0], enough[-1] + 1)
+            for code in np.unique(clipped)[:-1].tolist():
+                left = codes[structure] <= code
+                if min(node.counts[structure][left].sum(), node.counts[structure][~left].sum()) < node.min_draws:
+                    continue
+                score = decrease(numbers[structure], node.counts[structure], left)
+                if best is None or score > best.score:
+                    best = Cut(feature, code, score)
+        return best
+
+
+def decrease(numbers, counts, left):
+    """The impurity decrease of a cut, times weights: exact but for the last roundings, if sums of numbers are integers.
+
+    Parameters
+    ----------
+    numbers : ndarray of shape (n_records, n)
+        A target; or, for each class, whether it is the record's.
+    counts : ndarray of shape (n_records,)
+    left : ndarray of shape (n_records,), dtype bool
+    """
+    w, w_left = float(counts.sum()), float(counts[left].sum())
+    total = 0.0
+    for column in numbers.T * counts.astype(np.float64):
+        cross = w * float(column[left].sum()) - w_left * float(column.sum())
+        total += cross * cross
+    return total / (w_left * (w - w_left) * w)

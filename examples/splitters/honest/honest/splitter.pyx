@@ -1,0 +1,270 @@
+"""Honest trees: some of a tree's rows choose its splits, the others give its leaves their values.
+
+A leaf's mean over the rows that chose the splits is too extreme, as splits look for extremes; over rows that had no part
+in the choice it has no such bias, and ordinary confidence intervals hold.
+
+Words: the *structure* half of a node are its records whose rows choose splits, the *estimation* half all others. Which
+half a row belongs to is drawn once for each tree: it is a hash of the forest's seed, the tree and the row's number, so
+that it is known wherever the row turns up, and nothing has to be kept. Draws of one row are always in one half.
+
+    draws:   | structure ............ | estimation .... |
+             0                        n                 n + n_estimation
+
+A node is divided in a copy of its draws in this order. The search is dforest's own, on the structure half; of the
+estimation half it knows how many draws are where, never their targets.
+
+A splitter belongs to one thread and owns its scratch, the copy among it.
+
+S. Wager, S. Athey, "Estimation and inference of heterogeneous treatment effects using random forests", JASA 113, 2018,
+section 2.4, "double-sample trees".
+"""
+from numbers import Real
+
+from libc.math cimport ldexp
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from dforest.core.component cimport CONTRACT
+from dforest.core.criterion cimport Criterion
+from dforest.core.data cimport DataView
+from dforest.core.random cimport DF_CUSTOM, DF_ROOT_PATH, df_feature_path, df_next, df_stream, df_stream_open
+from dforest.core.splitter cimport Splitter, code_range
+from dforest.core.types cimport CATEGORICAL, Column, Draw, LeafRules, Node, Split, code_at, data_row, in_subset
+
+from dforest.core.component import declare_contract
+
+declare_contract(__name__, CONTRACT)
+
+cdef struct Sum:
+    int64_t draws
+    int64_t weight
+
+cdef struct Halves:
+    Node structure             # the first member: a pointer to it is one to all
+    Py_ssize_t n_estimation    # records behind those of the structure half ...
+    Sum estimation             # ... and their sum
+
+
+cdef inline bint is_left(const Column* column, const Split* split, uint32_t code) noexcept nogil:
+    """Where a record of a code goes."""
+    if column.has_missing and code == column.n_codes:
+        return split.missing_left
+    if split.payload != NULL:
+        return in_subset(split.payload, code) != split.missing_left
+    return split.only_missing_right or code <= split.code
+
+
+cdef Sum sum_left(const Draw* draws, Py_ssize_t n, const Column* column, const Split* split) noexcept nogil:
+    """Draws and weight of the records on the left."""
+    cdef Sum left = Sum(0, 0)
+    cdef Py_ssize_t i
+    for i in range(n):
+        if is_left(column, split, code_at(column, draws[i].row)):
+            left.draws += draws[i].count
+            left.weight += <int64_t> draws[i].count * draws[i].weight
+    return left
+
+
+cdef Sum sum_between(const Draw* draws, Py_ssize_t n, const Column* column, uint32_t first, uint32_t end) noexcept nogil:
+    """Draws and weight of the records with codes from first to before end."""
+    cdef Sum found = Sum(0, 0)
+    cdef Py_ssize_t i
+    for i in range(n):
+        if first <= code_at(column, draws[i].row) < end:
+            found.draws += draws[i].count
+            found.weight += <int64_t> draws[i].count * draws[i].weight
+    return found
+
+
+cdef class HonestSplitter(Splitter):
+    """The best split of the structure half; leaves learn from the estimation half.
+
+    `min_samples_leaf` holds in each half on its own, `min_weight_fraction_leaf` in each half for the half's share of the
+    weight. A cut of numbers is the best of those that leave both halves enough on both sides; a feature of categories
+    whose best cut does not is left out in the node. A node whose structure half is pure is a leaf.
+
+    Parameters
+    ----------
+    structure_share : float, default=0.5
+        The share of the rows that choose splits, on average; between 0 and 1.
+    """
+
+    parameters = ("structure_share",)
+
+    cdef readonly double structure_share
+    cdef uint64_t limit            # hashes below it: structure
+    cdef uint64_t key              # of the tree at hand
+    cdef Draw* draws               # [records]
+    cdef int64_t* statistics       # [n_words] of the structure half
+    cdef uint32_t* codes           # [n_rows] see `clip`
+    cdef uint64_t* subset          # [cuts.n_subset_words] payload of the best cut so far
+
+    def __cinit__(self, *args, **kwargs):
+        self.has_own_leaves = True
+
+    def __init__(self, structure_share=0.5):
+        if not isinstance(structure_share, Real) or not 0.0 < structure_share < 1.0:
+            raise ValueError(f"structure_share={structure_share!r}; allowed are numbers between 0 and 1, without these")
+        self.structure_share = structure_share
+        self.limit = <uint64_t> ldexp(self.structure_share, 64)
+
+    def __dealloc__(self):
+        free(self.draws)
+        free(self.statistics)
+        free(self.codes)
+        free(self.subset)
+
+    cdef int prepare(self, DataView data, Criterion criterion) except -1:
+        for j in range(data.n_features):
+            if data.columns[j].direction:
+                raise ValueError("monotonic_cst: an honest tree predicts means of rows that its splits were not chosen by, and "
+                                 "they may be in another order")
+        return 0
+
+    cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:
+        Splitter.attach(self, data, criterion, n_records)
+        self.draws = <Draw*> malloc(n_records * sizeof(Draw))
+        self.statistics = <int64_t*> malloc(criterion.n_words * sizeof(int64_t))
+        self.codes = <uint32_t*> malloc(data.n_rows * sizeof(uint32_t))
+        self.subset = <uint64_t*> malloc((self.cuts.n_subset_words + 1) * sizeof(uint64_t))
+        if self.draws == NULL or self.statistics == NULL or self.codes == NULL or self.subset == NULL:
+            raise MemoryError()
+        return 0
+
+    cdef int open_tree(self, uint64_t seed, uint32_t tree, const LeafRules* rules) except -1 nogil:
+        cdef df_stream stream
+        Splitter.open_tree(self, seed, tree, rules)
+        self.rules.min_weight *= self.structure_share        # what `best_cut` gets
+        df_stream_open(&stream, seed, tree, DF_ROOT_PATH, DF_CUSTOM)
+        self.key = <uint64_t> df_next(&stream) << 32
+        self.key |= df_next(&stream)
+        return 0
+
+    cdef inline bint is_structure(self, const Node* node, Py_ssize_t i) noexcept nogil:
+        """Which half a record belongs to: what makes a feature's path from a node's hashes any two numbers."""
+        return df_feature_path(self.key, data_row(node.rows, node.draws[i].row)) < self.limit
+
+    cdef Py_ssize_t copy_half(self, const Node* node, bint structure, Draw* to) noexcept nogil:
+        """Copy one half of a node's draws; return how many records it has."""
+        cdef Py_ssize_t i, n = 0
+        for i in range(node.n):
+            if self.is_structure(node, i) == structure:
+                to[n] = node.draws[i]
+                n += 1
+        return n
+
+    cdef int find_split(self, const Node* node, Split* out) except -1 nogil:
+        cdef Halves halves
+        cdef Node again = node[0]
+        out.feature = -1
+        halves.structure = node[0]
+        halves.structure.draws = self.draws
+        halves.structure.statistics = again.statistics = self.statistics
+        halves.structure.n = self.copy_half(node, True, self.draws)
+        halves.n_estimation = self.copy_half(node, False, self.draws + halves.structure.n)
+        if halves.structure.n == 0 or halves.n_estimation == 0:
+            return 0
+        self.criterion.open_node(&halves.structure)
+        halves.estimation.draws = node.statistics[0] - self.statistics[0]
+        halves.estimation.weight = node.statistics[1] - self.statistics[1]
+        if not halves.structure.is_pure:
+            Splitter.find_split(self, &halves.structure, out)
+        if out.feature >= 0:
+            self.complete(node, &halves, out)
+        # The criterion goes on with the whole node.
+        return self.criterion.open_node(&again)
+
+    cdef int complete(self, const Node* node, const Halves* halves, Split* out) except -1 nogil:
+        """Make the split that won one of the whole node."""
+        cdef const Column* column = &node.columns[out.feature]
+        cdef Sum left
+        # In the node's unit of impurity, and of the node's weight.
+        out.score = ldexp(out.score * (<double> node.statistics[1] / <double> halves.structure.statistics[1]),
+                          self.criterion.score_exponent(&halves.structure) - self.criterion.score_exponent(node))
+        if column.kind != CATEGORICAL and not code_range(node, column).has_missing:
+            left = sum_left(node.draws, node.n, column, out)
+            out.missing_left = 2 * left.draws > node.statistics[0]
+        out.above = 0              # was the structure half's
+        return self.store_split(node, out)
+
+    cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
+        cdef const Halves* halves = <const Halves*> node
+        cdef const Column* column = &node.columns[feature]
+        cdef Column inner
+        cdef Split found = best[0]
+        if self.cuts.find(node, column, rules, &found):
+            return True
+        if found.score > best.score and not self.keeps_rules(halves, column, rules, &found):
+            found = best[0]
+            if column.kind != CATEGORICAL and self.clip(halves, column, rules, &inner):
+                self.cuts.find(node, &inner, rules, &found)
+                if not self.keeps_rules(halves, column, rules, &found):     # it parts missing values from all others
+                    found = best[0]
+        if found.score > best.score:
+            best[0] = found
+            if found.payload != NULL:
+                memcpy(self.subset, found.payload, found.n_payload_words * sizeof(uint64_t))
+                best.payload = self.subset
+        return False
+
+    cdef inline bint is_enough(self, Sum side, const LeafRules* rules) noexcept nogil:
+        """Whether a side has enough of the estimation half."""
+        return (side.draws >= rules.min_draws
+                and <double> side.weight >= rules.min_weight / self.structure_share * (1.0 - self.structure_share))
+
+    cdef bint keeps_rules(self, const Halves* halves, const Column* column, const LeafRules* rules,
+                          const Split* split) noexcept nogil:
+        """Whether a split leaves enough of the estimation half on both sides."""
+        cdef const Draw* draws = halves.structure.draws + halves.structure.n
+        cdef Sum left = sum_left(draws, halves.n_estimation, column, split), right = halves.estimation
+        right.draws -= left.draws
+        right.weight -= left.weight
+        return self.is_enough(left, rules) and self.is_enough(right, rules)
+
+    cdef bint clip(self, const Halves* halves, const Column* column, const LeafRules* rules, Column* inner) noexcept nogil:
+        """Make a column whose cuts are those with enough of the estimation half's values on both sides; False: none is.
+
+        Codes up to the lowest of such cuts become one, and so do those above the highest. Missing values stay; without
+        counting on them, a cut has enough wherever they go.
+        """
+        cdef const Draw* draws = halves.structure.draws
+        cdef const Draw* others = draws + halves.structure.n
+        cdef uint32_t lowest = 0, highest = 0, n = column.n_codes, half, code
+        cdef Py_ssize_t i
+        # The first of the codes lowest, ..., lowest + n with enough up to it; n_codes: there is none.
+        while n > 0:
+            half = n // 2
+            if self.is_enough(sum_between(others, halves.n_estimation, column, 0, lowest + half + 1), rules):
+                n = half
+            else:
+                lowest += half + 1
+                n -= half + 1
+        # The first without enough above it.
+        n = column.n_codes
+        while n > 0:
+            half = n // 2
+            if self.is_enough(sum_between(others, halves.n_estimation, column, highest + half + 1, column.n_codes), rules):
+                highest += half + 1
+                n -= half + 1
+            else:
+                n = half
+        if lowest >= highest:
+            return False
+        for i in range(halves.structure.n):
+            code = code_at(column, draws[i].row)
+            if code < column.n_codes:
+                code = min(max(code, lowest), highest)
+            self.codes[draws[i].row] = code
+        inner[0] = column[0]
+        inner.codes = self.codes
+        inner.width = sizeof(uint32_t)
+        return True
+
+    cdef int open_leaf(self, Node* node) except -1 nogil:
+        cdef Py_ssize_t n = self.copy_half(node, False, self.draws)
+        if n == 0:                 # a root without any
+            return 0
+        node.draws = self.draws
+        node.n = n
+        return self.criterion.open_node(node)
