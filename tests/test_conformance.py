@@ -414,7 +414,7 @@ class Hellinger(SlowGini):
         return sum((side[:, 0] - side[:, 1]) ** 2 for side in sides)
 
 
-class Counting(SlowGini):
+class Diluting(SlowGini):
     """A cut is worth less the more there are."""
 
     def score(self, left, right, node):
@@ -441,9 +441,9 @@ def test_other_criteria_keep_the_rules():
     check_criterion(SlowGini)
     check_criterion(Variance(), complete=False)
     check_criterion(Hellinger, own_score=True, tasks=["two classes"])
-    check_criterion(Counting, own_score=True, alone=False, tasks=["two classes"])
-    with pytest.raises(ConformanceError, match="Counting .* with the score it has alone"):
-        check_criterion(Counting, own_score=True, tasks=["two classes"])
+    check_criterion(Diluting, own_score=True, alone=False, tasks=["two classes"])
+    with pytest.raises(ConformanceError, match="Diluting .* with the score it has alone"):
+        check_criterion(Diluting, own_score=True, tasks=["two classes"])
 
 
 class Noisy(SlowGini):
