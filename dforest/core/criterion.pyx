@@ -2,7 +2,7 @@
 
 Formulas: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984, chapter 4. All
 sums are integers (see `dforest.core.types`), so they depend on no order; float64 appears only in
-impurities, scores and leaf values, each one expression of numerics.h.
+impurities, scores and leaf values, each one expression of criteria.h.
 
 A criterion owns `scratch`; everything else it is handed.
 """
@@ -12,14 +12,11 @@ from libc.stdlib cimport calloc, free
 from dforest.core.loops cimport DF_FEW, DF_FEW_CLASSES, loops
 from dforest.core.types cimport CLASS_WEIGHTS, Draw
 
-cdef extern from "numerics.h" nogil:
-    const int64_t DF_EXACT_WEIGHT
-    const double DF_LOG2_E
-    double df_cross(int64_t a, int64_t b, int64_t c, int64_t d)
-    double df_cross_small(int64_t a, int64_t b, int64_t c, int64_t d)
-    double df_log2(double x)
-    double df_entropy_part(double cross, double weight_left, double weight_right, double weight, double count)
-    double df_ratio_score(double cross_squared, double weight_left, double weight_right, double weight)
+cdef extern from "criteria.h" nogil:
+    double df_gini_score(const int64_t* left, const int64_t* total, int64_t n_words)
+    double df_gini_impurity(const int64_t* statistic, int64_t n_words)
+    double df_entropy_score(const int64_t* left, const int64_t* total, int64_t n_words)
+    double df_entropy_impurity(const int64_t* statistic, int64_t n_words)
 
 
 cdef class Criterion:
@@ -265,32 +262,13 @@ cdef class Gini(ClassCriterion):
         loops.small_pairs(run, n, offset, <double> total[1], <double> total[2], least, cut)
 
     cdef double impurity(self, const int64_t* statistic) noexcept nogil:
-        cdef double total = 0.0, w = <double> statistic[1], p
-        cdef Py_ssize_t k
-        for k in range(2, self.n_words):
-            p = <double> statistic[k] / w
-            total += p * (1.0 - p)
-        return total
+        return df_gini_impurity(statistic, self.n_words)
 
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
-        cdef Py_ssize_t i, k, best = 0
-        cdef double s, d, highest = -1.0
-        cdef int64_t w = total[1]
-        cdef bint small = w <= DF_EXACT_WEIGHT
+        cdef Py_ssize_t i, best = 0
+        cdef double s, highest = -1.0
         for i in range(n):
-            s = 0.0
-            if small and self.n_classes == 2:      # the two crosses differ in sign only
-                d = df_cross_small(w, left[2], left[1], total[2])
-                s = d * d + d * d
-            elif small:
-                for k in range(2, self.n_words):
-                    d = df_cross_small(w, left[k], left[1], total[k])
-                    s += d * d
-            else:
-                for k in range(2, self.n_words):
-                    d = df_cross(w, left[k], left[1], total[k])
-                    s += d * d
-            s = df_ratio_score(s, <double> left[1], <double> (w - left[1]), <double> w)
+            s = df_gini_score(left, total, self.n_words)
             if s > highest:
                 highest = s
                 best = i
@@ -303,24 +281,13 @@ cdef class Entropy(ClassCriterion):
     """Shannon entropy in bits, -sum of p_k * log2(p_k)."""
 
     cdef double impurity(self, const int64_t* statistic) noexcept nogil:
-        cdef double total = 0.0, w = <double> statistic[1], p
-        cdef Py_ssize_t k
-        for k in range(2, self.n_words):
-            if statistic[k] > 0:
-                p = <double> statistic[k] / w
-                total -= p * df_log2(p)
-        return total
+        return df_entropy_impurity(statistic, self.n_words)
 
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
-        cdef Py_ssize_t i, k, best = 0
+        cdef Py_ssize_t i, best = 0
         cdef double s, highest = -1.0
-        cdef int64_t w = total[1]
         for i in range(n):
-            s = 0.0
-            for k in range(2, self.n_words):
-                s += df_entropy_part(df_cross(w, left[k], left[1], total[k]), <double> left[1],
-                                     <double> (w - left[1]), <double> w, <double> total[k])
-            s = s * DF_LOG2_E
+            s = df_entropy_score(left, total, self.n_words)
             if s > highest:
                 highest = s
                 best = i

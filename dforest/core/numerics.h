@@ -16,14 +16,138 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Integers of 128 bits, for sums and products that are exact. DF_NO_INT128: made of two halves, for
+ * compilers that have none; every function gives the same. */
+#if defined(__SIZEOF_INT128__) && !defined(DF_NO_INT128)
+
 typedef __int128 df_int128;
+
+typedef struct {
+    df_int128 value;
+} df_big;
+
+static inline df_big df_big_product(int64_t a, int64_t b) {
+    df_big x = {(df_int128)a * b};
+    return x;
+}
+
+static inline df_big df_big_unsigned_product(uint64_t a, uint64_t b) {
+    df_big x = {(df_int128)((unsigned __int128)a * b)};
+    return x;
+}
+
+static inline df_big df_big_sum(df_big a, df_big b) {
+    a.value += b.value;
+    return a;
+}
+
+static inline df_big df_big_difference(df_big a, df_big b) {
+    a.value -= b.value;
+    return a;
+}
+
+static inline int df_big_above(df_big a, df_big b) { return a.value > b.value; }
+
+static inline double df_big_value(df_big a) { return (double)a.value; }
+
+/* The quotient by a positive number, rounded down; below 2^63 in magnitude. */
+static inline int64_t df_big_floor(df_big a, int64_t b) {
+    df_int128 quotient = a.value / b;
+    return (int64_t)(quotient - (a.value % b < 0));
+}
+
+#else
+
+typedef struct {
+    uint64_t low;
+    int64_t high;
+} df_big;
+
+static inline df_big df_big_unsigned_product(uint64_t a, uint64_t b) {
+    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+    uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
+    uint64_t other = a0 * b1 + (uint32_t)middle;
+    df_big x;
+    x.low = a * b;
+    x.high = (int64_t)(a1 * b1 + (middle >> 32) + (other >> 32));
+    return x;
+}
+
+static inline df_big df_big_product(int64_t a, int64_t b) {
+    df_big x = df_big_unsigned_product((uint64_t)a, (uint64_t)b);
+    uint64_t high = (uint64_t)x.high;
+    high -= a < 0 ? (uint64_t)b : 0; /* a + 2^64 was multiplied in its place */
+    high -= b < 0 ? (uint64_t)a : 0;
+    x.high = (int64_t)high;
+    return x;
+}
+
+static inline df_big df_big_sum(df_big a, df_big b) {
+    df_big x;
+    x.low = a.low + b.low;
+    x.high = (int64_t)((uint64_t)a.high + (uint64_t)b.high + (x.low < a.low));
+    return x;
+}
+
+static inline df_big df_big_difference(df_big a, df_big b) {
+    df_big x;
+    x.low = a.low - b.low;
+    x.high = (int64_t)((uint64_t)a.high - (uint64_t)b.high - (a.low < b.low));
+    return x;
+}
+
+static inline int df_big_above(df_big a, df_big b) {
+    return a.high > b.high || (a.high == b.high && a.low > b.low);
+}
+
+static inline df_big df_big_negative(df_big a) {
+    df_big zero = {0, 0};
+    return df_big_difference(zero, a);
+}
+
+static inline double df_big_value(df_big a) {
+    int negative = a.high < 0;
+    df_big x = negative ? df_big_negative(a) : a;
+    uint64_t high = (uint64_t)x.high, low = x.low;
+    double value, unit = 1.0;
+    if (high != 0) { /* the highest 64 bits, the last of them set if a later one is */
+        int bits = 0;
+        while (bits < 64 && high >> bits)
+            bits++;
+        high = (bits < 64 ? high << (64 - bits) : high) | (bits < 64 ? low >> bits : 0);
+        low = bits < 64 ? low << (64 - bits) : low;
+        high |= low != 0;
+        low = high;
+        for (; bits > 0; bits--)
+            unit *= 2.0;
+    }
+    value = (double)low * unit;
+    return negative ? -value : value;
+}
+
+static inline int64_t df_big_floor(df_big a, int64_t b) {
+    int negative = a.high < 0, i;
+    df_big x = negative ? df_big_negative(a) : a;
+    uint64_t quotient = 0, rest = 0;
+    for (i = 127; i >= 0; i--) {
+        rest = rest << 1 | ((i < 64 ? x.low >> i : (uint64_t)x.high >> (i - 64)) & 1);
+        quotient <<= 1;
+        if (rest >= (uint64_t)b) {
+            rest -= (uint64_t)b;
+            quotient |= 1;
+        }
+    }
+    return negative ? -(int64_t)quotient - (rest != 0) : (int64_t)quotient;
+}
+
+#endif
 
 /* Products of two numbers below this bound are exact in float64, and so is their difference. */
 #define DF_EXACT_WEIGHT ((int64_t)1 << 26)
 
 /* The float64 nearest to a*b - c*d; all below 2^62 in magnitude. */
 static inline double df_cross(int64_t a, int64_t b, int64_t c, int64_t d) {
-    return (double)((df_int128)a * b - (df_int128)c * d);
+    return df_big_value(df_big_difference(df_big_product(a, b), df_big_product(c, d)));
 }
 
 /* The same number where all four are at most DF_EXACT_WEIGHT: nothing is rounded. */
@@ -111,48 +235,56 @@ static inline double df_ratio_score(double cross_squared, double weight_left, do
     return cross_squared / ((weight_left * weight_right) * weight);
 }
 
-#define DF_WORD ((df_int128)1 << 31)
-
 /* A sum of w * q over draws is high * 2^31 + low; high is 0 where one word is enough. It is taken
  * relative to the node's mean rounded down, m = floor(sum / w):
  *     cross = w * (s_L - w_L m) - w_L * (s - w m),
  * whose second product is below w_L * w, so that nothing large cancels. */
+static inline df_big df_join_words(int64_t low, int64_t high) {
+    return df_big_sum(df_big_product(high, (int64_t)1 << 31), df_big_product(low, 1));
+}
+
 static inline int64_t df_floor_mean(int64_t low, int64_t high, int64_t weight) {
     if (high == 0)
         return low / weight - (low % weight < 0);
-    df_int128 sum = (df_int128)high * DF_WORD + low;
-    df_int128 mean = sum / weight;
-    return (int64_t)(mean - (sum % weight < 0));
+    return df_big_floor(df_join_words(low, high), weight);
 }
 
 static inline double df_offset_sum(int64_t low, int64_t high, int64_t weight, int64_t mean) {
     if (high == 0 && weight <= (int64_t)1 << 31)
         return (double)(low - weight * mean); /* below 2^63; always so where one word is enough */
-    return (double)((df_int128)high * DF_WORD + low - (df_int128)weight * mean);
+    return df_big_value(df_big_difference(df_join_words(low, high), df_big_product(weight, mean)));
 }
 
 static inline double df_mean_cross(int64_t weight_left, double sum_left, int64_t weight, double sum) {
     return (double)weight * sum_left - (double)weight_left * sum;
 }
 
+/* Quantised targets are below in magnitude. */
+#define DF_LARGEST_TARGET 2147483648.0
+
+/* The fixed point of deviances of quantised targets. */
+#define DF_DEVIANCE_UNIT 1048576.0
+
 /* An exact sum of weighted integers: products below 2^127 in magnitude, and so is their sum. */
-typedef struct {
-    df_int128 value;
-} df_exact_sum;
+typedef df_big df_exact_sum;
 
-static inline void df_add_product(df_exact_sum *sum, int64_t a, int64_t b) { sum->value += (df_int128)a * b; }
+static inline void df_add_product(df_exact_sum *sum, int64_t a, int64_t b) { *sum = df_big_sum(*sum, df_big_product(a, b)); }
 
-static inline void df_add_square(df_exact_sum *sum, int64_t a, int64_t w) { sum->value += (df_int128)a * a * w; }
+/* The same of a * a * w; a is below 2^32 in magnitude. */
+static inline void df_add_square(df_exact_sum *sum, int64_t a, int64_t w) {
+    uint64_t size = a < 0 ? (uint64_t)-a : (uint64_t)a;
+    *sum = df_big_sum(*sum, df_big_unsigned_product(size * size, (uint64_t)w));
+}
 
-static inline void df_add_sum(df_exact_sum *sum, const df_exact_sum *other) { sum->value += other->value; }
+static inline void df_add_sum(df_exact_sum *sum, const df_exact_sum *other) { *sum = df_big_sum(*sum, *other); }
 
-static inline int df_sum_above(const df_exact_sum *a, const df_exact_sum *b) { return a->value > b->value; }
+static inline int df_sum_above(const df_exact_sum *a, const df_exact_sum *b) { return df_big_above(*a, *b); }
 
-static inline double df_sum_value(const df_exact_sum *sum) { return (double)sum->value; }
+static inline double df_sum_value(const df_exact_sum *sum) { return df_big_value(*sum); }
 
 /* Whether a * b > c * d, exactly. */
 static inline int df_product_above(int64_t a, int64_t b, int64_t c, int64_t d) {
-    return (df_int128)a * b > (df_int128)c * d;
+    return df_big_above(df_big_product(a, b), df_big_product(c, d));
 }
 
 /* The largest e with rint(largest * 2^e) < 2^bits; largest is positive and finite. */

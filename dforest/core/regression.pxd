@@ -4,6 +4,15 @@ from dforest.core.criterion cimport Criterion
 from dforest.core.types cimport Node, Scale
 
 
+cdef extern from "criteria.h" nogil:
+    ctypedef struct df_measure:
+        int64_t mean
+        double remainder
+        double base
+        double centre
+        int64_t zero
+
+
 # A criterion on the weight and the sum of the targets. Targets are integers, see types.pxd: word 2 of a statistic is
 # the sum of weight times target; or, if it is wide, words 2 and 3 are its low 31 bits and the rest.
 #
@@ -20,13 +29,8 @@ cdef class NumberCriterion(Criterion):
 
 
 cdef class SquaredError(NumberCriterion):
-    cdef double mean_below     # of the open node: mean of its targets, rounded down, if words are scanned ...
-    cdef double remainder      # ... and their sum less the weight times that
+    cdef df_measure measure    # of the open node; kept only if words are scanned, and by subclasses
 
 
 cdef class Poisson(SquaredError):
-    cdef double base           # of the open node: centre of the scale in quantised units ...
-    cdef double centre         # ... mean target, likewise ...
-    cdef int64_t zero          # ... and the quantised target of 0
-
-    cdef inline double mean_of(self, const int64_t* statistic) noexcept nogil
+    pass

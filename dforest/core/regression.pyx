@@ -16,12 +16,10 @@ from dforest.core.loops cimport DF_FEW, df_cut, df_few, loops
 from dforest.core.types cimport TARGET_SUM, TARGET_SUM_WIDE, Draw
 
 cdef extern from "numerics.h" nogil:
+    const double DF_DEVIANCE_UNIT
     double df_log(double x)
-    double df_entropy_term(double x)
-    double df_ratio_score(double cross_squared, double weight_left, double weight_right, double weight)
     int64_t df_floor_mean(int64_t low, int64_t high, int64_t weight)
     double df_offset_sum(int64_t low, int64_t high, int64_t weight, int64_t mean)
-    double df_mean_cross(int64_t weight_left, double sum_left, int64_t weight, double sum)
     ctypedef struct df_exact_sum:
         pass
     void df_add_product(df_exact_sum* sum, int64_t a, int64_t b)
@@ -29,12 +27,17 @@ cdef extern from "numerics.h" nogil:
     double df_sum_value(const df_exact_sum* sum)
     int32_t df_scale_exponent(double largest, int bits)
 
+cdef extern from "criteria.h" nogil:
+    void df_measure_squares(const int64_t* total, int is_wide, df_measure* measure)
+    void df_measure_deviance(const int64_t* total, int is_wide, double centre, int32_t exponent, df_measure* measure)
+    double df_square_score(const int64_t* left, const int64_t* total, int is_wide, const df_measure* measure)
+    double df_deviance_score(const int64_t* left, const int64_t* total, int is_wide, const df_measure* measure)
+    double df_true_mean(const int64_t* statistic, int is_wide, double base)
+    int64_t df_fixed_deviance(int32_t target, const df_measure* measure)
+
 # A node's targets are quantised anew once their range is below 1 / REQUANTISE of the range that
 # the scale was made for.
 cdef int64_t REQUANTISE = 256
-
-cdef double DEVIANCE_UNIT = 2.0 ** 20        # for deviances of quantised targets, in fixed point
-cdef double LARGEST_TARGET = 2.0 ** 31       # quantised targets are below in magnitude
 
 
 def quantise(y):
@@ -182,16 +185,14 @@ cdef class SquaredError(NumberCriterion):
     cdef int open_node(self, Node* node) except -1 nogil:
         NumberCriterion.open_node(self, node)
         if self.scans_words and not node.is_pure:
-            self.mean_below = <double> df_floor_mean(node.statistics[2], 0, node.statistics[1])
-            self.remainder = df_offset_sum(node.statistics[2], 0, node.statistics[1], <int64_t> self.mean_below)
+            df_measure_squares(node.statistics, False, &self.measure)
         return 0
 
     cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:
         if not self.is_built_in:
             return Criterion.join_node(self, node, other)
         self.scale = (<SquaredError> other).scale
-        self.mean_below = (<SquaredError> other).mean_below
-        self.remainder = (<SquaredError> other).remainder
+        self.measure = (<SquaredError> other).measure
         return 0
 
     cdef double impurity(self, const int64_t* statistic) noexcept nogil:
@@ -202,23 +203,19 @@ cdef class SquaredError(NumberCriterion):
 
     cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
                               double* score) noexcept nogil:
-        return loops.square(run, n, offset, <double> total[1], self.mean_below, self.remainder, score)
+        return loops.square(run, n, offset, <double> total[1], <double> self.measure.mean, self.measure.remainder, score)
 
     cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil:
-        loops.few_sums(few, offset, <double> total[1], self.mean_below, self.remainder, cut)
+        loops.few_sums(few, offset, <double> total[1], <double> self.measure.mean, self.measure.remainder, cut)
 
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
         cdef Py_ssize_t i, best = 0
-        cdef double s, d, highest = -1.0
+        cdef double s, highest = -1.0
         cdef bint wide = self.kind == TARGET_SUM_WIDE
-        cdef int64_t w = total[1]
-        cdef int64_t high = total[3] if wide else 0
-        cdef int64_t mean = df_floor_mean(total[2], high, w)
-        cdef double remainder = df_offset_sum(total[2], high, w, mean)
+        cdef df_measure measure
+        df_measure_squares(total, wide, &measure)
         for i in range(n):
-            high = left[3] if wide else 0
-            d = df_mean_cross(left[1], df_offset_sum(left[2], high, left[1], mean), w, remainder)
-            s = df_ratio_score(d * d, <double> left[1], <double> (w - left[1]), <double> w)
+            s = df_square_score(left, total, wide, &measure)
             if s > highest:
                 highest = s
                 best = i
@@ -286,69 +283,38 @@ cdef class Poisson(SquaredError):
 
     cdef int open_node(self, Node* node) except -1 nogil:
         SquaredError.open_node(self, node)
-        # Rounded, so that a target of 0 is an integer, and no side but one of zeros has a mean of 0.
-        self.base = rint(ldexp(node.scale.centre, node.scale.exponent))
-        # Far below all quantised targets it doesn't matter where.
-        self.zero = <int64_t> max(-LARGEST_TARGET, rint(ldexp(0.0 - node.scale.centre, node.scale.exponent)))
-        self.centre = self.mean_of(node.statistics)
+        df_measure_deviance(node.statistics, self.kind == TARGET_SUM_WIDE, node.scale.centre, node.scale.exponent,
+                            &self.measure)
         return 0
-
-    cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:
-        if not self.is_built_in:
-            return Criterion.join_node(self, node, other)
-        self.scale = (<Poisson> other).scale
-        self.base = (<Poisson> other).base
-        self.centre = (<Poisson> other).centre
-        self.zero = (<Poisson> other).zero
-        return 0
-
-    cdef inline double mean_of(self, const int64_t* statistic) noexcept nogil:
-        cdef int64_t high = statistic[3] if self.kind == TARGET_SUM_WIDE else 0
-        cdef int64_t mean = df_floor_mean(statistic[2], high, statistic[1])
-        return (<double> mean + self.base) + df_offset_sum(statistic[2], high, statistic[1], mean) / <double> statistic[1]
 
     cdef double impurity(self, const int64_t* statistic) noexcept nogil:
         # Up to the mean of y * ln y, whose sum over a node is the same for every cut.
-        cdef double mean = self.mean_of(statistic)
+        cdef double mean = df_true_mean(statistic, self.kind == TARGET_SUM_WIDE, self.measure.base)
         return -mean * df_log(mean) if mean > 0.0 else 0.0
 
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
         cdef Py_ssize_t i, best = -1
-        cdef double s, d, w_left, w_right, highest = -1.0
-        cdef bint wide = self.kind == TARGET_SUM_WIDE
-        cdef int64_t w = total[1]
-        cdef int64_t high_of_all = total[3] if wide else 0, high
-        cdef int64_t mean = df_floor_mean(total[2], high_of_all, w)
-        cdef double remainder = df_offset_sum(total[2], high_of_all, w, mean), above
+        cdef double s, highest = -1.0
         for i in range(n):
-            high = left[3] if wide else 0
-            above = df_offset_sum(left[2], high, left[1], self.zero)      # 0 if all targets on the left are 0
-            if above > 0.0 and df_offset_sum(total[2] - left[2], high_of_all - high, w - left[1], self.zero) > 0.0:
-                w_left = <double> left[1]
-                w_right = <double> (w - left[1])
-                d = df_mean_cross(left[1], df_offset_sum(left[2], high, left[1], mean), w, remainder)
-                s = self.centre * (w_left * df_entropy_term(d / ((<double> w * w_left) * self.centre))
-                                   + w_right * df_entropy_term(-d / ((<double> w * w_right) * self.centre)))
-                if s > highest:
-                    highest = s
-                    best = i
+            s = df_deviance_score(left, total, self.kind == TARGET_SUM_WIDE, &self.measure)
+            if s > highest:
+                highest = s
+                best = i
             left += self.n_words
         score[0] = highest
         return best
 
     cdef double node_impurity(self, const Node* node) noexcept nogil:
-        """From an exact sum of deviances in fixed point: ybar * h(y / ybar - 1) has the mean y * ln(y / ybar)."""
+        """From an exact sum of deviances in fixed point."""
         cdef Py_ssize_t i
-        cdef double offset
         cdef df_exact_sum total
         memset(&total, 0, sizeof(total))
-        if self.centre <= 0.0:
+        if self.measure.centre <= 0.0:
             return 0.0
         for i in range(node.n):
-            offset = (<double> node.draws[i].target + self.base) - self.centre
             df_add_product(&total, <int64_t> node.draws[i].count * node.draws[i].weight,
-                           <int64_t> rint(self.centre * df_entropy_term(offset / self.centre) * DEVIANCE_UNIT))
-        return ldexp(df_sum_value(&total) / <double> node.statistics[1] / DEVIANCE_UNIT, self.score_exponent(node))
+                           df_fixed_deviance(node.draws[i].target, &self.measure))
+        return ldexp(df_sum_value(&total) / <double> node.statistics[1] / DF_DEVIANCE_UNIT, self.score_exponent(node))
 
     cdef int score_exponent(self, const Node* node) noexcept nogil:
         return -node.scale.exponent

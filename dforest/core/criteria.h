@@ -1,0 +1,130 @@
+/* What the built-in criteria say of statistics, shared by the CPU and device code (C99 and C++).
+ *
+ * Statistics are those of types.pxd: draws, weight, and the weights of classes or the sum of weight * target in one
+ * word or two. A *measure* holds what cuts of a node are scored against. Formulas: Breiman, Friedman, Olshen, Stone,
+ * "Classification and Regression Trees", 1984, chapters 4 and 8; see numerics.h for their form. */
+#ifndef DFOREST_CRITERIA_H
+#define DFOREST_CRITERIA_H
+
+#include "numerics.h"
+
+/* Gini impurity: n_words includes the first two. */
+static inline double df_gini_score(const int64_t *left, const int64_t *total, int64_t n_words) {
+    const int64_t w = total[1];
+    double s = 0.0, d;
+    int64_t k;
+    if (w > DF_EXACT_WEIGHT) {
+        for (k = 2; k < n_words; k++) {
+            d = df_cross(w, left[k], left[1], total[k]);
+            s += d * d;
+        }
+    } else if (n_words == 4) { /* the two crosses differ in sign only */
+        d = df_cross_small(w, left[2], left[1], total[2]);
+        s = d * d + d * d;
+    } else {
+        for (k = 2; k < n_words; k++) {
+            d = df_cross_small(w, left[k], left[1], total[k]);
+            s += d * d;
+        }
+    }
+    return df_ratio_score(s, (double)left[1], (double)(w - left[1]), (double)w);
+}
+
+static inline double df_gini_impurity(const int64_t *statistic, int64_t n_words) {
+    const double w = (double)statistic[1];
+    double total = 0.0, p;
+    int64_t k;
+    for (k = 2; k < n_words; k++) {
+        p = (double)statistic[k] / w;
+        total += p * (1.0 - p);
+    }
+    return total;
+}
+
+/* Shannon entropy, in bits. */
+static inline double df_entropy_score(const int64_t *left, const int64_t *total, int64_t n_words) {
+    const int64_t w = total[1];
+    double s = 0.0;
+    int64_t k;
+    for (k = 2; k < n_words; k++)
+        s += df_entropy_part(df_cross(w, left[k], left[1], total[k]), (double)left[1], (double)(w - left[1]), (double)w,
+                             (double)total[k]);
+    return s * DF_LOG2_E;
+}
+
+static inline double df_entropy_impurity(const int64_t *statistic, int64_t n_words) {
+    const double w = (double)statistic[1];
+    double total = 0.0, p;
+    int64_t k;
+    for (k = 2; k < n_words; k++) {
+        if (statistic[k] > 0) {
+            p = (double)statistic[k] / w;
+            total -= p * df_log2(p);
+        }
+    }
+    return total;
+}
+
+typedef struct {
+    int64_t mean;     /* the node's mean target, rounded down */
+    double remainder; /* its sum of targets less weight * mean */
+    double base;      /* Poisson: the quantised target at which the true one is 0, with the sign changed; rounded */
+    double centre;    /* Poisson: mean of the true targets, in units of quantised ones */
+    int64_t zero;     /* Poisson: the quantised target of 0; far below all others it doesn't matter where */
+} df_measure;
+
+/* The high word of a sum of targets; 0 where there is one word only. */
+static inline int64_t df_high_word(const int64_t *statistic, int is_wide) { return is_wide ? statistic[3] : 0; }
+
+static inline void df_measure_squares(const int64_t *total, int is_wide, df_measure *measure) {
+    const int64_t high = df_high_word(total, is_wide);
+    measure->mean = df_floor_mean(total[2], high, total[1]);
+    measure->remainder = df_offset_sum(total[2], high, total[1], measure->mean);
+}
+
+static inline double df_square_score(const int64_t *left, const int64_t *total, int is_wide, const df_measure *measure) {
+    const int64_t w = total[1];
+    const double d = df_mean_cross(left[1], df_offset_sum(left[2], df_high_word(left, is_wide), left[1], measure->mean), w,
+                                   measure->remainder);
+    return df_ratio_score(d * d, (double)left[1], (double)(w - left[1]), (double)w);
+}
+
+/* The mean of the true targets of some draws, in units of quantised ones. */
+static inline double df_true_mean(const int64_t *statistic, int is_wide, double base) {
+    const int64_t high = df_high_word(statistic, is_wide);
+    const int64_t mean = df_floor_mean(statistic[2], high, statistic[1]);
+    return ((double)mean + base) + df_offset_sum(statistic[2], high, statistic[1], mean) / (double)statistic[1];
+}
+
+/* Poisson deviance, for targets quantised around `centre` with `exponent`. */
+static inline void df_measure_deviance(const int64_t *total, int is_wide, double centre, int32_t exponent,
+                                       df_measure *measure) {
+    const double zero = rint(ldexp(0.0 - centre, exponent));
+    df_measure_squares(total, is_wide, measure);
+    /* Rounded, so that a target of 0 is an integer, and no side but one of zeros has a mean of 0. */
+    measure->base = rint(ldexp(centre, exponent));
+    measure->zero = (int64_t)(zero > -DF_LARGEST_TARGET ? zero : -DF_LARGEST_TARGET);
+    measure->centre = df_true_mean(total, is_wide, measure->base);
+}
+
+/* -1: no side may have targets of 0 only. */
+static inline double df_deviance_score(const int64_t *left, const int64_t *total, int is_wide, const df_measure *measure) {
+    const int64_t w = total[1], high = df_high_word(left, is_wide), rest = df_high_word(total, is_wide) - high;
+    const double w_left = (double)left[1], w_right = (double)(w - left[1]), centre = measure->centre;
+    double d;
+    if (df_offset_sum(left[2], high, left[1], measure->zero) <= 0.0
+        || df_offset_sum(total[2] - left[2], rest, w - left[1], measure->zero) <= 0.0)
+        return -1.0;
+    d = df_mean_cross(left[1], df_offset_sum(left[2], high, left[1], measure->mean), w, measure->remainder);
+    return centre * (w_left * df_entropy_term(d / (((double)w * w_left) * centre))
+                     + w_right * df_entropy_term(-d / (((double)w * w_right) * centre)));
+}
+
+/* One draw's share of a node's sum of deviances, in fixed point: centre * h(y / centre - 1), whose mean is that of
+ * y * ln(y / centre). */
+static inline int64_t df_fixed_deviance(int32_t target, const df_measure *measure) {
+    const double offset = ((double)target + measure->base) - measure->centre;
+    return (int64_t)rint(measure->centre * df_entropy_term(offset / measure->centre) * DF_DEVIANCE_UNIT);
+}
+
+#endif

@@ -1,0 +1,38 @@
+// The draws of trees: each block of rows by one item, as rows.pyx draws it.
+#ifndef DFOREST_KERNELS_BOOTSTRAP_HPP
+#define DFOREST_KERNELS_BOOTSTRAP_HPP
+
+#include "random.h"
+#include "records.hpp"
+
+#define DF_BLOCK 4096          // rows of a block, as in rows.pxd
+
+// How often each of n rows of a block is drawn. OUT counts : [n]; returns how many are at all
+DF_INLINE int64_t df_draw_block(uint64_t seed, uint32_t tree, int64_t block, int64_t n, int64_t n_draws, uint32_t *counts)
+{
+    df_stream stream;
+    int64_t n_drawn = 0;
+    for (int64_t i = 0; i < n; i++)
+        counts[i] = 0;
+    df_stream_open(&stream, seed, tree, (uint64_t) block, DF_BOOTSTRAP_DRAW);
+    for (int64_t i = 0; i < n_draws; i++)
+        n_drawn += counts[df_below(&stream, (uint32_t) n)]++ == 0;
+    return n_drawn;
+}
+
+// IN counts : NULL, every row once. IN weight : NULL, all are 1
+DF_INLINE void df_write_block(int64_t first_row, int64_t n, const uint32_t *counts, const int32_t *target, const uint32_t *weight,
+                              df_draw *draws)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (counts && counts[i] == 0)
+            continue;
+        draws->row = (uint32_t) (first_row + i);
+        draws->count = counts ? counts[i] : 1;
+        draws->target = target[first_row + i];
+        draws->weight = weight ? weight[first_row + i] : 1;
+        draws++;
+    }
+}
+
+#endif

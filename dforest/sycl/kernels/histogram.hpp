@@ -1,0 +1,209 @@
+// Histograms of codes, in memory that the items of a group share.
+//
+// An *entry* of a histogram holds the statistic of the draws of a code in *planes* of 32 bits, so that they are added by
+// atomics that every device has. A count takes a plane; a word of more bits is cut into pieces of `piece_bits`, the highest
+// with its sign, each in a plane of its own. As a chunk has at most 2^(32 - piece_bits) records, no plane overflows.
+//
+//     classes, weights 1:   the count of each class
+//     classes:              the count; the weight of each class, in weight_pieces
+//     sums:                 the count; the weight, in weight_pieces (unless they are 1); the sum, in sum_pieces; if it is
+//                           wide, its higher word, likewise
+//
+// Planes are 0 between uses: who reads an entry last sets it to 0. *Bits* may tell which codes occur, a bit each.
+#ifndef DFOREST_KERNELS_HISTOGRAM_HPP
+#define DFOREST_KERNELS_HISTOGRAM_HPP
+
+#include "records.hpp"
+
+DF_INLINE bool df_has_classes(const df_problem *p) { return p->criterion <= DF_ENTROPY; }
+
+DF_INLINE void df_add_pieces(const df_group &group, const df_problem *p, uint32_t *plane, int64_t pieces, int64_t x)
+{
+    const int64_t bits = p->piece_bits, mask = ((int64_t) 1 << bits) - 1;
+    for (int64_t j = 1; j < pieces; j++) {
+        df_add(group, plane++, (uint32_t) (x & mask));
+        x >>= bits;
+    }
+    df_add(group, plane, (uint32_t) x);
+}
+
+DF_INLINE int64_t df_join_pieces(const df_problem *p, const uint32_t *plane, int64_t pieces)
+{
+    const int64_t bits = p->piece_bits;
+    uint64_t x = 0;
+    for (int64_t j = 0; j < pieces; j++)
+        x += (uint64_t) (j + 1 < pieces ? (int64_t) plane[j] : (int64_t) (int32_t) plane[j]) << (bits * j);
+    return (int64_t) x;
+}
+
+enum df_planes_kind { DF_UNIT_CLASSES, DF_WEIGHTED_CLASSES, DF_SUMS };
+
+template <int kind> DF_INLINE void df_add_draw(const df_group &group, const df_problem *p, uint32_t *entry, const df_draw *draw)
+{
+    if (kind == DF_UNIT_CLASSES) {
+        df_add(group, entry + draw->target, draw->count);
+        return;
+    }
+    df_add(group, entry, draw->count);
+    if (kind == DF_WEIGHTED_CLASSES) {
+        df_add_pieces(group, p, entry + 1 + draw->target * p->weight_pieces, p->weight_pieces,
+                      (int64_t) draw->count * draw->weight);
+        return;
+    }
+    entry++;
+    if (!p->is_unit) {
+        df_add_pieces(group, p, entry, p->weight_pieces, (int64_t) draw->count * draw->weight);
+        entry += p->weight_pieces;
+    }
+    const int64_t product = (int64_t) draw->weight * draw->target;
+    if (!p->is_wide) {
+        df_add_pieces(group, p, entry, p->sum_pieces, product * draw->count);
+        return;
+    }
+    df_add_pieces(group, p, entry, p->sum_pieces, (product & 0x7FFFFFFF) * draw->count);
+    df_add_pieces(group, p, entry + p->sum_pieces, p->sum_pieces, (product >> 31) * draw->count);
+}
+
+// The words of an entry's statistic; whether it has draws.
+DF_INLINE bool df_read_entry(const df_problem *p, const uint32_t *entry, int64_t *words)
+{
+    if (df_has_classes(p) && p->is_unit) {
+        int64_t n = 0;
+        for (int64_t k = 2; k < p->n_words; k++) {
+            words[k] = entry[k - 2];
+            n += words[k];
+        }
+        words[0] = words[1] = n;
+        return n > 0;
+    }
+    words[0] = entry[0];
+    if (entry[0] == 0)
+        return false;
+    entry++;
+    if (df_has_classes(p)) {
+        words[1] = 0;
+        for (int64_t k = 2; k < p->n_words; k++) {
+            words[k] = df_join_pieces(p, entry, p->weight_pieces);
+            words[1] += words[k];
+            entry += p->weight_pieces;
+        }
+        return true;
+    }
+    words[1] = words[0];
+    if (!p->is_unit) {
+        words[1] = df_join_pieces(p, entry, p->weight_pieces);
+        entry += p->weight_pieces;
+    }
+    words[2] = df_join_pieces(p, entry, p->sum_pieces);
+    if (p->is_wide)
+        words[3] = df_join_pieces(p, entry + p->sum_pieces, p->sum_pieces);
+    return true;
+}
+
+DF_INLINE bool df_is_empty(const df_problem *p, const uint32_t *entry)
+{
+    if (!(df_has_classes(p) && p->is_unit))
+        return entry[0] == 0;
+    uint32_t any = 0;
+    for (int64_t k = 0; k < p->n_planes; k++)
+        any |= entry[k];
+    return any == 0;
+}
+
+DF_INLINE void df_clear_entry(const df_problem *p, uint32_t *entry)
+{
+    for (int64_t k = 0; k < p->n_planes; k++)
+        entry[k] = 0;
+}
+
+DF_INLINE void df_clear(const df_group &group, uint32_t *words, int64_t n)
+{
+    group.each([&](int64_t item) {
+        for (int64_t i = item; i < n; i += group.n_items)
+            words[i] = 0;
+    });
+}
+
+template <int kind, class Code>
+DF_INLINE void df_count_codes(const df_group &group, const df_problem *p, const Code *codes, const df_draw *draws, int64_t n,
+                              const int32_t *features, int64_t n_features, uint32_t *planes, uint32_t *bits)
+{
+    const int64_t n_bits = (p->most_entries + 31) / 32;
+    group.each([&](int64_t item) {
+        for (int64_t i = item; i < n; i += group.n_items) {
+            const df_draw draw = draws[i];
+            const Code *row = codes + (int64_t) draw.row * p->n_features;
+            for (int64_t f = 0; f < n_features; f++) {
+                const uint32_t code = row[features[f]];
+                df_add_draw<kind>(group, p, planes + (f * p->most_entries + code) * p->n_planes, &draw);
+                if (bits)
+                    df_set_bits(group, bits + f * n_bits + code / 32, (uint32_t) 1 << (code % 32));
+            }
+        }
+    });
+}
+
+template <int kind>
+DF_INLINE void df_count_kind(const df_group &group, const df_problem *p, const char *codes, const df_draw *draws, int64_t n,
+                             const int32_t *features, int64_t n_features, uint32_t *planes, uint32_t *bits)
+{
+    if (p->code_bytes == 1)
+        df_count_codes<kind>(group, p, (const uint8_t *) codes, draws, n, features, n_features, planes, bits);
+    else if (p->code_bytes == 2)
+        df_count_codes<kind>(group, p, (const uint16_t *) codes, draws, n, features, n_features, planes, bits);
+    else
+        df_count_codes<kind>(group, p, (const uint32_t *) codes, draws, n, features, n_features, planes, bits);
+}
+
+// Fill the histograms of some features of a chunk.
+//
+// IN codes : [n_rows, n_features]
+// IN draws : [n]
+// IN features : [n_features]
+// INOUT planes : [n_features, most_entries, n_planes]
+// INOUT bits : NULL, or [n_features, most_entries / 32, rounded up]
+DF_INLINE void df_count(const df_group &group, const df_problem *p, const char *codes, const df_draw *draws, int64_t n,
+                        const int32_t *features, int64_t n_features, uint32_t *planes, uint32_t *bits)
+{
+    if (!df_has_classes(p))
+        df_count_kind<DF_SUMS>(group, p, codes, draws, n, features, n_features, planes, bits);
+    else if (p->is_unit)
+        df_count_kind<DF_UNIT_CLASSES>(group, p, codes, draws, n, features, n_features, planes, bits);
+    else
+        df_count_kind<DF_WEIGHTED_CLASSES>(group, p, codes, draws, n, features, n_features, planes, bits);
+}
+
+// Add up some draws in an entry.
+DF_INLINE void df_add_up(const df_group &group, const df_problem *p, const df_draw *draws, int64_t n, uint32_t *entry)
+{
+    group.each([&](int64_t item) {
+        if (!df_has_classes(p))
+            for (int64_t i = item; i < n; i += group.n_items)
+                df_add_draw<DF_SUMS>(group, p, entry, draws + i);
+        else if (p->is_unit)
+            for (int64_t i = item; i < n; i += group.n_items)
+                df_add_draw<DF_UNIT_CLASSES>(group, p, entry, draws + i);
+        else
+            for (int64_t i = item; i < n; i += group.n_items)
+                df_add_draw<DF_WEIGHTED_CLASSES>(group, p, entry, draws + i);
+    });
+}
+
+DF_INLINE uint32_t df_code(const df_problem *p, const char *codes, uint32_t row, int32_t feature)
+{
+    const int64_t at = (int64_t) row * p->n_features + feature;
+    if (p->code_bytes == 1)
+        return ((const uint8_t *) codes)[at];
+    if (p->code_bytes == 2)
+        return ((const uint16_t *) codes)[at];
+    return ((const uint32_t *) codes)[at];
+}
+
+DF_INLINE bool df_draw_goes_left(const df_problem *p, const df_column *columns, const char *codes, uint32_t row, int32_t feature,
+                                 uint32_t cut, uint32_t missing_left)
+{
+    const uint32_t code = df_code(p, codes, row, feature);
+    return code <= cut || (missing_left && code == columns[feature].n_codes);
+}
+
+#endif

@@ -1,0 +1,2 @@
+// All kernels.
+#include "train.hpp"

@@ -1,0 +1,66 @@
+// What leaves keep, as grower.pyx has it: draws and class weights; or draws, weight, value and impurity.
+#ifndef DFOREST_KERNELS_LEAVES_HPP
+#define DFOREST_KERNELS_LEAVES_HPP
+
+#include "subtree.hpp"
+
+// Draws need not have the node's targets, only its rows.
+//
+// OUT words : [n_words - 1] classes; [4] otherwise
+template <class Group> DF_INLINE void df_judge(const Group &group, const df_fit *fit, const df_grown *grown, int64_t *words)
+{
+    const df_problem *p = fit->problem;
+    const df_draw *draws = fit->draws + grown->first;
+    const int64_t n = grown->n;
+    if (df_has_classes(p)) {
+        group.each([&](int64_t item) {
+            for (int64_t k = item; k < p->n_words - 1; k += group.n_items)
+                words[k] = 0;
+        });
+        group.each([&](int64_t item) {
+            for (int64_t i = item; i < n; i += group.n_items) {
+                df_add_shared(group, words, draws[i].count);
+                df_add_shared(group, words + 1 + draws[i].target, (int64_t) draws[i].count * draws[i].weight);
+            }
+        });
+        return;
+    }
+    int64_t total[4] = {0, 0, 0, 0};
+    df_node node;
+    node.place.centre = grown->centre;
+    node.place.exponent = grown->exponent;
+    node.place.root_weight = 0;
+    const auto target = [&](int64_t i) { return df_quantised(fit->y[draws[i].row], grown->centre, grown->exponent); };
+    const auto sum_of = [&](auto of) {
+        return group.sum([&](int64_t item) {
+            uint64_t sum = 0;
+            for (int64_t i = item; i < n; i += group.n_items)
+                sum += (uint64_t) of(i);
+            return (int64_t) sum;
+        });
+    };
+    total[0] = sum_of([&](int64_t i) { return (int64_t) draws[i].count; });
+    total[1] = sum_of([&](int64_t i) { return (int64_t) draws[i].count * draws[i].weight; });
+    if (p->is_wide) {
+        total[2] = sum_of([&](int64_t i) { return ((int64_t) draws[i].weight * target(i) & 0x7FFFFFFF) * draws[i].count; });
+        total[3] = sum_of([&](int64_t i) { return ((int64_t) draws[i].weight * target(i) >> 31) * draws[i].count; });
+    } else
+        total[2] = sum_of([&](int64_t i) { return (int64_t) draws[i].count * draws[i].weight * target(i); });
+    const double value = df_leaf_value(group, draws, n, fit->y, total[1]);
+    const bool is_pure = df_lowest_y(group, draws, n, fit->y, 1.0) == -df_lowest_y(group, draws, n, fit->y, -1.0);
+    double impurity = 0.0;
+    if (!is_pure) {
+        df_measure_node(p, total, &node);
+        impurity = df_node_impurity(group, p, &node, total, draws, n, target);
+    }
+    group.each([&](int64_t item) {
+        if (item > 0)
+            return;
+        words[0] = total[0];
+        words[1] = total[1];
+        memcpy(words + 2, &value, sizeof value);
+        memcpy(words + 3, &impurity, sizeof impurity);
+    });
+}
+
+#endif

@@ -1,0 +1,124 @@
+// What is to be known of a node: its statistic, whether it is pure, a scale of its own for its targets, its impurity, and
+// what it predicts. The same steps as in criterion.pyx and regression.pyx.
+#ifndef DFOREST_KERNELS_NODE_HPP
+#define DFOREST_KERNELS_NODE_HPP
+
+#include "cuts.hpp"
+
+#define DF_REQUANTISE 256      // see regression.pyx
+
+DF_INLINE int32_t df_quantised(double y, double centre, int32_t exponent)
+{
+    return (int32_t) rint(ldexp(y - centre, exponent));
+}
+
+typedef struct {
+    int32_t lowest, highest;
+} df_extent;
+
+// Of targets.
+DF_INLINE df_extent df_target_extent(const df_group &group, const df_draw *draws, int64_t n)
+{
+    df_extent extent;
+    extent.lowest = group.lowest<int32_t>([&](int64_t item) {
+        int32_t low = INT32_MAX;
+        for (int64_t i = item; i < n; i += group.n_items)
+            low = draws[i].target < low ? draws[i].target : low;
+        return low;
+    });
+    extent.highest = -1 - group.lowest<int32_t>([&](int64_t item) { // -1 - x of the lowest -1 - x: nothing overflows
+        int32_t low = INT32_MAX;
+        for (int64_t i = item; i < n; i += group.n_items)
+            low = -1 - draws[i].target < low ? -1 - draws[i].target : low;
+        return low;
+    });
+    return extent;
+}
+
+// The lowest y of some draws; with sign -1 the highest, negated.
+template <class Group>
+DF_INLINE double df_lowest_y(const Group &group, const df_draw *draws, int64_t n, const double *y, double sign)
+{
+    return group.template lowest<double>([&](int64_t item) {
+        double low = sign * y[draws[0].row];
+        for (int64_t i = item; i < n; i += group.n_items) {
+            const double x = sign * y[draws[i].row];
+            low = x < low ? x : low;
+        }
+        return low;
+    });
+}
+
+// Whether all targets of a node may be equal, or lie so close that they need another scale.
+DF_INLINE bool df_is_narrow(const df_place *place, df_extent extent)
+{
+    const int64_t range = (int64_t) extent.highest - extent.lowest;
+    return place->n > 1 && (range == 0 || DF_REQUANTISE * range < place->range);
+}
+
+// The scale of targets from lo to hi; lo < hi.
+DF_INLINE void df_choose_scale(double lo, double hi, double *centre, int32_t *exponent)
+{
+    *centre = 0.5 * lo + 0.5 * hi;
+    const double above = hi - *centre, below = *centre - lo;
+    *exponent = df_scale_exponent(above > below ? above : below, 31);
+}
+
+// The exponent of what a score is in units of weight times impurity.
+DF_INLINE int df_score_exponent(const df_problem *p, int32_t exponent)
+{
+    return p->criterion == DF_SQUARED_ERROR ? -2 * exponent : p->criterion == DF_POISSON ? -exponent : 0;
+}
+
+// Impurity of a node that has its measure. `target(i)` of draw i, in the node's scale.
+template <class Group, class Target>
+DF_INLINE double df_node_impurity(const Group &group, const df_problem *p, const df_node *node, const int64_t *total,
+                                  const df_draw *draws, int64_t n, Target target)
+{
+    if (p->criterion == DF_GINI)
+        return df_gini_impurity(total, p->n_words);
+    if (p->criterion == DF_ENTROPY)
+        return df_entropy_impurity(total, p->n_words);
+    const df_measure measure = node->measure;
+    const double w = (double) total[1];
+    if (p->criterion == DF_POISSON && measure.centre <= 0.0)
+        return 0.0;
+    const df_big sum = group.exact_sum([&](int64_t item) {
+        df_exact_sum own = {0, 0};
+        for (int64_t i = item; i < n; i += group.n_items) {
+            const int64_t weight = (int64_t) draws[i].count * draws[i].weight;
+            if (p->criterion == DF_POISSON)
+                df_add_product(&own, weight, df_fixed_deviance(target(i), &measure));
+            else
+                df_add_square(&own, target(i) - measure.mean, weight);
+        }
+        return own;
+    });
+    const int exponent = df_score_exponent(p, node->place.exponent);
+    if (p->criterion == DF_POISSON)
+        return ldexp(df_sum_value(&sum) / w / DF_DEVIANCE_UNIT, exponent);
+    const double remainder = measure.remainder / w;
+    return ldexp(df_sum_value(&sum) / w - remainder * remainder, exponent);
+}
+
+// The mean of the exact targets of a leaf: 62-bit offsets from the middle, summed in 128 bits.
+template <class Group>
+DF_INLINE double df_leaf_value(const Group &group, const df_draw *draws, int64_t n, const double *y, int64_t weight)
+{
+    const double lo = df_lowest_y(group, draws, n, y, 1.0), hi = -df_lowest_y(group, draws, n, y, -1.0);
+    if (lo == hi)
+        return y[draws[0].row]; // 0 may have either sign
+    const double centre = 0.5 * lo + 0.5 * hi;
+    const double above = hi - centre, below = centre - lo;
+    const int32_t exponent = df_scale_exponent(above > below ? above : below, 62);
+    const df_big sum = group.exact_sum([&](int64_t item) {
+        df_exact_sum own = {0, 0};
+        for (int64_t i = item; i < n; i += group.n_items)
+            df_add_product(&own, (int64_t) draws[i].count * draws[i].weight, (int64_t) rint(ldexp(y[draws[i].row] - centre, exponent)));
+        return own;
+    });
+    const double value = centre + ldexp(df_sum_value(&sum) / (double) weight, -exponent);
+    return value < lo ? lo : value > hi ? hi : value;
+}
+
+#endif

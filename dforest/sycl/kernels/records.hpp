@@ -1,0 +1,100 @@
+// The records that kernels and whoever starts them share; their fields are read from here by both.
+//
+// Words: see types.pxd. The draws of all trees of a batch lie in one array, each tree's in a stretch of its own; a node has
+// a run of them.
+#ifndef DFOREST_KERNELS_RECORDS_HPP
+#define DFOREST_KERNELS_RECORDS_HPP
+
+#include "group.hpp"
+
+enum { DF_GINI, DF_ENTROPY, DF_SQUARED_ERROR, DF_POISSON };
+enum { DF_CONTINUOUS, DF_ORDINAL };
+enum { DF_SHARED_BYTES = 384 }; // of df_shared, at most
+
+// What is the same for all nodes of a fit.
+typedef struct {
+    uint64_t seed;
+    int64_t n_features;
+    int64_t max_features;
+    int64_t code_bytes;        // 1, 2 or 4
+    int64_t most_entries;      // of a column: its codes, and the one for missing
+    int64_t criterion;
+    int64_t n_words;           // of a statistic
+    int64_t is_unit;           // all weights are 1
+    int64_t is_wide;           // sums of targets have two words
+    int64_t is_random;
+    int64_t piece_bits;        // see histogram.hpp
+    int64_t weight_pieces;
+    int64_t sum_pieces;
+    int64_t n_planes;
+    int64_t max_depth;
+    int64_t min_split;         // a node of fewer draws is a leaf
+    int64_t min_draws;         // of a side
+    double min_weight_fraction;
+    double impurity_threshold;
+    double min_decrease;
+} df_problem;
+
+typedef struct {
+    int64_t first;             // where its numbers begin, in the tables of values, lows and highs
+    uint32_t n_codes;          // of values; missing has the next one
+    uint32_t has_missing;
+    uint32_t kind;
+    uint32_t is_float32;       // what the numbers were, which are kept as float64
+} df_column;
+
+typedef struct {
+    uint32_t row;
+    uint32_t count;
+    int32_t target;
+    uint32_t weight;
+} df_draw;
+
+// A node that is to be grown.
+typedef struct {
+    int64_t first;             // of its draws
+    int64_t n;
+    uint64_t path;
+    int64_t root_weight;
+    int64_t range;             // these three: the scale of its targets
+    double centre;
+    int32_t exponent;
+    int32_t depth;
+    uint32_t tree;
+    uint32_t right;            // in a subtree: the node whose right child it is, counted from 1; 0: a left child
+} df_place;
+
+// The best cut of a feature.
+typedef struct {
+    double score;              // -1: there is none
+    int32_t feature;
+    uint32_t code;             // the highest on the left
+    uint32_t above;            // the lowest on the right in the node
+    uint32_t missing_left;
+    uint32_t only_missing;     // on the right
+    uint32_t unused;
+} df_cut;
+
+// A node that has been grown.
+typedef struct {
+    int64_t first;             // of its draws
+    int64_t n;
+    double centre;
+    int32_t exponent;
+    int32_t feature;           // -1: a leaf
+    uint32_t code;
+    uint32_t above;
+    uint32_t missing_left;
+    uint32_t only_missing;
+    uint32_t right;            // the right child, counted from the subtree's first node
+    uint32_t unused;
+} df_grown;
+
+// A stretch of a node's draws.
+typedef struct {
+    int64_t first;
+    int64_t n;
+    int64_t node;              // its place in a table of nodes
+} df_chunk;
+
+#endif

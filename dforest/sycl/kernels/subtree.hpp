@@ -1,0 +1,359 @@
+// A group grows all that is below a node of few draws, depth first, as grower.pyx does.
+//
+// Memory of the group: `df_shared`; then, for `n_together` features at a time, their numbers, cuts, histograms, bits and words
+// to add up in: see `Training.desk_bytes`. In global memory each group has a stack of nodes to come, and
+// the order of the features.
+#ifndef DFOREST_KERNELS_SUBTREE_HPP
+#define DFOREST_KERNELS_SUBTREE_HPP
+
+#include "node.hpp"
+
+#define DF_BITS_UP_TO 96       // records of a node whose codes are marked by bits
+
+// All that a fit lends to kernels.
+typedef struct {
+    const df_problem *problem;
+    const df_column *columns;  // [n_features]
+    df_numbers numbers;
+    const char *codes;         // [n_rows, n_features]
+    const double *y;           // [n_rows] exact targets; NULL for classes
+    df_draw *draws;
+    df_draw *scratch;
+} df_fit;
+
+typedef struct {
+    df_node node;
+    df_cut best;
+    df_stream stream;          // of the order of features
+    int64_t n_drawn;           // features, at this node
+    int64_t n_pending;         // nodes
+    int64_t n_grown;
+    int64_t n_tried;           // features of this turn
+    int64_t use_bits;
+    int64_t is_leaf;
+    int64_t n_left;
+} df_shared;
+
+typedef struct {
+    df_shared *shared;
+    int64_t *total;            // [n_words] of the node
+    int64_t *words;            // [n_together, 3, n_words]
+    df_cut *cuts;              // [n_together]
+    int32_t *features;         // [n_together]
+    uint32_t *entry;           // [n_planes]
+    uint32_t *planes;          // [n_together, most_entries, n_planes]
+    uint32_t *bits;            // [n_together, most_entries / 32, rounded up]
+} df_desk;
+
+DF_INLINE df_desk df_desk_at(const df_problem *p, char *memory, int64_t n_together)
+{
+    df_desk desk;
+    desk.shared = (df_shared *) memory;
+    desk.total = (int64_t *) (memory + DF_SHARED_BYTES);
+    desk.words = desk.total + p->n_words;
+    desk.cuts = (df_cut *) (desk.words + n_together * 3 * p->n_words);
+    desk.features = (int32_t *) (desk.cuts + n_together);
+    desk.entry = (uint32_t *) (desk.features + n_together);
+    desk.planes = desk.entry + p->n_planes;
+    desk.bits = desk.planes + n_together * p->most_entries * p->n_planes;
+    return desk;
+}
+
+static_assert(sizeof(df_shared) <= DF_SHARED_BYTES && DF_SHARED_BYTES % 8 == 0, "memory of a group");
+
+// The words of 32 bits that are to be 0 at first: entry, planes and bits.
+DF_INLINE int64_t df_desk_zeros(const df_problem *p, int64_t n_together)
+{
+    return p->n_planes + n_together * (p->most_entries * p->n_planes + (p->most_entries + 31) / 32);
+}
+
+// The codes of a histogram, for df_find_best.
+typedef struct {
+    const df_problem *p;
+    uint32_t *planes;          // [most_entries, n_planes]
+    const uint32_t *bits;      // or NULL
+    uint32_t after(uint32_t code) const
+    {
+        const uint32_t n = (uint32_t) p->most_entries;
+        if (!bits) {
+            while (code < n && df_is_empty(p, planes + (int64_t) code * p->n_planes))
+                code++;
+            return code;
+        }
+        if (code >= n)
+            return n;
+        uint32_t rest = bits[code / 32] >> (code % 32);
+        if (rest)
+            return code + (uint32_t) __builtin_ctz(rest);
+        for (code = code / 32 + 1; code < (n + 31) / 32; code++)
+            if (bits[code])
+                return code * 32 + (uint32_t) __builtin_ctz(bits[code]);
+        return n;
+    }
+    void read(uint32_t code, int64_t *words) const { df_read_entry(p, planes + (int64_t) code * p->n_planes, words); }
+} df_local_codes;
+
+// The next feature of the node's order. INOUT order : [n_features], and behind it the place each was swapped with
+DF_INLINE int32_t df_next_feature(const df_problem *p, df_shared *shared, uint32_t *order)
+{
+    const uint32_t i = (uint32_t) shared->n_drawn, j = i + df_below(&shared->stream, (uint32_t) p->n_features - i);
+    const uint32_t feature = order[j];
+    order[j] = order[i];
+    order[i] = feature;
+    order[p->n_features + i] = j;
+    shared->n_drawn++;
+    return (int32_t) feature;
+}
+
+// Undo the swaps: the next node starts from 0, 1, 2, ... again.
+DF_INLINE void df_close_order(const df_problem *p, df_shared *shared, uint32_t *order)
+{
+    while (shared->n_drawn > 0) {
+        const uint32_t i = (uint32_t) --shared->n_drawn, j = order[p->n_features + i], feature = order[j];
+        order[j] = order[i];
+        order[i] = feature;
+    }
+}
+
+DF_INLINE bool df_is_leaf_by_size(const df_problem *p, const df_place *place, const int64_t *total)
+{
+    return place->depth >= p->max_depth || total[0] < p->min_split || total[0] < 2 * p->min_draws
+           || (double) total[1] < 2.0 * p->min_weight_fraction * (double) place->root_weight;
+}
+
+// Set the node's statistic, and whether it is a leaf.
+DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_desk &desk)
+{
+    const df_problem *p = fit->problem;
+    df_shared *shared = desk.shared;
+    df_place *place = &shared->node.place;
+    df_draw *draws = fit->draws + place->first;
+    const int64_t n = place->n;
+    bool is_pure = n == 1;
+    if (!df_has_classes(p) && n > 1 && df_is_narrow(place, df_target_extent(group, draws, n))) {
+        const double lo = df_lowest_y(group, draws, n, fit->y, 1.0), hi = -df_lowest_y(group, draws, n, fit->y, -1.0);
+        is_pure = lo == hi;
+        if (!is_pure) {
+            double centre;
+            int32_t exponent;
+            df_choose_scale(lo, hi, &centre, &exponent);
+            group.each([&](int64_t item) {
+                for (int64_t i = item; i < n; i += group.n_items)
+                    draws[i].target = df_quantised(fit->y[draws[i].row], centre, exponent);
+            });
+            const df_extent extent = df_target_extent(group, draws, n);
+            group.each([&](int64_t item) {
+                if (item == 0) {
+                    place->centre = centre;
+                    place->exponent = exponent;
+                    place->range = (int64_t) extent.highest - extent.lowest;
+                }
+            });
+        }
+    }
+    df_add_up(group, p, draws, n, desk.entry);
+    group.each([&](int64_t item) {
+        if (item > 0)
+            return;
+        df_read_entry(p, desk.entry, desk.total);
+        df_clear_entry(p, desk.entry);
+        int64_t present = 0;
+        if (df_has_classes(p))
+            for (int64_t k = 2; k < p->n_words; k++)
+                present += desk.total[k] > 0;
+        shared->is_leaf = (df_has_classes(p) ? present <= 1 : is_pure) || df_is_leaf_by_size(p, place, desk.total);
+        if (!shared->is_leaf)
+            df_measure_node(p, desk.total, &shared->node);
+    });
+    if (p->impurity_threshold > 0.0 && !shared->is_leaf) {
+        const double impurity = df_node_impurity(group, p, &shared->node, desk.total, draws, n,
+                                                 [&](int64_t i) { return draws[i].target; });
+        group.each([&](int64_t item) {
+            if (item == 0)
+                shared->is_leaf = impurity < p->impurity_threshold;
+        });
+    }
+}
+
+// Set the best cut of the node; its feature is -1 if there is none.
+DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk &desk, uint32_t *order, int64_t n_together)
+{
+    const df_problem *p = fit->problem;
+    df_shared *shared = desk.shared;
+    const df_draw *draws = fit->draws + shared->node.place.first;
+    const int64_t n = shared->node.place.n, n_bits = (p->most_entries + 31) / 32;
+    uint32_t *bits = n <= DF_BITS_UP_TO ? desk.bits : (uint32_t *) 0;
+    group.each([&](int64_t item) {
+        if (item > 0)
+            return;
+        shared->best.feature = -1;
+        shared->best.score = -1.0;
+        shared->n_drawn = 0;
+        df_stream_open(&shared->stream, p->seed, shared->node.place.tree, shared->node.place.path, DF_FEATURES);
+    });
+    while (shared->n_drawn < p->max_features || (shared->best.feature < 0 && shared->n_drawn < p->n_features)) {
+        group.each([&](int64_t item) {
+            if (item > 0)
+                return;
+            const int64_t end = shared->n_drawn < p->max_features ? p->max_features : p->n_features;
+            shared->n_tried = end - shared->n_drawn < n_together ? end - shared->n_drawn : n_together;
+            for (int64_t f = 0; f < shared->n_tried; f++)
+                desk.features[f] = df_next_feature(p, shared, order);
+        });
+        const int64_t n_tried = shared->n_tried;
+        df_count(group, p, fit->codes, draws, n, desk.features, n_tried, desk.planes, bits);
+        group.each([&](int64_t item) {
+            for (int64_t f = item; f < n_tried; f += group.n_items) {
+                const int32_t feature = desk.features[f];
+                int64_t *words = desk.words + f * 3 * p->n_words;
+                const df_local_codes codes = {p, desk.planes + f * p->most_entries * p->n_planes, bits ? bits + f * n_bits : bits};
+                if (p->is_random)
+                    df_find_random(p, &shared->node, fit->columns + feature, &fit->numbers, feature, desk.total, codes, words,
+                                   desk.cuts + f);
+                else
+                    df_find_best(p, &shared->node, fit->columns + feature, desk.total, codes, words, desk.cuts + f);
+                desk.cuts[f].feature = feature;
+            }
+        });
+        group.each([&](int64_t item) { // clear what was counted
+            if (bits)
+                for (int64_t i = item; i < n * n_tried; i += group.n_items) {
+                    const int64_t f = i / n;
+                    const uint32_t code = df_code(p, fit->codes, draws[i - f * n].row, desk.features[f]);
+                    df_clear_entry(p, desk.planes + (f * p->most_entries + code) * p->n_planes);
+                    bits[f * n_bits + code / 32] = 0;
+                }
+            else
+                for (int64_t i = item; i < n_tried * p->most_entries * p->n_planes; i += group.n_items)
+                    desk.planes[i] = 0;
+            if (item == 0) {
+                const bool is_extra = shared->n_drawn > p->max_features; // then the first that has a cut is taken
+                for (int64_t f = 0; f < n_tried; f++)
+                    if (desk.cuts[f].score > shared->best.score && !(is_extra && shared->best.feature >= 0))
+                        shared->best = desk.cuts[f];
+            }
+        });
+    }
+    group.each([&](int64_t item) {
+        if (item > 0)
+            return;
+        df_close_order(p, shared, order);
+        df_cut *best = &shared->best;
+        if (best->feature < 0 || p->min_decrease <= 0.0)
+            return;
+        const double decrease = ldexp(best->score, df_score_exponent(p, shared->node.place.exponent))
+                                / (double) shared->node.place.root_weight;
+        if (decrease < p->min_decrease)
+            best->feature = -1;
+    });
+}
+
+// Move the draws that go left to the front, keeping the order on either side; sets n_left.
+DF_INLINE void df_partition(const df_group &group, const df_fit *fit, df_shared *shared)
+{
+    const df_problem *p = fit->problem;
+    df_draw *draws = fit->draws + shared->node.place.first, *scratch = fit->scratch + shared->node.place.first;
+    const int64_t n = shared->node.place.n, share = (n + group.n_items - 1) / group.n_items;
+    const df_cut cut = shared->best;
+    const uint32_t last = cut.only_missing ? fit->columns[cut.feature].n_codes - 1 : cut.code;
+    // Each item moves a stretch of its own.
+    group.after(
+        [&](int64_t item) {
+            int64_t n_left = 0;
+            for (int64_t i = item * share; i < (item + 1) * share && i < n; i++)
+                n_left += df_draw_goes_left(p, fit->columns, fit->codes, draws[i].row, cut.feature, last, cut.missing_left);
+            return n_left;
+        },
+        [&](int64_t item, int64_t before, int64_t all) {
+            int64_t left = before, right = all + item * share - before;
+            for (int64_t i = item * share; i < (item + 1) * share && i < n; i++)
+                if (df_draw_goes_left(p, fit->columns, fit->codes, draws[i].row, cut.feature, last, cut.missing_left))
+                    scratch[left++] = draws[i];
+                else
+                    scratch[right++] = draws[i];
+            if (item == 0)
+                shared->n_left = all;
+        });
+    group.each([&](int64_t item) {
+        for (int64_t i = item; i < n; i += group.n_items)
+            draws[i] = scratch[i];
+    });
+}
+
+DF_INLINE void df_set_children(const df_place *place, int64_t n_left, uint32_t number, df_place *left, df_place *right)
+{
+    *left = *right = *place;
+    left->n = n_left;
+    left->path = df_child_path(place->path, 0);
+    left->right = 0;
+    right->first = place->first + n_left;
+    right->n = place->n - n_left;
+    right->path = df_child_path(place->path, 1);
+    right->right = number + 1;
+    left->depth = right->depth = place->depth + 1;
+}
+
+// IN place : of the subtree's root
+// OUT grown : [2 * place->n - 1]
+// INOUT pending : [most pending nodes], order : [2, n_features]
+// Returns how many nodes there are.
+DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_desk &desk, const df_place *place, df_grown *grown,
+                          df_place *pending, uint32_t *order, int64_t n_together)
+{
+    df_shared *shared = desk.shared;
+    group.each([&](int64_t item) {
+        if (item > 0)
+            return;
+        pending[0] = *place;
+        pending[0].right = 0;
+        shared->n_pending = 1;
+        shared->n_grown = 0;
+    });
+    while (shared->n_pending > 0) {
+        group.each([&](int64_t item) {
+            if (item == 0)
+                shared->node.place = pending[--shared->n_pending];
+        });
+        df_open(group, fit, desk);
+        if (!shared->is_leaf)
+            df_search(group, fit, desk, order, n_together);
+        group.each([&](int64_t item) {
+            if (item > 0)
+                return;
+            const df_place *at = &shared->node.place;
+            df_grown *node = grown + shared->n_grown;
+            if (at->right)
+                grown[at->right - 1].right = (uint32_t) shared->n_grown;
+            node->first = at->first;
+            node->n = at->n;
+            node->centre = at->centre;
+            node->exponent = at->exponent;
+            node->feature = shared->is_leaf ? -1 : shared->best.feature;
+            node->code = shared->best.code;
+            node->above = shared->best.above;
+            node->missing_left = shared->best.missing_left;
+            node->only_missing = shared->best.only_missing;
+            node->right = 0;
+            shared->is_leaf = node->feature < 0;
+        });
+        if (!shared->is_leaf) {
+            df_partition(group, fit, shared);
+            group.each([&](int64_t item) {
+                if (item > 0)
+                    return;
+                df_place left;
+                df_set_children(&shared->node.place, shared->n_left, (uint32_t) shared->n_grown, &left,
+                                pending + shared->n_pending);
+                pending[shared->n_pending + 1] = left;
+                shared->n_pending += 2;
+            });
+        }
+        group.each([&](int64_t item) {
+            if (item == 0)
+                shared->n_grown++;
+        });
+    }
+    return shared->n_grown;
+}
+
+#endif

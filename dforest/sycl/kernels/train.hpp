@@ -1,0 +1,344 @@
+// The kernels that train, as they are started. Large nodes are grown level by level, their draws in chunks; what is below
+// them, by a group each.
+#ifndef DFOREST_KERNELS_TRAIN_HPP
+#define DFOREST_KERNELS_TRAIN_HPP
+
+#include "bootstrap.hpp"
+#include "leaves.hpp"
+#include "subtree.hpp"
+
+// How often each row of a tree's blocks is drawn.
+//
+// IN trees : [n_trees] their numbers; n_draws : [n_trees, n_blocks]
+// OUT counts : [n_trees, n_rows]; n_drawn, highest : [n_trees, n_blocks] rows drawn at all, and how often at most
+DF_KERNEL df_draw_rows(uint64_t seed, const uint32_t *trees, int64_t n_trees, int64_t n_rows, const int64_t *n_draws,
+                       uint32_t *counts, int64_t *n_drawn, uint32_t *highest, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        const int64_t n_blocks = (n_rows + DF_BLOCK - 1) / DF_BLOCK;
+        group.each([&](int64_t item) {
+            const int64_t at = group.number * group.n_items + item;
+            if (at >= n_trees * n_blocks)
+                return;
+            const int64_t tree = at / n_blocks, block = at % n_blocks, first = block * DF_BLOCK;
+            const int64_t n = n_rows - first < DF_BLOCK ? n_rows - first : DF_BLOCK;
+            uint32_t *own = counts + tree * n_rows + first, most = 0;
+            n_drawn[at] = df_draw_block(seed, trees[tree], block, n, n_draws[at], own);
+            for (int64_t i = 0; i < n; i++)
+                most = own[i] > most ? own[i] : most;
+            highest[at] = most;
+        });
+    }
+}
+
+// IN counts : [n_trees, n_rows], or NULL: every row once; firsts : [n_trees, n_blocks] where the records of each block go;
+// target : [n_rows]; weight : NULL, or [n_rows] of all trees, or, with stride n_rows, [n_trees, n_rows]
+DF_KERNEL df_write_draws(int64_t n_trees, int64_t n_rows, const uint32_t *counts, const int64_t *firsts, const int32_t *target,
+                         const uint32_t *weight, int64_t weight_stride, df_draw *draws, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        const int64_t n_blocks = (n_rows + DF_BLOCK - 1) / DF_BLOCK;
+        group.each([&](int64_t item) {
+            const int64_t at = group.number * group.n_items + item;
+            if (at >= n_trees * n_blocks)
+                return;
+            const int64_t tree = at / n_blocks, first = at % n_blocks * DF_BLOCK;
+            const int64_t n = n_rows - first < DF_BLOCK ? n_rows - first : DF_BLOCK;
+            df_write_block(first, n, counts ? counts + tree * n_rows + first : counts, target,
+                           weight ? weight + tree * weight_stride : weight, draws + firsts[at]);
+        });
+    }
+}
+
+// OUT statistics : [n_chunks, n_words]; extents : [n_chunks, 2] lowest and highest target
+DF_KERNEL df_add_chunks(const df_problem *problem, const df_draw *draws, const df_chunk *chunks, int64_t n_chunks,
+                        int64_t *statistics, int32_t *extents, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        const df_problem *p = problem;
+        uint32_t *entry = (uint32_t *) group.local;
+        for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
+            const df_chunk chunk = chunks[c];
+            df_clear(group, entry, p->n_planes);
+            df_add_up(group, p, draws + chunk.first, chunk.n, entry);
+            group.each([&](int64_t item) {
+                if (item == 0)
+                    df_read_entry(p, entry, statistics + c * p->n_words);
+            });
+            if (df_has_classes(p))
+                continue;
+            const df_extent extent = df_target_extent(group, draws + chunk.first, chunk.n);
+            group.each([&](int64_t item) {
+                if (item == 0) {
+                    extents[2 * c] = extent.lowest;
+                    extents[2 * c + 1] = extent.highest;
+                }
+            });
+        }
+    }
+}
+
+// OUT extents : [n_chunks, 2] lowest and highest exact target
+DF_KERNEL df_find_extents(const df_draw *draws, const df_chunk *chunks, int64_t n_chunks, const double *y, double *extents,
+                          DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
+            const df_chunk chunk = chunks[c];
+            const double lo = df_lowest_y(group, draws + chunk.first, chunk.n, y, 1.0);
+            const double hi = -df_lowest_y(group, draws + chunk.first, chunk.n, y, -1.0);
+            group.each([&](int64_t item) {
+                if (item == 0) {
+                    extents[2 * c] = lo;
+                    extents[2 * c + 1] = hi;
+                }
+            });
+        }
+    }
+}
+
+// Give draws the targets of their nodes' scales.
+DF_KERNEL df_requantise(df_draw *draws, const df_chunk *chunks, int64_t n_chunks, const df_place *places, const double *y, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
+            const df_chunk chunk = chunks[c];
+            const double centre = places[chunk.node].centre;
+            const int32_t exponent = places[chunk.node].exponent;
+            df_draw *own = draws + chunk.first;
+            group.each([&](int64_t item) {
+                for (int64_t i = item; i < chunk.n; i += group.n_items)
+                    own[i].target = df_quantised(y[own[i].row], centre, exponent);
+            });
+        }
+    }
+}
+
+// Add chunks to the histograms of their nodes, `n_together` features at a time: a group for each chunk and such a turn.
+//
+// IN features : [n_nodes, n_tried]
+// INOUT histograms : [n_nodes, n_tried, most_entries, n_words]
+// Memory of the group: [n_together, most_entries, n_planes] of 32 bits, and n_items times n_words of 64
+DF_KERNEL df_add_histograms(const df_problem *problem, const char *codes, const df_draw *draws, const df_chunk *chunks,
+                            int64_t n_chunks, const int32_t *features, int64_t n_tried, int64_t n_together, int64_t *histograms,
+                            DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        const df_problem *p = problem;
+        const int64_t n_turns = (n_tried + n_together - 1) / n_together;
+        int64_t *words = (int64_t *) group.local;
+        uint32_t *planes = (uint32_t *) (words + group.n_items * p->n_words);
+        df_clear(group, planes, n_together * p->most_entries * p->n_planes);
+        for (int64_t at = group.number; at < n_chunks * n_turns; at += group.n_groups) {
+            const df_chunk chunk = chunks[at / n_turns];
+            const int64_t first = at % n_turns * n_together;
+            const int64_t n = n_tried - first < n_together ? n_tried - first : n_together;
+            int64_t *to = histograms + (chunk.node * n_tried + first) * p->most_entries * p->n_words;
+            df_count(group, p, codes, draws + chunk.first, chunk.n, features + chunk.node * n_tried + first, n, planes,
+                     (uint32_t *) 0);
+            group.each([&](int64_t item) {
+                int64_t *own = words + item * p->n_words;
+                for (int64_t i = item; i < n * p->most_entries; i += group.n_items) {
+                    if (!df_read_entry(p, planes + i * p->n_planes, own))
+                        continue;
+                    df_clear_entry(p, planes + i * p->n_planes);
+                    for (int64_t k = 0; k < p->n_words; k++)
+                        if (own[k])
+                            df_add_anywhere((uint64_t *) to + i * p->n_words + k, (uint64_t) own[k]);
+                }
+            });
+        }
+    }
+}
+
+typedef struct {
+    const df_problem *p;
+    const int64_t *words;      // [most_entries, n_words]
+    uint32_t after(uint32_t code) const
+    {
+        while (code < (uint32_t) p->most_entries && words[(int64_t) code * p->n_words] == 0)
+            code++;
+        return code;
+    }
+    void read(uint32_t code, int64_t *to) const
+    {
+        for (int64_t k = 0; k < p->n_words; k++)
+            to[k] = words[(int64_t) code * p->n_words + k];
+    }
+} df_global_codes;
+
+// The best cut of each feature tried in each node, an item each.
+//
+// IN places : [n_nodes]; totals : [n_nodes, n_words]
+// OUT cuts : [n_nodes, n_tried]; words : [n_nodes, n_tried, 3, n_words] scratch
+DF_KERNEL df_find_cuts(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
+                       const double *highs, const df_place *places, int64_t n_nodes, const int64_t *totals,
+                       const int32_t *features, int64_t n_tried, const int64_t *histograms, int64_t *words, df_cut *cuts, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        const df_problem *p = problem;
+        const df_numbers numbers = {values, lows, highs};
+        group.each([&](int64_t item) {
+            const int64_t at = group.number * group.n_items + item;
+            if (at >= n_nodes * n_tried)
+                return;
+            const int64_t *total = totals + at / n_tried * p->n_words;
+            const df_global_codes own = {p, histograms + at * p->most_entries * p->n_words};
+            const df_column *column = columns + features[at];
+            df_node node;
+            node.place = places[at / n_tried];
+            df_measure_node(p, total, &node);
+            if (p->is_random)
+                df_find_random(p, &node, column, &numbers, features[at], total, own, words + at * 3 * p->n_words, cuts + at);
+            else
+                df_find_best(p, &node, column, total, own, words + at * 3 * p->n_words, cuts + at);
+            cuts[at].feature = features[at];
+        });
+    }
+}
+
+// How many draws of each chunk go left. IN cuts : [n_nodes]
+DF_KERNEL df_count_left(const df_problem *problem, const df_column *columns, const char *codes, const df_draw *draws,
+                        const df_chunk *chunks, int64_t n_chunks, const df_cut *cuts, int64_t *n_left, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
+            const df_chunk chunk = chunks[c];
+            const df_cut cut = cuts[chunk.node];
+            const df_draw *own = draws + chunk.first;
+            const int64_t n = group.sum([&](int64_t item) {
+                int64_t left = 0;
+                for (int64_t i = item; i < chunk.n; i += group.n_items)
+                    left += df_draw_goes_left(problem, columns, codes, own[i].row, cut.feature, cut.code, cut.missing_left);
+                return left;
+            });
+            group.each([&](int64_t item) {
+                if (item == 0)
+                    n_left[c] = n;
+            });
+        }
+    }
+}
+
+// Put the draws of each chunk in their places in `scratch`. IN to_left, to_right : [n_chunks] where its first ones go
+DF_KERNEL df_move_draws(const df_problem *problem, const df_column *columns, const char *codes, const df_draw *draws,
+                        const df_chunk *chunks, int64_t n_chunks, const df_cut *cuts, const int64_t *to_left,
+                        const int64_t *to_right, df_draw *scratch, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
+            const df_chunk chunk = chunks[c];
+            const df_cut cut = cuts[chunk.node];
+            const df_draw *own = draws + chunk.first;
+            const int64_t share = (chunk.n + group.n_items - 1) / group.n_items;
+            group.after(
+                [&](int64_t item) {
+                    int64_t left = 0;
+                    for (int64_t i = item * share; i < (item + 1) * share && i < chunk.n; i++)
+                        left += df_draw_goes_left(problem, columns, codes, own[i].row, cut.feature, cut.code, cut.missing_left);
+                    return left;
+                },
+                [&](int64_t item, int64_t before, int64_t) {
+                    df_draw *left = scratch + to_left[c] + before;
+                    df_draw *right = scratch + to_right[c] + item * share - before;
+                    for (int64_t i = item * share; i < (item + 1) * share && i < chunk.n; i++)
+                        if (df_draw_goes_left(problem, columns, codes, own[i].row, cut.feature, cut.code, cut.missing_left))
+                            *left++ = own[i];
+                        else
+                            *right++ = own[i];
+                });
+        }
+    }
+}
+
+DF_KERNEL df_copy_draws(const df_draw *scratch, const df_chunk *chunks, int64_t n_chunks, df_draw *draws, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
+            const df_chunk chunk = chunks[c];
+            group.each([&](int64_t item) {
+                for (int64_t i = item; i < chunk.n; i += group.n_items)
+                    draws[chunk.first + i] = scratch[chunk.first + i];
+            });
+        }
+    }
+}
+
+// Grow subtrees, a group each. Its nodes begin at twice the place of its first draw.
+//
+// OUT grown; n_grown : [n_places]
+// INOUT pending : [n_groups, most_pending]; order : [n_groups, 2, n_features] scratch
+// Memory of the group: df_desk_bytes
+DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
+                           const double *highs, const char *codes, const double *y, df_draw *draws, df_draw *scratch,
+                           const df_place *places, int64_t n_places, df_place *pending, int64_t most_pending, uint32_t *order,
+                           int64_t n_together, df_grown *grown, int64_t *n_grown, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        const df_fit fit = {problem, columns, {values, lows, highs}, codes, y, draws, scratch};
+        const df_desk desk = df_desk_at(problem, group.local, n_together);
+        uint32_t *own_order = order + group.number * 2 * problem->n_features;
+        df_clear(group, desk.entry, df_desk_zeros(problem, n_together));
+        group.each([&](int64_t item) {
+            for (int64_t i = item; i < problem->n_features; i += group.n_items)
+                own_order[i] = (uint32_t) i;
+        });
+        for (int64_t i = group.number; i < n_places; i += group.n_groups) {
+            const int64_t n = df_grow(group, &fit, desk, places + i, grown + 2 * places[i].first,
+                                      pending + group.number * most_pending, own_order, n_together);
+            group.each([&](int64_t item) {
+                if (item == 0)
+                    n_grown[i] = n;
+            });
+        }
+    }
+}
+
+// Put the nodes of subtrees behind each other. IN firsts : [n_places] where those of each begin
+DF_KERNEL df_gather_nodes(const df_grown *grown, const df_place *places, const int64_t *n_grown, const int64_t *firsts,
+                          int64_t n_places, df_grown *gathered, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        for (int64_t s = group.number; s < n_places; s += group.n_groups)
+            group.each([&](int64_t item) {
+                for (int64_t i = item; i < n_grown[s]; i += group.n_items)
+                    gathered[firsts[s] + i] = grown[2 * places[s].first + i];
+            });
+    }
+}
+
+// What nodes keep as leaves. Those of up to `alone_up_to` records are judged by an item each, the others by a group.
+//
+// IN numbers : [n] which of `nodes`
+// OUT words : [n, n_leaf_words]
+DF_KERNEL df_judge_nodes(const df_problem *problem, const double *y, df_draw *draws, const df_grown *nodes, const int64_t *numbers,
+                         int64_t n, int64_t alone_up_to, int64_t n_leaf_words, int64_t *words, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        const df_fit fit = {problem, (const df_column *) 0, {0, 0, 0}, (const char *) 0, y, draws, (df_draw *) 0};
+        group.each([&](int64_t item) {
+            const df_alone alone;
+            for (int64_t i = group.number * group.n_items + item; i < n; i += group.n_groups * group.n_items)
+                if (nodes[numbers[i]].n <= alone_up_to)
+                    df_judge(alone, &fit, nodes + numbers[i], words + i * n_leaf_words);
+        });
+        for (int64_t i = group.number; i < n; i += group.n_groups)
+            if (nodes[numbers[i]].n > alone_up_to)
+                df_judge(group, &fit, nodes + numbers[i], words + i * n_leaf_words);
+    }
+}
+
+#endif

@@ -1,0 +1,119 @@
+"""The kernels of `dforest.sycl`, run by this processor without SYCL: what checks them, and what a sanitizer can look at.
+
+A `HostDevice` stands in for `dforest.sycl.devices.Device`. It compiles the kernels with the C++ compiler of this machine;
+a phase of a kernel runs for one item after another, so nothing runs at the same time.
+"""
+
+import ctypes
+import subprocess
+from pathlib import Path
+
+import numpy as np
+
+import dforest
+
+_MAIN = """
+#define DF_ON_HOST
+#include <stdint.h>
+int64_t df_host_groups, df_host_items;
+char *df_host_local;
+#include "kernels.cpp"
+"""
+
+
+def compile_kernels(folder, options=()):
+    """Compile the kernels for this processor.
+
+    Parameters
+    ----------
+    folder : path-like
+        Where the library goes.
+    options : sequence of str
+        More options of g++.
+
+    Returns
+    -------
+    Path
+        Of the library.
+    """
+    source, library = Path(folder) / "kernels_on_host.cpp", Path(folder) / "kernels_on_host.so"
+    source.write_text(_MAIN)
+    kernels = Path(dforest.__file__).parent / "sycl" / "kernels"
+    subprocess.run(
+        ["g++", "-std=c++17", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-I", kernels, "-I", dforest.get_include(),
+         *options, "-o", library, source],
+        check=True,
+    )  # fmt: skip
+    return library
+
+
+class HostArray:
+    """An array of such a device."""
+
+    def __init__(self, array):
+        self._array = array
+
+    shape = property(lambda self: self._array.shape)
+    dtype = property(lambda self: self._array.dtype)
+    nbytes = property(lambda self: self._array.nbytes)
+
+    def get(self):
+        """A copy as a NumPy array."""
+        return self._array.copy()
+
+    def write(self, array, first=0):
+        """Copy an array into this one, from an entry on."""
+        self._array[first : first + len(array)] = array
+
+
+class HostDevice:
+    """See the module.
+
+    Parameters
+    ----------
+    library : path-like
+        As `compile_kernels` made it.
+    n_items : int
+        Items of a group, unless a run says otherwise.
+    is_cpu : bool
+        What it is to pass for: the trainer's sizes depend on it.
+    local_bytes : int
+    """
+
+    name = "this processor"
+    n_units = 2
+    memory_bytes = 1 << 32
+
+    def __init__(self, library, n_items=1, is_cpu=True, local_bytes=1 << 15):
+        self._library = ctypes.CDLL(str(library))
+        self.n_items, self.is_cpu, self.local_bytes = n_items, is_cpu, local_bytes
+        self.n_launches = 0
+
+    def array(self, array):
+        """A copy of a NumPy array."""
+        return HostArray(np.array(array, order="C", ndmin=1))
+
+    def empty(self, shape, dtype):
+        """An array of any contents."""
+        array = np.empty(shape, dtype)
+        array.reshape(-1).view(np.uint8)[:] = 0xA5  # none may count on zeros
+        return HostArray(array)
+
+    def zeros(self, shape, dtype):
+        """An array of zeros."""
+        return HostArray(np.zeros(shape, dtype))
+
+    def run(self, kernel, n_groups, *arguments, n_items=None, n_local=8):
+        """Run a kernel on n_groups groups of n_items items, with n_local bytes of memory for each group."""
+        given = []
+        for argument in arguments:
+            if argument is None or isinstance(argument, HostArray):
+                given.append(ctypes.c_void_p(None if argument is None else argument._array.ctypes.data))
+            else:
+                given.append(ctypes.c_uint64(int(argument) % 2**64))
+        local = np.full(-(-n_local // 8), -1)
+        ctypes.c_int64.in_dll(self._library, "df_host_groups").value = n_groups
+        ctypes.c_int64.in_dll(self._library, "df_host_items").value = n_items or self.n_items
+        ctypes.c_void_p.in_dll(self._library, "df_host_local").value = local.ctypes.data
+        getattr(self._library, kernel)(*given, ctypes.c_int(0))
+        self.n_launches += 1
