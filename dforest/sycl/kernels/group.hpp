@@ -1,0 +1,190 @@
+// What kernels know of where they run: SYCL's part is here and nowhere else.
+//
+// Words: a *group* of *items* runs a kernel; `each` runs a phase of it for every item, and no item goes on before all are
+// done. Between phases all items take the same way: what decides it lies in memory or comes from `sum` and its like, never
+// in an item alone. So a host can run a kernel too, every phase for one item after another: with DF_ON_HOST, groups follow
+// each other, and whoever starts a kernel sets df_host_groups and df_host_items first.
+//
+// A kernel is
+//
+//     DF_KERNEL df_name(const float *x, int64_t n, float *y, DF_LOCAL)
+//     {
+//         DF_EACH_GROUP(group)
+//         {
+//             group.each([&](int64_t item) { ... });
+//         }
+//     }
+//
+// with pointers and int64_t as parameters, and memory of the group's own, group.local, of as many bytes as whoever starts
+// it says. A function that a kernel calls is DF_INLINE.
+#ifndef DFOREST_KERNELS_GROUP_HPP
+#define DFOREST_KERNELS_GROUP_HPP
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef DF_ON_HOST
+
+#include <vector>
+
+extern int64_t df_host_groups, df_host_items;
+extern char *df_host_local;
+
+#define DF_KERNEL extern "C" void
+#define DF_LOCAL int df_no_local
+#define DF_EACH_GROUP(group) \
+    (void) df_no_local; \
+    for (df_group group(0); group.number < df_host_groups; group.number++)
+
+struct df_group {
+    int64_t number, n_groups, n_items;
+    char *local;
+
+    explicit df_group(int64_t first) : number(first), n_groups(df_host_groups), n_items(df_host_items), local(df_host_local) {}
+
+    template <class Phase> void each(Phase phase) const
+    {
+        for (int64_t item = 0; item < n_items; item++)
+            phase(item);
+    }
+    // What a phase returns, added up over all items.
+    template <class Phase> int64_t sum(Phase phase) const
+    {
+        uint64_t total = 0;
+        for (int64_t item = 0; item < n_items; item++)
+            total += (uint64_t) phase(item);
+        return (int64_t) total;
+    }
+    template <class Number, class Phase> Number lowest(Phase phase) const
+    {
+        Number found = phase(0);
+        for (int64_t item = 1; item < n_items; item++) {
+            const Number other = phase(item);
+            found = other < found ? other : found;
+        }
+        return found;
+    }
+    // `count` of every item; then `phase(item, of all items before it, of all items)`.
+    template <class Count, class Phase> void after(Count count, Phase phase) const
+    {
+        std::vector<int64_t> counts((size_t) n_items);
+        int64_t before = 0, total = 0;
+        for (int64_t item = 0; item < n_items; item++)
+            total += counts[(size_t) item] = count(item);
+        for (int64_t item = 0; item < n_items; item++) {
+            phase(item, before, total);
+            before += counts[(size_t) item];
+        }
+    }
+};
+
+static inline void df_add(const df_group &, uint32_t *to, uint32_t x) { *to += x; }
+static inline void df_set_bits(const df_group &, uint32_t *to, uint32_t bits) { *to |= bits; }
+static inline void df_add_anywhere(uint64_t *to, uint64_t x) { *to += x; }
+
+#else
+
+#include <sycl/atomic_ref.hpp>
+#include <sycl/ext/oneapi/free_function_queries.hpp>
+#include <sycl/ext/oneapi/kernel_properties/properties.hpp>
+#include <sycl/ext/oneapi/experimental/work_group_memory.hpp>
+#include <sycl/group_algorithm.hpp>
+#include <sycl/group_barrier.hpp>
+#include <sycl/nd_item.hpp>
+
+#define DF_KERNEL extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<1>)) void
+#define DF_LOCAL sycl::ext::oneapi::experimental::work_group_memory<char[]> df_local
+#define DF_EACH_GROUP(group) const df_group group(&df_local[0]);
+
+struct df_group {
+    int64_t number, n_groups, n_items;
+    char *local;
+
+    explicit df_group(char *memory) : local(memory)
+    {
+        const sycl::nd_item<1> at = sycl::ext::oneapi::this_work_item::get_nd_item<1>();
+        number = (int64_t) at.get_group_linear_id();
+        n_groups = (int64_t) at.get_group_range(0);
+        n_items = (int64_t) at.get_local_range(0);
+    }
+    static sycl::group<1> all() { return sycl::ext::oneapi::this_work_item::get_work_group<1>(); }
+    static int64_t item() { return (int64_t) all().get_local_linear_id(); }
+    void wait() const
+    {
+        if (n_items > 1)
+            sycl::group_barrier(all());
+    }
+
+    template <class Phase> void each(Phase phase) const
+    {
+        phase(item());
+        wait();
+    }
+    template <class Phase> int64_t sum(Phase phase) const
+    {
+        int64_t total = phase(item());
+        if (n_items > 1)
+            total = sycl::reduce_over_group(all(), total, sycl::plus<int64_t>());
+        wait();
+        return total;
+    }
+    template <class Number, class Phase> Number lowest(Phase phase) const
+    {
+        Number found = phase(item());
+        if (n_items > 1)
+            found = sycl::reduce_over_group(all(), found, sycl::minimum<Number>());
+        wait();
+        return found;
+    }
+    template <class Count, class Phase> void after(Count count, Phase phase) const
+    {
+        const int64_t own = count(item());
+        if (n_items > 1) {
+            const int64_t before = sycl::exclusive_scan_over_group(all(), own, sycl::plus<int64_t>());
+            const int64_t total = sycl::reduce_over_group(all(), own, sycl::plus<int64_t>());
+            phase(item(), before, total);
+        } else
+            phase(0, 0, own);
+        wait();
+    }
+};
+
+template <class Word, sycl::memory_scope scope>
+using df_atomic = sycl::atomic_ref<Word, sycl::memory_order::relaxed, scope, sycl::access::address_space::generic_space>;
+
+// To what the items of a group share.
+static inline void df_add(const df_group &group, uint32_t *to, uint32_t x)
+{
+    if (group.n_items == 1)
+        *to += x;
+    else
+        df_atomic<uint32_t, sycl::memory_scope::work_group>(*to).fetch_add(x);
+}
+static inline void df_set_bits(const df_group &group, uint32_t *to, uint32_t bits)
+{
+    if (group.n_items == 1)
+        *to |= bits;
+    else
+        df_atomic<uint32_t, sycl::memory_scope::work_group>(*to).fetch_or(bits);
+}
+// To what all groups share. DF_NO_ATOMIC64: the two halves one by one, with a carry; the sum is the same.
+static inline void df_add_anywhere(uint64_t *to, uint64_t x)
+{
+#ifdef DF_NO_ATOMIC64
+    uint32_t *half = (uint32_t *) to;
+    const uint32_t low = (uint32_t) x, high = (uint32_t) (x >> 32);
+    const uint32_t before = df_atomic<uint32_t, sycl::memory_scope::device>(half[0]).fetch_add(low);
+    df_atomic<uint32_t, sycl::memory_scope::device>(half[1]).fetch_add(high + (before + low < before));
+#else
+    df_atomic<uint64_t, sycl::memory_scope::device>(*to).fetch_add(x);
+#endif
+}
+
+#endif
+
+#ifndef DF_INLINE
+#define DF_INLINE static inline __attribute__((always_inline))
+#endif
+
+#endif

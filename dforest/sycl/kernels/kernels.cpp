@@ -1,0 +1,4 @@
+// All kernels, to be built as one bundle. Their entries stand in the headers.
+#include "group.hpp"
+
+#include "predict.hpp"
