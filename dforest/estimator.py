@@ -150,11 +150,11 @@ def balanced_factors(rows, counts, n_classes):
     return (int(total.sum()) / (np.count_nonzero(total) * np.maximum(total, 1)))[rows.y]
 
 
-def path_matrix(forest, X):
-    """The nodes of a forest that each row of a checked X passes: sparse matrix of shape (n_rows, n_nodes)."""
-    indices, indptr = forest.packed().paths(X)
+def path_matrix(forest, leaf):
+    """The nodes of a forest that rows pass, given the leaves they reach: sparse matrix of shape (n_rows, n_nodes)."""
+    indices, indptr = forest.packed().paths(leaf)
     kind = csr_array if get_config().get("sparse_interface") == "sparray" else csr_matrix
-    return kind((np.ones(len(indices), np.int64), indices, indptr), shape=(len(X), len(forest.feature)))
+    return kind((np.ones(len(indices), np.int64), indices, indptr), shape=(len(leaf), len(forest.feature)))
 
 
 def instance_of(kind, name, given):

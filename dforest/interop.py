@@ -138,7 +138,7 @@ class Tree:
 
     def decision_path(self, X):
         """The nodes that rows pass, sparse matrix of shape (n_rows, node_count); X as for `predict`."""
-        return path_matrix(self._forest, _check_array(X))
+        return path_matrix(self._forest, self._forest.packed().apply(_check_array(X), 1))
 
     def compute_feature_importances(self, normalize=True):
         """Impurity-based importances.

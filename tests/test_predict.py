@@ -112,7 +112,7 @@ def test_paths(dtype, is_wide):
     forest = grown(dtype, n_categories=9).forest_
     X = problem(dtype, n=20, n_categories=9, seed=1)[0]
     packed = PackedForest(forest, forest.leaf_votes(), forest.right[forest.feature < 0], is_wide)
-    indices, indptr = packed.paths(X)
+    indices, indptr = packed.paths(packed.apply(X, 1))
     for i, x in enumerate(X):
         expected = [forest.node_offsets[t] + node for t in range(forest.n_trees) for node in walk(forest, t, x)]
         assert indices[indptr[i] : indptr[i + 1]].tolist() == expected

@@ -47,6 +47,7 @@ cdef extern from "walk.h" nogil:
 
 
 cdef class PackedForest:
+    cdef object __weakref__             # copies on devices are kept by it
     cdef readonly Py_ssize_t n_trees, n_features, n_outputs
     cdef df_packed forest
     cdef const double[:, ::1] values

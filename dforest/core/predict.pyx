@@ -107,6 +107,24 @@ cdef class PackedForest:
         """Bytes of a slot."""
         return sizeof(df_wide) if self.forest.is_wide else sizeof(df_narrow)
 
+    def arrays(self):
+        """What another device needs to predict, borrowed.
+
+        Returns
+        -------
+        slots, starts, words : ndarray
+            As in `df_packed` of walk.h; `words` may be None.
+        bits, is_wide : int
+        n_first : ndarray of shape (n_trees,), dtype int32
+            Steps before rows are asked whether they have arrived.
+        values : ndarray of shape (n_values, n_outputs), dtype float64
+        bases : ndarray of shape (n_trees,), dtype int64
+            Where in the values those of each tree begin.
+        """
+        slots, starts, words = self.owned
+        return (slots, starts, words, self.forest.bits, self.forest.is_wide, np.asarray(self.n_first), np.asarray(self.values),
+                np.asarray(self.bases))
+
     @property
     def node_numbers(self):
         """The node in each slot: ndarray of shape (n_nodes + n_trees,), dtype uint32; made at the first call."""
@@ -304,8 +322,13 @@ cdef class PackedForest:
                 out[first + i, t] = numbers[self.forest.starts[t] + at[i]]
         return 0
 
-    def paths(self, const real_t[:, ::1] X not None):
-        """The nodes that each row passes, over all trees.
+    def paths(self, const int64_t[:, ::1] leaf not None):
+        """The nodes that rows pass, over all trees.
+
+        Parameters
+        ----------
+        leaf : ndarray of shape (n, n_trees), dtype int64
+            Where they arrive: see `apply`.
 
         Returns
         -------
@@ -314,7 +337,6 @@ cdef class PackedForest:
         indptr : ndarray of shape (n + 1,), dtype int64
             Where each row's begin.
         """
-        cdef const int64_t[:, ::1] leaf = self.apply(X, 1)
         cdef const int32_t[::1] feature = self.nodes[0]
         cdef const uint32_t[::1] right = self.nodes[1]
         cdef const int64_t[::1] offsets = self.nodes[2]

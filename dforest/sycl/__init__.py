@@ -1,0 +1,1 @@
+"""dforest on SYCL devices. Nothing here is imported before a device is asked for."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-KERNELS = Path(__file__).parent / "kernels"
+FOLDER = Path(__file__).parent / "kernels"
 
 _TYPES = {
     "double": np.float64,
@@ -29,7 +29,7 @@ def record(name):
     name : str
         As in C: "df_draw", say.
     """
-    text = re.sub(r"//[^\n]*", "", (KERNELS / "records.hpp").read_text())
+    text = re.sub(r"//[^\n]*", "", (FOLDER / "records.hpp").read_text())
     (body,) = re.findall(r"typedef struct \{([^}]*)\}\s*" + name + ";", text)
     fields = []
     for kind, names in re.findall(r"(\w+)\s+([\w, ]+);", body):
@@ -40,7 +40,7 @@ def record(name):
 @cache
 def constants():
     """The numbers that enumerations of `records.hpp` give to names, as a dict."""
-    text = re.sub(r"//[^\n]*", "", (KERNELS / "records.hpp").read_text())
+    text = re.sub(r"//[^\n]*", "", (FOLDER / "records.hpp").read_text())
     found = {}
     for body in re.findall(r"enum \{([^}]*)\}", text):
         for number, entry in enumerate(body.split(",")):

@@ -99,7 +99,7 @@ static inline void df_add_shared(const df_group &, int64_t *to, int64_t x) { *to
 #include <sycl/atomic_ref.hpp>
 #include <sycl/ext/oneapi/free_function_queries.hpp>
 #include <sycl/ext/oneapi/kernel_properties/properties.hpp>
-#include <sycl/ext/oneapi/work_group_memory.hpp>
+#include <sycl/ext/oneapi/experimental/work_group_memory.hpp>
 #include <sycl/group_algorithm.hpp>
 #include <sycl/group_barrier.hpp>
 #include <sycl/nd_item.hpp>

@@ -11,7 +11,7 @@
 //
 // IN trees : [n_trees] their numbers; n_draws : [n_trees, n_blocks]
 // OUT counts : [n_trees, n_rows]; n_drawn, highest : [n_trees, n_blocks] rows drawn at all, and how often at most
-DF_KERNEL df_draw_rows(uint64_t seed, const uint32_t *trees, int64_t n_trees, int64_t n_rows, const int64_t *n_draws,
+DF_KERNEL df_draw_rows(int64_t seed, const uint32_t *trees, int64_t n_trees, int64_t n_rows, const int64_t *n_draws,
                        uint32_t *counts, int64_t *n_drawn, uint32_t *highest, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
@@ -24,7 +24,7 @@ DF_KERNEL df_draw_rows(uint64_t seed, const uint32_t *trees, int64_t n_trees, in
             const int64_t tree = at / n_blocks, block = at % n_blocks, first = block * DF_BLOCK;
             const int64_t n = n_rows - first < DF_BLOCK ? n_rows - first : DF_BLOCK;
             uint32_t *own = counts + tree * n_rows + first, most = 0;
-            n_drawn[at] = df_draw_block(seed, trees[tree], block, n, n_draws[at], own);
+            n_drawn[at] = df_draw_block((uint64_t) seed, trees[tree], block, n, n_draws[at], own);
             for (int64_t i = 0; i < n; i++)
                 most = own[i] > most ? own[i] : most;
             highest[at] = most;

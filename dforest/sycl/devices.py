@@ -1,0 +1,177 @@
+"""Which SYCL devices there are, and what is kept for each.
+
+Words: a *filter string* names a device as dpctl does: ``backend:kind:number``, or parts of it.
+
+A `Device` is made when it is first asked for, one for each context and device, and stays for the life of the process.
+"""
+
+import os
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from threading import Lock
+
+from dforest.errors import DeviceError
+
+_NONE_SEEN = (
+    "dpctl sees no SYCL device; a GPU needs its driver, and the processor is one with intel-opencl-rt, if the environment "
+    "variable OCL_ICD_FILENAMES is the path of its libintelocl.so"
+)
+
+_devices = {}  # by context and device
+_lock = Lock()
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """A device, or a reason why there is none.
+
+    Attributes
+    ----------
+    device : str
+        What the parameter `device` of an estimator takes.
+    name : str
+    usable : bool
+    reason : str
+        Why it is not usable; empty if it is.
+    """
+
+    device: str
+    name: str
+    usable: bool
+    reason: str = ""
+
+
+def devices():
+    """The devices there are.
+
+    Returns
+    -------
+    list of DeviceInfo
+        First "cpu", the processor, which dforest uses without SYCL; then every SYCL device. Where there is none, an entry
+        "sycl" that is not usable tells why.
+
+    Examples
+    --------
+    >>> import dforest
+    >>> dforest.devices()[0].usable
+    True
+    """
+    found = [DeviceInfo("cpu", "the processor, without SYCL", True)]
+    try:
+        seen = _seen()
+    except DeviceError as error:
+        return [*found, DeviceInfo("sycl", "", False, str(error))]
+    if not seen:
+        return [*found, DeviceInfo("sycl", "", False, _NONE_SEEN)]
+    for device in seen:
+        try:
+            reason = ""
+            _device_of(_dpctl().SyclQueue(device))
+        except DeviceError as error:
+            reason = str(error)
+        found.append(DeviceInfo(device.filter_string, device.name.strip(), not reason, reason))
+    return found
+
+
+def find_device(device=None, queue=None):
+    """The device that a user means.
+
+    Parameters
+    ----------
+    device : str or None
+        As the estimators' parameter: "gpu", "sycl", or a filter string.
+    queue : dpctl.SyclQueue, optional
+        What `dforest.config_context` was given, or the queue of arrays in USM: it says where, if `device` is None.
+
+    Returns
+    -------
+    Device
+
+    Raises
+    ------
+    DeviceError
+        If there is no such device, if it can't run the kernels, or without dpctl or dforest's own module for SYCL.
+    ValueError
+        If `device` and the queue are not of the same device.
+    """
+    dpctl = _dpctl()
+    _runtime().check_process()
+    if device is not None:
+        chosen = _select(device)
+        if queue is not None and queue.sycl_device != chosen:
+            raise ValueError(
+                f"device={device!r} is {_title(chosen)}, but the queue of config_context, or of the arrays given, is on "
+                f"{_title(queue.sycl_device)}; allowed are device=None and the same device"
+            )
+        if queue is None:
+            queue = dpctl.SyclQueue(chosen)
+    return _device_of(queue)
+
+
+def _select(device):
+    """dpctl's device of that name."""
+    if device != "cpu":
+        dpctl = _dpctl()
+        try:
+            return dpctl.SyclDevice("default" if device == "sycl" else device)
+        except (ValueError, dpctl.SyclDeviceCreationError) as error:
+            raise DeviceError(f"device={device!r}: there is no such device; {_told()}") from error
+    raise ValueError(
+        'device="cpu" is the processor without SYCL, but there is a queue, of config_context or of the arrays given; allowed '
+        "are device=None and the queue's device"
+    )
+
+
+def _told():
+    seen = _seen()
+    if not seen:
+        return _NONE_SEEN
+    return "there are " + ", ".join(_title(device) for device in seen) + ', and "cpu" without SYCL'
+
+
+def _title(device):
+    try:
+        return f'"{device.filter_string}" ({device.name.strip()})'
+    except ValueError:  # a part of a device has none
+        return f"a part of {device.name.strip()}"
+
+
+def _seen():
+    dpctl = _dpctl()
+    _runtime().check_process()
+    return dpctl.get_devices()
+
+
+def _device_of(queue):
+    from dforest.sycl.device import Device
+
+    key = queue.sycl_context, queue.sycl_device
+    with _lock:
+        if key not in _devices:
+            _devices[key] = Device(_dpctl().SyclQueue(*key))
+        return _devices[key]
+
+
+def _dpctl():
+    # Built kernels are kept for the next process, unless the user has said where or not to.
+    if os.environ.setdefault("SYCL_CACHE_PERSISTENT", "1") == "1":
+        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        os.environ.setdefault("SYCL_CACHE_DIR", str(Path(home) / "dforest" / "sycl"))
+    try:
+        return import_module("dpctl")
+    except ImportError as error:
+        raise DeviceError(
+            f"SYCL devices need dpctl and Intel's SYCL runtime: pip install 'dforest[gpu]' ({error})"
+        ) from error
+
+
+def _runtime():
+    _dpctl()  # it loads SYCL's library
+    try:
+        return import_module("dforest.sycl.runtime")
+    except ImportError as error:
+        raise DeviceError(
+            "dforest was built without its module for SYCL devices; building it needs a C++ compiler, such as g++, and the "
+            f"headers that come with intel-sycl-rt ({error})"
+        ) from error

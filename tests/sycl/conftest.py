@@ -1,0 +1,41 @@
+"""A device for the tests: the processor, by Intel's OpenCL runtime, if it is installed."""
+
+import os
+from importlib.metadata import PackageNotFoundError, files
+
+import pytest
+
+from dforest.errors import DeviceError
+from dforest.sycl import device as machinery
+from dforest.sycl.devices import find_device
+
+
+def opencl_library():
+    try:
+        return next((str(path.locate().resolve()) for path in files("intel-opencl-rt") if path.name == "libintelocl.so"), None)
+    except PackageNotFoundError:
+        return None
+
+
+# Read when SYCL is first asked for devices.
+if opencl_library() is not None:
+    os.environ.setdefault("OCL_ICD_FILENAMES", opencl_library())
+
+
+@pytest.fixture(scope="session")
+def device():
+    """A device; without one tests are skipped, or fail where DFOREST_TEST_DEVICE=required."""
+    try:
+        return find_device(os.environ.get("DFOREST_TEST_FILTER", "opencl:cpu:0"))
+    except DeviceError as error:
+        if os.environ.get("DFOREST_TEST_DEVICE") == "required":
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def tuning(monkeypatch):
+    """Settings of the machinery that this test may change."""
+    tuning = {}
+    monkeypatch.setattr(machinery, "TUNING", tuning)
+    return tuning

@@ -1,0 +1,222 @@
+"""Tests of memory and kernels of a device: what comes back, and what is refused."""
+
+import gc
+import pickle
+import re
+import subprocess
+import sys
+from threading import Thread
+
+import numpy as np
+import pytest
+
+from dforest.errors import DeviceError
+from dforest.sycl.device import Device, _explained
+
+ROWS = np.random.default_rng(0).random((1000, 3))
+
+
+def most(device, rows=ROWS, **how):
+    """The place of the largest entry of each row."""
+    out = device.zeros(len(rows), np.int64)
+    n_block = 7
+    device.run("df_most", -(-len(rows) // n_block), device.array(rows), rows.shape[1], len(rows), n_block, out, **how)
+    return out.get()
+
+
+@pytest.mark.parametrize("n_items", [None, 1, 4, 64])
+def test_kernels_run(device, n_items):
+    before = device.n_launches
+    np.testing.assert_array_equal(most(device, n_items=n_items), ROWS.argmax(axis=1))
+    assert device.n_launches == before + 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.uint8])
+@pytest.mark.parametrize("shape", [(), (0,), (5,), (3, 0), (2, 3, 4)])
+def test_arrays_go_there_and_back(device, dtype, shape):
+    array = np.random.default_rng(0).integers(0, 100, shape).astype(dtype)
+    there = device.array(array)
+    assert (there.shape, there.dtype, there.nbytes) == (array.shape, array.dtype, array.nbytes)
+    back = there.get()
+    np.testing.assert_array_equal(back, array)
+    assert back.dtype == dtype and back.shape == array.shape
+    zeros = device.zeros(shape, dtype).get()
+    assert zeros.shape == array.shape and not zeros.any()
+
+
+def test_parts_of_an_array_are_written(device):
+    there = device.zeros((3, 4), np.float32)
+    there.write(np.ones((2, 2), np.float32).T, 5)
+    there.write(np.full(1, 7, np.float32), 11)
+    there.write(np.empty(0, np.float32), 12)
+    np.testing.assert_array_equal(there.get().ravel(), [0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 7])
+    for array, first in ((np.ones(2, np.float32), 11), (np.ones(1, np.float32), 12), (np.ones(13, np.float32), 0)):
+        with pytest.raises(ValueError, match=rf"{len(array)} entries written from entry {first} on to an array of shape"):
+            there.write(array, first)
+    with pytest.raises(TypeError, match="an array of float64 written to one of float32"):
+        there.write(np.ones(2))
+    there.fill(255)
+    assert np.isnan(there.get()).all()
+
+
+def test_memory_is_counted_and_given_back(device):
+    gc.collect()
+    held = device.n_bytes_held
+    array = device.empty((1000, 1000), np.float64)
+    same = array.on(device.queue, (1000000,))
+    assert device.n_bytes_held == held + 8_000_000 <= device.n_bytes_most
+    assert same.shape == (1000000,)
+    del array
+    assert device.n_bytes_held == held + 8_000_000
+    del same
+    assert device.n_bytes_held == held
+
+
+@pytest.mark.parametrize("n", [2**45, 2**59, 2**70])
+def test_too_much_memory(device, n):
+    held = device.n_bytes_held
+    with pytest.raises(DeviceError, match=rf"{8 * n} bytes of memory were asked for on the device .*{device.memory_bytes}"):
+        device.empty(n, np.float64)
+    assert device.n_bytes_held == held
+
+
+def test_wrong_arguments(device):
+    rows, out = device.array(ROWS), device.empty(len(ROWS), np.int64)
+    cases = [
+        (TypeError, r"df_most takes 5 arguments \(means, n_outputs, n_rows, n_block, most\), not 4", (rows, 3, 1000, 10)),
+        (TypeError, r"df_most takes 5 arguments .*, not 6", (rows, 3, 1000, 10, out, 1)),
+        (TypeError, "df_most: means is of type float64, not float32", (device.array(ROWS.astype("f")), 3, 1000, 10, out)),
+        (TypeError, "df_most: means is an array on a device, or None, not ndarray", (ROWS, 3, 1000, 10, out)),
+        (TypeError, "df_most: n_outputs is an integer, not float", (rows, 3.0, 1000, 10, out)),
+        (TypeError, "df_most: n_rows is an integer, not DeviceArray", (rows, 3, rows, 10, out)),
+        (ValueError, "df_most: n_rows=9223372036854775808; allowed are integers of 64 bits", (rows, 3, 2**63, 10, out)),
+    ]
+    for kind, message, arguments in cases:
+        with pytest.raises(kind, match=message):
+            device.run("df_most", 100, *arguments)
+    arguments = rows, 3, 1000, 10, out
+    cases = [
+        (r"df_most: n_items=0; the device .* allows 1 to \d+", {"n_items": 0}),
+        (r"df_most: n_items=1000000000; the device", {"n_items": 10**9}),
+        (rf"df_most: n_local=1000000000; the device .* allows up to {device.local_bytes}", {"n_local": 10**9}),
+    ]
+    for message, how in cases:
+        with pytest.raises(ValueError, match=message):
+            device.run("df_most", 100, *arguments, **how)
+    with pytest.raises(ValueError, match="df_most: n_groups=-1"):
+        device.run("df_most", -1, *arguments)
+    with pytest.raises(ValueError, match="there is no kernel 'df_least'; there are .*df_most"):
+        device.run("df_least", 100)
+
+
+def test_no_groups_do_nothing(device):
+    before = device.n_launches
+    device.run("df_most", 0, None, 3, 0, 1, None)
+    assert device.n_launches == before
+
+
+def parts(device):
+    try:
+        return [Device(type(device.queue)(part)) for part in device.queue.sycl_device.create_sub_devices(partition=[1, 1])]
+    except Exception as error:
+        pytest.skip(f"the device can't be parted: {error}")
+
+
+def test_memory_of_another_context(device):
+    part, _ = parts(device)
+    with pytest.raises(ValueError, match="df_most: means lies in the memory of another context"):
+        device.run("df_most", 1, part.array(ROWS), 3, 1000, 1000, device.empty(1000, np.int64))
+
+
+def test_threads_and_devices_at_once(device):
+    found = {}
+
+    def work(number, used):
+        rng = np.random.default_rng(number)
+        found[number] = all(
+            np.array_equal(most(used, rows), rows.argmax(axis=1)) for rows in (rng.random((50 + number, 3)) for _ in range(100))
+        )
+
+    threads = [Thread(target=work, args=(i, used)) for i, used in enumerate([*parts(device), device, device])]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == dict.fromkeys(range(4), True)
+
+
+def test_devices_without_atomics_of_64_bits_are_built_for(device, tuning):
+    tuning["no_atomic64"] = True
+    np.testing.assert_array_equal(most(device), ROWS.argmax(axis=1))
+
+
+class Pretended:
+    """A queue whose device lacks something."""
+
+    def __init__(self, queue, **lacks):
+        self.sycl_device = Pretended.Device(queue.sycl_device, lacks)
+        self.addressof_ref = queue.addressof_ref
+
+    class Device:
+        def __init__(self, device, lacks):
+            self.device, self.lacks = device, lacks
+
+        def __getattr__(self, name):
+            return self.lacks[name] if name in self.lacks else getattr(self.device, name)
+
+
+def test_a_device_without_float64_is_refused(device):
+    with pytest.raises(DeviceError, match="the device 'Slow thing' has no float64"):
+        Device(Pretended(device.queue, has_aspect_fp64=False, name=" Slow thing"))
+
+
+def test_what_the_compiler_says_is_told(device, monkeypatch):
+    from dforest.sycl import kernel_source
+
+    lost = Device(device.queue)
+    monkeypatch.setattr(kernel_source, "main", lambda: "#include <no_such_header>\n")
+    with pytest.raises(DeviceError, match=r"(?s)could not be built.*C\+\+'s header <no_such_header> is missing.*apt-get install"):
+        most(lost)
+    monkeypatch.setattr(kernel_source, "main", lambda: "this is no code\n")
+    with pytest.raises(DeviceError, match=r"(?s)could not be built for the device.*error:"):
+        most(lost)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(most(lost), ROWS.argmax(axis=1))
+    assert lost.build_seconds > 0
+
+
+def test_only_headers_of_the_standard_library_are_missed():
+    other = DeviceError("error: unknown type name 'algorithm'")
+    assert _explained(other) == str(other)
+
+
+def test_arrays_on_a_device_are_not_pickled(device):
+    with pytest.raises(TypeError, match=re.escape("get() copies it to a NumPy array")):
+        pickle.dumps(device.zeros(3, np.float64))
+
+
+def test_after_a_fork(device):
+    code = """
+import os, sys
+import numpy as np
+from dforest.errors import DeviceError
+from dforest.sycl.devices import find_device
+device = find_device(sys.argv[1])
+array = device.array(np.ones(3))
+child = os.fork()
+if child == 0:
+    for use in (lambda: find_device(sys.argv[1]), array.get, lambda: device.zeros(3, np.int8), lambda: device.run("df_most", 0)):
+        try:
+            use()
+            os._exit(1)
+        except DeviceError as error:
+            if "spawn" not in str(error):
+                os._exit(2)
+    del array
+    os._exit(0)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, device.queue.sycl_device.filter_string], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
