@@ -227,7 +227,7 @@ class Training:
         return [trees[first : first + size] for first in range(0, len(trees), size)]
 
     def _draw(self, trees, n_draws, weight):
-        """The draws of a batch's trees on the device, and their `df_place`s as roots."""
+        """The draws of a batch's trees on the device, and their `df_open_node`s as roots."""
         device, n_rows = self.device, self.n_rows
         n_blocks = -(-n_rows // BLOCK)
         counts = None
@@ -252,7 +252,7 @@ class Training:
             there = self.weight
         self.run_items("df_write_draws", drawn.size, len(trees), n_rows, counts, device.array(ends - drawn), self.target, there,
                        stride, draws)
-        places = np.zeros(len(trees), record("df_place"))
+        places = np.zeros(len(trees), record("df_open_node"))
         places["n"] = drawn.sum(axis=1)
         places["first"] = np.cumsum(places["n"]) - places["n"]
         places["tree"] = trees
@@ -285,7 +285,7 @@ class Batch:
         self.scratch = self.device.empty(draws.shape, draws.dtype)
         self.large = []  # df_grown of the large nodes, by level
         self.children = []  # references to the two children of each
-        self.subtrees = []  # df_place, by level
+        self.subtrees = []  # df_open_node, by level
         self.n_large = self.n_subtrees = 0
 
     def grow(self):
@@ -505,7 +505,7 @@ class Batch:
                 continue
             n_groups = min(len(turn), t.tuning.n_groups)
             most = int(places["n"][turn].max()) + 1
-            pending = device.empty((n_groups, most), record("df_place"))
+            pending = device.empty((n_groups, most), record("df_open_node"))
             order = device.empty((n_groups, 2, t.n_features), np.uint32)
             numbers = device.empty((len(turn),), np.int64)
             t.run("df_grow_subtrees", len(turn), t.problem_there, t.columns, *t.numbers, t.codes, t.y, self.draws, self.scratch,

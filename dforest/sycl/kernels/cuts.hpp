@@ -9,7 +9,7 @@
 
 // A node while its cuts are sought.
 typedef struct {
-    df_place place;
+    df_open_node place;
     df_measure measure;
     double min_weight;         // of a side
 } df_node;

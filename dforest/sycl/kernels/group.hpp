@@ -127,8 +127,10 @@ struct df_group {
             sycl::group_barrier(all());
     }
 
+    // It waits before, too: what decided the way here may be written to now.
     template <class Phase> void each(Phase phase) const
     {
+        wait();
         phase(item());
         wait();
     }
@@ -165,6 +167,7 @@ struct df_group {
     template <class Count, class Phase> void after(Count count, Phase phase) const
     {
         const int64_t own = count(item());
+        wait();
         if (n_items > 1) {
             const int64_t before = sycl::exclusive_scan_over_group(all(), own, sycl::plus<int64_t>());
             const int64_t total = sycl::reduce_over_group(all(), own, sycl::plus<int64_t>());

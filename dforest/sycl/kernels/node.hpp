@@ -50,7 +50,7 @@ DF_INLINE double df_lowest_y(const Group &group, const df_draw *draws, int64_t n
 }
 
 // Whether all targets of a node may be equal, or lie so close that they need another scale.
-DF_INLINE bool df_is_narrow(const df_place *place, df_extent extent)
+DF_INLINE bool df_is_narrow(const df_open_node *place, df_extent extent)
 {
     const int64_t range = (int64_t) extent.highest - extent.lowest;
     return place->n > 1 && (range == 0 || DF_REQUANTISE * range < place->range);

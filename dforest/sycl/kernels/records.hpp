@@ -62,7 +62,7 @@ typedef struct {
     int32_t depth;
     uint32_t tree;
     uint32_t right;            // in a subtree: the node whose right child it is, counted from 1; 0: a left child
-} df_place;
+} df_open_node;
 
 // The best cut of a feature.
 typedef struct {

@@ -115,7 +115,7 @@ DF_INLINE void df_close_order(const df_problem *p, df_shared *shared, uint32_t *
     }
 }
 
-DF_INLINE bool df_is_leaf_by_size(const df_problem *p, const df_place *place, const int64_t *total)
+DF_INLINE bool df_is_leaf_by_size(const df_problem *p, const df_open_node *place, const int64_t *total)
 {
     return place->depth >= p->max_depth || total[0] < p->min_split || total[0] < 2 * p->min_draws
            || (double) total[1] < 2.0 * p->min_weight_fraction * (double) place->root_weight;
@@ -126,7 +126,7 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_desk &
 {
     const df_problem *p = fit->problem;
     df_shared *shared = desk.shared;
-    df_place *place = &shared->node.place;
+    df_open_node *place = &shared->node.place;
     df_draw *draws = fit->draws + place->first;
     const int64_t n = place->n;
     bool is_pure = n == 1;
@@ -280,7 +280,7 @@ DF_INLINE void df_partition(const df_group &group, const df_fit *fit, df_shared 
     });
 }
 
-DF_INLINE void df_set_children(const df_place *place, int64_t n_left, uint32_t number, df_place *left, df_place *right)
+DF_INLINE void df_set_children(const df_open_node *place, int64_t n_left, uint32_t number, df_open_node *left, df_open_node *right)
 {
     *left = *right = *place;
     left->n = n_left;
@@ -297,8 +297,8 @@ DF_INLINE void df_set_children(const df_place *place, int64_t n_left, uint32_t n
 // OUT grown : [2 * place->n - 1]
 // INOUT pending : [most pending nodes], order : [2, n_features]
 // Returns how many nodes there are.
-DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_desk &desk, const df_place *place, df_grown *grown,
-                          df_place *pending, uint32_t *order, int64_t n_together)
+DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_desk &desk, const df_open_node *place, df_grown *grown,
+                          df_open_node *pending, uint32_t *order, int64_t n_together)
 {
     df_shared *shared = desk.shared;
     group.each([&](int64_t item) {
@@ -320,7 +320,7 @@ DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_des
         group.each([&](int64_t item) {
             if (item > 0)
                 return;
-            const df_place *at = &shared->node.place;
+            const df_open_node *at = &shared->node.place;
             df_grown *node = grown + shared->n_grown;
             if (at->right)
                 grown[at->right - 1].right = (uint32_t) shared->n_grown;
@@ -341,7 +341,7 @@ DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_des
             group.each([&](int64_t item) {
                 if (item > 0)
                     return;
-                df_place left;
+                df_open_node left;
                 df_set_children(&shared->node.place, shared->n_left, (uint32_t) shared->n_grown, &left,
                                 pending + shared->n_pending);
                 pending[shared->n_pending + 1] = left;

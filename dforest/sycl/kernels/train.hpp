@@ -102,7 +102,7 @@ DF_KERNEL df_find_extents(const df_draw *draws, const df_chunk *chunks, int64_t 
 }
 
 // Give draws the targets of their nodes' scales.
-DF_KERNEL df_requantise(df_draw *draws, const df_chunk *chunks, int64_t n_chunks, const df_place *places, const double *y, DF_LOCAL)
+DF_KERNEL df_requantise(df_draw *draws, const df_chunk *chunks, int64_t n_chunks, const df_open_node *places, const double *y, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -178,7 +178,7 @@ typedef struct {
 // IN places : [n_nodes]; totals : [n_nodes, n_words]
 // OUT cuts : [n_nodes, n_tried]; words : [n_nodes, n_tried, 3, n_words] scratch
 DF_KERNEL df_find_cuts(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
-                       const double *highs, const df_place *places, int64_t n_nodes, const int64_t *totals,
+                       const double *highs, const df_open_node *places, int64_t n_nodes, const int64_t *totals,
                        const int32_t *features, int64_t n_tried, const int64_t *histograms, int64_t *words, df_cut *cuts, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
@@ -281,7 +281,7 @@ DF_KERNEL df_copy_draws(const df_draw *scratch, const df_chunk *chunks, int64_t 
 // Memory of the group: df_desk_bytes
 DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
                            const double *highs, const char *codes, const double *y, df_draw *draws, df_draw *scratch,
-                           const df_place *places, int64_t n_places, df_place *pending, int64_t most_pending, uint32_t *order,
+                           const df_open_node *places, int64_t n_places, df_open_node *pending, int64_t most_pending, uint32_t *order,
                            int64_t n_together, df_grown *grown, int64_t *n_grown, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
@@ -306,7 +306,7 @@ DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, 
 }
 
 // Put the nodes of subtrees behind each other. IN firsts : [n_places] where those of each begin
-DF_KERNEL df_gather_nodes(const df_grown *grown, const df_place *places, const int64_t *n_grown, const int64_t *firsts,
+DF_KERNEL df_gather_nodes(const df_grown *grown, const df_open_node *places, const int64_t *n_grown, const int64_t *firsts,
                           int64_t n_places, df_grown *gathered, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
