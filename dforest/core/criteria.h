@@ -8,8 +8,8 @@
 
 #include "numerics.h"
 
-/* Gini impurity: n_words includes the first two. */
-static inline double df_gini_score(const int64_t *left, const int64_t *total, int64_t n_words) {
+/* Gini impurity: n_words includes the first two. The score is this over df_ratio_unit. */
+static inline double df_gini_crosses(const int64_t *left, const int64_t *total, int64_t n_words) {
     const int64_t w = total[1];
     double s = 0.0, d;
     int64_t k;
@@ -27,7 +27,11 @@ static inline double df_gini_score(const int64_t *left, const int64_t *total, in
             s += d * d;
         }
     }
-    return df_ratio_score(s, (double)left[1], (double)(w - left[1]), (double)w);
+    return s;
+}
+
+static inline double df_gini_score(const int64_t *left, const int64_t *total, int64_t n_words) {
+    return df_gini_crosses(left, total, n_words) / df_ratio_unit(left[1], total[1]);
 }
 
 static inline double df_gini_impurity(const int64_t *statistic, int64_t n_words) {
@@ -82,11 +86,15 @@ static inline void df_measure_squares(const int64_t *total, int is_wide, df_meas
     measure->remainder = df_offset_sum(total[2], high, total[1], measure->mean);
 }
 
-static inline double df_square_score(const int64_t *left, const int64_t *total, int is_wide, const df_measure *measure) {
-    const int64_t w = total[1];
-    const double d = df_mean_cross(left[1], df_offset_sum(left[2], df_high_word(left, is_wide), left[1], measure->mean), w,
+/* Likewise, over df_ratio_unit. */
+static inline double df_square_cross(const int64_t *left, const int64_t *total, int is_wide, const df_measure *measure) {
+    const double d = df_mean_cross(left[1], df_offset_sum(left[2], df_high_word(left, is_wide), left[1], measure->mean), total[1],
                                    measure->remainder);
-    return df_ratio_score(d * d, (double)left[1], (double)(w - left[1]), (double)w);
+    return d * d;
+}
+
+static inline double df_square_score(const int64_t *left, const int64_t *total, int is_wide, const df_measure *measure) {
+    return df_square_cross(left, total, is_wide, measure) / df_ratio_unit(left[1], total[1]);
 }
 
 /* The mean of the true targets of some draws, in units of quantised ones. */

@@ -230,10 +230,14 @@ static inline double df_entropy_part(double cross, double weight_left, double we
     return (left * df_entropy_term(cross / left) + right * df_entropy_term(-cross / right)) / weight;
 }
 
-/* Gini and squared error share the form (sum of cross^2) / (w_L * w_R * w). */
-static inline double df_ratio_score(double cross_squared, double weight_left, double weight_right, double weight) {
-    return cross_squared / ((weight_left * weight_right) * weight);
+/* Gini and squared error share the form (sum of cross^2) / (w_L * w_R * w): its denominator. */
+static inline double df_ratio_unit(int64_t weight_left, int64_t weight) {
+    return ((double)weight_left * (double)(weight - weight_left)) * (double)weight;
 }
+
+/* Whether the fraction a / b may be above c / d, all from 0, b and d above: may be false only if it is not, for the
+ * quotients as they are rounded. */
+static inline int df_may_exceed(double a, double b, double c, double d) { return a * d >= c * b * (1.0 - 0x1p-50); }
 
 /* A sum of w * q over draws is high * 2^31 + low; high is 0 where one word is enough. It is taken
  * relative to the node's mean rounded down, m = floor(sum / w):

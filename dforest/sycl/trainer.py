@@ -76,8 +76,11 @@ class Tuning:
         self.chunk = given.get("chunk", 1 << 15 if device.is_cpu else 1 << 11)
         self.n_items = given.get("n_items", device.n_items)
         self.n_groups = given.get("n_groups", 64 * device.n_units)
+        self.n_growing = given.get("n_growing", 8 * device.n_units)
+        self.block_bytes = given.get("block_bytes", 1 << 19 if device.is_cpu else 0)
         self.n_together = given.get("n_together", 0)
-        self.local_bytes = given.get("local_bytes", device.local_bytes)
+        # What is counted at once: on a CPU, what its first cache holds.
+        self.desk_bytes = given.get("desk_bytes", min(device.local_bytes, 1 << 14) if device.is_cpu else device.local_bytes)
         self.batch_bytes = given.get("batch_bytes", device.memory_bytes // 4)
         self.histogram_bytes = given.get("histogram_bytes", 1 << 28)
         self.slice_records = given.get("slice_records", 1 << 24)
@@ -196,19 +199,20 @@ class Training:
 
     def n_together(self, bytes_of):
         """How many features to try at once, and the memory that takes, given that of a number of them."""
-        most = self.tuning.n_together or (1 if self.tuning.n_items == 1 else self.max_features)
+        most = self.tuning.n_together or self.max_features
         most = min(most, self.max_features)
-        while most > 1 and bytes_of(most) > self.tuning.local_bytes:
+        while most > 1 and bytes_of(most) > self.tuning.desk_bytes:
             most -= 1
         return most, bytes_of(most)
 
     def desk_bytes(self, n_together):
         """Memory that a group needs to grow subtrees: see `df_desk` of kernels/subtree.hpp."""
         p = self.problem
-        zeros = p["n_planes"] + n_together * (p["most_entries"] * p["n_planes"] + (p["most_entries"] + 31) // 32)
-        kept = constants()["DF_SHARED_BYTES"] + (1 + 3 * n_together) * self.n_words * 8
-        kept += n_together * (record("df_cut").itemsize + 4)
-        return int((kept + 4 * zeros + 7) // 8 * 8)
+        entries = int(p["most_entries"])
+        words = (1 + 3 * n_together) * self.n_words + n_together * ((entries + 63) // 64)
+        records = n_together * record("df_cut").itemsize + 4 * ((n_together + 1) // 2 * 2)
+        planes = 4 * int(p["n_planes"]) * (1 + n_together * entries)
+        return constants()["DF_SHARED_BYTES"] + 8 * words + records + planes
 
     def bytes_of_tree(self, n_draws):
         """Memory that a tree of a batch takes."""
@@ -461,8 +465,6 @@ class Batch:
         t, device = self.training, self.device
         if len(places) == 0:
             return np.zeros(0, np.int64)
-        cuts = cuts.copy()
-        cuts["code"] = np.where(cuts["only_missing"], t.table["n_codes"][cuts["feature"]] - 1, cuts["code"])
         chunks = self._cut_up(places)
         there, cuts_there, n = device.array(chunks), device.array(cuts), len(chunks)
         counted = device.empty((n,), np.int64)
@@ -503,13 +505,19 @@ class Batch:
         for turn in np.split(by_size, np.flatnonzero(np.diff(turns)) + 1):
             if len(turn) == 0:
                 continue
-            n_groups = min(len(turn), t.tuning.n_groups)
-            most = int(places["n"][turn].max()) + 1
-            pending = device.empty((n_groups, most), record("df_open_node"))
+            n_groups = min(len(turn), t.tuning.n_growing)
+            most = int(places["n"][turn].max())
+            pending = device.empty((n_groups, most + 1), record("df_open_node"))
             order = device.empty((n_groups, 2, t.n_features), np.uint32)
+            block = rows = y = None
+            if most * t.n_features * t.codes.dtype.itemsize <= t.tuning.block_bytes:
+                block = device.empty((n_groups, most, t.n_features), t.codes.dtype)
+                rows = device.empty((n_groups, most), np.uint32)
+                y = device.empty((n_groups, most if t.y is not None else 0), np.float64)
             numbers = device.empty((len(turn),), np.int64)
-            t.run("df_grow_subtrees", len(turn), t.problem_there, t.columns, *t.numbers, t.codes, t.y, self.draws, self.scratch,
-                  device.array(places[turn]), len(turn), pending, most, order, together, grown, numbers, n_local=n_local)
+            device.run("df_grow_subtrees", n_groups, t.problem_there, t.columns, *t.numbers, t.codes, t.y, self.draws,
+                       self.scratch, device.array(places[turn]), len(turn), most, pending, order, block, rows, y, together, grown,
+                       numbers, n_items=t.tuning.n_items, n_local=n_local)  # fmt: skip
             n_grown[turn] = numbers.get()
         return places, grown, n_grown
 

@@ -30,82 +30,129 @@ DF_INLINE void df_measure_node(const df_problem *p, const int64_t *total, df_nod
         df_measure_deviance(total, (int) p->is_wide, node->place.centre, node->place.exponent, &node->measure);
 }
 
-// -1: the cut is not valid.
-DF_INLINE double df_score(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total)
+DF_INLINE bool df_is_valid(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total)
 {
     const int64_t draws = left[0], weight = left[1];
-    if (draws < p->min_draws || total[0] - draws < p->min_draws || (double) weight < node->min_weight
-        || (double) (total[1] - weight) < node->min_weight)
-        return -1.0;
-    if (p->criterion == DF_GINI)
-        return df_gini_score(left, total, p->n_words);
-    if (p->criterion == DF_ENTROPY)
-        return df_entropy_score(left, total, p->n_words);
-    if (p->criterion == DF_SQUARED_ERROR)
-        return df_square_score(left, total, (int) p->is_wide, &node->measure);
-    return df_deviance_score(left, total, (int) p->is_wide, &node->measure);
+    return draws >= p->min_draws && total[0] - draws >= p->min_draws
+           && (node->min_weight <= 0.0
+               || ((double) weight >= node->min_weight && (double) (total[1] - weight) >= node->min_weight));
 }
 
-DF_INLINE void df_take_cut(df_cut *cut, double score, uint32_t code, uint32_t above, int64_t n_left, int64_t n_missing,
-                           bool missing_left, int64_t n)
+// A score as a fraction: most cuts need no division, see df_may_exceed.
+typedef struct {
+    double numerator, unit;
+} df_fraction;
+
+template <int n_words>
+DF_INLINE df_fraction df_score_parts(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total)
 {
-    cut->score = score;
-    cut->code = code;
-    cut->above = above;
+    df_fraction parts = {0.0, 1.0};
+    if (p->criterion == DF_GINI) {
+        parts.numerator = df_gini_crosses(left, total, n_words ? n_words : p->n_words);
+        parts.unit = df_ratio_unit(left[1], total[1]);
+    } else if (p->criterion == DF_SQUARED_ERROR) {
+        parts.numerator = df_square_cross(left, total, (int) p->is_wide, &node->measure);
+        parts.unit = df_ratio_unit(left[1], total[1]);
+    } else if (p->criterion == DF_ENTROPY)
+        parts.numerator = df_entropy_score(left, total, n_words ? n_words : p->n_words);
+    else
+        parts.numerator = df_deviance_score(left, total, (int) p->is_wide, &node->measure);
+    return parts;
+}
+
+// The best cut so far in one direction of the missing.
+typedef struct {
+    df_fraction parts;
+    double score;              // -1: none yet
+    uint32_t code, above;
+    int64_t n_left;
+} df_leader;
+
+template <int n_words>
+DF_INLINE void df_compare(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total, uint32_t code,
+                          uint32_t above, int64_t n_left, df_leader *leader)
+{
+    if (!df_is_valid(p, node, left, total))
+        return;
+    const df_fraction parts = df_score_parts<n_words>(p, node, left, total);
+    if (!df_may_exceed(parts.numerator, parts.unit, leader->parts.numerator, leader->parts.unit))
+        return;
+    const double score = parts.numerator / parts.unit;
+    if (score > leader->score) {
+        leader->parts = parts;
+        leader->score = score;
+        leader->code = code;
+        leader->above = above;
+        leader->n_left = n_left;
+    }
+}
+
+DF_INLINE void df_take_cut(df_cut *cut, const df_leader *leader, int64_t n_missing, bool missing_left, int64_t n)
+{
+    cut->score = leader->score;
+    cut->code = leader->code;
+    cut->above = leader->above;
     // Where none is missing, missing values will go with the larger side.
-    cut->missing_left = n_missing > 0 ? missing_left : 2 * n_left > n;
-    cut->only_missing = n_missing > 0 && !missing_left && n_left + n_missing == n;
+    cut->missing_left = n_missing > 0 ? missing_left : 2 * leader->n_left > n;
+    cut->only_missing = n_missing > 0 && !missing_left && leader->n_left + n_missing == n;
 }
 
-DF_INLINE void df_add_words(const df_problem *p, int64_t *to, const int64_t *words)
-{
-    for (int64_t k = 0; k < p->n_words; k++)
-        to[k] += words[k];
-}
+// Three statistics to work with: in registers, if it is known of how many words.
+template <int n_words> struct df_three {
+    int64_t run[n_words], entry[n_words], missing[n_words];
+    df_three(const df_problem *, int64_t *) {}
+    int64_t n() const { return n_words; }
+};
+
+template <> struct df_three<0> {
+    int64_t *run, *entry, *missing;
+    int64_t size;
+    df_three(const df_problem *p, int64_t *words)
+        : run(words), entry(words + p->n_words), missing(words + 2 * p->n_words), size(p->n_words)
+    {
+    }
+    int64_t n() const { return size; }
+};
 
 // IN total : [n_words] the node's statistic
 // OUT words : [3, n_words] scratch
 // OUT cut : but for its feature
 // Codes are a class: `after(code)` is the lowest code that occurs from this one on, or at least most_entries if none does;
-// `read(code, words)` its statistic.
-template <class Codes>
+// `take(code, words)` its statistic, each code's once.
+template <int n_words, class Codes>
 DF_INLINE void df_find_best(const df_problem *p, const df_node *node, const df_column *column, const int64_t *total,
                             const Codes &codes, int64_t *words, df_cut *cut)
 {
-    int64_t *run = words, *entry = words + p->n_words, *missing = entry + p->n_words;
+    df_three<n_words> w(p, words);
+    int64_t *run = w.run, *entry = w.entry, *missing = w.missing;
     const uint32_t n_codes = column->n_codes;
     int64_t n_missing = 0;
     uint32_t code = codes.after(0);
-    df_cut left; // with the missing on the left
-    cut->score = left.score = -1.0;
-    for (int64_t k = 0; k < p->n_words; k++)
+    df_leader right = {{-1.0, 1.0}, -1.0, 0, 0, 0}, left = right; // where the missing go
+    for (int64_t k = 0; k < w.n(); k++)
         run[k] = 0;
     if (column->has_missing && codes.after(n_codes) == n_codes) {
-        codes.read(n_codes, missing);
+        codes.template take<n_words>(n_codes, missing);
         n_missing = missing[0];
     }
     while (code < n_codes) {
         uint32_t above = codes.after(code + 1);
         above = above < n_codes ? above : n_codes;
-        codes.read(code, entry);
-        df_add_words(p, run, entry);
-        if (above < n_codes || n_missing > 0) {
-            const double score = df_score(p, node, run, total);
-            if (score > cut->score)
-                df_take_cut(cut, score, code, above, run[0], n_missing, false, total[0]);
-        }
+        codes.template take<n_words>(code, entry);
+        for (int64_t k = 0; k < w.n(); k++)
+            run[k] += entry[k];
+        if (above < n_codes || n_missing > 0)
+            df_compare<n_words>(p, node, run, total, code, above, run[0], &right);
         if (above < n_codes && n_missing > 0) {
-            df_add_words(p, missing, run);
-            const double score = df_score(p, node, missing, total);
-            for (int64_t k = 0; k < p->n_words; k++)
-                missing[k] -= run[k];
-            if (score > left.score)
-                df_take_cut(&left, score, code, above, run[0], n_missing, true, total[0]);
+            for (int64_t k = 0; k < w.n(); k++)
+                entry[k] = run[k] + missing[k];
+            df_compare<n_words>(p, node, entry, total, code, above, run[0], &left);
         }
         code = above;
     }
-    if (left.score > cut->score || (left.score >= 0.0 && left.score == cut->score && left.code < cut->code))
-        *cut = left;
+    const bool missing_left = left.score > right.score
+                              || (left.score >= 0.0 && left.score == right.score && left.code < right.code);
+    df_take_cut(cut, missing_left ? &left : &right, n_missing, missing_left, total[0]);
 }
 
 // Which of the edges first, ..., last is nearest to x, the upper one of two as near; they ascend.
@@ -124,11 +171,12 @@ DF_INLINE uint32_t df_nearest_edge(const double *edges, uint32_t first, uint32_t
 }
 
 // The same of one random cut.
-template <class Codes>
+template <int n_words, class Codes>
 DF_INLINE void df_find_random(const df_problem *p, const df_node *node, const df_column *column, const df_numbers *numbers,
                               int32_t feature, const int64_t *total, const Codes &codes, int64_t *words, df_cut *cut)
 {
-    int64_t *run = words, *entry = words + p->n_words, *missing = entry + p->n_words;
+    df_three<n_words> w(p, words);
+    int64_t *run = w.run, *entry = w.entry, *missing = w.missing;
     const uint32_t n_codes = column->n_codes, lowest = codes.after(0);
     uint32_t highest = lowest, cut_code = lowest, code;
     int64_t n_missing = 0;
@@ -139,7 +187,7 @@ DF_INLINE void df_find_random(const df_problem *p, const df_node *node, const df
     for (code = lowest; code < n_codes; code = codes.after(code + 1))
         highest = code;
     if (column->has_missing && codes.after(n_codes) == n_codes) {
-        codes.read(n_codes, missing);
+        codes.template take<n_words>(n_codes, missing);
         n_missing = missing[0];
     }
     if (lowest == highest && n_missing == 0)
@@ -154,21 +202,39 @@ DF_INLINE void df_find_random(const df_problem *p, const df_node *node, const df
             cut_code = df_nearest_edge(numbers->values + column->first, lowest, highest - 1, drawn);
         }
     }
-    for (int64_t k = 0; k < p->n_words; k++)
+    for (int64_t k = 0; k < w.n(); k++)
         run[k] = 0;
     for (code = lowest; code <= cut_code; code = codes.after(code + 1)) {
-        codes.read(code, entry);
-        df_add_words(p, run, entry);
+        codes.template take<n_words>(code, entry);
+        for (int64_t k = 0; k < w.n(); k++)
+            run[k] += entry[k];
     }
+    df_leader right = {{-1.0, 1.0}, -1.0, 0, 0, 0}, left = right;
     const int64_t n_left = run[0];
-    const double score = df_score(p, node, run, total);
-    double other = -1.0;
+    df_compare<n_words>(p, node, run, total, cut_code, 0, n_left, &right);
     if (n_missing > 0) {
-        df_add_words(p, run, missing);
-        other = df_score(p, node, run, total);
+        for (int64_t k = 0; k < w.n(); k++)
+            run[k] += missing[k];
+        df_compare<n_words>(p, node, run, total, cut_code, 0, n_left, &left);
     }
-    if (other > score || score >= 0.0)
-        df_take_cut(cut, other > score ? other : score, cut_code, 0, n_left, n_missing, other > score, total[0]);
+    df_take_cut(cut, left.score > right.score ? &left : &right, n_missing, left.score > right.score, total[0]);
+}
+
+// By the splitter's strategy.
+template <class Codes>
+DF_INLINE void df_find_cut(const df_problem *p, const df_node *node, const df_column *columns, const df_numbers *numbers,
+                           int32_t feature, const int64_t *total, const Codes &codes, int64_t *words, df_cut *cut)
+{
+    const df_column *column = columns + feature;
+    if (p->is_random)
+        df_find_random<0>(p, node, column, numbers, feature, total, codes, words, cut);
+    else if (p->n_words == 3)
+        df_find_best<3>(p, node, column, total, codes, words, cut);
+    else if (p->n_words == 4)
+        df_find_best<4>(p, node, column, total, codes, words, cut);
+    else
+        df_find_best<0>(p, node, column, total, codes, words, cut);
+    cut->feature = feature;
 }
 
 #endif

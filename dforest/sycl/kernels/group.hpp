@@ -90,7 +90,7 @@ struct df_group {
 };
 
 static inline void df_add(const df_group &, uint32_t *to, uint32_t x) { *to += x; }
-static inline void df_set_bits(const df_group &, uint32_t *to, uint32_t bits) { *to |= bits; }
+static inline void df_set_bits(uint32_t *to, uint32_t bits) { *to |= bits; }
 static inline void df_add_anywhere(uint64_t *to, uint64_t x) { *to += x; }
 static inline void df_add_shared(const df_group &, int64_t *to, int64_t x) { *to += x; }
 
@@ -189,12 +189,9 @@ static inline void df_add(const df_group &group, uint32_t *to, uint32_t x)
     else
         df_atomic<uint32_t, sycl::memory_scope::work_group>(*to).fetch_add(x);
 }
-static inline void df_set_bits(const df_group &group, uint32_t *to, uint32_t bits)
+static inline void df_set_bits(uint32_t *to, uint32_t bits)
 {
-    if (group.n_items == 1)
-        *to |= bits;
-    else
-        df_atomic<uint32_t, sycl::memory_scope::work_group>(*to).fetch_or(bits);
+    df_atomic<uint32_t, sycl::memory_scope::work_group>(*to).fetch_or(bits);
 }
 // To what all groups share. DF_NO_ATOMIC64: the two halves one by one, with a carry; the sum is the same.
 static inline void df_add_anywhere(uint64_t *to, uint64_t x)

@@ -9,7 +9,7 @@
 //     sums:                 the count; the weight, in weight_pieces (unless they are 1); the sum, in sum_pieces; if it is
 //                           wide, its higher word, likewise
 //
-// Planes are 0 between uses: who reads an entry last sets it to 0. *Bits* may tell which codes occur, a bit each.
+// Planes are 0 between uses: who takes an entry sets it to 0. *Flags* may tell which codes occur, a bit each.
 #ifndef DFOREST_KERNELS_HISTOGRAM_HPP
 #define DFOREST_KERNELS_HISTOGRAM_HPP
 
@@ -64,12 +64,13 @@ template <int kind> DF_INLINE void df_add_draw(const df_group &group, const df_p
     df_add_pieces(group, p, entry + p->sum_pieces, p->sum_pieces, (product >> 31) * draw->count);
 }
 
-// The words of an entry's statistic; whether it has draws.
-DF_INLINE bool df_read_entry(const df_problem *p, const uint32_t *entry, int64_t *words)
+// The words of an entry's statistic; whether it has draws. n_words: 0 if not known.
+template <int n_words> DF_INLINE bool df_read_entry(const df_problem *p, const uint32_t *entry, int64_t *words)
 {
+    const int64_t last = n_words ? n_words : p->n_words;
     if (df_has_classes(p) && p->is_unit) {
         int64_t n = 0;
-        for (int64_t k = 2; k < p->n_words; k++) {
+        for (int64_t k = 2; k < last; k++) {
             words[k] = entry[k - 2];
             n += words[k];
         }
@@ -82,7 +83,7 @@ DF_INLINE bool df_read_entry(const df_problem *p, const uint32_t *entry, int64_t
     entry++;
     if (df_has_classes(p)) {
         words[1] = 0;
-        for (int64_t k = 2; k < p->n_words; k++) {
+        for (int64_t k = 2; k < last; k++) {
             words[k] = df_join_pieces(p, entry, p->weight_pieces);
             words[1] += words[k];
             entry += p->weight_pieces;
@@ -100,20 +101,21 @@ DF_INLINE bool df_read_entry(const df_problem *p, const uint32_t *entry, int64_t
     return true;
 }
 
-DF_INLINE bool df_is_empty(const df_problem *p, const uint32_t *entry)
-{
-    if (!(df_has_classes(p) && p->is_unit))
-        return entry[0] == 0;
-    uint32_t any = 0;
-    for (int64_t k = 0; k < p->n_planes; k++)
-        any |= entry[k];
-    return any == 0;
-}
-
 DF_INLINE void df_clear_entry(const df_problem *p, uint32_t *entry)
 {
     for (int64_t k = 0; k < p->n_planes; k++)
         entry[k] = 0;
+}
+
+// Words of the flags of a feature.
+DF_INLINE int64_t df_flag_words(const df_problem *p) { return (p->most_entries + 63) / 64; }
+
+DF_INLINE void df_set_flag(const df_group &group, uint64_t *flags, int64_t code)
+{
+    if (group.n_items == 1)
+        flags[code / 64] |= (uint64_t) 1 << (code % 64);
+    else
+        df_set_bits((uint32_t *) flags + code / 32, (uint32_t) 1 << (code % 32));
 }
 
 DF_INLINE void df_clear(const df_group &group, uint32_t *words, int64_t n)
@@ -126,18 +128,19 @@ DF_INLINE void df_clear(const df_group &group, uint32_t *words, int64_t n)
 
 template <int kind, class Code>
 DF_INLINE void df_count_codes(const df_group &group, const df_problem *p, const Code *codes, const df_draw *draws, int64_t n,
-                              const int32_t *features, int64_t n_features, uint32_t *planes, uint32_t *bits)
+                              const int32_t *features, int64_t n_features, uint32_t *planes, uint64_t *flags)
 {
-    const int64_t n_bits = (p->most_entries + 31) / 32;
+    const int64_t row_codes = p->n_features, n_planes = p->n_planes;
+    const int64_t stride = p->most_entries * n_planes, flag_stride = df_flag_words(p);
     group.each([&](int64_t item) {
         for (int64_t i = item; i < n; i += group.n_items) {
             const df_draw draw = draws[i];
-            const Code *row = codes + (int64_t) draw.row * p->n_features;
+            const Code *row = codes + (int64_t) draw.row * row_codes;
             for (int64_t f = 0; f < n_features; f++) {
-                const uint32_t code = row[features[f]];
-                df_add_draw<kind>(group, p, planes + (f * p->most_entries + code) * p->n_planes, &draw);
-                if (bits)
-                    df_set_bits(group, bits + f * n_bits + code / 32, (uint32_t) 1 << (code % 32));
+                const int64_t code = row[features[f]];
+                df_add_draw<kind>(group, p, planes + f * stride + code * n_planes, &draw);
+                if (flags)
+                    df_set_flag(group, flags + f * flag_stride, code);
             }
         }
     });
@@ -145,14 +148,14 @@ DF_INLINE void df_count_codes(const df_group &group, const df_problem *p, const 
 
 template <int kind>
 DF_INLINE void df_count_kind(const df_group &group, const df_problem *p, const char *codes, const df_draw *draws, int64_t n,
-                             const int32_t *features, int64_t n_features, uint32_t *planes, uint32_t *bits)
+                             const int32_t *features, int64_t n_features, uint32_t *planes, uint64_t *flags)
 {
     if (p->code_bytes == 1)
-        df_count_codes<kind>(group, p, (const uint8_t *) codes, draws, n, features, n_features, planes, bits);
+        df_count_codes<kind>(group, p, (const uint8_t *) codes, draws, n, features, n_features, planes, flags);
     else if (p->code_bytes == 2)
-        df_count_codes<kind>(group, p, (const uint16_t *) codes, draws, n, features, n_features, planes, bits);
+        df_count_codes<kind>(group, p, (const uint16_t *) codes, draws, n, features, n_features, planes, flags);
     else
-        df_count_codes<kind>(group, p, (const uint32_t *) codes, draws, n, features, n_features, planes, bits);
+        df_count_codes<kind>(group, p, (const uint32_t *) codes, draws, n, features, n_features, planes, flags);
 }
 
 // Fill the histograms of some features of a chunk.
@@ -161,16 +164,16 @@ DF_INLINE void df_count_kind(const df_group &group, const df_problem *p, const c
 // IN draws : [n]
 // IN features : [n_features]
 // INOUT planes : [n_features, most_entries, n_planes]
-// INOUT bits : NULL, or [n_features, most_entries / 32, rounded up]
+// INOUT flags : NULL, or [n_features, df_flag_words]
 DF_INLINE void df_count(const df_group &group, const df_problem *p, const char *codes, const df_draw *draws, int64_t n,
-                        const int32_t *features, int64_t n_features, uint32_t *planes, uint32_t *bits)
+                        const int32_t *features, int64_t n_features, uint32_t *planes, uint64_t *flags)
 {
     if (!df_has_classes(p))
-        df_count_kind<DF_SUMS>(group, p, codes, draws, n, features, n_features, planes, bits);
+        df_count_kind<DF_SUMS>(group, p, codes, draws, n, features, n_features, planes, flags);
     else if (p->is_unit)
-        df_count_kind<DF_UNIT_CLASSES>(group, p, codes, draws, n, features, n_features, planes, bits);
+        df_count_kind<DF_UNIT_CLASSES>(group, p, codes, draws, n, features, n_features, planes, flags);
     else
-        df_count_kind<DF_WEIGHTED_CLASSES>(group, p, codes, draws, n, features, n_features, planes, bits);
+        df_count_kind<DF_WEIGHTED_CLASSES>(group, p, codes, draws, n, features, n_features, planes, flags);
 }
 
 // Add up some draws in an entry.
@@ -180,30 +183,45 @@ DF_INLINE void df_add_up(const df_group &group, const df_problem *p, const df_dr
         if (!df_has_classes(p))
             for (int64_t i = item; i < n; i += group.n_items)
                 df_add_draw<DF_SUMS>(group, p, entry, draws + i);
-        else if (p->is_unit)
-            for (int64_t i = item; i < n; i += group.n_items)
-                df_add_draw<DF_UNIT_CLASSES>(group, p, entry, draws + i);
-        else
+        else if (!p->is_unit)
             for (int64_t i = item; i < n; i += group.n_items)
                 df_add_draw<DF_WEIGHTED_CLASSES>(group, p, entry, draws + i);
+        else if (p->n_planes == 2) { // without waiting for memory
+            uint32_t all = 0, second = 0;
+            for (int64_t i = item; i < n; i += group.n_items) {
+                all += draws[i].count;
+                second += draws[i].count & (0u - (uint32_t) draws[i].target);
+            }
+            df_add(group, entry, all - second);
+            df_add(group, entry + 1, second);
+        } else
+            for (int64_t i = item; i < n; i += group.n_items)
+                df_add_draw<DF_UNIT_CLASSES>(group, p, entry, draws + i);
     });
 }
 
-DF_INLINE uint32_t df_code(const df_problem *p, const char *codes, uint32_t row, int32_t feature)
-{
-    const int64_t at = (int64_t) row * p->n_features + feature;
-    if (p->code_bytes == 1)
-        return ((const uint8_t *) codes)[at];
-    if (p->code_bytes == 2)
-        return ((const uint16_t *) codes)[at];
-    return ((const uint32_t *) codes)[at];
-}
+// Which draws go left: those of codes up to a cut, and of one more: missing, or one that does so anyway.
+struct df_left_test {
+    const df_problem *p;
+    const char *codes;
+    int32_t feature;
+    uint32_t cut, also;
+    bool operator()(uint32_t row) const
+    {
+        const int64_t at = (int64_t) row * p->n_features + feature;
+        const uint32_t code = p->code_bytes == 1   ? ((const uint8_t *) codes)[at]
+                              : p->code_bytes == 2 ? ((const uint16_t *) codes)[at]
+                                                   : ((const uint32_t *) codes)[at];
+        return (code <= cut) | (code == also);
+    }
+};
 
-DF_INLINE bool df_draw_goes_left(const df_problem *p, const df_column *columns, const char *codes, uint32_t row, int32_t feature,
-                                 uint32_t cut, uint32_t missing_left)
+DF_INLINE df_left_test df_test_of(const df_problem *p, const df_column *columns, const char *codes, const df_cut *cut)
 {
-    const uint32_t code = df_code(p, codes, row, feature);
-    return code <= cut || (missing_left && code == columns[feature].n_codes);
+    const uint32_t n_codes = columns[cut->feature].n_codes;
+    df_left_test test = {p, codes, cut->feature, cut->only_missing ? n_codes - 1 : cut->code, 0};
+    test.also = cut->missing_left ? n_codes : test.cut;
+    return test;
 }
 
 #endif

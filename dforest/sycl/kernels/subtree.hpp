@@ -1,14 +1,15 @@
 // A group grows all that is below a node of few draws, depth first, as grower.pyx does.
 //
-// Memory of the group: `df_shared`; then, for `n_together` features at a time, their numbers, cuts, histograms, bits and words
+// The codes of a subtree's rows may be copied next to each other first, into a *block* that stays in the caches; its draws
+// then have the rows of the block, until the subtree is done.
+//
+// Memory of the group: `df_shared`; then, for `n_together` features at a time, their numbers, cuts, histograms, flags and words
 // to add up in: see `Training.desk_bytes`. In global memory each group has a stack of nodes to come, and
 // the order of the features.
 #ifndef DFOREST_KERNELS_SUBTREE_HPP
 #define DFOREST_KERNELS_SUBTREE_HPP
 
 #include "node.hpp"
-
-#define DF_BITS_UP_TO 96       // records of a node whose codes are marked by bits
 
 // All that a fit lends to kernels.
 typedef struct {
@@ -29,7 +30,6 @@ typedef struct {
     int64_t n_pending;         // nodes
     int64_t n_grown;
     int64_t n_tried;           // features of this turn
-    int64_t use_bits;
     int64_t is_leaf;
     int64_t n_left;
 } df_shared;
@@ -42,7 +42,7 @@ typedef struct {
     int32_t *features;         // [n_together]
     uint32_t *entry;           // [n_planes]
     uint32_t *planes;          // [n_together, most_entries, n_planes]
-    uint32_t *bits;            // [n_together, most_entries / 32, rounded up]
+    uint64_t *flags;           // [n_together, df_flag_words]
 } df_desk;
 
 DF_INLINE df_desk df_desk_at(const df_problem *p, char *memory, int64_t n_together)
@@ -53,45 +53,45 @@ DF_INLINE df_desk df_desk_at(const df_problem *p, char *memory, int64_t n_togeth
     desk.words = desk.total + p->n_words;
     desk.cuts = (df_cut *) (desk.words + n_together * 3 * p->n_words);
     desk.features = (int32_t *) (desk.cuts + n_together);
-    desk.entry = (uint32_t *) (desk.features + n_together);
+    desk.flags = (uint64_t *) (desk.features + (n_together + 1) / 2 * 2);
+    desk.entry = (uint32_t *) (desk.flags + n_together * df_flag_words(p));
     desk.planes = desk.entry + p->n_planes;
-    desk.bits = desk.planes + n_together * p->most_entries * p->n_planes;
     return desk;
 }
 
 static_assert(sizeof(df_shared) <= DF_SHARED_BYTES && DF_SHARED_BYTES % 8 == 0, "memory of a group");
 
-// The words of 32 bits that are to be 0 at first: entry, planes and bits.
-DF_INLINE int64_t df_desk_zeros(const df_problem *p, int64_t n_together)
+// Set to 0 what is to be so at first: flags, entry and planes lie next to each other.
+DF_INLINE void df_clear_desk(const df_group &group, const df_problem *p, const df_desk &desk, int64_t n_together)
 {
-    return p->n_planes + n_together * (p->most_entries * p->n_planes + (p->most_entries + 31) / 32);
+    uint32_t *end = desk.planes + n_together * p->most_entries * p->n_planes;
+    df_clear(group, (uint32_t *) desk.flags, end - (uint32_t *) desk.flags);
 }
 
-// The codes of a histogram, for df_find_best.
-typedef struct {
+// The codes of a histogram, for df_find_cut.
+struct df_local_codes {
     const df_problem *p;
     uint32_t *planes;          // [most_entries, n_planes]
-    const uint32_t *bits;      // or NULL
+    const uint64_t *flags;     // [df_flag_words]
     uint32_t after(uint32_t code) const
     {
-        const uint32_t n = (uint32_t) p->most_entries;
-        if (!bits) {
-            while (code < n && df_is_empty(p, planes + (int64_t) code * p->n_planes))
-                code++;
-            return code;
-        }
+        const uint32_t n = (uint32_t) df_flag_words(p) * 64;
         if (code >= n)
             return n;
-        uint32_t rest = bits[code / 32] >> (code % 32);
+        const uint64_t rest = flags[code / 64] >> (code % 64);
         if (rest)
-            return code + (uint32_t) __builtin_ctz(rest);
-        for (code = code / 32 + 1; code < (n + 31) / 32; code++)
-            if (bits[code])
-                return code * 32 + (uint32_t) __builtin_ctz(bits[code]);
+            return code + (uint32_t) __builtin_ctzll(rest);
+        for (code = code / 64 + 1; code < n / 64; code++)
+            if (flags[code])
+                return code * 64 + (uint32_t) __builtin_ctzll(flags[code]);
         return n;
     }
-    void read(uint32_t code, int64_t *words) const { df_read_entry(p, planes + (int64_t) code * p->n_planes, words); }
-} df_local_codes;
+    template <int n_words> void take(uint32_t code, int64_t *words) const
+    {
+        df_read_entry<n_words>(p, planes + (int64_t) code * p->n_planes, words);
+        df_clear_entry(p, planes + (int64_t) code * p->n_planes);
+    }
+};
 
 // The next feature of the node's order. INOUT order : [n_features], and behind it the place each was swapped with
 DF_INLINE int32_t df_next_feature(const df_problem *p, df_shared *shared, uint32_t *order)
@@ -155,7 +155,7 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_desk &
     group.each([&](int64_t item) {
         if (item > 0)
             return;
-        df_read_entry(p, desk.entry, desk.total);
+        df_read_entry<0>(p, desk.entry, desk.total);
         df_clear_entry(p, desk.entry);
         int64_t present = 0;
         if (df_has_classes(p))
@@ -181,8 +181,7 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk
     const df_problem *p = fit->problem;
     df_shared *shared = desk.shared;
     const df_draw *draws = fit->draws + shared->node.place.first;
-    const int64_t n = shared->node.place.n, n_bits = (p->most_entries + 31) / 32;
-    uint32_t *bits = n <= DF_BITS_UP_TO ? desk.bits : (uint32_t *) 0;
+    const int64_t n = shared->node.place.n;
     group.each([&](int64_t item) {
         if (item > 0)
             return;
@@ -201,31 +200,21 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk
                 desk.features[f] = df_next_feature(p, shared, order);
         });
         const int64_t n_tried = shared->n_tried;
-        df_count(group, p, fit->codes, draws, n, desk.features, n_tried, desk.planes, bits);
+        df_count(group, p, fit->codes, draws, n, desk.features, n_tried, desk.planes, desk.flags);
         group.each([&](int64_t item) {
             for (int64_t f = item; f < n_tried; f += group.n_items) {
-                const int32_t feature = desk.features[f];
-                int64_t *words = desk.words + f * 3 * p->n_words;
-                const df_local_codes codes = {p, desk.planes + f * p->most_entries * p->n_planes, bits ? bits + f * n_bits : bits};
-                if (p->is_random)
-                    df_find_random(p, &shared->node, fit->columns + feature, &fit->numbers, feature, desk.total, codes, words,
-                                   desk.cuts + f);
-                else
-                    df_find_best(p, &shared->node, fit->columns + feature, desk.total, codes, words, desk.cuts + f);
-                desk.cuts[f].feature = feature;
+                uint64_t *flags = desk.flags + f * df_flag_words(p);
+                const df_local_codes codes = {p, desk.planes + f * p->most_entries * p->n_planes, flags};
+                df_find_cut(p, &shared->node, fit->columns, &fit->numbers, desk.features[f], desk.total, codes,
+                            desk.words + f * 3 * p->n_words, desk.cuts + f);
+                if (p->is_random) // codes above the cut have not been taken
+                    for (uint32_t code = codes.after(0); code < p->most_entries; code = codes.after(code + 1))
+                        df_clear_entry(p, codes.planes + (int64_t) code * p->n_planes);
+                for (int64_t i = 0; i < df_flag_words(p); i++)
+                    flags[i] = 0;
             }
         });
-        group.each([&](int64_t item) { // clear what was counted
-            if (bits)
-                for (int64_t i = item; i < n * n_tried; i += group.n_items) {
-                    const int64_t f = i / n;
-                    const uint32_t code = df_code(p, fit->codes, draws[i - f * n].row, desk.features[f]);
-                    df_clear_entry(p, desk.planes + (f * p->most_entries + code) * p->n_planes);
-                    bits[f * n_bits + code / 32] = 0;
-                }
-            else
-                for (int64_t i = item; i < n_tried * p->most_entries * p->n_planes; i += group.n_items)
-                    desk.planes[i] = 0;
+        group.each([&](int64_t item) {
             if (item == 0) {
                 const bool is_extra = shared->n_drawn > p->max_features; // then the first that has a cut is taken
                 for (int64_t f = 0; f < n_tried; f++)
@@ -251,26 +240,36 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk
 // Move the draws that go left to the front, keeping the order on either side; sets n_left.
 DF_INLINE void df_partition(const df_group &group, const df_fit *fit, df_shared *shared)
 {
-    const df_problem *p = fit->problem;
     df_draw *draws = fit->draws + shared->node.place.first, *scratch = fit->scratch + shared->node.place.first;
     const int64_t n = shared->node.place.n, share = (n + group.n_items - 1) / group.n_items;
-    const df_cut cut = shared->best;
-    const uint32_t last = cut.only_missing ? fit->columns[cut.feature].n_codes - 1 : cut.code;
+    const df_left_test goes_left = df_test_of(fit->problem, fit->columns, fit->codes, &shared->best);
+    if (group.n_items == 1) {
+        int64_t left = 0, right = 0;
+        for (int64_t i = 0; i < n; i++) { // written to both, and kept in one
+            const df_draw draw = draws[i];
+            const bool is_left = goes_left(draw.row);
+            draws[left] = draw;
+            scratch[right] = draw;
+            left += is_left;
+            right += !is_left;
+        }
+        for (int64_t i = 0; i < right; i++)
+            draws[left + i] = scratch[i];
+        shared->n_left = left;
+        return;
+    }
     // Each item moves a stretch of its own.
     group.after(
         [&](int64_t item) {
             int64_t n_left = 0;
             for (int64_t i = item * share; i < (item + 1) * share && i < n; i++)
-                n_left += df_draw_goes_left(p, fit->columns, fit->codes, draws[i].row, cut.feature, last, cut.missing_left);
+                n_left += goes_left(draws[i].row);
             return n_left;
         },
         [&](int64_t item, int64_t before, int64_t all) {
             int64_t left = before, right = all + item * share - before;
             for (int64_t i = item * share; i < (item + 1) * share && i < n; i++)
-                if (df_draw_goes_left(p, fit->columns, fit->codes, draws[i].row, cut.feature, last, cut.missing_left))
-                    scratch[left++] = draws[i];
-                else
-                    scratch[right++] = draws[i];
+                scratch[goes_left(draws[i].row) ? left++ : right++] = draws[i];
             if (item == 0)
                 shared->n_left = all;
         });
@@ -293,14 +292,55 @@ DF_INLINE void df_set_children(const df_open_node *place, int64_t n_left, uint32
     left->depth = right->depth = place->depth + 1;
 }
 
+// Where a group works, in global memory.
+typedef struct {
+    df_open_node *pending;     // [most records of a subtree + 1] nodes to come
+    uint32_t *order;           // [2, n_features]
+    char *codes;               // the block, or NULL
+    uint32_t *rows;            // [most records] of its rows, those of the data
+    double *y;                 // [most records] likewise, exact targets
+} df_room;
+
+// Copy the rows of some draws into the block, and have the draws lead there; return what to work with.
+DF_INLINE df_fit df_fill_block(const df_group &group, const df_fit *fit, const df_open_node *place, const df_room &room)
+{
+    const int64_t row_bytes = fit->problem->n_features * fit->problem->code_bytes;
+    df_draw *draws = fit->draws + place->first;
+    df_fit inside = *fit;
+    inside.codes = room.codes;
+    inside.y = fit->y ? room.y : fit->y;
+    group.each([&](int64_t item) {
+        for (int64_t i = item; i < place->n; i += group.n_items) {
+            const uint32_t row = draws[i].row;
+            const char *from = fit->codes + row * row_bytes;
+            char *to = room.codes + i * row_bytes;
+            memcpy(to, from, (size_t) row_bytes);
+            room.rows[i] = row;
+            if (fit->y)
+                room.y[i] = fit->y[row];
+            draws[i].row = (uint32_t) i;
+        }
+    });
+    return inside;
+}
+
+DF_INLINE void df_leave_block(const df_group &group, const df_fit *fit, const df_open_node *place, const df_room &room)
+{
+    df_draw *draws = fit->draws + place->first;
+    group.each([&](int64_t item) {
+        for (int64_t i = item; i < place->n; i += group.n_items)
+            draws[i].row = room.rows[draws[i].row];
+    });
+}
+
 // IN place : of the subtree's root
 // OUT grown : [2 * place->n - 1]
-// INOUT pending : [most pending nodes], order : [2, n_features]
 // Returns how many nodes there are.
 DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_desk &desk, const df_open_node *place, df_grown *grown,
-                          df_open_node *pending, uint32_t *order, int64_t n_together)
+                          const df_room &room, int64_t n_together)
 {
     df_shared *shared = desk.shared;
+    df_open_node *pending = room.pending;
     group.each([&](int64_t item) {
         if (item > 0)
             return;
@@ -316,7 +356,7 @@ DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_des
         });
         df_open(group, fit, desk);
         if (!shared->is_leaf)
-            df_search(group, fit, desk, order, n_together);
+            df_search(group, fit, desk, room.order, n_together);
         group.each([&](int64_t item) {
             if (item > 0)
                 return;

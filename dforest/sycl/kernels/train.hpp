@@ -66,7 +66,7 @@ DF_KERNEL df_add_chunks(const df_problem *problem, const df_draw *draws, const d
             df_add_up(group, p, draws + chunk.first, chunk.n, entry);
             group.each([&](int64_t item) {
                 if (item == 0)
-                    df_read_entry(p, entry, statistics + c * p->n_words);
+                    df_read_entry<0>(p, entry, statistics + c * p->n_words);
             });
             if (df_has_classes(p))
                 continue;
@@ -141,11 +141,11 @@ DF_KERNEL df_add_histograms(const df_problem *problem, const char *codes, const 
             const int64_t n = n_tried - first < n_together ? n_tried - first : n_together;
             int64_t *to = histograms + (chunk.node * n_tried + first) * p->most_entries * p->n_words;
             df_count(group, p, codes, draws + chunk.first, chunk.n, features + chunk.node * n_tried + first, n, planes,
-                     (uint32_t *) 0);
+                     (uint64_t *) 0);
             group.each([&](int64_t item) {
                 int64_t *own = words + item * p->n_words;
                 for (int64_t i = item; i < n * p->most_entries; i += group.n_items) {
-                    if (!df_read_entry(p, planes + i * p->n_planes, own))
+                    if (!df_read_entry<0>(p, planes + i * p->n_planes, own))
                         continue;
                     df_clear_entry(p, planes + i * p->n_planes);
                     for (int64_t k = 0; k < p->n_words; k++)
@@ -157,7 +157,7 @@ DF_KERNEL df_add_histograms(const df_problem *problem, const char *codes, const 
     }
 }
 
-typedef struct {
+struct df_global_codes {
     const df_problem *p;
     const int64_t *words;      // [most_entries, n_words]
     uint32_t after(uint32_t code) const
@@ -166,12 +166,12 @@ typedef struct {
             code++;
         return code;
     }
-    void read(uint32_t code, int64_t *to) const
+    template <int n_words> void take(uint32_t code, int64_t *to) const
     {
-        for (int64_t k = 0; k < p->n_words; k++)
+        for (int64_t k = 0; k < (n_words ? n_words : p->n_words); k++)
             to[k] = words[(int64_t) code * p->n_words + k];
     }
-} df_global_codes;
+};
 
 // The best cut of each feature tried in each node, an item each.
 //
@@ -191,15 +191,10 @@ DF_KERNEL df_find_cuts(const df_problem *problem, const df_column *columns, cons
                 return;
             const int64_t *total = totals + at / n_tried * p->n_words;
             const df_global_codes own = {p, histograms + at * p->most_entries * p->n_words};
-            const df_column *column = columns + features[at];
             df_node node;
             node.place = places[at / n_tried];
             df_measure_node(p, total, &node);
-            if (p->is_random)
-                df_find_random(p, &node, column, &numbers, features[at], total, own, words + at * 3 * p->n_words, cuts + at);
-            else
-                df_find_best(p, &node, column, total, own, words + at * 3 * p->n_words, cuts + at);
-            cuts[at].feature = features[at];
+            df_find_cut(p, &node, columns, &numbers, features[at], total, own, words + at * 3 * p->n_words, cuts + at);
         });
     }
 }
@@ -212,12 +207,12 @@ DF_KERNEL df_count_left(const df_problem *problem, const df_column *columns, con
     {
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
-            const df_cut cut = cuts[chunk.node];
+            const df_left_test goes_left = df_test_of(problem, columns, codes, cuts + chunk.node);
             const df_draw *own = draws + chunk.first;
             const int64_t n = group.sum([&](int64_t item) {
                 int64_t left = 0;
                 for (int64_t i = item; i < chunk.n; i += group.n_items)
-                    left += df_draw_goes_left(problem, columns, codes, own[i].row, cut.feature, cut.code, cut.missing_left);
+                    left += goes_left(own[i].row);
                 return left;
             });
             group.each([&](int64_t item) {
@@ -237,21 +232,21 @@ DF_KERNEL df_move_draws(const df_problem *problem, const df_column *columns, con
     {
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
-            const df_cut cut = cuts[chunk.node];
+            const df_left_test goes_left = df_test_of(problem, columns, codes, cuts + chunk.node);
             const df_draw *own = draws + chunk.first;
             const int64_t share = (chunk.n + group.n_items - 1) / group.n_items;
             group.after(
                 [&](int64_t item) {
                     int64_t left = 0;
                     for (int64_t i = item * share; i < (item + 1) * share && i < chunk.n; i++)
-                        left += df_draw_goes_left(problem, columns, codes, own[i].row, cut.feature, cut.code, cut.missing_left);
+                        left += goes_left(own[i].row);
                     return left;
                 },
                 [&](int64_t item, int64_t before, int64_t) {
                     df_draw *left = scratch + to_left[c] + before;
                     df_draw *right = scratch + to_right[c] + item * share - before;
                     for (int64_t i = item * share; i < (item + 1) * share && i < chunk.n; i++)
-                        if (df_draw_goes_left(problem, columns, codes, own[i].row, cut.feature, cut.code, cut.missing_left))
+                        if (goes_left(own[i].row))
                             *left++ = own[i];
                         else
                             *right++ = own[i];
@@ -276,27 +271,37 @@ DF_KERNEL df_copy_draws(const df_draw *scratch, const df_chunk *chunks, int64_t 
 
 // Grow subtrees, a group each. Its nodes begin at twice the place of its first draw.
 //
+// IN places : [n_places], of up to most_records records
 // OUT grown; n_grown : [n_places]
-// INOUT pending : [n_groups, most_pending]; order : [n_groups, 2, n_features] scratch
-// Memory of the group: df_desk_bytes
+// INOUT pending, order, block, rows, block_y : [n_groups], each with a `df_room` of most_records; block may be NULL
+// Memory of the group: see Training.desk_bytes
 DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
                            const double *highs, const char *codes, const double *y, df_draw *draws, df_draw *scratch,
-                           const df_open_node *places, int64_t n_places, df_open_node *pending, int64_t most_pending, uint32_t *order,
-                           int64_t n_together, df_grown *grown, int64_t *n_grown, DF_LOCAL)
+                           const df_open_node *places, int64_t n_places, int64_t most_records, df_open_node *pending,
+                           uint32_t *order, char *block, uint32_t *rows, double *block_y, int64_t n_together, df_grown *grown,
+                           int64_t *n_grown, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         const df_fit fit = {problem, columns, {values, lows, highs}, codes, y, draws, scratch};
         const df_desk desk = df_desk_at(problem, group.local, n_together);
-        uint32_t *own_order = order + group.number * 2 * problem->n_features;
-        df_clear(group, desk.entry, df_desk_zeros(problem, n_together));
+        df_room room = {pending + group.number * (most_records + 1), order + group.number * 2 * problem->n_features, 0, 0, 0};
+        if (block) {
+            room.codes = block + group.number * most_records * problem->n_features * problem->code_bytes;
+            room.rows = rows + group.number * most_records;
+            room.y = block_y + group.number * most_records;
+        }
+        df_clear_desk(group, problem, desk, n_together);
         group.each([&](int64_t item) {
             for (int64_t i = item; i < problem->n_features; i += group.n_items)
-                own_order[i] = (uint32_t) i;
+                room.order[i] = (uint32_t) i;
         });
         for (int64_t i = group.number; i < n_places; i += group.n_groups) {
-            const int64_t n = df_grow(group, &fit, desk, places + i, grown + 2 * places[i].first,
-                                      pending + group.number * most_pending, own_order, n_together);
+            const df_open_node *place = places + i;
+            const df_fit inside = block ? df_fill_block(group, &fit, place, room) : fit;
+            const int64_t n = df_grow(group, &inside, desk, place, grown + 2 * place->first, room, n_together);
+            if (block)
+                df_leave_block(group, &fit, place, room);
             group.each([&](int64_t item) {
                 if (item == 0)
                     n_grown[i] = n;
