@@ -114,7 +114,7 @@ def _select(device):
     if device != "cpu":
         dpctl = _dpctl()
         try:
-            return dpctl.SyclDevice("default" if device == "sycl" else device)
+            return dpctl.SyclDevice() if device == "sycl" else dpctl.SyclDevice(device)
         except (ValueError, dpctl.SyclDeviceCreationError) as error:
             raise DeviceError(f"device={device!r}: there is no such device; {_told()}") from error
     raise ValueError(
