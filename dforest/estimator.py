@@ -448,7 +448,7 @@ class TreeEstimator(BaseEstimator):
         check_device(self.device, self.method, instance_of(Splitter, "splitter", self.splitter))
         device = self._device(*arrays)
         raise DeviceError(
-            f"device={self.device!r}: this version grows trees on the CPU only, not on {device.name!r}; fit with device=None, "
+            f"this version grows trees on the CPU only, not on {device.name!r} (device={self.device!r}); fit with device=None, "
             "outside of config_context(queue=...), then set_params(device=...) to predict there"
         )
 

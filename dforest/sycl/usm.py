@@ -67,7 +67,7 @@ def like(array, result):
         result = find_device(None, queue).array(result)
     result = result.on(queue)
     library = getattr(array, "__array_namespace__", None)
-    return result if library is None else library().asarray(result)
+    return result if library is None else library().asarray(result, sycl_queue=queue)
 
 
 def _layout(array):

@@ -180,8 +180,7 @@ def test_without_what_devices_need(module, told):
         assert told in line and f"{module} is blocked" in line
 
 
-def test_without_a_device():
-    pytest.importorskip("dforest.sycl.runtime", reason="there is no module for SYCL")
+def test_without_a_device(device):
     code = "import dforest; info = dforest.devices()[1]; print(info.device, info.usable, info.reason)"
     told = run(code, ONEAPI_DEVICE_SELECTOR="cuda:gpu", OCL_ICD_FILENAMES="")
     assert told.startswith("sycl False dpctl sees no SYCL device")

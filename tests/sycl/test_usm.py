@@ -17,8 +17,9 @@ class Library:
     """Arrays as libraries for devices make them, as far as the interface goes: in memory of dpctl's."""
 
     @staticmethod
-    def asarray(array):
-        return array if isinstance(array, LibraryArray) else LibraryArray(array.__sycl_usm_array_interface__, array)
+    def asarray(array, *, sycl_queue):
+        assert array.__sycl_usm_array_interface__["syclobj"] == sycl_queue
+        return LibraryArray(array.__sycl_usm_array_interface__, array)
 
 
 class LibraryArray:
