@@ -481,7 +481,8 @@ class TreeEstimator(BaseEstimator):
 
     def _paths(self, X):
         """The nodes that each row passes, as a sparse matrix over the nodes of all trees."""
-        return path_matrix(self.forest_, on_host(self._leaves(X)))
+        leaves = on_host(self._leaves(X))
+        return path_matrix(self.forest_, leaves)
 
     @property
     def n_outputs_(self):
