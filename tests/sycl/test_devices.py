@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from joblib import Parallel, delayed
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
@@ -230,3 +231,12 @@ def test_estimates_from_training_rows_stay_on_the_cpu(device):
     forest.set_params(device=device.queue.sycl_device.filter_string)
     np.testing.assert_array_equal(forest.oob_importance(x, y).importances, expected.importances)
     assert device.n_launches == before
+
+
+def test_other_processes(device):
+    forest = RandomForestClassifier(3, random_state=0).fit(X, Y)
+    expected = forest.predict_proba(X)
+    forest.set_params(device=device.queue.sycl_device.filter_string)
+    forest.predict(X)  # has its trees on the device
+    for found in Parallel(n_jobs=2, backend="loky")(delayed(forest.predict_proba)(X) for _ in range(2)):
+        np.testing.assert_array_equal(found, expected)
