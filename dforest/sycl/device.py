@@ -218,5 +218,5 @@ def _explained(error):
         return str(error)
     return (
         f"C++'s header <{missing[1]}> is missing: the compiler of kernels needs the headers of GCC's C++ standard library, "
-        f"which on Debian and Ubuntu apt-get install libstdc++-dev brings, or g++ ({error})"
+        f"which apt-get install g++ brings on Debian and Ubuntu ({error})"
     )

@@ -42,3 +42,13 @@ def tuning(monkeypatch):
     tuning = {}
     monkeypatch.setattr(machinery, "TUNING", tuning)
     return tuning
+
+
+@pytest.fixture(scope="session")
+def part_queues(device):
+    """Queues on two parts of the device, each in a context of its own."""
+    try:
+        parts = device.queue.sycl_device.create_sub_devices(partition=[1, 1])
+    except Exception as error:  # dpctl's own, of a device that has no parts
+        pytest.skip(f"the device can't be parted: {error}")
+    return [type(device.queue)(part) for part in parts]

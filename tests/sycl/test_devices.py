@@ -131,15 +131,14 @@ def test_tests_of_a_splitters_own_are_refused(device):
             forest.predict(X)
 
 
-def test_queue_and_device_must_agree(device, model):
+def test_queue_and_device_must_agree(device, part_queues):
     name = device.queue.sycl_device.filter_string
-    part = type(device.queue)(device.queue.sycl_device.create_sub_devices(partition=[1, 1])[0])
     forest = RandomForestClassifier(3, random_state=0).fit(X, Y)
     with dforest.config_context(queue=device.queue):
         forest.set_params(device=name).predict(X)
         with pytest.raises(ValueError, match='device="cpu" is the processor without SYCL, but there is a queue'):
             forest.set_params(device="cpu").predict(X)
-    with dforest.config_context(queue=part):
+    with dforest.config_context(queue=part_queues[0]):
         with pytest.raises(ValueError, match=f"device='{name}' is .* is on a part of"):
             forest.set_params(device=name).predict(X)
         forest.set_params(device=None).predict(X)

@@ -175,14 +175,10 @@ def test_copies_end_with_the_forest(device):
     assert (device.n_bytes_held, len(device.copies)) == (held, kept)
 
 
-def test_threads_predict_at_once(device):
+def test_threads_predict_at_once(device, part_queues):
     X, y = load_digits(return_X_y=True)
     models = [RandomForestClassifier(10, random_state=i).fit(X, y) for i in range(2)]
-    try:
-        parts = device.queue.sycl_device.create_sub_devices(partition=[1, 1])
-    except Exception as error:
-        pytest.skip(f"the device can't be parted: {error}")
-    queues = [*(type(device.queue)(part) for part in parts), device.queue, device.queue]
+    queues = [*part_queues, device.queue, device.queue]
     found = {}
 
     def work(number):
@@ -207,9 +203,20 @@ def test_devices_without_atomics(device, tuning):
     check(RandomForestClassifier(4, random_state=0).fit(X, y), X, device)
 
 
-def test_a_device_of_its_own_context(device):
+def test_a_device_of_its_own_context(device, part_queues):
     X, y = load_iris(return_X_y=True)
     packed = RandomForestClassifier(4, random_state=0).fit(X, y).forest_.packed()
-    other = Device(type(device.queue)(device.queue.sycl_device.create_sub_devices(partition=[1, 1])[0]))
+    other = Device(part_queues[0])
     for used in (device, other, device):
         same(DevicePredictor(used, packed).mean(X), packed.mean(X, 1))
+
+
+def test_what_is_built_for_other_devices_than_cpus(device):
+    X, y = problem(np.float32, 500, False, True, 9)
+    packed = RandomForestClassifier(9, categorical_features=[0, 3], random_state=0).fit(X, y).forest_.packed()
+    other = Device(device.queue)
+    other.is_cpu = False
+    assert other.n_items > 1
+    there = DevicePredictor(other, packed)
+    for name in ("mean", "most", "apply"):
+        same(getattr(there, name)(X), getattr(packed, name)(X, 1))

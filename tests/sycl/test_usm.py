@@ -151,17 +151,15 @@ def test_wrong_rows(device, numbers):
         model.predict(library_array(device.queue, X[0]))
 
 
-def test_queues_are_not_mixed(device, numbers):
+def test_queues_are_not_mixed(device, part_queues, numbers):
     model, X = numbers
-    parts = device.queue.sycl_device.create_sub_devices(partition=[1, 1])
-    queues = [type(device.queue)(part) for part in parts]
-    there = [library_array(queue, X) for queue in queues]
+    there = [library_array(queue, X) for queue in part_queues]
     for array in there:
         np.testing.assert_array_equal(on_host(model.predict(array)), model.predict(X))
     with pytest.raises(ValueError, match="different SYCL queues"):
         queue_of(*there)
-    assert queue_of(there[1], X, there[1], None) == queues[1]
-    with config_context(queue=queues[0]):
+    assert queue_of(there[1], X, there[1], None) == part_queues[1]
+    with config_context(queue=part_queues[0]):
         np.testing.assert_array_equal(on_host(model.predict(there[0])), model.predict(X))
         with pytest.raises(ValueError, match="different SYCL queues"):
             model.predict(there[1])
