@@ -95,8 +95,11 @@ def find_device(device=None, queue=None):
     ValueError
         If `device` and the queue are not of the same device.
     """
-    dpctl = _dpctl()
-    _runtime().check_process()
+    try:
+        dpctl = _dpctl()
+        _runtime().check_process()
+    except DeviceError as error:
+        raise DeviceError(f"device={device!r}: {error}") from error
     if device is not None:
         chosen = _select(device)
         if queue is not None and queue.sycl_device != chosen:

@@ -178,6 +178,8 @@ def test_without_what_devices_need(module, told):
     assert lines[0].startswith("sycl False ")
     for line in lines:
         assert told in line and f"{module} is blocked" in line
+    for line in lines[1:]:
+        assert line.startswith("device='gpu': ")
 
 
 def test_without_a_device(device):
