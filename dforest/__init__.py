@@ -3,6 +3,7 @@
 from importlib.metadata import version
 from pathlib import Path
 
+from dforest.config import config_context
 from dforest.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -10,6 +11,7 @@ from dforest.forest import (
     RandomForestRegressor,
 )
 from dforest.plot import export_text, plot_tree
+from dforest.sycl.devices import devices
 from dforest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 __version__ = version("dforest")
@@ -21,6 +23,8 @@ __all__ = [
     "ExtraTreesRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "config_context",
+    "devices",
     "export_text",
     "get_include",
     "plot_tree",

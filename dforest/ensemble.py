@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dforest import importance, oob
+from dforest.config import in_kind
 from dforest.core.rows import bootstrap_counts
 from dforest.estimator import (
     ClassifierPart,
@@ -274,7 +275,7 @@ class ForestEstimator(TreeEstimator):
         ndarray of shape (n_rows, n_estimators), dtype int64
             Nodes of a tree are numbered in depth-first preorder.
         """
-        return self._leaves(X)
+        return in_kind(X, self._leaves(X))
 
     def decision_path(self, X):
         """The nodes that each row passes.

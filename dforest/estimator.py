@@ -6,6 +6,7 @@ a fit that fails leaves the estimator as it was.
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from importlib import import_module
 from numbers import Integral, Real
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.utils._param_validation import Interval, Options, RealNotInt, StrOp
 from sklearn.utils.validation import check_is_fitted
 
 from dforest import pruning
+from dforest.config import in_kind, is_on_device, on_host, queue_of
 from dforest.core.absolute_error import AbsoluteError
 from dforest.core.assembly import Assembly
 from dforest.core.binning import code_columns
@@ -29,6 +31,7 @@ from dforest.core.regression import Poisson, SquaredError, quantise
 from dforest.core.rows import bootstrap_counts
 from dforest.core.splitter import Splitter
 from dforest.core.trainer import grow_trees
+from dforest.errors import DeviceError
 from dforest.features import CATEGORICAL, ORDINAL, Features
 from dforest.validation import (
     MOST_ROWS,
@@ -241,7 +244,6 @@ class TreeEstimator(BaseEstimator):
         """A `Splitter` to work with."""
         splitter = instance_of(Splitter, "splitter", self.splitter)
         splitter = SPLITTERS[self.method, splitter]() if isinstance(splitter, str) else clone(splitter)
-        check_device(self.device, splitter)
         if splitter.method not in (None, self.method):
             raise ValueError(f"splitter={splitter!r} works with method={splitter.method!r}, not with {self.method!r}")
         if splitter.has_own_tests and self.monotonic_cst is not None:
@@ -291,6 +293,8 @@ class TreeEstimator(BaseEstimator):
         return self
 
     def _fit(self, X, y, sample_weight):
+        device = self._training_device(X, y, sample_weight)
+        X, y, sample_weight = on_host(X), on_host(y), on_host(sample_weight)
         plan = self._plan()
         features = Features.learn(X, self.categorical_features, self.ordinal_features)
         X, y = check_X(self, X, features, y=y, y_numeric=is_regressor(self))
@@ -301,7 +305,7 @@ class TreeEstimator(BaseEstimator):
         rows.apply_class_weight(self._class_factors(rows))
         self._check_plan(rows, plan)
         self._keep_features(features, rows, plan)
-        self._grow(plan, rows)
+        self._grow(plan, rows, device)
         self._after_growth(rows, plan)
 
     def _keep_features(self, features, rows, plan):
@@ -319,7 +323,7 @@ class TreeEstimator(BaseEstimator):
         self.is_ordinal_ = kept.kinds == ORDINAL
         self.categories_ = list(kept.categories)
 
-    def _grow(self, plan, rows):
+    def _grow(self, plan, rows, device=None):
         """Set `forest_`: what is there already according to the plan, and the trees that are to come."""
         n_rows, n_features = rows.X.shape
         n_draws = count_draws(plan.max_samples, n_rows)
@@ -382,11 +386,14 @@ class TreeEstimator(BaseEstimator):
             "max_leaf_nodes": self.max_leaf_nodes,
         }
         assembly = Assembly(rows.X.dtype, plan.n_trees, plan.grown)
-        X = np.ascontiguousarray(rows.X) if splitter.needs_rows or splitter.has_own_tests else None
-        grow_trees(
-            DataView(columns, target, exact, weight, directions, X), criterion, splitter, limits, seed, trees, draws, scale,
-            plan.n_threads, assembly.put, plan.on_tree, reweigh,
-        )  # fmt: skip
+        work = (criterion, splitter, limits, seed, trees, draws, scale)
+        if device is None:
+            X = np.ascontiguousarray(rows.X) if splitter.needs_rows or splitter.has_own_tests else None
+            data = DataView(columns, target, exact, weight, directions, X)
+            grow_trees(data, *work, plan.n_threads, assembly.put, plan.on_tree, reweigh)
+        else:
+            grow_there = import_module("dforest.sycl.trainer").grow_trees
+            grow_there(device, columns, target, exact, weight, directions, *work, assembly.put, plan.on_tree, reweigh)
         forest = Forest.assembled(
             assembly,
             plan.grown,
@@ -430,25 +437,51 @@ class TreeEstimator(BaseEstimator):
             return 1
         return count_threads(n_jobs)
 
+    def _device(self, *arrays):
+        """Where to work, given data: a `Device`, or None for the processor without SYCL."""
+        queue = queue_of(*arrays)
+        if queue is None and self.device in (None, "cpu"):
+            return None
+        return import_module("dforest.sycl.devices").find_device(self.device, queue)
+
+    def _training_device(self, *arrays):
+        """The same for growing trees; raises where parameters do not allow it."""
+        if queue_of(*arrays) is None and self.device in (None, "cpu"):
+            return None
+        check_device(self.device, self.method, instance_of(Splitter, "splitter", self.splitter))
+        return self._device(*arrays)
+
+    def _ready(self, X, voting="soft"):
+        """What predicts rows of X, where these lie or where it is to be done; and its arguments: the checked rows first."""
+        device = self._device(X)
+        if device is None:
+            X = self._check_fitted_X(X)
+            packed = self.forest_.packed(voting)
+            return packed, X, self._n_threads(packed, len(X))
+        check_is_fitted(self)
+        predictor = import_module("dforest.sycl.predictor").DevicePredictor(device, self.forest_.packed(voting))
+        if is_on_device(X) and "feature_names_in_" not in self.__dict__ and not self._features.encodes:
+            rows = import_module("dforest.sycl.usm").rows_of(X, device)
+            if rows is not None and rows.shape[1] == self.n_features_in_:
+                return predictor, rows
+        return predictor, self._check_fitted_X(on_host(X))
+
     def _mean(self, X, voting="soft"):
-        X = self._check_fitted_X(X)
-        packed = self.forest_.packed(voting)
-        return packed.mean(X, self._n_threads(packed, len(X)))
+        packed, *rows = self._ready(X, voting)
+        return packed.mean(*rows)
 
     def _most(self, X, voting="soft"):
-        X = self._check_fitted_X(X)
-        packed = self.forest_.packed(voting)
-        return packed.most(X, self._n_threads(packed, len(X)))
+        packed, *rows = self._ready(X, voting)
+        return packed.most(*rows)
 
     def _leaves(self, X):
-        X = self._check_fitted_X(X)
-        packed = self.forest_.packed()
-        return packed.apply(X, self._n_threads(packed, len(X)))
+        packed, *rows = self._ready(X)
+        return packed.apply(*rows)
 
     def _paths(self, X):
         """The nodes that each row passes, as a sparse matrix over the nodes of all trees."""
-        X = self._check_fitted_X(X)
-        return path_matrix(self.forest_, X)
+        leaves = on_host(self._leaves(X))
+        return path_matrix(self.forest_, leaves)
 
     @property
     def n_outputs_(self):
@@ -518,12 +551,12 @@ class ClassifierPart(ClassifierMixin):
             Columns in the order of `classes_`: the mean over trees of the class shares of the
             leaves reached; with ``voting="hard"`` the share of trees that vote for each class.
         """
-        return self._mean(X, getattr(self, "voting", "soft"))
+        return in_kind(X, self._mean(X, getattr(self, "voting", "soft")))
 
     def predict_log_proba(self, X):
         """Natural logarithms of `predict_proba`; that of 0 is -inf."""
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return in_kind(X, np.log(on_host(self.predict_proba(X))))
 
     def predict(self, X):
         """The most probable class of each row; of equally probable ones the first in `classes_`.
@@ -537,7 +570,7 @@ class ClassifierPart(ClassifierMixin):
         ndarray of shape (n_rows,)
         """
         best = self._most(X, getattr(self, "voting", "soft"))
-        return self.classes_.take(best)
+        return in_kind(X, self.classes_.take(on_host(best)))
 
 
 class RegressorPart(RegressorMixin):
@@ -580,4 +613,4 @@ class RegressorPart(RegressorMixin):
         -------
         ndarray of shape (n_rows,), dtype float64
         """
-        return self._mean(X)[:, 0]
+        return in_kind(X, self._mean(X).ravel())

@@ -7,6 +7,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from dforest import pruning
+from dforest.config import in_kind
 from dforest.estimator import ClassifierPart, Plan, RegressorPart, TrainingRows, TreeEstimator, keep_parameters
 from dforest.interop import Tree
 from dforest.parameters import CLASS_CRITERIA, FITTED, METHOD, NUMBER_CRITERIA
@@ -192,7 +193,7 @@ class DecisionTree(TreeEstimator):
         ndarray of shape (n_rows,), dtype int64
             Nodes are numbered in depth-first preorder.
         """
-        return self._leaves(X)[:, 0]
+        return in_kind(X, self._leaves(X).ravel())
 
     def decision_path(self, X):
         """The nodes that each row passes.

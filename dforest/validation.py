@@ -20,8 +20,9 @@ from sklearn.utils.validation import (
 )
 
 from dforest.columns import columns_of
+from dforest.config import on_host
 from dforest.core.predict import openmp_threads
-from dforest.errors import DeviceError
+from dforest.core.splitter import Splitter
 from dforest.features import Features
 
 LARGEST_EXACT = 2**53  # integers up to this are exact in float64
@@ -68,6 +69,9 @@ def check_X(estimator, X, features=None, reset=True, **kwargs):
         If a column that holds no labels holds something other than numbers, or numbers that float64
         cannot hold, or if two columns have the same name.
     """
+    X = on_host(X)
+    if "y" in kwargs:
+        kwargs["y"] = on_host(kwargs["y"])
     is_float = isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32)
     columns = None if is_float and (features is None or not features.encodes) else columns_of(X)
     numbers = range(0 if columns is None else columns.n_columns)
@@ -205,13 +209,20 @@ def check_counts(y):
         )
 
 
-def check_device(device, splitter):
-    """Raise unless trees can be grown on a device by a splitter."""
-    if device in (None, "cpu"):
-        return
-    if not splitter.runs_on(device):
-        raise ValueError(f"splitter={splitter!r} has no code for device={device!r}; it runs on the CPU: device=None")
-    raise DeviceError(f'device={device!r}: this version has no other device than the CPU; allowed are None and "cpu"')
+def check_device(device, method, splitter):
+    """Raise unless there is code for growing trees on another device than the CPU.
+
+    Parameters
+    ----------
+    device, method : str or None
+        As the estimator's parameters.
+    splitter : Splitter or str
+    """
+    what = "a queue's device" if device is None else f"device={device!r}"
+    if isinstance(splitter, Splitter) and not splitter.runs_on(device):
+        raise ValueError(f"splitter={splitter!r} has no code for {what}; it runs on the CPU: device=None")
+    if method != "hist":
+        raise ValueError(f'method={method!r} has no code for {what}; allowed there is method="hist"')
 
 
 def check_directions(estimator, monotonic_cst, n_classes):
@@ -247,6 +258,7 @@ def check_weights(sample_weight, X):
     """
     if sample_weight is None:
         return None
+    sample_weight = on_host(sample_weight)
     sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
     if sample_weight.min() < 0:
         raise ValueError(

@@ -188,7 +188,7 @@ class Device:
         return checked
 
     def _bundle(self):
-        options = _OPTIONS if self.is_cpu else (*_OPTIONS, "-DDF_LARGE_GROUPS")
+        options = _OPTIONS if self.is_cpu else (*_OPTIONS, "-DDF_LARGE_GROUPS")  # leaves out what groups of one item do
         if not self._has_atomic64 or TUNING.get("no_atomic64"):
             options += ("-DDF_NO_ATOMIC64",)
         bundle = self._bundles.get(options)
@@ -218,5 +218,5 @@ def _explained(error):
         return str(error)
     return (
         f"C++'s header <{missing[1]}> is missing: the compiler of kernels needs the headers of GCC's C++ standard library, "
-        f"which on Debian and Ubuntu apt-get install libstdc++-dev brings, or g++ ({error})"
+        f"which apt-get install g++ brings on Debian and Ubuntu ({error})"
     )

@@ -95,8 +95,11 @@ def find_device(device=None, queue=None):
     ValueError
         If `device` and the queue are not of the same device.
     """
-    dpctl = _dpctl()
-    _runtime().check_process()
+    try:
+        dpctl = _dpctl()
+        _runtime().check_process()
+    except DeviceError as error:
+        raise DeviceError(f"device={device!r}: {error}") from error
     if device is not None:
         chosen = _select(device)
         if queue is not None and queue.sycl_device != chosen:
@@ -114,7 +117,7 @@ def _select(device):
     if device != "cpu":
         dpctl = _dpctl()
         try:
-            return dpctl.SyclDevice("default" if device == "sycl" else device)
+            return dpctl.SyclDevice() if device == "sycl" else dpctl.SyclDevice(device)
         except (ValueError, dpctl.SyclDeviceCreationError) as error:
             raise DeviceError(f"device={device!r}: there is no such device; {_told()}") from error
     raise ValueError(

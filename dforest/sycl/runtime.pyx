@@ -248,10 +248,13 @@ cdef class DeviceArray:
             "version": 1, "syclobj": self.queue, "offset": 0,
         }
 
-    def on(self, queue, shape=None):
-        """The same memory as an array on another queue of its context, or of another shape of the same size."""
-        shape = self.shape if shape is None else shape
-        return DeviceArray(queue, shape, self.dtype, self.account, self, <uintptr_t> self.memory)
+    def on(self, queue):
+        """The same memory as an array on another queue of its context."""
+        return DeviceArray(queue, self.shape, self.dtype, self.account, self, <uintptr_t> self.memory)
+
+    def ravel(self):
+        """The same memory as an array of one dimension."""
+        return DeviceArray(self.queue, (prod(self.shape),), self.dtype, self.account, self, <uintptr_t> self.memory)
 
     def write(self, array, size_t first=0):
         """Copy a NumPy array to where entry `first` of this array, seen as flat, and the next ones are."""

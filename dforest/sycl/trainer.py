@@ -15,10 +15,13 @@ import numpy as np
 
 from dforest.core.assembly import TreeArrays
 from dforest.core.criterion import Entropy, Gini
+from dforest.core.hist import RandomHistSplitter
 from dforest.core.regression import Poisson, SquaredError
 from dforest.core.rows import draws_of_blocks
 from dforest.core.splitter import FeatureOrder
 from dforest.errors import DeviceError
+from dforest.features import CATEGORICAL
+from dforest.sycl.device import TUNING
 from dforest.sycl.records import constants, record
 
 NAMES = {Gini: "gini", Entropy: "entropy", SquaredError: "squared_error", Poisson: "poisson"}
@@ -58,6 +61,41 @@ def by_node(chunks, values, reduce):
     """Values of chunks put together for each node."""
     starts = np.flatnonzero(np.diff(chunks["node"], prepend=-1))
     return reduce.reduceat(values, starts, axis=0)
+
+
+def grow_trees(device, columns, target, y, weight, directions, criterion, splitter, limits, seed, trees, n_draws, scale, put,
+               on_tree=None, reweigh=None):
+    """Grow some trees of a forest on a device.
+
+    Parameters
+    ----------
+    device : Device
+    columns, target, y, weight, directions
+        As for `DataView`.
+    criterion, splitter, limits, seed, trees, n_draws, scale, put, on_tree, reweigh
+        As for `dforest.core.trainer.grow_trees`; but on_tree is called by this thread, for the trees of a batch together.
+
+    Raises
+    ------
+    ValueError
+        If there is no code on devices for what is asked.
+    DeviceError
+        If the device has not the memory that a tree needs, or fails.
+    """  # fmt: skip
+    what = f"a forest on the device {device.name!r}"
+    if type(criterion) not in NAMES:
+        raise ValueError(f"criterion={criterion!r} has no code for {what}; allowed are {', '.join(NAMES.values())}")
+    if any(int(column.kind) == CATEGORICAL for column in columns):
+        raise ValueError(f"categorical_features: {what} has numeric columns and ordinal ones only; fit with device=None")
+    if directions.any():
+        raise ValueError(f"monotonic_cst: {what} knows no constraints; fit with device=None")
+    if limits["max_leaf_nodes"]:
+        raise ValueError(f"max_leaf_nodes={limits['max_leaf_nodes']}: {what} is grown depth first; fit with device=None")
+    if n_draws >= 1 << 32:
+        raise ValueError(f"max_samples: {what} has up to 2**32 - 1 draws a tree, not {n_draws}")
+    is_random = isinstance(splitter, RandomHistSplitter)
+    training = Training(device, columns, target, y, weight, criterion, is_random, splitter.max_features, limits, seed, TUNING)
+    training.grow(trees, n_draws, scale, put, on_tree, reweigh)
 
 
 class Tuning:

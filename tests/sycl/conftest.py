@@ -1,4 +1,7 @@
-"""A device for the tests: the processor, by Intel's OpenCL runtime, if it is installed."""
+"""A device for the tests: the processor, by Intel's OpenCL runtime, if it is installed.
+
+Another one: DFOREST_TEST_FILTER, a filter string. A missing device fails tests where DFOREST_TEST_DEVICE is "required".
+"""
 
 import os
 from importlib.metadata import PackageNotFoundError, files
@@ -24,7 +27,7 @@ if opencl_library() is not None:
 
 @pytest.fixture(scope="session")
 def device():
-    """A device; without one tests are skipped, or fail where DFOREST_TEST_DEVICE=required."""
+    """A device; without one tests are skipped, or fail."""
     try:
         return find_device(os.environ.get("DFOREST_TEST_FILTER", "opencl:cpu:0"))
     except DeviceError as error:
@@ -39,3 +42,13 @@ def tuning(monkeypatch):
     tuning = {}
     monkeypatch.setattr(machinery, "TUNING", tuning)
     return tuning
+
+
+@pytest.fixture(scope="session")
+def part_queues(device):
+    """Queues on two parts of the device, each in a context of its own."""
+    try:
+        parts = device.queue.sycl_device.create_sub_devices(partition=[1, 1])
+    except Exception as error:  # dpctl's own, of a device that has no parts
+        pytest.skip(f"the device can't be parted: {error}")
+    return [type(device.queue)(part) for part in parts]

@@ -63,7 +63,7 @@ def test_memory_is_counted_and_given_back(device):
     gc.collect()
     held = device.n_bytes_held
     array = device.empty((1000, 1000), np.float64)
-    same = array.on(device.queue, (1000000,))
+    same = array.ravel()
     assert device.n_bytes_held == held + 8_000_000 <= device.n_bytes_most
     assert same.shape == (1000000,)
     del array
@@ -115,20 +115,13 @@ def test_no_groups_do_nothing(device):
     assert device.n_launches == before
 
 
-def parts(device):
-    try:
-        return [Device(type(device.queue)(part)) for part in device.queue.sycl_device.create_sub_devices(partition=[1, 1])]
-    except Exception as error:
-        pytest.skip(f"the device can't be parted: {error}")
-
-
-def test_memory_of_another_context(device):
-    part, _ = parts(device)
+def test_memory_of_another_context(device, part_queues):
+    part = Device(part_queues[0])
     with pytest.raises(ValueError, match="df_most: means lies in the memory of another context"):
         device.run("df_most", 1, part.array(ROWS), 3, 1000, 1000, device.empty(1000, np.int64))
 
 
-def test_threads_and_devices_at_once(device):
+def test_threads_and_devices_at_once(device, part_queues):
     found = {}
 
     def work(number, used):
@@ -137,7 +130,7 @@ def test_threads_and_devices_at_once(device):
             np.array_equal(most(used, rows), rows.argmax(axis=1)) for rows in (rng.random((50 + number, 3)) for _ in range(100))
         )
 
-    threads = [Thread(target=work, args=(i, used)) for i, used in enumerate([*parts(device), device, device])]
+    threads = [Thread(target=work, args=(i, used)) for i, used in enumerate([*map(Device, part_queues), device, device])]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -43,6 +43,13 @@ typedef struct {
     double numerator, unit;
 } df_fraction;
 
+DF_CALLED double df_score_by_logarithms(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total)
+{
+    if (p->criterion == DF_ENTROPY)
+        return df_entropy_score(left, total, p->n_words);
+    return df_deviance_score(left, total, (int) p->is_wide, &node->measure);
+}
+
 template <int n_words>
 DF_INLINE df_fraction df_score_parts(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total)
 {
@@ -53,10 +60,8 @@ DF_INLINE df_fraction df_score_parts(const df_problem *p, const df_node *node, c
     } else if (p->criterion == DF_SQUARED_ERROR) {
         parts.numerator = df_square_cross(left, total, (int) p->is_wide, &node->measure);
         parts.unit = df_ratio_unit(left[1], total[1]);
-    } else if (p->criterion == DF_ENTROPY)
-        parts.numerator = df_entropy_score(left, total, n_words ? n_words : p->n_words);
-    else
-        parts.numerator = df_deviance_score(left, total, (int) p->is_wide, &node->measure);
+    } else
+        parts.numerator = df_score_by_logarithms(p, node, left, total);
     return parts;
 }
 
@@ -120,7 +125,7 @@ template <> struct df_three<0> {
 // Codes are a class: `after(code)` is the lowest code that occurs from this one on, or at least most_entries if none does;
 // `take(code, words)` its statistic, each code's once.
 template <int n_words, class Codes>
-DF_INLINE void df_find_best(const df_problem *p, const df_node *node, const df_column *column, const int64_t *total,
+DF_CALLED void df_find_best(const df_problem *p, const df_node *node, const df_column *column, const int64_t *total,
                             const Codes &codes, int64_t *words, df_cut *cut)
 {
     df_three<n_words> w(p, words);
@@ -172,7 +177,7 @@ DF_INLINE uint32_t df_nearest_edge(const double *edges, uint32_t first, uint32_t
 
 // The same of one random cut.
 template <int n_words, class Codes>
-DF_INLINE void df_find_random(const df_problem *p, const df_node *node, const df_column *column, const df_numbers *numbers,
+DF_CALLED void df_find_random(const df_problem *p, const df_node *node, const df_column *column, const df_numbers *numbers,
                               int32_t feature, const int64_t *total, const Codes &codes, int64_t *words, df_cut *cut)
 {
     df_three<n_words> w(p, words);

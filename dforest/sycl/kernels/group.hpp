@@ -227,6 +227,9 @@ struct df_alone {
 
 static inline void df_add_shared(const df_alone &, int64_t *to, int64_t x) { *to += x; }
 
+// A large function that is called from several places: inlined, it would be compiled for each.
+#define DF_CALLED static __attribute__((noinline))
+
 #ifndef DF_INLINE
 #define DF_INLINE static inline __attribute__((always_inline))
 #endif

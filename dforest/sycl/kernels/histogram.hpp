@@ -127,7 +127,7 @@ DF_INLINE void df_clear(const df_group &group, uint32_t *words, int64_t n)
 }
 
 template <int kind, class Code>
-DF_INLINE void df_count_codes(const df_group &group, const df_problem *p, const Code *codes, const df_draw *draws, int64_t n,
+DF_CALLED void df_count_codes(const df_group &group, const df_problem *p, const Code *codes, const df_draw *draws, int64_t n,
                               const int32_t *features, int64_t n_features, uint32_t *planes, uint64_t *flags)
 {
     const int64_t row_codes = p->n_features, n_planes = p->n_planes;

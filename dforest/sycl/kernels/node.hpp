@@ -37,7 +37,7 @@ DF_INLINE df_extent df_target_extent(const df_group &group, const df_draw *draws
 
 // The lowest y of some draws; with sign -1 the highest, negated.
 template <class Group>
-DF_INLINE double df_lowest_y(const Group &group, const df_draw *draws, int64_t n, const double *y, double sign)
+DF_CALLED double df_lowest_y(const Group &group, const df_draw *draws, int64_t n, const double *y, double sign)
 {
     return group.template lowest<double>([&](int64_t item) {
         double low = sign * y[draws[0].row];
@@ -103,7 +103,7 @@ DF_INLINE double df_node_impurity(const Group &group, const df_problem *p, const
 
 // The mean of the exact targets of a leaf: 62-bit offsets from the middle, summed in 128 bits.
 template <class Group>
-DF_INLINE double df_leaf_value(const Group &group, const df_draw *draws, int64_t n, const double *y, int64_t weight)
+DF_CALLED double df_leaf_value(const Group &group, const df_draw *draws, int64_t n, const double *y, int64_t weight)
 {
     const double lo = df_lowest_y(group, draws, n, y, 1.0), hi = -df_lowest_y(group, draws, n, y, -1.0);
     if (lo == hi)
