@@ -158,6 +158,8 @@ def _device_of(queue):
 
 def _dpctl():
     # Built kernels are kept for the next process, unless the user has said where or not to.
+    # On CPUs an item of our kernels works alone: to make vectors of items would only take long to compile.
+    os.environ.setdefault("CL_CONFIG_CPU_VECTORIZER_MODE", "1")
     if os.environ.setdefault("SYCL_CACHE_PERSISTENT", "1") == "1":
         home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         os.environ.setdefault("SYCL_CACHE_DIR", str(Path(home) / "dforest" / "sycl"))

@@ -21,7 +21,7 @@ from dforest.core.rows import draws_of_blocks
 from dforest.core.splitter import FeatureOrder
 from dforest.errors import DeviceError
 from dforest.features import CATEGORICAL
-from dforest.sycl.device import TUNING
+from dforest.sycl import device as machinery
 from dforest.sycl.records import constants, record
 
 NAMES = {Gini: "gini", Entropy: "entropy", SquaredError: "squared_error", Poisson: "poisson"}
@@ -94,7 +94,8 @@ def grow_trees(device, columns, target, y, weight, directions, criterion, splitt
     if n_draws >= 1 << 32:
         raise ValueError(f"max_samples: {what} has up to 2**32 - 1 draws a tree, not {n_draws}")
     is_random = isinstance(splitter, RandomHistSplitter)
-    training = Training(device, columns, target, y, weight, criterion, is_random, splitter.max_features, limits, seed, TUNING)
+    tuning = Tuning(device, machinery.TUNING)
+    training = Training(device, columns, target, y, weight, criterion, is_random, splitter.max_features, limits, seed, tuning)
     training.grow(trees, n_draws, scale, put, on_tree, reweigh)
 
 
@@ -146,12 +147,12 @@ class Training:
     limits : dict
         As for `Grower`.
     seed : int
-    tuning : dict
+    tuning : Tuning
     """
 
     def __init__(self, device, columns, target, y, weight, criterion, is_random, max_features, limits, seed, tuning):
         self.device = device
-        self.tuning = tuning = Tuning(device, tuning)
+        self.tuning = tuning
         self.n_rows, self.n_features = len(target), len(columns)
         self.seed, self.limits = seed, limits
         self.criterion = NAMES[type(criterion)]
