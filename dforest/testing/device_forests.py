@@ -1,0 +1,139 @@
+"""Forests grown on a device and on the CPU, to be compared: random problems, and how to grow on a device that stands in.
+
+Run as a program, ``python -m dforest.testing.device_forests LIBRARY FIRST LAST`` grows the problems of these seeds on a
+`HostDevice` made of a library, perhaps one with sanitizers, and on the CPU, and fails if they differ.
+"""
+
+import sys
+from contextlib import contextmanager
+
+import numpy as np
+from sklearn.base import clone
+
+import dforest
+from dforest.sycl import device as machinery
+from dforest.sycl import devices
+
+# Sizes of the trainer, at their extremes.
+TUNINGS = [
+    {},
+    {"subtree_up_to": 0, "chunk": 64},
+    {"subtree_up_to": 30, "chunk": 64, "n_items": 4, "n_together": 2, "block_bytes": 0, "alone_up_to": 3},
+    {"subtree_up_to": 100, "chunk": 128, "n_items": 7, "n_groups": 3, "n_growing": 2, "block_bytes": 1 << 30, "alone_up_to": 0},
+    {"n_items": 32, "extra_features": 1, "slice_records": 50, "histogram_bytes": 1, "subtree_up_to": 60},
+    {"subtree_up_to": 500, "chunk": 1 << 20, "n_together": 1, "batch_bytes": 1 << 17},
+]
+
+
+def random_fit(seed):
+    """An estimator with random parameters, and data to fit it to.
+
+    Parameters
+    ----------
+    seed : int
+
+    Returns
+    -------
+    estimator : estimator
+        Not fitted; of method "hist".
+    X, y : ndarray
+    sample_weight : ndarray or None
+    """
+    rng = np.random.default_rng(seed)
+    n_rows, n_features = int(rng.integers(20, 700)), int(rng.integers(1, 12))
+    X = rng.standard_normal((n_rows, n_features)).astype(rng.choice([np.float32, np.float64]))
+    for j in range(n_features):  # few values, many, all the same, infinities
+        digits = rng.choice([-2, 0, 1, 6])
+        X[:, j] = np.round(X[:, j], digits) * X.dtype.type(10.0) ** int(rng.integers(-3, 4))
+        if rng.random() < 0.1:
+            X[rng.random(n_rows) < 0.1, j] = rng.choice([np.inf, -np.inf])
+    if rng.random() < 0.6:
+        X[rng.random(X.shape) < rng.choice([0.02, 0.3, 0.9])] = np.nan
+    signal = np.nan_to_num(X[:, 0].astype(np.float64), posinf=3, neginf=-3) + rng.standard_normal(n_rows)
+    weight = [None, rng.integers(1, 5, n_rows), rng.random(n_rows) + 1e-9, rng.random(n_rows) * 1e9][rng.integers(4)]
+    parameters = {
+        "n_estimators": int(rng.integers(1, 5)),
+        "bootstrap": bool(rng.random() < 0.7),
+        "max_bins": int(rng.choice([2, 7, 64, 256, 1000])),
+        "max_features": float(rng.choice([0.01, 0.5, 1.0])),
+        "min_samples_leaf": int(rng.choice([1, 1, 4])),
+        "min_samples_split": int(rng.choice([2, 2, 9])),
+        "min_weight_fraction_leaf": float(rng.choice([0.0, 0.0, 0.02])),
+        "max_depth": [None, None, 3][rng.integers(3)],
+        "ordinal_features": [0] if rng.random() < 0.2 and np.isfinite(X[:, 0]).all() else None,
+        "random_state": seed,
+    }
+    if rng.random() < 0.5:
+        family = [dforest.RandomForestClassifier, dforest.ExtraTreesClassifier][rng.integers(2)]
+        y = np.digitize(signal, np.quantile(signal, np.sort(rng.random(int(rng.integers(1, 6))))))
+        parameters["criterion"] = rng.choice(["gini", "entropy"])
+        parameters["impurity_threshold"] = float(rng.choice([0.0, 0.0, 0.2]))
+        parameters["min_impurity_decrease"] = float(rng.choice([0.0, 0.0, 0.01]))
+        parameters["class_weight"] = [None, None, "balanced_subsample"][rng.integers(3)]
+    else:
+        family = [dforest.RandomForestRegressor, dforest.ExtraTreesRegressor][rng.integers(2)]
+        parameters["criterion"] = rng.choice(["squared_error", "poisson"])
+        y = [signal, np.round(signal), np.exp(2 * np.clip(signal, -9, 9)), np.where(rng.random(n_rows) < 0.01, 1e12, signal)][rng.integers(4)]
+        if parameters["criterion"] == "poisson":
+            y = np.abs(y)
+        parameters["impurity_threshold"] = float(rng.choice([0.0, 0.0, 0.3]))
+    parameters = {name: value.item() if isinstance(value, np.generic) else value for name, value in parameters.items()}
+    return family(**parameters), X, y, weight
+
+
+def differences(a, b):
+    """The names of the arrays in which two fitted estimators' forests differ by a bit."""
+    a, b = a.forest_.as_dict(), b.forest_.as_dict()
+    return [
+        name
+        for name in a
+        if a[name].dtype != b[name].dtype or a[name].shape != b[name].shape or a[name].tobytes() != b[name].tobytes()
+    ]
+
+
+@contextmanager
+def standing_in(device):
+    """While this lasts, any device that is asked for is this one."""
+    before = devices.find_device
+    devices.find_device = lambda *_: device
+    try:
+        yield
+    finally:
+        devices.find_device = before
+
+
+@contextmanager
+def tuned(tuning):
+    """While this lasts, the trainer has these sizes."""
+    before = machinery.TUNING
+    machinery.TUNING = {**before, **tuning}
+    try:
+        yield
+    finally:
+        machinery.TUNING = before
+
+
+def fit_there(estimator, X, y, sample_weight=None, device="sycl", tuning=None):
+    """A clone of an estimator, fitted on a device."""
+    with tuned(tuning or {}):
+        return clone(estimator).set_params(device=device).fit(X, y, sample_weight)
+
+
+def main(library, first, last):
+    """See the module."""
+    from dforest.testing.host_device import HostDevice
+
+    for seed in range(first, last):
+        estimator, X, y, weight = random_fit(seed)
+        here = clone(estimator).fit(X, y, weight)
+        for number, tuning in enumerate(TUNINGS):
+            with standing_in(HostDevice(library, is_cpu=number % 2 == 0)):
+                there = fit_there(estimator, X, y, weight, tuning=tuning)
+            different = differences(here, there)
+            if different:
+                sys.exit(f"seed {seed}, {estimator!r}, sizes {tuning}: {different} differ")
+    print(f"{last - first} problems: the same forests")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
