@@ -117,6 +117,7 @@ class Tuning:
         self.n_groups = given.get("n_groups", 64 * device.n_units)
         self.n_growing = given.get("n_growing", 8 * device.n_units)
         self.block_bytes = given.get("block_bytes", 1 << 19 if device.is_cpu else 0)
+        self.local_bytes = given.get("local_bytes", device.local_bytes)
         self.n_together = given.get("n_together", 0)
         # What is counted at once: on a CPU, what its first cache holds.
         self.desk_bytes = given.get("desk_bytes", min(device.local_bytes, 1 << 14) if device.is_cpu else device.local_bytes)
@@ -228,15 +229,23 @@ class Training:
         problem["n_planes"] = n
         self.problem_there = self.device.array(problem.reshape(1))
 
-    def run(self, kernel, n, *arguments, n_local=8, n_items=None):
+    def run(self, kernel, n, *arguments):
         """Run a kernel on n groups' worth of work."""
-        self.device.run(kernel, min(n, self.tuning.n_groups), *arguments, n_items=n_items or self.tuning.n_items, n_local=n_local)
+        self.device.run(kernel, min(n, self.tuning.n_groups), *arguments, n_items=self.tuning.n_items)
+
+    def run_with_memory(self, kernel, n_groups, n_bytes, *arguments):
+        """Run a kernel whose groups need n_bytes of memory each: their own, or else global memory."""
+        n_bytes = -(-n_bytes // 8) * 8
+        is_own = n_bytes <= self.tuning.local_bytes
+        memory = None if is_own else self.device.empty((n_groups, n_bytes), np.uint8)
+        self.device.run(kernel, n_groups, *arguments, memory, n_bytes, n_items=self.tuning.n_items,
+                        n_local=n_bytes if is_own else 8)  # fmt: skip
 
     def run_items(self, kernel, n, *arguments):
         """Run a kernel with an item for each of n."""
-        self.device.run(kernel, -(-n // self.tuning.n_items), *arguments, n_items=self.tuning.n_items, n_local=8)
+        self.device.run(kernel, -(-n // self.tuning.n_items), *arguments, n_items=self.tuning.n_items)
 
-    def n_together(self, bytes_of):
+    def features_at_once(self, bytes_of):
         """How many features to try at once, and the memory that takes, given that of a number of them."""
         most = self.tuning.n_together or self.max_features
         most = min(most, self.max_features)
@@ -356,8 +365,9 @@ class Batch:
         there, n = self.device.array(chunks), len(chunks)
         statistics = self.device.empty((n, t.n_words), np.int64)
         extents = self.device.empty((n, 2), np.int32)
-        t.run("df_add_chunks", n, t.problem_there, self.draws, there, n, statistics, extents,
-              n_local=4 * int(t.problem["n_planes"]))
+        n_bytes = 4 * int(t.problem["n_planes"])
+        t.run_with_memory("df_add_chunks", min(n, t.tuning.n_groups), n_bytes, t.problem_there, self.draws, there, n, statistics,
+                          extents)  # fmt: skip
         return statistics.get(), extents.get()
 
     def _cut_up(self, places):
@@ -489,10 +499,11 @@ class Batch:
         histograms = device.zeros((n_nodes, n_tried, entries, t.n_words), np.int64)
         there, places_there, totals_there = device.array(features), device.array(places), device.array(totals)
         chunks = self._cut_up(places)
-        together, n_local = t.n_together(lambda k: 4 * k * entries * planes + 8 * t.n_words * t.tuning.n_items)
+        together, n_local = t.features_at_once(lambda k: 4 * k * entries * planes + 8 * t.n_words * t.tuning.n_items)
         together = min(together, n_tried)
-        t.run("df_add_histograms", len(chunks) * -(-n_tried // together), t.problem_there, t.codes, self.draws,
-              device.array(chunks), len(chunks), there, n_tried, together, histograms, n_local=n_local)
+        n_groups = min(len(chunks) * -(-n_tried // together), t.tuning.n_groups)
+        t.run_with_memory("df_add_histograms", n_groups, n_local, t.problem_there, t.codes, self.draws, device.array(chunks),
+                          len(chunks), there, n_tried, together, histograms)  # fmt: skip
         cuts = device.empty((n_nodes, n_tried), record("df_cut"))
         words = device.empty((n_nodes, n_tried, 3, t.n_words), np.int64)
         t.run_items("df_find_cuts", n_nodes * n_tried, t.problem_there, t.columns, *t.numbers, places_there, n_nodes, totals_there,
@@ -537,7 +548,7 @@ class Batch:
         places = np.concatenate(self.subtrees)
         n_grown = np.zeros(len(places), np.int64)
         grown = device.empty((2 * self.draws.shape[0],), record("df_grown"))
-        together, n_local = t.n_together(t.desk_bytes)
+        together, n_local = t.features_at_once(t.desk_bytes)
         # The largest first; in turns short enough to be interrupted.
         by_size = np.argsort(-places["n"], kind="stable")
         turns = np.cumsum(places["n"][by_size]) // t.tuning.slice_records
@@ -554,9 +565,9 @@ class Batch:
                 rows = device.empty((n_groups, most), np.uint32)
                 y = device.empty((n_groups, most if t.y is not None else 0), np.float64)
             numbers = device.empty((len(turn),), np.int64)
-            device.run("df_grow_subtrees", n_groups, t.problem_there, t.columns, *t.numbers, t.codes, t.y, self.draws,
-                       self.scratch, device.array(places[turn]), len(turn), most, pending, order, block, rows, y, together, grown,
-                       numbers, n_items=t.tuning.n_items, n_local=n_local)  # fmt: skip
+            t.run_with_memory("df_grow_subtrees", n_groups, n_local, t.problem_there, t.columns, *t.numbers, t.codes, t.y, self.draws,
+                              self.scratch, device.array(places[turn]), len(turn), most, pending, order, block, rows, y, together,
+                              grown, numbers)  # fmt: skip
             n_grown[turn] = numbers.get()
         return places, grown, n_grown
 

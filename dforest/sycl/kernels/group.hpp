@@ -230,6 +230,12 @@ static inline void df_add_shared(const df_alone &, int64_t *to, int64_t x) { *to
 // A large function that is called from several places: inlined, it would be compiled for each.
 #define DF_CALLED static __attribute__((noinline))
 
+// Where a group works: its own memory, or, if that is too small, its part of what is given.
+static inline char *df_memory(const df_group &group, char *given, int64_t n_bytes)
+{
+    return given ? given + group.number * n_bytes : group.local;
+}
+
 #ifndef DF_INLINE
 #define DF_INLINE static inline __attribute__((always_inline))
 #endif

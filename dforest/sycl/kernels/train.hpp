@@ -1,5 +1,8 @@
 // The kernels that train, as they are started. Large nodes are grown level by level, their draws in chunks; what is below
 // them, by a group each.
+//
+// Some need more memory for a group than devices may have: then `memory` is n_bytes of global memory for each group, and
+// else NULL, and the group's own is used.
 #ifndef DFOREST_KERNELS_TRAIN_HPP
 #define DFOREST_KERNELS_TRAIN_HPP
 
@@ -54,12 +57,12 @@ DF_KERNEL df_write_draws(int64_t n_trees, int64_t n_rows, const uint32_t *counts
 
 // OUT statistics : [n_chunks, n_words]; extents : [n_chunks, 2] lowest and highest target
 DF_KERNEL df_add_chunks(const df_problem *problem, const df_draw *draws, const df_chunk *chunks, int64_t n_chunks,
-                        int64_t *statistics, int32_t *extents, DF_LOCAL)
+                        int64_t *statistics, int32_t *extents, char *memory, int64_t n_bytes, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         const df_problem *p = problem;
-        uint32_t *entry = (uint32_t *) group.local;
+        uint32_t *entry = (uint32_t *) df_memory(group, memory, n_bytes);
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
             df_clear(group, entry, p->n_planes);
@@ -126,13 +129,13 @@ DF_KERNEL df_requantise(df_draw *draws, const df_chunk *chunks, int64_t n_chunks
 // Memory of the group: [n_together, most_entries, n_planes] of 32 bits, and n_items times n_words of 64
 DF_KERNEL df_add_histograms(const df_problem *problem, const char *codes, const df_draw *draws, const df_chunk *chunks,
                             int64_t n_chunks, const int32_t *features, int64_t n_tried, int64_t n_together, int64_t *histograms,
-                            DF_LOCAL)
+                            char *memory, int64_t n_bytes, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         const df_problem *p = problem;
         const int64_t n_turns = (n_tried + n_together - 1) / n_together;
-        int64_t *words = (int64_t *) group.local;
+        int64_t *words = (int64_t *) df_memory(group, memory, n_bytes);
         uint32_t *planes = (uint32_t *) (words + group.n_items * p->n_words);
         df_clear(group, planes, n_together * p->most_entries * p->n_planes);
         for (int64_t at = group.number; at < n_chunks * n_turns; at += group.n_groups) {
@@ -279,12 +282,12 @@ DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, 
                            const double *highs, const char *codes, const double *y, df_draw *draws, df_draw *scratch,
                            const df_open_node *places, int64_t n_places, int64_t most_records, df_open_node *pending,
                            uint32_t *order, char *block, uint32_t *rows, double *block_y, int64_t n_together, df_grown *grown,
-                           int64_t *n_grown, DF_LOCAL)
+                           int64_t *n_grown, char *memory, int64_t n_bytes, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         const df_fit fit = {problem, columns, {values, lows, highs}, codes, y, draws, scratch};
-        const df_desk desk = df_desk_at(problem, group.local, n_together);
+        const df_desk desk = df_desk_at(problem, df_memory(group, memory, n_bytes), n_together);
         df_room room = {pending + group.number * (most_records + 1), order + group.number * 2 * problem->n_features, 0, 0, 0};
         if (block) {
             room.codes = block + group.number * most_records * problem->n_features * problem->code_bytes;
