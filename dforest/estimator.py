@@ -31,7 +31,6 @@ from dforest.core.regression import Poisson, SquaredError, quantise
 from dforest.core.rows import bootstrap_counts
 from dforest.core.splitter import Splitter
 from dforest.core.trainer import grow_trees
-from dforest.errors import DeviceError
 from dforest.features import CATEGORICAL, ORDINAL, Features
 from dforest.validation import (
     MOST_ROWS,
