@@ -8,6 +8,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from importlib import import_module
 from numbers import Integral, Real
+from time import perf_counter
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
@@ -30,6 +31,7 @@ from dforest.core.rows import bootstrap_counts
 from dforest.core.splitter import Splitter
 from dforest.core.trainer import grow_trees
 from dforest.features import CATEGORICAL, ORDINAL, Features
+from dforest.fit_report import FitReport
 from dforest.prediction import PredictionPart
 from dforest.validation import (
     MOST_ROWS,
@@ -319,7 +321,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         self.categories_ = list(kept.categories)
 
     def _grow(self, plan, rows, device=None):
-        """Set `forest_`: what is there already according to the plan, and the trees that are to come."""
+        """Set `forest_`: what is there already according to the plan, and the trees that are to come; and `fit_report_`."""
         n_rows, n_features = rows.X.shape
         n_draws = count_draws(plan.max_samples, n_rows)
         weight, exponent = rows.integer_weight()
@@ -338,6 +340,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
             )
         if plan.n_grown == plan.n_trees:
             self.forest_ = plan.grown
+            self.fit_report_ = FitReport("cpu" if device is None else device.name)
             return
         if plan.grown is None:
             seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
@@ -385,10 +388,14 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         if device is None:
             X = np.ascontiguousarray(rows.X) if splitter.needs_rows or splitter.has_own_tests else None
             data = DataView(columns, target, exact, weight, directions, X)
+            start = perf_counter()
             grow_trees(data, *work, plan.n_threads, assembly.put, plan.on_tree, reweigh)
+            self.fit_report_ = FitReport("cpu", len(trees), train_seconds=perf_counter() - start)
         else:
             grow_there = import_module("dforest.sycl.trainer").grow_trees
-            grow_there(device, columns, target, exact, weight, directions, *work, assembly.put, plan.on_tree, reweigh)
+            self.fit_report_ = grow_there(
+                device, columns, target, exact, weight, directions, *work, assembly.put, plan.on_tree, reweigh
+            )
         forest = Forest.assembled(
             assembly,
             plan.grown,

@@ -56,4 +56,6 @@ FITTED = """\
     categories_ : list of length n_features
         ndarray of a column's labels, whose places 0, 1, ... trees test: of a categorical column those
         in training, sorted; of an ordinal one that holds no numbers the declared levels. None for
-        other columns."""
+        other columns.
+    fit_report_ : FitReport
+        Where the last `fit` grew trees, and what that took: see `dforest.fit_report.FitReport`."""
