@@ -59,6 +59,7 @@ def random_fit(seed):
         "min_samples_leaf": int(rng.choice([1, 1, 4])),
         "min_samples_split": int(rng.choice([2, 2, 9])),
         "min_weight_fraction_leaf": float(rng.choice([0.0, 0.0, 0.02])),
+        "max_leaf_nodes": [None, None, int(rng.integers(2, 60))][rng.integers(3)],
         "max_depth": [None, None, 3][rng.integers(3)],
         "ordinal_features": [0] if rng.random() < 0.2 and np.isfinite(X[:, 0]).all() else None,
         "random_state": seed,
@@ -73,7 +74,8 @@ def random_fit(seed):
     else:
         family = [dforest.RandomForestRegressor, dforest.ExtraTreesRegressor][rng.integers(2)]
         parameters["criterion"] = rng.choice(["squared_error", "poisson"])
-        y = [signal, np.round(signal), np.exp(2 * np.clip(signal, -9, 9)), np.where(rng.random(n_rows) < 0.01, 1e12, signal)][rng.integers(4)]
+        skewed, far = np.exp(2 * np.clip(signal, -9, 9)), np.where(rng.random(n_rows) < 0.01, 1e12, signal)
+        y = [signal, np.round(signal), skewed, far][rng.integers(4)]
         if parameters["criterion"] == "poisson":
             y = np.abs(y)
         parameters["impurity_threshold"] = float(rng.choice([0.0, 0.0, 0.3]))

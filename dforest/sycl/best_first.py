@@ -1,0 +1,94 @@
+"""Trees grown best first on a device: the frontier is evaluated ahead, a heap commits in order.
+
+Words: a node is *evaluated* once its best cut is known; it is *divided* once its draws are partitioned and both children
+evaluated; it is *split* once the heap's order has come to it. As the best cut of a node depends on nothing but the node,
+nodes may be divided before it is known whether they will be split: those of highest score, of all trees at once. What is
+divided in vain stays a leaf: its draws have only changed places within its run.
+"""
+
+import heapq
+
+import numpy as np
+
+from dforest.sycl.batch import Batch
+from dforest.sycl.records import record
+
+LEAST_AHEAD = 16  # nodes of a tree that are divided at once, if there are as many
+
+
+class Frontier:
+    """The nodes of a tree that may be split.
+
+    Parameters
+    ----------
+    root : int
+        Numbers of nodes are those of all trees of a batch.
+    """
+
+    def __init__(self, root):
+        self.heap = []  # (-score, sides, number); sides: of the node and its ancestors, which orders nodes as preorder does
+        self.n_leaves = 1
+        self.root = root
+
+    def add(self, number, score, sides):
+        """Enter an evaluated node that has a cut."""
+        heapq.heappush(self.heap, (-score, sides, number))
+
+
+class BestFirstBatch(Batch):
+    """A `Batch` of trees with a limit on leaves."""
+
+    def grow(self):
+        """Grow the trees; return their `TreeArrays`, in order."""
+        self._set_root_weights()
+        self.places, self.cuts, self.scores = self.roots[:0], np.zeros(0, record("df_cut")), np.zeros(0)
+        self.pairs = {}  # of divided nodes: the number of the left child, the right one's is 1 more
+        self.is_split = set()
+        frontiers = [Frontier(root) for root in self._add(self.roots).tolist()]
+        for frontier in frontiers:
+            self._enter_node(frontier, frontier.root, b"")
+        while wanted := [number for frontier in frontiers for number in self._advance(frontier)]:
+            places = self.places[wanted]
+            n_left = self._partition(places, self.cuts[wanted])
+            children = self._add(self._divide(places, n_left))
+            self.pairs.update(zip(wanted, children[::2].tolist(), strict=True))
+        cuts = self.cuts.copy()
+        children = np.zeros((len(cuts), 2), np.int64)
+        for number in range(len(cuts)):
+            if number in self.is_split:
+                children[number] = self.pairs[number], self.pairs[number] + 1
+            else:
+                cuts["feature"][number] = -1
+        self._keep(self.places, cuts)
+        self.children.append(children)
+        return self._assemble(np.array([frontier.root for frontier in frontiers]))
+
+    def _add(self, places):
+        """Evaluate new nodes; return their numbers."""
+        cuts = self._evaluate(places)
+        numbers = len(self.places) + np.arange(len(places))
+        self.places = np.concatenate([self.places, places])
+        self.cuts = np.concatenate([self.cuts, cuts])
+        self.scores = np.concatenate([self.scores, self._scores(places, cuts)])
+        return numbers
+
+    def _enter_node(self, frontier, number, sides):
+        if self.cuts["feature"][number] >= 0:
+            frontier.add(number, float(self.scores[number]), sides)
+
+    def _advance(self, frontier):
+        """Split nodes as long as the next one is divided; return which ones to divide, none if the tree is done."""
+        most = self.training.limits["max_leaf_nodes"]
+        while frontier.heap and frontier.n_leaves < most:
+            _, sides, number = frontier.heap[0]
+            if number not in self.pairs:
+                ahead = min(most - frontier.n_leaves, max(LEAST_AHEAD, frontier.n_leaves // 2))
+                best = heapq.nsmallest(ahead, frontier.heap)
+                return [number for _, _, number in best if number not in self.pairs]
+            heapq.heappop(frontier.heap)
+            self.is_split.add(number)
+            frontier.n_leaves += 1
+            left = self.pairs[number]
+            self._enter_node(frontier, left, sides + b"\0")
+            self._enter_node(frontier, left + 1, sides + b"\1")
+        return []
