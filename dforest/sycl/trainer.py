@@ -67,7 +67,9 @@ def grow_trees(device, columns, target, y, weight, directions, criterion, splitt
     with recorder.timed("build"):
         device.build()
     with recorder.timed("upload"):
-        training = Training(recorder, columns, target, y, weight, criterion, is_random, splitter.max_features, limits, seed, tuning)
+        training = Training(
+            recorder, columns, target, y, weight, criterion, is_random, splitter.max_features, limits, seed, tuning
+        )
     with recorder.timed("train"):
         training.grow(trees, n_draws, scale, put, on_tree, reweigh)
     return recorder.report(len(trees))
