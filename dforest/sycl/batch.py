@@ -63,6 +63,7 @@ class Batch:
         self.training, self.device, self.draws, self.roots = training, training.device, draws, roots
         self.scratch = self.device.empty(draws.shape, draws.dtype)
         self.large = []  # df_grown of the large nodes, by level
+        self.subsets = []  # [n, subset_words] of each
         self.children = []  # references to the two children of each
         self.subtrees = []  # df_open_node, by level
         self.n_large = self.n_subtrees = 0
@@ -173,23 +174,24 @@ class Batch:
         return words.get()
 
     def _evaluate(self, places):
-        """The cuts of nodes, as `df_cut`: feature -1 if they are leaves. Nodes that need another scale get it."""
+        """The cuts of nodes, as `df_cut`, feature -1 if they are leaves; and their subsets. Nodes that need it get a new scale."""
         t = self.training
         totals, is_leaf = self._open(places)
         cuts = np.zeros(len(places), record("df_cut"))
         cuts["feature"] = -1
-        cuts[~is_leaf] = self._search(places[~is_leaf], totals[~is_leaf])
+        subsets = np.zeros((len(places), t.subset_words), np.uint64)
+        cuts[~is_leaf], subsets[~is_leaf] = self._search(places[~is_leaf], totals[~is_leaf])
         if t.limits["min_impurity_decrease"] > 0.0:
             decrease = self._scores(places, cuts) / places["root_weight"].astype(np.float64)
             cuts["feature"][decrease < t.limits["min_impurity_decrease"]] = -1
-        return cuts
+        return cuts, subsets
 
     def _scores(self, places, cuts):
         """Scores in units of weight times impurity."""
         power = {"squared_error": -2, "poisson": -1}.get(self.training.criterion, 0)
         return np.ldexp(cuts["score"], power * places["exponent"])
 
-    def _keep(self, places, cuts):
+    def _keep(self, places, cuts, subsets):
         """The `df_grown` of large nodes, to be assembled."""
         grown = np.zeros(len(places), record("df_grown"))
         for name in ("first", "n", "centre", "exponent"):
@@ -197,13 +199,14 @@ class Batch:
         for name in ("feature", "code", "above", "missing_left", "only_missing"):
             grown[name] = cuts[name]
         self.large.append(grown)
+        self.subsets.append(subsets)
 
     def _grow_level(self, places):
         """Split large nodes; return the large ones among their children."""
-        cuts = self._evaluate(places)
-        self._keep(places, cuts)
+        cuts, subsets = self._evaluate(places)
+        self._keep(places, cuts, subsets)
         inner = np.flatnonzero(cuts["feature"] >= 0)
-        n_left = self._partition(places[inner], cuts[inner])
+        n_left = self._partition(places[inner], cuts[inner], subsets[inner])
         references, below = self._enter(self._divide(places[inner], n_left))
         children = np.zeros((len(places), 2), np.int64)
         children[inner] = references.reshape(-1, 2)
@@ -211,9 +214,9 @@ class Batch:
         return below
 
     def _search(self, places, totals):
-        """The best cut of each node, as `df_cut`; its feature is -1 where there is none."""
+        """The best cut of each node, as `df_cut`, and its subset; feature -1 where there is none."""
         t, p = self.training, self.training.n_features
-        cuts = np.zeros(len(places), record("df_cut"))
+        cuts, subsets = np.zeros(len(places), record("df_cut")), np.zeros((len(places), t.subset_words), np.uint64)
         cuts["feature"] = -1
         size = max(1, t.tuning.histogram_bytes // (8 * t.n_words * int(t.problem["most_entries"]) * t.max_features))
         for begin in range(0, len(places), size):
@@ -222,18 +225,20 @@ class Batch:
             while len(nodes) and tried < p:
                 n = t.max_features if tried == 0 else min(t.tuning.extra_features, p - tried)
                 orders = [t.order.draw(t.seed, int(at["tree"]), int(at["path"]), tried + n)[tried:] for at in places[nodes]]
-                found = self._try(places[nodes], totals[nodes], np.array(orders, np.int32))
+                found, found_subsets = self._try(places[nodes], totals[nodes], np.array(orders, np.int32))
                 # Of the first ones the best is taken, later the first that has a cut; of equal ones the one drawn earlier.
                 key = found["score"] if tried == 0 else found["score"] >= 0.0
-                best = found[np.arange(len(nodes)), key.argmax(axis=1)]
+                chosen = np.arange(len(nodes)), key.argmax(axis=1)
+                best = found[chosen]
                 has_cut = best["score"] >= 0.0
                 cuts[nodes[has_cut]] = best[has_cut]
+                subsets[nodes[has_cut]] = found_subsets[chosen][has_cut]
                 nodes = nodes[~has_cut]
                 tried += n
-        return cuts
+        return cuts, subsets
 
     def _try(self, places, totals, features):
-        """The best cuts of some features of each node: `df_cut`s of the shape of `features`."""
+        """The best cuts of some features of each node: `df_cut`s of the shape of `features`, and their subsets."""
         t, device = self.training, self.device
         n_nodes, n_tried = features.shape
         entries, planes = int(t.problem["most_entries"]), int(t.problem["n_planes"])
@@ -246,20 +251,24 @@ class Batch:
         t.run_with_memory("df_add_histograms", n_groups, n_local, t.problem_there, t.codes, self.draws, device.array(chunks),
                           len(chunks), there, n_tried, together, histograms)  # fmt: skip
         cuts = device.empty((n_nodes, n_tried), record("df_cut"))
+        subsets = device.empty((n_nodes, n_tried, t.subset_words), np.uint64)
         words = device.empty((n_nodes, n_tried, 3, t.n_words), np.int64)
+        keys = device.empty((n_nodes, n_tried, t.most_categories), np.float64)
+        ranked = device.empty((n_nodes, n_tried, t.most_categories), np.uint32)
         t.run_items("df_find_cuts", n_nodes * n_tried, t.problem_there, t.columns, *t.numbers, places_there, n_nodes,
-                    totals_there, there, n_tried, histograms, words, cuts)  # fmt: skip
-        return cuts.get()
+                    totals_there, there, n_tried, histograms, words, keys, ranked, cuts, subsets)  # fmt: skip
+        return cuts.get(), subsets.get()
 
-    def _partition(self, places, cuts):
+    def _partition(self, places, cuts, subsets):
         """Partition the draws of nodes; return how many records go left."""
         t, device = self.training, self.device
         if len(places) == 0:
             return np.zeros(0, np.int64)
         chunks = self._cut_up(places)
-        there, cuts_there, n = device.array(chunks), device.array(cuts), len(chunks)
+        there, n = device.array(chunks), len(chunks)
+        test = device.array(cuts), device.array(subsets)
         counted = device.empty((n,), np.int64)
-        t.run("df_count_left", n, t.problem_there, t.columns, t.codes, self.draws, there, n, cuts_there, counted)
+        t.run("df_count_left", n, t.problem_there, t.columns, t.codes, self.draws, there, n, *test, counted)
         counted = counted.get()
         n_left = by_node(chunks, counted, np.add)
         node = chunks["node"]
@@ -267,7 +276,7 @@ class Batch:
         before -= before[np.flatnonzero(np.diff(node, prepend=-1))][node]
         to_left = places["first"][node] + before
         to_right = n_left[node] + chunks["first"] - before
-        t.run("df_move_draws", n, t.problem_there, t.columns, t.codes, self.draws, there, n, cuts_there, device.array(to_left),
+        t.run("df_move_draws", n, t.problem_there, t.columns, t.codes, self.draws, there, n, *test, device.array(to_left),
               device.array(to_right), self.scratch)
         t.run("df_copy_draws", n, self.scratch, there, n, self.draws)
         return n_left
@@ -284,11 +293,12 @@ class Batch:
         return children
 
     def _grow_subtrees(self):
-        """The nodes of all subtrees on the device, and how many each has."""
+        """The subtrees: where they begin; their nodes and subsets, on the device; how many nodes each has."""
         t, device = self.training, self.device
         places = np.concatenate(self.subtrees) if self.subtrees else np.zeros(0, record("df_open_node"))
         n_grown = np.zeros(len(places), np.int64)
         grown = device.empty((2 * self.draws.shape[0],), record("df_grown"))
+        subsets = device.empty((2 * self.draws.shape[0], t.subset_words), np.uint64)
         together, n_local = t.features_at_once(t.desk_bytes)
         # The largest first; in turns short enough to be interrupted.
         by_size = np.argsort(-places["n"], kind="stable")
@@ -308,23 +318,24 @@ class Batch:
             numbers = device.empty((len(turn),), np.int64)
             t.run_with_memory("df_grow_subtrees", n_groups, n_local, t.problem_there, t.columns, *t.numbers, t.codes, t.y,
                               self.draws, self.scratch, device.array(places[turn]), len(turn), most, pending, order, block,
-                              rows, y, together, grown, numbers)  # fmt: skip
+                              rows, y, together, grown, subsets, numbers)  # fmt: skip
             n_grown[turn] = numbers.get()
-        return places, grown, n_grown
+        return places, grown, subsets, n_grown
 
     def _assemble(self, root_references):
         """The trees' arrays."""
         t, device = self.training, self.device
-        places, grown, n_grown = self._grow_subtrees()
+        places, grown, grown_subsets, n_grown = self._grow_subtrees()
         large = np.concatenate(self.large) if self.large else np.zeros(0, record("df_grown"))
         children = np.concatenate(self.children) if self.children else np.zeros((0, 2), np.int64)
         at, starts = self._lay_out(root_references, large["feature"], children, n_grown)
         at_large, at_subtree, n_nodes = at[: len(large)], at[len(large) :][::-1].copy(), starts[-1]
         gathered = device.empty((n_nodes,), record("df_grown"))
+        gathered_subsets = device.empty((n_nodes, t.subset_words), np.uint64)
         if len(places):
-            t.run("df_gather_nodes", len(places), grown, device.array(places), device.array(n_grown), device.array(at_subtree),
-                  len(places), gathered)
-        nodes = gathered.get()
+            t.run("df_gather_nodes", len(places), grown, grown_subsets, t.subset_words, device.array(places),
+                  device.array(n_grown), device.array(at_subtree), len(places), gathered, gathered_subsets)  # fmt: skip
+        nodes, subsets = gathered.get(), gathered_subsets.get()
         # `right` is counted from the subtree's first node so far; from now on, from the tree's.
         tree_start = np.repeat(starts[:-1], np.diff(starts))
         first_of = np.zeros(n_nodes, np.int64)
@@ -334,6 +345,8 @@ class Batch:
         is_kept = at_large >= 0
         at_large = at_large[is_kept]
         nodes[at_large] = large[is_kept]
+        if len(large):
+            subsets[at_large] = np.concatenate(self.subsets)[is_kept]
         right = nodes["right"].astype(np.int64) + first_of - tree_start
         right[at_large] = at[children[is_kept, 1]] - tree_start[at_large]
         if len(large):
@@ -342,6 +355,7 @@ class Batch:
         leaves = self._judge(gathered, np.flatnonzero(is_leaf))
         thresholds = self._thresholds(nodes)
         leaf_ends = np.cumsum(is_leaf)
+        has_subset = ~is_leaf & (t.table["kind"][np.maximum(nodes["feature"], 0)] == constants()["DF_CATEGORICAL"])
         for first, last in zip(starts, starts[1:], strict=False):
             leaf = slice(leaf_ends[first - 1] if first else 0, leaf_ends[last - 1])
             yield TreeArrays(
@@ -351,9 +365,13 @@ class Batch:
                 nodes["missing_left"][first:last].astype(bool) & ~is_leaf[first:last],
                 leaves[leaf],
                 np.zeros((0, 2)),
-                np.zeros(0, np.int64),
-                np.zeros(0, np.uint64),
+                *self._payloads(subsets[first:last][has_subset[first:last]]),
             )
+
+    def _payloads(self, subsets):
+        """(how many words of each subset to keep, these words): those of 0 at the end are left out."""
+        is_kept = np.logical_or.accumulate((subsets != 0)[:, ::-1], axis=1)[:, ::-1]
+        return is_kept.sum(axis=1), subsets[is_kept]
 
     def _lay_out(self, root_references, feature, children, n_grown):
         """(where each node or subtree comes to stand, where each tree begins and the last one ends): preorder, tree by tree.
@@ -389,4 +407,5 @@ class Batch:
         is_plain = (nodes["feature"] >= 0) & (nodes["only_missing"] == 0)
         at = np.where(is_plain, column["first"] + at, 0)
         found = np.where(is_ordinal, t.highs[at], t.values[at])
-        return np.where(is_plain, found, np.where(nodes["feature"] >= 0, np.inf, 0.0))
+        found = np.where(is_plain, found, np.where(nodes["feature"] >= 0, np.inf, 0.0))
+        return np.where((nodes["feature"] >= 0) & (column["kind"] == constants()["DF_CATEGORICAL"]), np.nan, found)

@@ -42,6 +42,7 @@ class BestFirstBatch(Batch):
         """Grow the trees; return their `TreeArrays`, in order."""
         self._set_root_weights()
         self.places, self.cuts, self.scores = self.roots[:0], np.zeros(0, record("df_cut")), np.zeros(0)
+        self.subsets_of = np.zeros((0, self.training.subset_words), np.uint64)
         self.pairs = {}  # of divided nodes: the number of the left child, the right one's is 1 more
         self.is_split = set()
         frontiers = [Frontier(root) for root in self._add(self.roots).tolist()]
@@ -49,7 +50,7 @@ class BestFirstBatch(Batch):
             self._enter_node(frontier, frontier.root, b"")
         while wanted := [number for frontier in frontiers for number in self._advance(frontier)]:
             places = self.places[wanted]
-            n_left = self._partition(places, self.cuts[wanted])
+            n_left = self._partition(places, self.cuts[wanted], self.subsets_of[wanted])
             children = self._add(self._divide(places, n_left))
             self.pairs.update(zip(wanted, children[::2].tolist(), strict=True))
         cuts = self.cuts.copy()
@@ -59,16 +60,17 @@ class BestFirstBatch(Batch):
                 children[number] = self.pairs[number], self.pairs[number] + 1
             else:
                 cuts["feature"][number] = -1
-        self._keep(self.places, cuts)
+        self._keep(self.places, cuts, self.subsets_of)
         self.children.append(children)
         return self._assemble(np.array([frontier.root for frontier in frontiers]))
 
     def _add(self, places):
         """Evaluate new nodes; return their numbers."""
-        cuts = self._evaluate(places)
+        cuts, subsets = self._evaluate(places)
         numbers = len(self.places) + np.arange(len(places))
         self.places = np.concatenate([self.places, places])
         self.cuts = np.concatenate([self.cuts, cuts])
+        self.subsets_of = np.concatenate([self.subsets_of, subsets])
         self.scores = np.concatenate([self.scores, self._scores(places, cuts)])
         return numbers
 

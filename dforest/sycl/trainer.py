@@ -55,21 +55,16 @@ def grow_trees(device, columns, target, y, weight, directions, criterion, splitt
     what = f"a forest on the device {device.name!r}"
     if type(criterion) not in NAMES:
         raise ValueError(f"criterion={criterion!r} has no code for {what}; allowed are {', '.join(NAMES.values())}")
-    if any(int(column.kind) == CATEGORICAL for column in columns):
-        raise ValueError(f"categorical_features: {what} has numeric columns and ordinal ones only; fit with device=None")
     if directions.any():
         raise ValueError(f"monotonic_cst: {what} knows no constraints; fit with device=None")
     if n_draws >= 1 << 32:
         raise ValueError(f"max_samples: {what} has up to 2**32 - 1 draws a tree, not {n_draws}")
-    is_random = isinstance(splitter, RandomHistSplitter)
     tuning = Tuning(device, machinery.TUNING)
     recorder = Recorder(device)
     with recorder.timed("build"):
         device.build()
     with recorder.timed("upload"):
-        training = Training(
-            recorder, columns, target, y, weight, criterion, is_random, splitter.max_features, limits, seed, tuning
-        )
+        training = Training(recorder, columns, target, y, weight, criterion, splitter, limits, seed, tuning)
     with recorder.timed("train"):
         training.grow(trees, n_draws, scale, put, on_tree, reweigh)
     return recorder.report(len(trees))
@@ -120,16 +115,15 @@ class Training:
         As for `DataView`.
     criterion : Criterion
         Configured; one of `NAMES`.
-    is_random : bool
-        Whether a feature has one random cut.
-    max_features : int
+    splitter : HistSplitter or RandomHistSplitter
+        Configured.
     limits : dict
         As for `Grower`.
     seed : int
     tuning : Tuning
     """
 
-    def __init__(self, device, columns, target, y, weight, criterion, is_random, max_features, limits, seed, tuning):
+    def __init__(self, device, columns, target, y, weight, criterion, splitter, limits, seed, tuning):
         self.device = device
         self.tuning = tuning
         self.n_rows, self.n_features = len(target), len(columns)
@@ -137,7 +131,7 @@ class Training:
         self.criterion = NAMES[type(criterion)]
         self.impurity_of = criterion.impurity_of
         n_words, is_wide = criterion.n_words, criterion.is_wide
-        self.is_random = is_random
+        self.is_random = isinstance(splitter, RandomHistSplitter)
         self.has_weight = weight is not None
         self.heaviest = int(weight.max()) if self.has_weight else 1
         self.order = FeatureOrder(self.n_features)
@@ -145,14 +139,18 @@ class Training:
         self.problem = problem = np.zeros((), record("df_problem"))
         problem["seed"] = seed
         problem["n_features"] = self.n_features
-        problem["max_features"] = self.max_features = max_features
+        problem["max_features"] = self.max_features = splitter.max_features
         problem["code_bytes"] = max(column.codes.dtype.itemsize for column in columns)
         problem["most_entries"] = most_entries
         problem["criterion"] = constants()["DF_" + self.criterion.upper()]
         problem["n_words"] = self.n_words = n_words
         problem["is_unit"] = not self.has_weight
         problem["is_wide"] = is_wide
-        problem["is_random"] = is_random
+        problem["is_random"] = self.is_random
+        problem["one_hot"] = splitter.one_hot
+        categories = [len(column.values) for column in columns if int(column.kind) == CATEGORICAL]
+        problem["most_categories"] = self.most_categories = max(categories, default=0)
+        problem["subset_words"] = self.subset_words = -(-self.most_categories // 64)
         problem["max_depth"] = self.n_rows if limits["max_depth"] is None else min(limits["max_depth"], self.n_rows)
         problem["min_split"] = limits["min_samples_split"]
         problem["min_draws"] = max(1, limits["min_samples_leaf"])
@@ -235,15 +233,16 @@ class Training:
         """Memory that a group needs to grow subtrees: see `df_desk` of kernels/subtree.hpp."""
         p = self.problem
         entries = int(p["most_entries"])
-        words = (1 + 3 * n_together) * self.n_words + n_together * ((entries + 63) // 64)
-        records = n_together * record("df_cut").itemsize + 4 * ((n_together + 1) // 2 * 2)
+        words = (1 + 3 * n_together) * self.n_words + n_together * ((entries + 63) // 64 + self.most_categories)
+        words += (1 + n_together) * self.subset_words + (n_together * (1 + self.most_categories) + 1) // 2
+        records = n_together * record("df_cut").itemsize
         planes = 4 * int(p["n_planes"]) * (1 + n_together * entries)
         return constants()["DF_SHARED_BYTES"] + 8 * words + records + planes
 
     def bytes_of_tree(self, n_draws):
         """Memory that a tree of a batch takes."""
         n = min(self.n_rows, n_draws) if n_draws else self.n_rows
-        return n * (2 * record("df_draw").itemsize + 2 * record("df_grown").itemsize) + 4 * self.n_rows
+        return n * (2 * record("df_draw").itemsize + 2 * record("df_grown").itemsize + 16 * self.subset_words) + 4 * self.n_rows
 
     def batches(self, trees, n_draws):
         """Ranges of trees that fit the device."""

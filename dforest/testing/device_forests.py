@@ -49,6 +49,10 @@ def random_fit(seed):
             X[rng.random(n_rows) < 0.1, j] = rng.choice([np.inf, -np.inf])
     if rng.random() < 0.6:
         X[rng.random(X.shape) < rng.choice([0.02, 0.3, 0.9])] = np.nan
+    categorical = [j for j in range(1, n_features) if rng.random() < 0.3] if rng.random() < 0.5 else []
+    for j in categorical:
+        number = np.abs(np.nan_to_num(X[:, j], nan=0.0, posinf=1, neginf=1)) % rng.choice([1, 3, 70, 300])
+        X[:, j] = np.where(np.isnan(X[:, j]), np.nan, np.floor(number))
     signal = np.nan_to_num(X[:, 0].astype(np.float64), posinf=3, neginf=-3) + rng.standard_normal(n_rows)
     weight = [None, rng.integers(1, 5, n_rows), rng.random(n_rows) + 1e-9, rng.random(n_rows) * 1e9][rng.integers(4)]
     parameters = {
@@ -62,6 +66,8 @@ def random_fit(seed):
         "max_leaf_nodes": [None, None, int(rng.integers(2, 60))][rng.integers(3)],
         "max_depth": [None, None, 3][rng.integers(3)],
         "ordinal_features": [0] if rng.random() < 0.2 and np.isfinite(X[:, 0]).all() else None,
+        "categorical_features": categorical or None,
+        "categorical_split": rng.choice(["subset", "one_hot"]),
         "random_state": seed,
     }
     if rng.random() < 0.5:

@@ -1,4 +1,4 @@
-// The best cut of a feature in a node, from the statistics of its codes. What is valid, and what ties are decided by:
+// The best cut of a feature of numbers in a node, from the statistics of its codes. What is valid, and what ties are decided by:
 // see splitter.pxd; the scores are those of criteria.h.
 #ifndef DFOREST_KERNELS_CUTS_HPP
 #define DFOREST_KERNELS_CUTS_HPP
@@ -123,7 +123,8 @@ template <> struct df_three<0> {
 // OUT words : [3, n_words] scratch
 // OUT cut : but for its feature
 // Codes are a class: `after(code)` is the lowest code that occurs from this one on, or at least most_entries if none does;
-// `take(code, words)` its statistic, each code's once.
+// `take(code, words)` its statistic, once, after which it need not be there any more; `read(code, words)` likewise, any time
+// before.
 template <int n_words, class Codes>
 DF_CALLED void df_find_best(const df_problem *p, const df_node *node, const df_column *column, const int64_t *total,
                             const Codes &codes, int64_t *words, df_cut *cut)
@@ -223,23 +224,6 @@ DF_CALLED void df_find_random(const df_problem *p, const df_node *node, const df
         df_compare<n_words>(p, node, run, total, cut_code, 0, n_left, &left);
     }
     df_take_cut(cut, left.score > right.score ? &left : &right, n_missing, left.score > right.score, total[0]);
-}
-
-// By the splitter's strategy.
-template <class Codes>
-DF_INLINE void df_find_cut(const df_problem *p, const df_node *node, const df_column *columns, const df_numbers *numbers,
-                           int32_t feature, const int64_t *total, const Codes &codes, int64_t *words, df_cut *cut)
-{
-    const df_column *column = columns + feature;
-    if (p->is_random)
-        df_find_random<0>(p, node, column, numbers, feature, total, codes, words, cut);
-    else if (p->n_words == 3)
-        df_find_best<3>(p, node, column, total, codes, words, cut);
-    else if (p->n_words == 4)
-        df_find_best<4>(p, node, column, total, codes, words, cut);
-    else
-        df_find_best<0>(p, node, column, total, codes, words, cut);
-    cut->feature = feature;
 }
 
 #endif

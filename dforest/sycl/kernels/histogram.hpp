@@ -200,26 +200,36 @@ DF_INLINE void df_add_up(const df_group &group, const df_problem *p, const df_dr
     });
 }
 
-// Which draws go left: those of codes up to a cut, and of one more: missing, or one that does so anyway.
+// Which draws go left: those of codes up to a cut, and of one more: missing, or one that does so anyway. Of a categorical
+// column those whose category is in a subset, or is not, if the missing go left.
 struct df_left_test {
     const df_problem *p;
     const char *codes;
     int32_t feature;
     uint32_t cut, also;
+    const uint64_t *subset;    // NULL: of numbers
+    uint32_t n_codes;
+    bool missing_left;
     bool operator()(uint32_t row) const
     {
         const int64_t at = (int64_t) row * p->n_features + feature;
         const uint32_t code = p->code_bytes == 1   ? ((const uint8_t *) codes)[at]
                               : p->code_bytes == 2 ? ((const uint16_t *) codes)[at]
                                                    : ((const uint32_t *) codes)[at];
+        if (subset)
+            return (code < n_codes && (subset[code / 64] >> (code % 64) & 1)) != missing_left;
         return (code <= cut) | (code == also);
     }
 };
 
-DF_INLINE df_left_test df_test_of(const df_problem *p, const df_column *columns, const char *codes, const df_cut *cut)
+// IN subset : of the cut; for numbers whatever
+DF_INLINE df_left_test df_test_of(const df_problem *p, const df_column *columns, const char *codes, const df_cut *cut,
+                                  const uint64_t *subset)
 {
     const uint32_t n_codes = columns[cut->feature].n_codes;
-    df_left_test test = {p, codes, cut->feature, cut->only_missing ? n_codes - 1 : cut->code, 0};
+    const bool is_categorical = columns[cut->feature].kind == DF_CATEGORICAL;
+    df_left_test test = {p, codes, cut->feature, cut->only_missing ? n_codes - 1 : cut->code, 0,
+                         is_categorical ? subset : (const uint64_t *) 0, n_codes, cut->missing_left != 0};
     test.also = cut->missing_left ? n_codes : test.cut;
     return test;
 }

@@ -3,7 +3,7 @@
 #ifndef DFOREST_KERNELS_NODE_HPP
 #define DFOREST_KERNELS_NODE_HPP
 
-#include "cuts.hpp"
+#include "categories.hpp"
 
 #define DF_REQUANTISE 256      // see regression.pyx
 

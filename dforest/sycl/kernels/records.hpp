@@ -8,7 +8,7 @@
 #include "group.hpp"
 
 enum { DF_GINI, DF_ENTROPY, DF_SQUARED_ERROR, DF_POISSON };
-enum { DF_CONTINUOUS, DF_ORDINAL };
+enum { DF_CONTINUOUS, DF_ORDINAL, DF_CATEGORICAL };
 enum { DF_SHARED_BYTES = 384 }; // of df_shared, at most
 
 // What is the same for all nodes of a fit.
@@ -23,6 +23,9 @@ typedef struct {
     int64_t is_unit;           // all weights are 1
     int64_t is_wide;           // sums of targets have two words
     int64_t is_random;
+    int64_t one_hot;           // categories are divided from the rest one by one
+    int64_t most_categories;   // of a column; 0: there are no categorical ones
+    int64_t subset_words;      // of 64 bits, for a subset of so many
     int64_t piece_bits;        // see histogram.hpp
     int64_t weight_pieces;
     int64_t sum_pieces;

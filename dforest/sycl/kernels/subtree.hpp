@@ -38,8 +38,11 @@ typedef struct {
     df_shared *shared;
     int64_t *total;            // [n_words] of the node
     int64_t *words;            // [n_together, 3, n_words]
+    double *keys;              // [n_together, most_categories]
+    uint64_t *subsets;         // [1 + n_together, subset_words] of the best cut, and of those in `cuts`
     df_cut *cuts;              // [n_together]
     int32_t *features;         // [n_together]
+    uint32_t *ranked;          // [n_together, most_categories]
     uint32_t *entry;           // [n_planes]
     uint32_t *planes;          // [n_together, most_entries, n_planes]
     uint64_t *flags;           // [n_together, df_flag_words]
@@ -51,9 +54,12 @@ DF_INLINE df_desk df_desk_at(const df_problem *p, char *memory, int64_t n_togeth
     desk.shared = (df_shared *) memory;
     desk.total = (int64_t *) (memory + DF_SHARED_BYTES);
     desk.words = desk.total + p->n_words;
-    desk.cuts = (df_cut *) (desk.words + n_together * 3 * p->n_words);
+    desk.keys = (double *) (desk.words + n_together * 3 * p->n_words);
+    desk.subsets = (uint64_t *) (desk.keys + n_together * p->most_categories);
+    desk.cuts = (df_cut *) (desk.subsets + (1 + n_together) * p->subset_words);
     desk.features = (int32_t *) (desk.cuts + n_together);
-    desk.flags = (uint64_t *) (desk.features + (n_together + 1) / 2 * 2);
+    desk.ranked = (uint32_t *) desk.features + n_together;
+    desk.flags = (uint64_t *) (desk.ranked + (n_together * (1 + p->most_categories) + 1) / 2 * 2 - n_together);
     desk.entry = (uint32_t *) (desk.flags + n_together * df_flag_words(p));
     desk.planes = desk.entry + p->n_planes;
     return desk;
@@ -91,6 +97,7 @@ struct df_local_codes {
         df_read_entry<n_words>(p, planes + (int64_t) code * p->n_planes, words);
         df_clear_entry(p, planes + (int64_t) code * p->n_planes);
     }
+    void read(uint32_t code, int64_t *words) const { df_read_entry<0>(p, planes + (int64_t) code * p->n_planes, words); }
 };
 
 // The next feature of the node's order. INOUT order : [n_features], and behind it the place each was swapped with
@@ -205,9 +212,11 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk
             for (int64_t f = item; f < n_tried; f += group.n_items) {
                 uint64_t *flags = desk.flags + f * df_flag_words(p);
                 const df_local_codes codes = {p, desk.planes + f * p->most_entries * p->n_planes, flags};
-                df_find_cut(p, &shared->node, fit->columns, &fit->numbers, desk.features[f], desk.total, codes,
-                            desk.words + f * 3 * p->n_words, desk.cuts + f);
-                if (p->is_random) // codes above the cut have not been taken
+                const df_cut_room room = {desk.words + f * 3 * p->n_words, desk.keys + f * p->most_categories,
+                                          desk.ranked + f * p->most_categories, desk.subsets + (1 + f) * p->subset_words};
+                const int32_t feature = desk.features[f];
+                df_find_cut(p, &shared->node, fit->columns, &fit->numbers, feature, desk.total, codes, &room, desk.cuts + f);
+                if (p->is_random || fit->columns[feature].kind == DF_CATEGORICAL) // not all have been taken
                     for (uint32_t code = codes.after(0); code < p->most_entries; code = codes.after(code + 1))
                         df_clear_entry(p, codes.planes + (int64_t) code * p->n_planes);
                 for (int64_t i = 0; i < df_flag_words(p); i++)
@@ -218,8 +227,11 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk
             if (item == 0) {
                 const bool is_extra = shared->n_drawn > p->max_features; // then the first that has a cut is taken
                 for (int64_t f = 0; f < n_tried; f++)
-                    if (desk.cuts[f].score > shared->best.score && !(is_extra && shared->best.feature >= 0))
+                    if (desk.cuts[f].score > shared->best.score && !(is_extra && shared->best.feature >= 0)) {
                         shared->best = desk.cuts[f];
+                        for (int64_t i = 0; i < p->subset_words; i++)
+                            desk.subsets[i] = desk.subsets[(1 + f) * p->subset_words + i];
+                    }
             }
         });
     }
@@ -238,11 +250,12 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk
 }
 
 // Move the draws that go left to the front, keeping the order on either side; sets n_left.
-DF_INLINE void df_partition(const df_group &group, const df_fit *fit, df_shared *shared)
+DF_INLINE void df_partition(const df_group &group, const df_fit *fit, const df_desk &desk)
 {
+    df_shared *shared = desk.shared;
     df_draw *draws = fit->draws + shared->node.place.first, *scratch = fit->scratch + shared->node.place.first;
     const int64_t n = shared->node.place.n, share = (n + group.n_items - 1) / group.n_items;
-    const df_left_test goes_left = df_test_of(fit->problem, fit->columns, fit->codes, &shared->best);
+    const df_left_test goes_left = df_test_of(fit->problem, fit->columns, fit->codes, &shared->best, desk.subsets);
     if (group.n_items == 1) {
         int64_t left = 0, right = 0;
         for (int64_t i = 0; i < n; i++) { // written to both, and kept in one
@@ -334,10 +347,10 @@ DF_INLINE void df_leave_block(const df_group &group, const df_fit *fit, const df
 }
 
 // IN place : of the subtree's root
-// OUT grown : [2 * place->n - 1]
+// OUT grown : [2 * place->n - 1]; subsets : [2 * place->n - 1, subset_words] of nodes that test categories
 // Returns how many nodes there are.
 DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_desk &desk, const df_open_node *place, df_grown *grown,
-                          const df_room &room, int64_t n_together)
+                          uint64_t *subsets, const df_room &room, int64_t n_together)
 {
     df_shared *shared = desk.shared;
     df_open_node *pending = room.pending;
@@ -374,10 +387,12 @@ DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_des
             node->missing_left = shared->best.missing_left;
             node->only_missing = shared->best.only_missing;
             node->right = 0;
+            for (int64_t i = 0; i < fit->problem->subset_words; i++)
+                subsets[shared->n_grown * fit->problem->subset_words + i] = desk.subsets[i];
             shared->is_leaf = node->feature < 0;
         });
         if (!shared->is_leaf) {
-            df_partition(group, fit, shared);
+            df_partition(group, fit, desk);
             group.each([&](int64_t item) {
                 if (item > 0)
                     return;

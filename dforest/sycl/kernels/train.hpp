@@ -174,15 +174,18 @@ struct df_global_codes {
         for (int64_t k = 0; k < (n_words ? n_words : p->n_words); k++)
             to[k] = words[(int64_t) code * p->n_words + k];
     }
+    void read(uint32_t code, int64_t *to) const { take<0>(code, to); }
 };
 
 // The best cut of each feature tried in each node, an item each.
 //
 // IN places : [n_nodes]; totals : [n_nodes, n_words]
-// OUT cuts : [n_nodes, n_tried]; words : [n_nodes, n_tried, 3, n_words] scratch
+// OUT cuts : [n_nodes, n_tried]; subsets : [n_nodes, n_tried, subset_words]
+// OUT words : [n_nodes, n_tried, 3, n_words] scratch; keys, ranked : [n_nodes, n_tried, most_categories] likewise
 DF_KERNEL df_find_cuts(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
                        const double *highs, const df_open_node *places, int64_t n_nodes, const int64_t *totals,
-                       const int32_t *features, int64_t n_tried, const int64_t *histograms, int64_t *words, df_cut *cuts, DF_LOCAL)
+                       const int32_t *features, int64_t n_tried, const int64_t *histograms, int64_t *words, double *keys, uint32_t *ranked, df_cut *cuts,
+                       uint64_t *subsets, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -194,23 +197,27 @@ DF_KERNEL df_find_cuts(const df_problem *problem, const df_column *columns, cons
                 return;
             const int64_t *total = totals + at / n_tried * p->n_words;
             const df_global_codes own = {p, histograms + at * p->most_entries * p->n_words};
+            const df_cut_room room = {words + at * 3 * p->n_words, keys + at * p->most_categories,
+                                      ranked + at * p->most_categories, subsets + at * p->subset_words};
             df_node node;
             node.place = places[at / n_tried];
             df_measure_node(p, total, &node);
-            df_find_cut(p, &node, columns, &numbers, features[at], total, own, words + at * 3 * p->n_words, cuts + at);
+            df_find_cut(p, &node, columns, &numbers, features[at], total, own, &room, cuts + at);
         });
     }
 }
 
-// How many draws of each chunk go left. IN cuts : [n_nodes]
+// How many draws of each chunk go left. IN cuts : [n_nodes]; subsets : [n_nodes, subset_words]
 DF_KERNEL df_count_left(const df_problem *problem, const df_column *columns, const char *codes, const df_draw *draws,
-                        const df_chunk *chunks, int64_t n_chunks, const df_cut *cuts, int64_t *n_left, DF_LOCAL)
+                        const df_chunk *chunks, int64_t n_chunks, const df_cut *cuts, const uint64_t *subsets, int64_t *n_left,
+                        DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
-            const df_left_test goes_left = df_test_of(problem, columns, codes, cuts + chunk.node);
+            const df_left_test goes_left = df_test_of(problem, columns, codes, cuts + chunk.node,
+                                                      subsets + chunk.node * problem->subset_words);
             const df_draw *own = draws + chunk.first;
             const int64_t n = group.sum([&](int64_t item) {
                 int64_t left = 0;
@@ -228,14 +235,15 @@ DF_KERNEL df_count_left(const df_problem *problem, const df_column *columns, con
 
 // Put the draws of each chunk in their places in `scratch`. IN to_left, to_right : [n_chunks] where its first ones go
 DF_KERNEL df_move_draws(const df_problem *problem, const df_column *columns, const char *codes, const df_draw *draws,
-                        const df_chunk *chunks, int64_t n_chunks, const df_cut *cuts, const int64_t *to_left,
-                        const int64_t *to_right, df_draw *scratch, DF_LOCAL)
+                        const df_chunk *chunks, int64_t n_chunks, const df_cut *cuts, const uint64_t *subsets,
+                        const int64_t *to_left, const int64_t *to_right, df_draw *scratch, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
-            const df_left_test goes_left = df_test_of(problem, columns, codes, cuts + chunk.node);
+            const df_left_test goes_left = df_test_of(problem, columns, codes, cuts + chunk.node,
+                                                      subsets + chunk.node * problem->subset_words);
             const df_draw *own = draws + chunk.first;
             const int64_t share = (chunk.n + group.n_items - 1) / group.n_items;
             group.after(
@@ -275,14 +283,14 @@ DF_KERNEL df_copy_draws(const df_draw *scratch, const df_chunk *chunks, int64_t 
 // Grow subtrees, a group each. Its nodes begin at twice the place of its first draw.
 //
 // IN places : [n_places], of up to most_records records
-// OUT grown; n_grown : [n_places]
+// OUT grown; subsets : [., subset_words] likewise; n_grown : [n_places]
 // INOUT pending, order, block, rows, block_y : [n_groups], each with a `df_room` of most_records; block may be NULL
 // Memory of the group: see Training.desk_bytes
 DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
                            const double *highs, const char *codes, const double *y, df_draw *draws, df_draw *scratch,
                            const df_open_node *places, int64_t n_places, int64_t most_records, df_open_node *pending,
                            uint32_t *order, char *block, uint32_t *rows, double *block_y, int64_t n_together, df_grown *grown,
-                           int64_t *n_grown, char *memory, int64_t n_bytes, DF_LOCAL)
+                           uint64_t *subsets, int64_t *n_grown, char *memory, int64_t n_bytes, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -302,7 +310,8 @@ DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, 
         for (int64_t i = group.number; i < n_places; i += group.n_groups) {
             const df_open_node *place = places + i;
             const df_fit inside = block ? df_fill_block(group, &fit, place, room) : fit;
-            const int64_t n = df_grow(group, &inside, desk, place, grown + 2 * place->first, room, n_together);
+            const int64_t n = df_grow(group, &inside, desk, place, grown + 2 * place->first,
+                                      subsets + 2 * place->first * problem->subset_words, room, n_together);
             if (block)
                 df_leave_block(group, &fit, place, room);
             group.each([&](int64_t item) {
@@ -314,15 +323,20 @@ DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, 
 }
 
 // Put the nodes of subtrees behind each other. IN firsts : [n_places] where those of each begin
-DF_KERNEL df_gather_nodes(const df_grown *grown, const df_open_node *places, const int64_t *n_grown, const int64_t *firsts,
-                          int64_t n_places, df_grown *gathered, DF_LOCAL)
+DF_KERNEL df_gather_nodes(const df_grown *grown, const uint64_t *subsets, int64_t subset_words, const df_open_node *places,
+                          const int64_t *n_grown, const int64_t *firsts, int64_t n_places, df_grown *gathered,
+                          uint64_t *gathered_subsets, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         for (int64_t s = group.number; s < n_places; s += group.n_groups)
             group.each([&](int64_t item) {
-                for (int64_t i = item; i < n_grown[s]; i += group.n_items)
-                    gathered[firsts[s] + i] = grown[2 * places[s].first + i];
+                for (int64_t i = item; i < n_grown[s]; i += group.n_items) {
+                    const int64_t from = 2 * places[s].first + i, to = firsts[s] + i;
+                    gathered[to] = grown[from];
+                    for (int64_t k = 0; k < subset_words; k++)
+                        gathered_subsets[to * subset_words + k] = subsets[from * subset_words + k];
+                }
             });
     }
 }

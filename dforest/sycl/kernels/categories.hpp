@@ -1,0 +1,179 @@
+// The best subset of a categorical feature in a node, or a random one; see cuts.pyx, which does the same.
+//
+// Words: *entries* are the candidates for the left side, in their order: by mean response, the categories up to each; one by
+// one, each alone, and after them, if some are missing, all together.
+#ifndef DFOREST_KERNELS_CATEGORIES_HPP
+#define DFOREST_KERNELS_CATEGORIES_HPP
+
+#include "cuts.hpp"
+
+// Where a feature's cuts are sought.
+typedef struct {
+    int64_t *words;            // [3, n_words]
+    double *keys;              // [most_categories]
+    uint32_t *ranked;          // [most_categories]
+    uint64_t *subset;          // [subset_words] of the cut that is found
+} df_cut_room;
+
+// What categories are ordered by.
+DF_INLINE double df_mean_response(const df_problem *p, const df_node *node, const int64_t *statistic, const int64_t *total)
+{
+    if (df_has_classes(p)) {
+        int64_t largest = 2;
+        for (int64_t k = 3; k < p->n_words; k++)
+            largest = total[k] > total[largest] ? k : largest;
+        return (double) statistic[largest] / (double) statistic[1];
+    }
+    return df_offset_sum(statistic[2], df_high_word(statistic, (int) p->is_wide), statistic[1], node->measure.mean)
+           / (double) statistic[1];
+}
+
+// Sort categories by key, equal ones by number.
+DF_CALLED void df_sort_categories(double *keys, uint32_t *ranked, int64_t n)
+{
+    int64_t gap = 1;
+    while (gap < n / 3)
+        gap = 3 * gap + 1;
+    for (; gap > 0; gap /= 3)
+        for (int64_t i = gap; i < n; i++) { // the places i, i - gap, ... are in order, but for the last
+            const double key = keys[i];
+            const uint32_t category = ranked[i];
+            int64_t at = i;
+            for (; at >= gap && (keys[at - gap] > key || (keys[at - gap] == key && ranked[at - gap] > category)); at -= gap) {
+                keys[at] = keys[at - gap];
+                ranked[at] = ranked[at - gap];
+            }
+            keys[at] = key;
+            ranked[at] = category;
+        }
+}
+
+DF_INLINE void df_put_in(uint64_t *subset, uint32_t category) { subset[category / 64] |= (uint64_t) 1 << (category % 64); }
+
+// A random subset of n present categories, neither none nor all of them if there are more than one.
+// IN ranked : [n] ascending
+DF_INLINE void df_draw_subset(const df_problem *p, const df_node *node, int32_t feature, const uint32_t *ranked, uint32_t n,
+                              uint64_t *subset)
+{
+    df_stream stream;
+    uint32_t n_left = 0, chosen = 0, word = 0;
+    df_stream_open(&stream, p->seed, node->place.tree, df_feature_path(node->place.path, (uint64_t) feature), DF_THRESHOLD);
+    if (n == 1) {
+        df_put_in(subset, ranked[0]);
+        return;
+    }
+    if (p->one_hot)
+        chosen = df_below(&stream, n);
+    while (n_left == 0 || n_left == n) {
+        n_left = 0;
+        for (int64_t i = 0; i < p->subset_words; i++)
+            subset[i] = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            if (p->one_hot)
+                word = i == chosen;
+            else
+                word = i % 32 == 0 ? df_next(&stream) : word >> 1;
+            if (word & 1) {
+                df_put_in(subset, ranked[i]);
+                n_left++;
+            }
+        }
+    }
+}
+
+// Set the cut and its subset: the categories on the side opposite to missing ones.
+template <class Codes>
+DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df_column *column, int32_t feature,
+                              const int64_t *total, const Codes &codes, const df_cut_room *room, df_cut *cut)
+{
+    df_three<0> w(p, room->words);
+    const uint32_t n_codes = column->n_codes;
+    const bool is_random = p->is_random != 0, is_single = p->one_hot && !is_random;
+    df_leader right = {{-1.0, 1.0}, -1.0, 0, 0, 0}, left = right; // where the missing go
+    uint32_t n = 0, n_entries;
+    int64_t n_missing = 0;
+    cut->score = -1.0;
+    if (column->has_missing && codes.after(n_codes) == n_codes) {
+        codes.read(n_codes, w.missing);
+        n_missing = w.missing[0];
+    }
+    for (uint32_t code = codes.after(0); code < n_codes; code = codes.after(code + 1))
+        room->ranked[n++] = code;
+    if (n + (n_missing > 0) < 2 || n == 0)
+        return;
+    for (int64_t i = 0; i < p->subset_words; i++)
+        room->subset[i] = 0;
+    if (is_random)
+        df_draw_subset(p, node, feature, room->ranked, n, room->subset);
+    else if (!is_single) {
+        for (uint32_t i = 0; i < n; i++) {
+            codes.read(room->ranked[i], w.entry);
+            room->keys[i] = df_mean_response(p, node, w.entry, total);
+        }
+        df_sort_categories(room->keys, room->ranked, n);
+    }
+    n_entries = is_random ? 1 : n + (is_single && n_missing > 0);
+    for (int64_t k = 0; k < w.n(); k++)
+        w.run[k] = 0;
+    for (uint32_t i = 0; i < n_entries; i++) {
+        const bool is_all = is_single && i == n;
+        if (is_random || is_all) {
+            for (int64_t k = 0; k < w.n(); k++)
+                w.run[k] = 0;
+            for (uint32_t j = 0; j < n; j++) {
+                const uint32_t code = room->ranked[j];
+                if (!is_all && !(room->subset[code / 64] >> (code % 64) & 1))
+                    continue;
+                codes.read(code, w.entry);
+                for (int64_t k = 0; k < w.n(); k++)
+                    w.run[k] += w.entry[k];
+            }
+        } else {
+            codes.read(room->ranked[i], w.entry);
+            for (int64_t k = 0; k < w.n(); k++)
+                w.run[k] = w.entry[k] + (is_single ? 0 : w.run[k]);
+        }
+        const int64_t n_left = w.run[0];
+        df_compare<0>(p, node, w.run, total, i, 0, n_left, &right);
+        if (n_missing > 0) {
+            for (int64_t k = 0; k < w.n(); k++)
+                w.entry[k] = w.run[k] + w.missing[k];
+            df_compare<0>(p, node, w.entry, total, i, 0, n_left, &left);
+        }
+    }
+    const bool missing_left = left.score > right.score
+                              || (left.score >= 0.0 && left.score == right.score && left.code < right.code);
+    df_take_cut(cut, missing_left ? &left : &right, n_missing, missing_left, total[0]);
+    const uint32_t entry = cut->code;
+    if (!is_random)
+        for (uint32_t i = 0; i < n; i++)
+            if (i == entry || (is_single ? entry == n : i < entry))
+                df_put_in(room->subset, room->ranked[i]);
+    if (cut->missing_left)
+        for (uint32_t i = 0; i < n; i++) // those present that are not in it
+            room->subset[room->ranked[i] / 64] ^= (uint64_t) 1 << (room->ranked[i] % 64);
+    cut->code = cut->above = 0;
+    cut->only_missing = 0;
+}
+
+// The cut of any feature, by the splitter's strategy.
+template <class Codes>
+DF_INLINE void df_find_cut(const df_problem *p, const df_node *node, const df_column *columns, const df_numbers *numbers,
+                           int32_t feature, const int64_t *total, const Codes &codes, const df_cut_room *room, df_cut *cut)
+{
+    const df_column *column = columns + feature;
+    int64_t *words = room->words;
+    if (column->kind == DF_CATEGORICAL)
+        df_find_subset(p, node, column, feature, total, codes, room, cut);
+    else if (p->is_random)
+        df_find_random<0>(p, node, column, numbers, feature, total, codes, words, cut);
+    else if (p->n_words == 3)
+        df_find_best<3>(p, node, column, total, codes, words, cut);
+    else if (p->n_words == 4)
+        df_find_best<4>(p, node, column, total, codes, words, cut);
+    else
+        df_find_best<0>(p, node, column, total, codes, words, cut);
+    cut->feature = feature;
+}
+
+#endif
