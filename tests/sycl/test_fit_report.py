@@ -11,6 +11,7 @@ from sklearn.datasets import load_breast_cancer
 
 from dforest import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
 from dforest.sycl.recorder import Account, Recorder
+from dforest.testing.device_forests import differences
 
 X, Y = load_breast_cancer(return_X_y=True)
 
@@ -56,6 +57,7 @@ def test_a_tree_and_a_warm_start(device, there):
     assert forest.fit_report_.device == "cpu"
     report = forest.set_params(n_estimators=5, device=there).fit(X, Y).fit_report_
     assert (report.device, report.n_trees) == (device.name, 3)
+    assert not differences(forest, RandomForestClassifier(5, random_state=0).fit(X, Y))
     with pytest.warns(UserWarning, match="does not fit new trees"):
         report = forest.fit(X, Y).fit_report_
     assert (report.device, report.n_trees, report.kernels) == (device.name, 0, {})
