@@ -174,7 +174,7 @@ class Batch:
         return words.get()
 
     def _evaluate(self, places):
-        """The cuts of nodes, as `df_cut`, feature -1 if they are leaves; and their subsets. Nodes that need it get a new scale."""
+        """The cuts of nodes, as `df_cut`, feature -1 if they are leaves, and their subsets. Some nodes get a new scale."""
         t = self.training
         totals, is_leaf = self._open(places)
         cuts = np.zeros(len(places), record("df_cut"))

@@ -104,7 +104,7 @@ def test_many_codes_and_classes(where):
 @pytest.mark.parametrize("strategy", FORESTS)
 def test_categories(where, strategy, categorical_split):
     rng = np.random.default_rng(0)
-    X = np.column_stack([rng.integers(0, n, 3000) for n in (2, 5, 64, 65, 900)] + [rng.standard_normal(3000)]).astype(float)
+    X = np.column_stack([rng.integers(0, n, 3000) for n in (2, 5, 64, 65, 250)] + [rng.standard_normal(3000)]).astype(float)
     y = (X[:, 1] == 3) * 2.0 + np.sin(X[:, 2]) + np.sin(X[:, 4]) + 0.1 * rng.standard_normal(3000)
     X[rng.random(X.shape) < 0.1] = np.nan
     parameters = {"categorical_features": [0, 1, 2, 3, 4], "categorical_split": categorical_split, "random_state": 0}

@@ -167,6 +167,12 @@ DF_INLINE void df_find_cut(const df_problem *p, const df_node *node, const df_co
         df_find_subset(p, node, column, feature, total, codes, room, cut);
     else if (p->is_random)
         df_find_random<0>(p, node, column, numbers, feature, total, codes, words, cut);
+#ifndef DF_LARGE_GROUPS
+    else if (node->is_exact && p->criterion == DF_GINI && p->n_words == 4)
+        df_find_exact<4>(p, node, column, total, codes, cut);
+    else if (node->is_exact && p->criterion == DF_SQUARED_ERROR && p->n_words == 3)
+        df_find_exact<3>(p, node, column, total, codes, cut);
+#endif
     else if (p->n_words == 3)
         df_find_best<3>(p, node, column, total, codes, words, cut);
     else if (p->n_words == 4)
