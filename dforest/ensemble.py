@@ -44,6 +44,7 @@ _SHARED_ATTRIBUTES = {
     "is_categorical_",
     "is_ordinal_",
     "categories_",
+    "fit_report_",
     "_features",
 }
 

@@ -8,17 +8,16 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from importlib import import_module
 from numbers import Integral, Real
+from time import perf_counter
 
 import numpy as np
-from scipy.sparse import csr_array, csr_matrix
-from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dforest import pruning
-from dforest.config import in_kind, is_on_device, on_host, queue_of
+from dforest.config import in_kind, on_host, queue_of
 from dforest.core.absolute_error import AbsoluteError
 from dforest.core.assembly import Assembly
 from dforest.core.binning import code_columns
@@ -32,6 +31,8 @@ from dforest.core.rows import bootstrap_counts
 from dforest.core.splitter import Splitter
 from dforest.core.trainer import grow_trees
 from dforest.features import CATEGORICAL, ORDINAL, Features
+from dforest.fit_report import FitReport
+from dforest.prediction import PredictionPart
 from dforest.validation import (
     MOST_ROWS,
     check_class_weight,
@@ -45,7 +46,6 @@ from dforest.validation import (
     count_draws,
     count_features,
     count_samples,
-    count_threads,
 )
 
 CRITERIA = {
@@ -67,8 +67,6 @@ SPLITTERS = {
     ("dense", "best"): DenseSplitter,
     ("dense", "random"): RandomDenseSplitter,
 }
-
-_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 # Size thresholds of the machinery, for tests: they change the speed, never the forest.
 TUNING = {}
@@ -152,13 +150,6 @@ def balanced_factors(rows, counts, n_classes):
     return (int(total.sum()) / (np.count_nonzero(total) * np.maximum(total, 1)))[rows.y]
 
 
-def path_matrix(forest, leaf):
-    """The nodes of a forest that rows pass, given the leaves they reach: sparse matrix of shape (n_rows, n_nodes)."""
-    indices, indptr = forest.packed().paths(leaf)
-    kind = csr_array if get_config().get("sparse_interface") == "sparray" else csr_matrix
-    return kind((np.ones(len(indices), np.int64), indices, indptr), shape=(len(leaf), len(forest.feature)))
-
-
 def instance_of(kind, name, given):
     """An object of a kind of component, given it or its class; anything else is returned as it is."""
     if isinstance(given, type):
@@ -175,7 +166,7 @@ def keep_parameters(estimator, arguments):
             setattr(estimator, name, value)
 
 
-class TreeEstimator(BaseEstimator):
+class TreeEstimator(PredictionPart, BaseEstimator):
     """Base class of trees and forests.
 
     A subclass says in `_plan` how many trees there are and how each draws its rows; the mixins
@@ -307,6 +298,13 @@ class TreeEstimator(BaseEstimator):
         self._grow(plan, rows, device)
         self._after_growth(rows, plan)
 
+    def _training_device(self, *arrays):
+        """`_device` for growing trees; raises where parameters do not allow it."""
+        if queue_of(*arrays) is None and self.device in (None, "cpu"):
+            return None
+        check_device(self.device, self.method, instance_of(Splitter, "splitter", self.splitter))
+        return self._device(*arrays)
+
     def _keep_features(self, features, rows, plan):
         """Set what the features of the rows, encoded by `features`, are; if trees are there, as they know them."""
         kept = features
@@ -323,7 +321,7 @@ class TreeEstimator(BaseEstimator):
         self.categories_ = list(kept.categories)
 
     def _grow(self, plan, rows, device=None):
-        """Set `forest_`: what is there already according to the plan, and the trees that are to come."""
+        """Set `forest_`: what is there already according to the plan, and the trees that are to come; and `fit_report_`."""
         n_rows, n_features = rows.X.shape
         n_draws = count_draws(plan.max_samples, n_rows)
         weight, exponent = rows.integer_weight()
@@ -342,6 +340,7 @@ class TreeEstimator(BaseEstimator):
             )
         if plan.n_grown == plan.n_trees:
             self.forest_ = plan.grown
+            self.fit_report_ = FitReport("cpu" if device is None else device.name)
             return
         if plan.grown is None:
             seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
@@ -389,10 +388,14 @@ class TreeEstimator(BaseEstimator):
         if device is None:
             X = np.ascontiguousarray(rows.X) if splitter.needs_rows or splitter.has_own_tests else None
             data = DataView(columns, target, exact, weight, directions, X)
+            start = perf_counter()
             grow_trees(data, *work, plan.n_threads, assembly.put, plan.on_tree, reweigh)
+            self.fit_report_ = FitReport("cpu", len(trees), train_seconds=perf_counter() - start)
         else:
             grow_there = import_module("dforest.sycl.trainer").grow_trees
-            grow_there(device, columns, target, exact, weight, directions, *work, assembly.put, plan.on_tree, reweigh)
+            self.fit_report_ = grow_there(
+                device, columns, target, exact, weight, directions, *work, assembly.put, plan.on_tree, reweigh
+            )
         forest = Forest.assembled(
             assembly,
             plan.grown,
@@ -407,80 +410,6 @@ class TreeEstimator(BaseEstimator):
             seed=seed,
         )
         self.forest_ = pruning.cost_complexity(forest, trees, self.ccp_alpha, plan.n_threads)
-
-    def _check_fitted_X(self, X):
-        if self._is_plain(X):
-            return X
-        check_is_fitted(self)
-        return check_X(self, X, self._features, reset=False)
-
-    def _is_plain(self, X):
-        """Whether X is an array that all checks would let through as it is: they take longer than one row's prediction."""
-        known = self.__dict__
-        return (
-            type(X) is np.ndarray
-            and X.dtype in _FLOATS
-            and X.ndim == 2
-            and len(X) > 0
-            and X.flags.c_contiguous
-            and "forest_" in known
-            and X.shape[1] == known["n_features_in_"]
-            and "feature_names_in_" not in known
-            and not known["_features"].encodes
-        )
-
-    def _n_threads(self, packed, n):
-        """How many threads n rows may use."""
-        n_jobs = getattr(self, "n_jobs", None)
-        if packed.is_small(n) and (n_jobs is None or (type(n_jobs) is int and n_jobs)):
-            return 1
-        return count_threads(n_jobs)
-
-    def _device(self, *arrays):
-        """Where to work, given data: a `Device`, or None for the processor without SYCL."""
-        queue = queue_of(*arrays)
-        if queue is None and self.device in (None, "cpu"):
-            return None
-        return import_module("dforest.sycl.devices").find_device(self.device, queue)
-
-    def _training_device(self, *arrays):
-        """The same for growing trees; raises where parameters do not allow it."""
-        if queue_of(*arrays) is None and self.device in (None, "cpu"):
-            return None
-        check_device(self.device, self.method, instance_of(Splitter, "splitter", self.splitter))
-        return self._device(*arrays)
-
-    def _ready(self, X, voting="soft"):
-        """What predicts rows of X, where these lie or where it is to be done; and its arguments: the checked rows first."""
-        device = self._device(X)
-        if device is None:
-            X = self._check_fitted_X(X)
-            packed = self.forest_.packed(voting)
-            return packed, X, self._n_threads(packed, len(X))
-        check_is_fitted(self)
-        predictor = import_module("dforest.sycl.predictor").DevicePredictor(device, self.forest_.packed(voting))
-        if is_on_device(X) and "feature_names_in_" not in self.__dict__ and not self._features.encodes:
-            rows = import_module("dforest.sycl.usm").rows_of(X, device)
-            if rows is not None and rows.shape[1] == self.n_features_in_:
-                return predictor, rows
-        return predictor, self._check_fitted_X(on_host(X))
-
-    def _mean(self, X, voting="soft"):
-        packed, *rows = self._ready(X, voting)
-        return packed.mean(*rows)
-
-    def _most(self, X, voting="soft"):
-        packed, *rows = self._ready(X, voting)
-        return packed.most(*rows)
-
-    def _leaves(self, X):
-        packed, *rows = self._ready(X)
-        return packed.apply(*rows)
-
-    def _paths(self, X):
-        """The nodes that each row passes, as a sparse matrix over the nodes of all trees."""
-        leaves = on_host(self._leaves(X))
-        return path_matrix(self.forest_, leaves)
 
     @property
     def n_outputs_(self):

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dforest.estimator import path_matrix
+from dforest.prediction import path_matrix
 
 TREE_LEAF = -1
 TREE_UNDEFINED = -2

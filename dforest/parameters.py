@@ -45,15 +45,18 @@ METHOD = """\
         probability of the second one. Not for categorical features. No cut, of any feature, leads out
         of the bounds that constrained ones above it set.
     device : str or None, default=None
-        Where rows go down the trees. "cpu": the processor. "gpu", "sycl" (SYCL's default device) or a
-        filter string such as "level_zero:gpu:1": a SYCL device, which predicts with the same bits;
-        `dforest.devices` lists what there is. None: where X lies, if that is an array on a device;
-        else the device of ``dforest.config_context(queue=...)``; else the processor. Trees are grown
-        on the processor only, so far: fit with None or "cpu", then ``set_params(device=...)``."""
+        Where trees are grown and rows go down them. "cpu": the processor. "gpu", "sycl" (SYCL's
+        default device) or a filter string such as "level_zero:gpu:1": a SYCL device, with the same
+        bits; `dforest.devices` lists what there is. None: where X lies, if that is an array on a
+        device; else the device of ``dforest.config_context(queue=...)``; else the processor. Trees
+        are grown there by method "hist", without `monotonic_cst`; out-of-bag estimates, importances
+        and pruning run on the processor."""
 
 FITTED = """\
     is_categorical_, is_ordinal_ : ndarray of shape (n_features,), dtype bool
     categories_ : list of length n_features
         ndarray of a column's labels, whose places 0, 1, ... trees test: of a categorical column those
         in training, sorted; of an ordinal one that holds no numbers the declared levels. None for
-        other columns."""
+        other columns.
+    fit_report_ : FitReport
+        Where the last `fit` grew trees, and what that took: see `dforest.fit_report.FitReport`."""

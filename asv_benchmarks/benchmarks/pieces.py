@@ -413,6 +413,7 @@ class Walk:
         problem = data.load(name, ROWS)
         self.packed = forest_for(problem, "RandomForest").fit(problem.X, problem.y).forest_.packed()
         self.X = np.ascontiguousarray(problem.X_test[:rows])
+        self.leaves = self.packed.apply(self.X, 1)
 
     def time_mean(self, name, rows):
         self.packed.mean(self.X, 1)
@@ -421,7 +422,7 @@ class Walk:
         self.packed.apply(self.X, 1)
 
     def time_paths(self, name, rows):
-        self.packed.paths(self.X)
+        self.packed.paths(self.leaves)
 
 
 class Afterwards:

@@ -16,6 +16,7 @@ import numpy as np
 
 from dforest.errors import DeviceError
 from dforest.sycl import kernel_source
+from dforest.sycl.recorder import Account
 
 # Set by tests: "no_atomic64": build as for devices without atomic operations on 64 bits; "n_items": of a group.
 TUNING = {}
@@ -60,7 +61,7 @@ class Device:
     """
 
     def __init__(self, queue):
-        from dforest.sycl.runtime import Account, can_build
+        from dforest.sycl.runtime import can_build
 
         device = queue.sycl_device
         self.queue = queue
@@ -96,22 +97,22 @@ class Device:
         """The most there were at a time."""
         return self.account.n_bytes_most
 
-    def array(self, array):
-        """A copy of a NumPy array on the device: `DeviceArray`."""
+    def array(self, array, account=None):
+        """A copy of a NumPy array on the device: `DeviceArray`; account: a part of the device's, where it is entered."""
         array = np.asarray(array, order="C")
-        made = self.empty(array.shape, array.dtype)
+        made = self.empty(array.shape, array.dtype, account)
         made.write(array)
         return made
 
-    def empty(self, shape, dtype):
+    def empty(self, shape, dtype, account=None):
         """A `DeviceArray` of whatever the memory holds."""
         from dforest.sycl.runtime import DeviceArray
 
-        return DeviceArray(self.queue, shape, dtype, self.account)
+        return DeviceArray(self.queue, shape, dtype, account or self.account)
 
-    def zeros(self, shape, dtype):
+    def zeros(self, shape, dtype, account=None):
         """A `DeviceArray` of zeros."""
-        made = self.empty(shape, dtype)
+        made = self.empty(shape, dtype, account)
         made.fill(0)
         return made
 
@@ -151,7 +152,7 @@ class Device:
             raise ValueError(f"{kernel}: n_local={n_local}; the device {self.name!r} allows up to {self.local_bytes}")
         if n_groups < 0:
             raise ValueError(f"{kernel}: n_groups={n_groups}; allowed are numbers from 0")
-        bundle = self._bundle()
+        bundle = self.build()
         if n_groups == 0:
             return
         with self.lock:
@@ -187,7 +188,8 @@ class Device:
             checked.append(argument)
         return checked
 
-    def _bundle(self):
+    def build(self):
+        """Build the kernels, if they are not built yet: `Bundle`."""
         options = _OPTIONS if self.is_cpu else (*_OPTIONS, "-DDF_LARGE_GROUPS")  # leaves out what groups of one item do
         if not self._has_atomic64 or TUNING.get("no_atomic64"):
             options += ("-DDF_NO_ATOMIC64",)

@@ -147,17 +147,6 @@ cdef class Bundle:
             raise DeviceError(f"kernel {kernel}: {what_failed()}")
 
 
-cdef class Account:
-    """How much memory of a device is held.
-
-    Attributes
-    ----------
-    n_bytes, n_bytes_most : int
-        Now, and the most there was.
-    """
-    cdef readonly size_t n_bytes, n_bytes_most
-
-
 cdef class DeviceArray:
     """An array in the memory of a device, C-contiguous.
 
@@ -169,7 +158,7 @@ cdef class DeviceArray:
     shape : tuple of int
     dtype : dtype
     account : Account
-        Where new memory is entered.
+        Where new memory, and copies, are entered.
     owner : object, optional
         Of the memory, which is at `address` then; without one, it is new and the array's own.
     address : int, optional
@@ -187,13 +176,12 @@ cdef class DeviceArray:
         If there is not that much memory.
     """
     cdef void* memory
-    cdef Account account
-    cdef readonly object queue, owner
+    cdef readonly object queue, account, owner
     cdef readonly tuple shape
     cdef readonly object dtype
     cdef readonly size_t nbytes
 
-    def __cinit__(self, queue, shape, dtype, Account account not None, owner=None, uintptr_t address=0):
+    def __cinit__(self, queue, shape, dtype, account, owner=None, uintptr_t address=0):
         cdef void* at = address_of(queue)
         check_process()
         self.queue = queue
@@ -221,15 +209,15 @@ cdef class DeviceArray:
                 f"{account.n_bytes} there" + (f" ({what_failed()})" if asked else "")
             )
         self.nbytes = n_bytes
-        account.n_bytes += self.nbytes
-        account.n_bytes_most = max(account.n_bytes_most, account.n_bytes)
+        account.hold(self.nbytes)
 
-    def __dealloc__(self):
+    def __del__(self):     # not __dealloc__: in a cycle, queue and account would be gone by then
         if self.memory == NULL or self.owner is not None:
             return
-        self.account.n_bytes -= self.nbytes
+        self.account.hold(-<long long> self.nbytes)
         if getpid() == process:
             df_sycl_free(address_of(self.queue), self.memory)
+        self.memory = NULL
 
     def __reduce__(self):
         raise TypeError("an array on a device can't be pickled; get() copies it to a NumPy array")
@@ -275,6 +263,7 @@ cdef class DeviceArray:
             result = df_sycl_copy(address, <char*> self.memory + start, &source[0], n)
         if result < 0:
             raise DeviceError(f"a copy to the device: {what_failed()}")
+        self.account.write(n)
 
     def fill(self, unsigned char byte):
         """Set all bytes to one."""
@@ -300,4 +289,5 @@ cdef class DeviceArray:
                 done = df_sycl_copy(address, &to[0], self.memory, self.nbytes)
         if done < 0:
             raise DeviceError(f"a copy from the device: {what_failed()}")
+        self.account.read(self.nbytes)
         return result

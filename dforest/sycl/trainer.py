@@ -20,6 +20,7 @@ from dforest.features import CATEGORICAL
 from dforest.sycl import device as machinery
 from dforest.sycl.batch import Batch
 from dforest.sycl.best_first import BestFirstBatch
+from dforest.sycl.recorder import Recorder
 from dforest.sycl.records import constants, record
 
 NAMES = {Gini: "gini", Entropy: "entropy", SquaredError: "squared_error", Poisson: "poisson"}
@@ -40,6 +41,10 @@ def grow_trees(device, columns, target, y, weight, directions, criterion, splitt
     criterion, splitter, limits, seed, trees, n_draws, scale, put, on_tree, reweigh
         As for `dforest.core.trainer.grow_trees`; but on_tree is called by this thread, for the trees of a batch together.
 
+    Returns
+    -------
+    FitReport
+
     Raises
     ------
     ValueError
@@ -53,8 +58,14 @@ def grow_trees(device, columns, target, y, weight, directions, criterion, splitt
     if n_draws >= 1 << 32:
         raise ValueError(f"max_samples: {what} has up to 2**32 - 1 draws a tree, not {n_draws}")
     tuning = Tuning(device, machinery.TUNING)
-    training = Training(device, columns, target, y, weight, directions, criterion, splitter, limits, seed, tuning)
-    training.grow(trees, n_draws, scale, put, on_tree, reweigh)
+    recorder = Recorder(device)
+    with recorder.timed("build"):
+        device.build()
+    with recorder.timed("upload"):
+        training = Training(recorder, columns, target, y, weight, directions, criterion, splitter, limits, seed, tuning)
+    with recorder.timed("train"):
+        training.grow(trees, n_draws, scale, put, on_tree, reweigh)
+    return recorder.report(len(trees))
 
 
 class Tuning:
@@ -95,9 +106,8 @@ class Training:
 
     Parameters
     ----------
-    device : Device
+    device : Device or Recorder
     columns : list of CodedColumn
-        None of them categorical.
     target, y, weight, directions : ndarray
         As for `DataView`.
     criterion : Criterion

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import dforest
+from dforest.sycl.recorder import Account
 
 _MAIN = """
 #define DF_ON_HOST
@@ -50,8 +51,12 @@ def compile_kernels(folder, options=()):
 class HostArray:
     """An array of such a device."""
 
-    def __init__(self, array):
-        self._array = array
+    def __init__(self, array, account):
+        self._array, self._account = array, account
+        account.hold(array.nbytes)
+
+    def __del__(self):
+        self._account.hold(-self.nbytes)
 
     shape = property(lambda self: self._array.shape)
     dtype = property(lambda self: self._array.dtype)
@@ -59,10 +64,12 @@ class HostArray:
 
     def get(self):
         """A copy as a NumPy array."""
+        self._account.read(self.nbytes)
         return self._array.copy()
 
     def write(self, array, first=0):
         """Copy an array into this one, from an entry on."""
+        self._account.write(array.nbytes)
         self._array[first : first + len(array)] = array
 
 
@@ -88,20 +95,27 @@ class HostDevice:
         self._library = ctypes.CDLL(str(library))
         self.n_items, self.is_cpu, self.local_bytes = n_items, is_cpu, local_bytes
         self.n_launches = 0
+        self.account = Account()
 
-    def array(self, array):
+    def build(self):
+        """Nothing: the kernels are there."""
+
+    def array(self, array, account=None):
         """A copy of a NumPy array."""
-        return HostArray(np.array(array, order="C", ndmin=1))
+        array = np.array(array, order="C", ndmin=1)
+        made = self.empty(array.shape, array.dtype, account)
+        made.write(array)
+        return made
 
-    def empty(self, shape, dtype):
+    def empty(self, shape, dtype, account=None):
         """An array of any contents."""
         array = np.empty(shape, dtype)
         array.reshape(-1).view(np.uint8)[:] = 0xA5  # none may count on zeros
-        return HostArray(array)
+        return HostArray(array, account or self.account)
 
-    def zeros(self, shape, dtype):
+    def zeros(self, shape, dtype, account=None):
         """An array of zeros."""
-        return HostArray(np.zeros(shape, dtype))
+        return HostArray(np.zeros(shape, dtype), account or self.account)
 
     def run(self, kernel, n_groups, *arguments, n_items=None, n_local=8):
         """Run a kernel on n_groups groups of n_items items, with n_local bytes of memory for each group."""

@@ -4,25 +4,15 @@ Another one: DFOREST_TEST_FILTER, a filter string. A missing device fails tests 
 """
 
 import os
-from importlib.metadata import PackageNotFoundError, files
 
 import pytest
 
 from dforest.errors import DeviceError
 from dforest.sycl import device as machinery
 from dforest.sycl.devices import find_device
+from dforest.testing.opencl import offer_processor
 
-
-def opencl_library():
-    try:
-        return next((str(path.locate().resolve()) for path in files("intel-opencl-rt") if path.name == "libintelocl.so"), None)
-    except PackageNotFoundError:
-        return None
-
-
-# Read when SYCL is first asked for devices.
-if opencl_library() is not None:
-    os.environ.setdefault("OCL_ICD_FILENAMES", opencl_library())
+offer_processor()
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,124 @@
+"""Forests on a SYCL device, and the kernels they are made by.
+
+The device is the processor, if intel-opencl-rt is installed, or the one whose filter string DFOREST_BENCH_DEVICE says;
+without it all is skipped.
+"""
+
+import os
+from time import perf_counter
+
+from dforest.errors import DeviceError
+from dforest.sycl import devices, kernel_source
+from dforest.testing.device_forests import standing_in, tuned
+from dforest.testing.opencl import offer_processor
+
+from . import data
+from .forests import KINDS, ROWS, forest_for
+
+DEVICE = os.environ.get("DFOREST_BENCH_DEVICE", "opencl:cpu:0")
+PROBLEMS = ["waves", "grid", "friedman"]
+KERNELS = sorted(kernel_source.kernels())
+
+offer_processor()
+
+
+def found_device():
+    """The device, its kernels built; without one asv is told to skip."""
+    try:
+        device = devices.find_device(DEVICE)
+        device.build()
+    except DeviceError as error:
+        raise NotImplementedError(str(error)) from error
+    return device
+
+
+def tuning():
+    """Data cut small have large nodes too."""
+    return {} if data.DIVISOR == 1 else {"subtree_up_to": 40}
+
+
+class Launches:
+    """Stands in for a device, and keeps the longest launch of a kernel and what its arrays held."""
+
+    def __init__(self, device, kernel):
+        self.device, self.kernel = device, kernel
+        self.seconds, self.longest = -1.0, None
+
+    def __getattr__(self, name):
+        return getattr(self.device, name)
+
+    def run(self, kernel, n_groups, *arguments, **settings):
+        wanted = kernel == self.kernel and n_groups
+        held = [(array, array.get()) for array in arguments if hasattr(array, "get")] if wanted else []
+        start = perf_counter()
+        self.device.run(kernel, n_groups, *arguments, **settings)
+        seconds = perf_counter() - start
+        if wanted and seconds > self.seconds:
+            self.seconds, self.longest = seconds, ((kernel, n_groups, *arguments), settings, held)
+
+
+class DeviceFit:
+    """Training there, data on the host."""
+
+    params = (PROBLEMS, KINDS)
+    param_names = ("problem", "kind")
+
+    def setup(self, name, kind):
+        found_device()
+        self.problem = data.load(name, ROWS)
+        self.forest = forest_for(self.problem, kind, device=DEVICE)
+
+    def time_fit(self, name, kind):
+        self.forest.fit(self.problem.X, self.problem.y)
+
+    def track_memory(self, name, kind):
+        """Most memory held there."""
+        return self.forest.fit(self.problem.X, self.problem.y).fit_report_.bytes_most
+
+    track_memory.unit = "bytes"
+
+
+class DevicePredict:
+    """Prediction there, rows on the host; the forest has predicted before."""
+
+    params = (PROBLEMS,)
+    param_names = ("problem",)
+
+    def setup(self, name):
+        found_device()
+        self.problem = data.load(name, ROWS)
+        self.forest = forest_for(self.problem, "RandomForest").fit(self.problem.X, self.problem.y).set_params(device=DEVICE)
+        self.forest.predict(self.problem.X_test)
+
+    def time_test_set(self, name):
+        self.forest.predict(self.problem.X_test)
+
+
+class Kernel:
+    """The longest launch of a kernel while a forest is grown and used, again and again."""
+
+    params = (KERNELS, ["waves", "friedman"])
+    param_names = ("kernel", "problem")
+
+    def setup(self, kernel, name):
+        problem = data.load(name, ROWS)
+        launches = Launches(found_device(), kernel)
+        with standing_in(launches), tuned(tuning()):
+            forest = forest_for(problem, "RandomForest", device=DEVICE).fit(problem.X, problem.y)
+            forest.predict(problem.X_test)
+            forest.apply(problem.X_test)
+        if launches.longest is None:
+            raise NotImplementedError(f"{kernel} is not run for {name}")
+        self.device = launches.device
+        self.arguments, self.settings, held = launches.longest
+        for array, values in held:
+            array.write(values)
+        # Its draws get other targets, so that another run would find another forest.
+        names = [parameter.name for parameter in kernel_source.kernels()[kernel]]
+        at = 2 + names.index("draws") if kernel == "df_grow_subtrees" else None
+        self.changed = [] if at is None else [(array, values) for array, values in held if array is self.arguments[at]]
+
+    def time_run(self, kernel, name):
+        for array, values in self.changed:
+            array.write(values)
+        self.device.run(*self.arguments, **self.settings)

@@ -1,0 +1,59 @@
+"""Where a fit grew its trees, and what that took."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """What growing the trees of the last `fit` took; ``print`` it.
+
+    Attributes
+    ----------
+    device : str
+        "cpu", the processor without SYCL, or the name of a SYCL device. All that follows but `n_trees` and `train_seconds`
+        is 0, or empty, for "cpu".
+    n_trees : int
+        Grown by this fit: with ``warm_start=True`` the new ones.
+    kernels : dict of str to int
+        The kernels that were run, and how often each was launched.
+    bytes_written, bytes_read : int
+        Copied to the device's memory, and back.
+    bytes_most : int
+        Most memory of the device that the fit held at a time.
+    build_seconds : float
+        Building the kernels; near 0 where this process had built them.
+    upload_seconds : float
+        Putting the data into the device's memory.
+    train_seconds : float
+        Growing the trees, data and kernels ready.
+    """
+
+    device: str
+    n_trees: int = 0
+    kernels: dict = field(default_factory=dict, hash=False)
+    bytes_written: int = 0
+    bytes_read: int = 0
+    bytes_most: int = 0
+    build_seconds: float = 0.0
+    upload_seconds: float = 0.0
+    train_seconds: float = 0.0
+
+    @property
+    def n_launches(self):
+        """Of all kernels."""
+        return sum(self.kernels.values())
+
+    def __str__(self):
+        trees = "1 tree" if self.n_trees == 1 else f"{self.n_trees} trees"
+        line = f"{self.device}: {trees} in {self.train_seconds:.3f} s"
+        if not self.kernels:
+            return line
+        width = max(map(len, self.kernels))
+        written, read, most = (f"{n / 2**20:.1f} MiB" for n in (self.bytes_written, self.bytes_read, self.bytes_most))
+        return "\n".join(
+            [
+                f"{line}, after {self.build_seconds:.3f} s to build kernels and {self.upload_seconds:.3f} s to upload data",
+                f"{written} written there, {read} read, at most {most} held",
+                *(f"{kernel:<{width}}  {n:>6}" for kernel, n in self.kernels.items()),
+            ]
+        )
