@@ -130,16 +130,16 @@ class ForestEstimator(TreeEstimator):
         if n_grown % every == 0 or n_grown == self.n_estimators:
             print(f"{n_grown} of {self.n_estimators} trees", file=sys.stderr)
 
-    def _after_growth(self, rows, plan):
+    def _after_growth(self, rows, plan, device):
         for name in [*_OOB_ATTRIBUTES, "variable_importance_", "variable_importance_std_"]:
             self.__dict__.pop(name, None)
         if self.oob_score:
-            found = oob.estimate(self.forest_, rows.X, rows.y, getattr(self, "voting", "soft"), plan.n_threads)
+            found = oob.estimate(self.forest_, rows.X, rows.y, getattr(self, "voting", "soft"), plan.n_threads, device)
             self._set_oob(found, rows)
         if self.variable_importance == "mdi":
             by_tree = importance.impurity_decrease(self.forest_)
         elif self.variable_importance is not None:
-            by_tree = importance.accuracy_decrease(self.forest_, rows.X, rows.y, rows.sample_weight, plan.n_threads)
+            by_tree = importance.accuracy_decrease(self.forest_, rows.X, rows.y, rows.sample_weight, plan.n_threads, device)
         else:
             return
         scaled = self.variable_importance == "mda_scaled"
@@ -195,11 +195,13 @@ class ForestEstimator(TreeEstimator):
         L. Breiman, "Random forests", Machine Learning 45(1), 2001.
         """
         check_is_fitted(self)
+        device = self._device(X, y, sample_weight)
         X, y = check_X(self, X, self._features, y=y, reset=False, y_numeric=is_regressor(self))
         rows = TrainingRows(X, self._encode_known(y), check_weights(sample_weight, X))
         rows.apply_class_weight(self._class_factors(rows))
         oob.check_available(self.forest_, len(rows.X))
-        by_tree = importance.accuracy_decrease(self.forest_, rows.X, rows.y, rows.sample_weight, count_threads(self.n_jobs))
+        n_threads = count_threads(self.n_jobs)
+        by_tree = importance.accuracy_decrease(self.forest_, rows.X, rows.y, rows.sample_weight, n_threads, device)
         mean, std = importance.summarise(by_tree)
         return Bunch(
             importances=by_tree.T,

@@ -212,7 +212,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
     def _check_plan(self, rows, plan):
         """Raise where the rows do not fit the plan."""
 
-    def _after_growth(self, rows, plan):
+    def _after_growth(self, rows, plan, device):
         """Set what is estimated from the training rows."""
 
     @abstractmethod
@@ -296,7 +296,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         self._check_plan(rows, plan)
         self._keep_features(features, rows, plan)
         self._grow(plan, rows, device)
-        self._after_growth(rows, plan)
+        self._after_growth(rows, plan, device)
 
     def _training_device(self, *arrays):
         """`_device` for growing trees; raises where parameters do not allow it."""

@@ -15,6 +15,8 @@ References
 .. [3] L. Breiman, A. Cutler, "Manual for setting up, using, and understanding random forests", 2003.
 """
 
+from importlib import import_module
+
 import numpy as np
 
 from dforest.core.data import integer_weights
@@ -26,7 +28,7 @@ def impurity_decrease(forest):
     return forest.impurity_decrease()
 
 
-def accuracy_decrease(forest, X, target, sample_weight, n_threads):
+def accuracy_decrease(forest, X, target, sample_weight, n_threads, device=None):
     """The summands of MDA.
 
     Parameters
@@ -37,6 +39,8 @@ def accuracy_decrease(forest, X, target, sample_weight, n_threads):
     sample_weight : ndarray of shape (n_rows,), dtype float64, or None
         Positive; of the rows in mean errors.
     n_threads : int
+    device : Device, optional
+        Where to work; None: the processor without SYCL.
 
     Returns
     -------
@@ -45,15 +49,20 @@ def accuracy_decrease(forest, X, target, sample_weight, n_threads):
     """
     value = forest.leaf_class().astype(np.float64) if forest.n_classes else forest.leaf_value
     weight = None if sample_weight is None else integer_weights(sample_weight)[0]
+    target, is_regression = target.astype(np.float64), not forest.n_classes
+    work = (forest.packed_leaves(), X, target, value, is_regression, weight, forest.n_draws, forest.seed)
+    if device is not None:
+        used = np.zeros((forest.n_trees, forest.n_features), bool)
+        tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.node_offsets))
+        inner = forest.feature >= 0
+        used[tree[inner], forest.feature[inner]] = True
+        return import_module("dforest.sycl.out_of_bag").permutation_rise(device, *work, used)
     used = None
     if forest.splitter is not None:
         used = np.zeros((forest.n_trees, forest.n_features), np.uint8)
         for t in range(forest.n_trees):
             used[t, forest.tests_by_feature(t)[1]] = 1
-    return permutation_rise(
-        forest.packed_leaves(), X, target.astype(np.float64), value, not forest.n_classes, weight, forest.n_draws, forest.seed,
-        n_threads, used,
-    )  # fmt: skip
+    return permutation_rise(*work, n_threads, used)
 
 
 def summarise(by_tree, scaled=False):

@@ -6,6 +6,7 @@ streams; nothing is stored for it.
 
 import warnings
 from dataclasses import dataclass
+from importlib import import_module
 
 import numpy as np
 
@@ -51,7 +52,7 @@ def check_available(forest, n_rows):
         )
 
 
-def estimate(forest, X, target, voting, n_threads):
+def estimate(forest, X, target, voting, n_threads, device=None):
     """Out-of-bag estimates of a forest on the rows it was grown on.
 
     Parameters
@@ -62,6 +63,8 @@ def estimate(forest, X, target, voting, n_threads):
         Class numbers, or numbers.
     voting : {"soft", "hard"}
     n_threads : int
+    device : Device, optional
+        Where to work; None: the processor without SYCL.
 
     Returns
     -------
@@ -69,9 +72,11 @@ def estimate(forest, X, target, voting, n_threads):
     """
     target = target.astype(np.float64)
     leaf_class = forest.leaf_class() if forest.n_classes else None
-    sums, votes, n_votes, errors, n_seen = predict_out_of_bag(
-        forest.packed_leaves(voting), X, target, leaf_class, forest.n_draws, forest.seed, n_threads
-    )
+    work = (forest.packed_leaves(voting), X, target, leaf_class, forest.n_draws, forest.seed)
+    if device is None:
+        sums, votes, n_votes, errors, n_seen = predict_out_of_bag(*work, n_threads)
+    else:
+        sums, votes, n_votes, errors, n_seen = import_module("dforest.sycl.out_of_bag").predict_out_of_bag(device, *work)
     seen = n_votes > 0
     prediction = np.full(sums.shape, np.nan)
     prediction[seen] = sums[seen] / n_votes[seen, None]

@@ -66,11 +66,16 @@ cdef struct ErrorScale:
     int exponent           # deviations times 2**exponent are below 2**30
 
 
-cdef ErrorScale scale_of(double lowest, double highest, bint is_regression) noexcept nogil:
-    cdef ErrorScale scale
+def error_exponent(double lowest, double highest, bint is_regression):
+    """Deviations between two targets times 2 to this power are below 2**30; 0 for classes, and if they are equal."""
     cdef double half = 0.5 * highest - 0.5 * lowest
+    return df_scale_exponent(half, 29) if is_regression and half > 0.0 else 0
+
+
+cdef ErrorScale scale_of(targets, bint is_regression):
+    cdef ErrorScale scale
     scale.is_regression = is_regression
-    scale.exponent = df_scale_exponent(half, 29) if is_regression and half > 0.0 else 0
+    scale.exponent = error_exponent(np.min(targets), np.max(targets), is_regression)
     return scale
 
 
@@ -117,7 +122,7 @@ def predict_out_of_bag(PackedForest packed not None, const real_t[:, ::1] X not 
     """
     cdef Py_ssize_t n = X.shape[0], n_trees = packed.n_trees, n_outputs = packed.n_outputs, b
     cdef bint is_regression = leaf_class is None
-    cdef ErrorScale scale = scale_of(np.min(target), np.max(target), is_regression)
+    cdef ErrorScale scale = scale_of(target, is_regression)
     cdef int used = max(1, min(n_threads, count_blocks(n)))
     packed.check(X.shape[1])
     sums = np.zeros((n, n_outputs))
@@ -210,7 +215,7 @@ def permutation_rise(PackedForest packed not None, const real_t[:, ::1] X not No
         0 for features that a tree doesn't use; NaN for trees that drew every row.
     """
     cdef Py_ssize_t n = X.shape[0], n_trees = packed.n_trees, t
-    cdef ErrorScale scale = scale_of(np.min(target), np.max(target), is_regression)
+    cdef ErrorScale scale = scale_of(target, is_regression)
     packed.check(X.shape[1])
     result = np.zeros((n_trees, packed.n_features))
     cdef double[:, ::1] out = result

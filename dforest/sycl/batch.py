@@ -353,10 +353,15 @@ class Batch:
             subsets[at_large] = np.concatenate(self.subsets)[is_kept]
         right = nodes["right"].astype(np.int64) + first_of - tree_start
         right[at_large] = at[children[is_kept, 1]] - tree_start[at_large]
-        if len(large):
-            gathered.write(nodes)
         is_leaf = nodes["feature"] < 0
-        leaves = self._judge(gathered, np.flatnonzero(is_leaf))
+        is_large = np.zeros(n_nodes, bool)
+        is_large[at_large] = True
+        leaves = np.empty((n_nodes, t.n_leaf_words), np.int64)
+        small = np.flatnonzero(is_leaf & ~is_large)
+        leaves[small] = self._judge(gathered, small)
+        large_leaves = np.flatnonzero(is_kept & (large["feature"] < 0))
+        leaves[at[large_leaves]] = self._judge(device.array(large), large_leaves)
+        leaves = leaves[is_leaf]
         thresholds = self._thresholds(nodes)
         leaf_ends = np.cumsum(is_leaf)
         has_subset = ~is_leaf & (t.table["kind"][np.maximum(nodes["feature"], 0)] == constants()["DF_CATEGORICAL"])

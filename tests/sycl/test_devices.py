@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 import dforest
-from dforest import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
+from dforest import DecisionTreeClassifier, RandomForestClassifier
 from dforest.errors import DeviceError
 from dforest.splitter import PythonSplitter, Test
 from dforest.sycl.devices import find_device
@@ -222,16 +222,6 @@ def test_single_trees(device):
     tree = DecisionTreeClassifier(random_state=0).fit(X, Y)
     expected = tree.apply(X)
     np.testing.assert_array_equal(tree.set_params(device=name).apply(X), expected)
-
-
-def test_estimates_from_training_rows_stay_on_the_cpu(device):
-    rng = np.random.default_rng(0)
-    x, y = rng.random((200, 3)), rng.random(200)
-    forest = RandomForestRegressor(5, random_state=0).fit(x, y)
-    expected, before = forest.oob_importance(x, y), device.n_launches
-    forest.set_params(device=device.queue.sycl_device.filter_string)
-    np.testing.assert_array_equal(forest.oob_importance(x, y).importances, expected.importances)
-    assert device.n_launches == before
 
 
 def test_other_processes(device):

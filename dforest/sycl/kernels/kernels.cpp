@@ -1,5 +1,6 @@
 // All kernels, to be built as one bundle. Their entries stand in the headers.
 #include "group.hpp"
 
+#include "out_of_bag.hpp"
 #include "predict.hpp"
 #include "train.hpp"

@@ -1,0 +1,143 @@
+"""Out-of-bag estimates and permutation importance on a device: the numbers of `dforest.core.out_of_bag`, to the bit.
+
+All rows lie on the device; trees come in parts, as how often each drew each row takes 4 bytes a row.
+"""
+
+import numpy as np
+
+from dforest.core.out_of_bag import block_draws, error_exponent
+from dforest.sycl.predictor import ForestCopy
+
+PART_BYTES = 1 << 28  # of what is kept for each tree and row, at a time
+BLOCK = 4096  # rows of a block of the bootstrap
+
+
+class OutOfBagRows:
+    """The training rows on a device, and which of them each tree drew.
+
+    Parameters
+    ----------
+    device : Device
+    packed : PackedForest
+        Its values are those of the leaf tables, row by row.
+    X : ndarray of shape (n, n_features), dtype float32 or float64
+    target : ndarray of shape (n,), dtype float64
+    is_regression : bool
+    n_draws : ndarray of shape (n_trees,), dtype int64
+    seed : int
+    """
+
+    def __init__(self, device, packed, X, target, is_regression, n_draws, seed):
+        if packed.splitter is not None:
+            raise ValueError(
+                f"the forest's tests are those of {packed.splitter!r}, which has no code for the device {device.name!r}; "
+                "they run on the CPU: device=None"
+            )
+        self.device, self.packed, self.seed = device, packed, seed
+        self.n, self.n_features = X.shape
+        self.copy = ForestCopy(device, packed)
+        self.x = device.array(np.ascontiguousarray(X)), self.n_features, X.dtype == np.float64
+        self.target = device.array(target)
+        self.exponent = error_exponent(target.min(), target.max(), is_regression)
+        self.of_block = block_draws(self.n, n_draws, seed, 1)
+        self.n_part = max(1, PART_BYTES // (4 * self.n))
+
+    @property
+    def trees(self):
+        """The arguments of kernels that walk one row at a time."""
+        return self.copy.slots, self.copy.starts, self.copy.words, *self.copy.form
+
+    def parts(self):
+        """For some trees after others: the first of them, how many they are, and how often each drew each row."""
+        device = self.device
+        for first in range(0, self.packed.n_trees, self.n_part):
+            of_block = self.of_block[first : first + self.n_part]
+            n_trees = len(of_block)
+            counts = device.empty((n_trees, self.n), np.uint32)
+            drawn, highest = device.empty(of_block.shape, np.int64), device.empty(of_block.shape, np.uint32)
+            numbers = device.array(np.arange(first, first + n_trees, dtype=np.uint32))
+            n_groups = -(-of_block.size // device.n_items)
+            device.run("df_draw_rows", n_groups, self.seed, numbers, n_trees, self.n, device.array(of_block), counts, drawn,
+                       highest)  # fmt: skip
+            yield first, n_trees, counts
+
+
+def predict_out_of_bag(device, packed, X, target, leaf_class, n_draws, seed):
+    """Predict each row by the trees that never drew it.
+
+    Parameters
+    ----------
+    device : Device
+    packed, X, target, leaf_class, n_draws, seed
+        As for `dforest.core.out_of_bag.predict_out_of_bag`.
+
+    Returns
+    -------
+    sums, votes, n_votes, errors, n_seen : ndarray
+        Likewise.
+    """
+    is_regression = leaf_class is None
+    rows = OutOfBagRows(device, packed, X, target, is_regression, n_draws, seed)
+    n, n_outputs = rows.n, packed.n_outputs
+    sums = device.zeros((n, n_outputs), np.float64)
+    votes = device.zeros((n, 0 if is_regression else n_outputs), np.int32)
+    n_votes, best = device.zeros((n,), np.int32), device.zeros((n,), np.int32)
+    error, changes = device.zeros((n,), np.int64), device.zeros((packed.n_trees, 3), np.int64)
+    classes = None if is_regression else device.array(leaf_class)
+    n_block = max(device.n_items, min(1024, -(-n // (4 * device.n_units))))
+    for first, n_trees, counts in rows.parts():
+        device.run(
+            "df_vote_out_of_bag", -(-n // n_block), *rows.trees, rows.copy.values, rows.copy.bases, first, n_trees, n_outputs,
+            *rows.x, n, n_block, rows.target, counts, classes, rows.exponent, sums, votes, n_votes, best, error, changes,
+        )  # fmt: skip
+    totals = np.cumsum(changes.get(), axis=0)
+    errors = [float(int(high) * 2**31 + int(low)) for low, high in totals[:, :2]]
+    return sums.get(), votes.get(), n_votes.get(), np.ldexp(errors, -2 * rows.exponent), totals[:, 2].copy()
+
+
+def permutation_rise(device, packed, X, target, leaf_value, is_regression, weight, n_draws, seed, used):
+    """By how much permuting a column raises each tree's mean error on the rows it never drew.
+
+    Parameters
+    ----------
+    device : Device
+    packed, X, target, leaf_value, is_regression, weight, n_draws, seed
+        As for `dforest.core.out_of_bag.permutation_rise`.
+    used : ndarray of shape (n_trees, n_features), dtype bool
+        The features that each tree tests.
+
+    Returns
+    -------
+    rise : ndarray of shape (n_trees, n_features), dtype float64
+        Likewise.
+    """
+    rows = OutOfBagRows(device, packed, X, target, is_regression, n_draws, seed)
+    result = np.zeros((packed.n_trees, rows.n_features))
+    value, weights = device.array(leaf_value), None if weight is None else device.array(weight)
+    for first, n_trees, counts in rows.parts():
+        tree, out = np.nonzero(counts.get() == 0)
+        n_out = np.bincount(tree, minlength=n_trees)
+        result[first : first + n_trees][n_out == 0] = np.nan
+        total = n_out.copy()
+        if weight is not None:
+            total[:] = 0
+            np.add.at(total, tree, weight[out].astype(np.int64))
+        there, ends = device.array(out.astype(np.uint32)), device.array(np.cumsum(n_out))
+        pairs = np.argwhere(used[first : first + n_trees] & (n_out > 0)[:, None])
+        lengths = n_out[pairs[:, 0]]
+        turns = np.cumsum(lengths) // (PART_BYTES // 4)
+        for some in np.split(np.arange(len(pairs)), np.flatnonzero(np.diff(turns)) + 1):
+            if len(some) == 0:
+                continue
+            firsts = np.cumsum(lengths[some]) - lengths[some]
+            of = there, ends, first, device.array(pairs[some]), device.array(firsts), len(some)
+            others = device.empty((int(lengths[some].sum()),), np.uint32)
+            rises = device.empty((len(some),), np.float64)
+            device.run("df_permute_rows", -(-len(some) // device.n_items), seed, *of, others)
+            device.run(
+                "df_permuted_rises", len(some), *rows.trees, value, rows.copy.bases, is_regression, *rows.x, rows.target, weights,
+                *of, others, rows.exponent, rises,
+            )  # fmt: skip
+            at = pairs[some]
+            result[first + at[:, 0], at[:, 1]] = np.ldexp(rises.get() / total[at[:, 0]], -2 * rows.exponent)
+    return result
