@@ -37,8 +37,8 @@ def numerics(request, tmp_path_factory):
     (folder / "numerics.c").write_text(SOURCE)
     options = [request.param] if request.param else []
     subprocess.run(
-        ["cc", "-O1", "-ffp-contract=off", "-shared", "-fPIC", "-I", dforest.get_include(), *options, "-o", folder / "numerics.so",
-         folder / "numerics.c", "-lm"],
+        ["cc", "-O1", "-ffp-contract=off", "-shared", "-fPIC", "-I", dforest.get_include(), *options,
+         "-o", folder / "numerics.so", folder / "numerics.c", "-lm"],
         check=True,
     )  # fmt: skip
     library = ctypes.CDLL(str(folder / "numerics.so"))

@@ -158,7 +158,7 @@ class Batch:
 
     def _impurities(self, places, totals):
         nodes = np.zeros(len(places), record("df_grown"))
-        for name in ("first", "n", "centre", "exponent"):
+        for name in ("first", "n", "centre", "exponent", "lower", "upper"):
             nodes[name] = places[name]
         if self.training.has_classes:
             return np.array([self.training.impurity_of(total) for total in totals])
@@ -194,7 +194,7 @@ class Batch:
     def _keep(self, places, cuts, subsets):
         """The `df_grown` of large nodes, to be assembled."""
         grown = np.zeros(len(places), record("df_grown"))
-        for name in ("first", "n", "centre", "exponent"):
+        for name in ("first", "n", "centre", "exponent", "lower", "upper"):
             grown[name] = places[name]
         for name in ("feature", "code", "above", "missing_left", "only_missing"):
             grown[name] = cuts[name]
@@ -207,7 +207,7 @@ class Batch:
         self._keep(places, cuts, subsets)
         inner = np.flatnonzero(cuts["feature"] >= 0)
         n_left = self._partition(places[inner], cuts[inner], subsets[inner])
-        references, below = self._enter(self._divide(places[inner], n_left))
+        references, below = self._enter(self._divide(places[inner], cuts[inner], n_left))
         children = np.zeros((len(places), 2), np.int64)
         children[inner] = references.reshape(-1, 2)
         self.children.append(children)
@@ -281,7 +281,7 @@ class Batch:
         t.run("df_copy_draws", n, self.scratch, there, n, self.draws)
         return n_left
 
-    def _divide(self, places, n_left):
+    def _divide(self, places, cuts, n_left):
         """The places of the children, left and right in turn."""
         children = np.repeat(places, 2)
         left, right = children[::2], children[1::2]
@@ -290,6 +290,10 @@ class Batch:
         right["n"] -= n_left
         children["depth"] += 1
         left["path"], right["path"] = child_paths(places["path"], 0), child_paths(places["path"], 1)
+        direction = self.training.table["direction"][cuts["feature"]]
+        rises, falls = direction > 0, direction < 0
+        left["upper"][rises] = right["lower"][rises] = cuts["middle"][rises]
+        left["lower"][falls] = right["upper"][falls] = cuts["middle"][falls]
         return children
 
     def _grow_subtrees(self):

@@ -51,7 +51,7 @@ class BestFirstBatch(Batch):
         while wanted := [number for frontier in frontiers for number in self._advance(frontier)]:
             places = self.places[wanted]
             n_left = self._partition(places, self.cuts[wanted], self.subsets_of[wanted])
-            children = self._add(self._divide(places, n_left))
+            children = self._add(self._divide(places, self.cuts[wanted], n_left))
             self.pairs.update(zip(wanted, children[::2].tolist(), strict=True))
         cuts = self.cuts.copy()
         children = np.zeros((len(cuts), 2), np.int64)

@@ -55,8 +55,6 @@ def grow_trees(device, columns, target, y, weight, directions, criterion, splitt
     what = f"a forest on the device {device.name!r}"
     if type(criterion) not in NAMES:
         raise ValueError(f"criterion={criterion!r} has no code for {what}; allowed are {', '.join(NAMES.values())}")
-    if directions.any():
-        raise ValueError(f"monotonic_cst: {what} knows no constraints; fit with device=None")
     if n_draws >= 1 << 32:
         raise ValueError(f"max_samples: {what} has up to 2**32 - 1 draws a tree, not {n_draws}")
     tuning = Tuning(device, machinery.TUNING)
@@ -64,7 +62,7 @@ def grow_trees(device, columns, target, y, weight, directions, criterion, splitt
     with recorder.timed("build"):
         device.build()
     with recorder.timed("upload"):
-        training = Training(recorder, columns, target, y, weight, criterion, splitter, limits, seed, tuning)
+        training = Training(recorder, columns, target, y, weight, directions, criterion, splitter, limits, seed, tuning)
     with recorder.timed("train"):
         training.grow(trees, n_draws, scale, put, on_tree, reweigh)
     return recorder.report(len(trees))
@@ -111,7 +109,7 @@ class Training:
     device : Device or Recorder
     columns : list of CodedColumn
         None of them categorical.
-    target, y, weight : ndarray
+    target, y, weight, directions : ndarray
         As for `DataView`.
     criterion : Criterion
         Configured; one of `NAMES`.
@@ -123,7 +121,7 @@ class Training:
     tuning : Tuning
     """
 
-    def __init__(self, device, columns, target, y, weight, criterion, splitter, limits, seed, tuning):
+    def __init__(self, device, columns, target, y, weight, directions, criterion, splitter, limits, seed, tuning):
         self.device = device
         self.tuning = tuning
         self.n_rows, self.n_features = len(target), len(columns)
@@ -151,6 +149,7 @@ class Training:
         categories = [len(column.values) for column in columns if int(column.kind) == CATEGORICAL]
         problem["most_categories"] = self.most_categories = max(categories, default=0)
         problem["subset_words"] = self.subset_words = -(-self.most_categories // 64)
+        problem["is_bounded"] = directions.any()
         problem["max_depth"] = self.n_rows if limits["max_depth"] is None else min(limits["max_depth"], self.n_rows)
         problem["min_split"] = limits["min_samples_split"]
         problem["min_draws"] = max(1, limits["min_samples_leaf"])
@@ -159,12 +158,12 @@ class Training:
         problem["min_decrease"] = limits["min_impurity_decrease"]
         self.has_classes = self.criterion in ("gini", "entropy")
         self.n_leaf_words = n_words - 1 if self.has_classes else 4
-        self._lay_columns(columns)
+        self._lay_columns(columns, directions)
         self.target = device.array(target)
         self.y = None if y is None else device.array(y)
         self.weight = device.array(weight) if self.has_weight else None
 
-    def _lay_columns(self, columns):
+    def _lay_columns(self, columns, directions):
         """Codes row by row, and the numbers of all columns one after another."""
         device = self.device
         codes = np.empty((self.n_rows, self.n_features), f"u{int(self.problem['code_bytes'])}")
@@ -178,6 +177,7 @@ class Training:
         self.table["first"] = np.cumsum(self.table["n_codes"]) - self.table["n_codes"]
         self.table["has_missing"] = [column.has_missing for column in columns]
         self.table["kind"] = [int(column.kind) for column in columns]
+        self.table["direction"] = directions
         self.table["is_float32"] = [column.values.dtype == np.float32 for column in columns]
         numbers = [np.concatenate([getattr(c, name) for c in columns], dtype=np.float64) for name in ("values", "lows", "highs")]
         self.values, _, self.highs = numbers
@@ -286,6 +286,7 @@ class Training:
         places["first"] = np.cumsum(places["n"]) - places["n"]
         places["tree"] = trees
         places["path"] = ROOT_PATH
+        places["lower"], places["upper"] = -np.inf, np.inf
         return draws, places
 
     def grow(self, trees, n_draws, scale, put, on_tree, reweigh):

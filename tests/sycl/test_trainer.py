@@ -197,7 +197,6 @@ class Halves(PythonCriterion):
     ("parameters", "told"),
     [
         ({"method": "dense"}, "method='dense' has no code"),
-        ({"monotonic_cst": [1, 0, 0, 0]}, "monotonic_cst"),
         ({"criterion": Halves()}, "criterion=.*has no code for .*gini, entropy"),
     ],
 )

@@ -89,7 +89,7 @@ DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df
     df_three<0> w(p, room->words);
     const uint32_t n_codes = column->n_codes;
     const bool is_random = p->is_random != 0, is_single = p->one_hot && !is_random;
-    df_leader right = {{-1.0, 1.0}, -1.0, 0, 0, 0}, left = right; // where the missing go
+    df_leader right = {{-1.0, 1.0}, -1.0, 0, 0, 0, 0.0}, left = right; // where the missing go
     uint32_t n = 0, n_entries;
     int64_t n_missing = 0;
     cut->score = -1.0;
@@ -134,11 +134,11 @@ DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df
                 w.run[k] = w.entry[k] + (is_single ? 0 : w.run[k]);
         }
         const int64_t n_left = w.run[0];
-        df_compare<0>(p, node, w.run, total, i, 0, n_left, &right);
+        df_compare<0>(p, node, column, w.run, total, i, 0, n_left, &right);
         if (n_missing > 0) {
             for (int64_t k = 0; k < w.n(); k++)
                 w.entry[k] = w.run[k] + w.missing[k];
-            df_compare<0>(p, node, w.entry, total, i, 0, n_left, &left);
+            df_compare<0>(p, node, column, w.entry, total, i, 0, n_left, &left);
         }
     }
     const bool missing_left = left.score > right.score

@@ -13,7 +13,7 @@ typedef struct {
     df_measure measure;
     double min_weight;         // of a side
     double weight, first;      // words 1 and 2 of its statistic
-    int64_t is_exact;          // products of weights are exact, as they are small
+    int64_t is_exact;          // products of weights are exact, as they are small; and no bounds are to be kept
 } df_node;
 
 // The numbers of all columns, one after another.
@@ -26,7 +26,7 @@ typedef struct {
 DF_INLINE void df_measure_node(const df_problem *p, const int64_t *total, df_node *node)
 {
     node->min_weight = p->min_weight_fraction * (double) node->place.root_weight;
-    node->is_exact = total[1] <= DF_EXACT_WEIGHT;
+    node->is_exact = total[1] <= DF_EXACT_WEIGHT && !p->is_bounded;
     node->weight = (double) total[1];
     node->first = (double) total[2];
     if (p->criterion == DF_SQUARED_ERROR)
@@ -41,6 +41,29 @@ DF_INLINE bool df_is_valid(const df_problem *p, const df_node *node, const int64
     return draws >= p->min_draws && total[0] - draws >= p->min_draws
            && (node->min_weight <= 0.0
                || ((double) weight >= node->min_weight && (double) (total[1] - weight) >= node->min_weight));
+}
+
+// What some draws of a node predict: the probability of the second of two classes, or the mean of the targets.
+DF_INLINE double df_prediction(const df_problem *p, const df_node *node, const int64_t *statistic)
+{
+    if (df_has_classes(p))
+        return (double) statistic[3] / (double) statistic[1];
+    const double mean = df_offset_sum(statistic[2], df_high_word(statistic, (int) p->is_wide), statistic[1], 0)
+                        / (double) statistic[1];
+    return node->place.centre + ldexp(mean, -node->place.exponent);
+}
+
+// Whether a cut keeps to the node's bounds and the feature's direction. OUT middle : between what its sides predict
+DF_CALLED bool df_is_allowed(const df_problem *p, const df_node *node, int32_t direction, const int64_t *left,
+                             const int64_t *total, double *middle)
+{
+    int64_t right[4]; // a feature has a direction with two classes at most
+    for (int64_t k = 0; k < p->n_words && k < 4; k++)
+        right[k] = total[k] - left[k];
+    const double a = df_prediction(p, node, left), b = df_prediction(p, node, right);
+    const double lower = node->place.lower, upper = node->place.upper;
+    *middle = 0.5 * a + 0.5 * b;
+    return lower <= a && a <= upper && lower <= b && b <= upper && (direction == 0 || (a - b) * direction <= 0.0);
 }
 
 // A score as a fraction: most cuts need no division, see df_may_exceed.
@@ -76,13 +99,16 @@ typedef struct {
     double score;              // -1: none yet
     uint32_t code, above;
     int64_t n_left;
+    double middle;
 } df_leader;
 
 template <int n_words>
-DF_INLINE void df_compare(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total, uint32_t code,
-                          uint32_t above, int64_t n_left, df_leader *leader)
+DF_INLINE void df_compare(const df_problem *p, const df_node *node, const df_column *column, const int64_t *left,
+                          const int64_t *total, uint32_t code, uint32_t above, int64_t n_left, df_leader *leader)
 {
-    if (!df_is_valid(p, node, left, total))
+    double middle = 0.0;
+    if (!df_is_valid(p, node, left, total)
+        || (p->is_bounded && !df_is_allowed(p, node, column->direction, left, total, &middle)))
         return;
     const df_fraction parts = df_score_parts<n_words>(p, node, left, total);
     if (!df_may_exceed(parts.numerator, parts.unit, leader->parts.numerator, leader->parts.unit))
@@ -94,6 +120,7 @@ DF_INLINE void df_compare(const df_problem *p, const df_node *node, const int64_
         leader->code = code;
         leader->above = above;
         leader->n_left = n_left;
+        leader->middle = middle;
     }
 }
 
@@ -102,6 +129,7 @@ DF_INLINE void df_take_cut(df_cut *cut, const df_leader *leader, int64_t n_missi
     cut->score = leader->score;
     cut->code = leader->code;
     cut->above = leader->above;
+    cut->middle = leader->middle;
     // Where none is missing, missing values will go with the larger side.
     cut->missing_left = n_missing > 0 ? missing_left : 2 * leader->n_left > n;
     cut->only_missing = n_missing > 0 && !missing_left && leader->n_left + n_missing == n;
@@ -139,7 +167,7 @@ DF_CALLED void df_find_best(const df_problem *p, const df_node *node, const df_c
     const uint32_t n_codes = column->n_codes;
     int64_t n_missing = 0;
     uint32_t code = codes.after(0);
-    df_leader right = {{-1.0, 1.0}, -1.0, 0, 0, 0}, left = right; // where the missing go
+    df_leader right = {{-1.0, 1.0}, -1.0, 0, 0, 0, 0.0}, left = right; // where the missing go
     for (int64_t k = 0; k < w.n(); k++)
         run[k] = 0;
     if (column->has_missing && codes.after(n_codes) == n_codes) {
@@ -153,11 +181,11 @@ DF_CALLED void df_find_best(const df_problem *p, const df_node *node, const df_c
         for (int64_t k = 0; k < w.n(); k++)
             run[k] += entry[k];
         if (above < n_codes || n_missing > 0)
-            df_compare<n_words>(p, node, run, total, code, above, run[0], &right);
+            df_compare<n_words>(p, node, column, run, total, code, above, run[0], &right);
         if (above < n_codes && n_missing > 0) {
             for (int64_t k = 0; k < w.n(); k++)
                 entry[k] = run[k] + missing[k];
-            df_compare<n_words>(p, node, entry, total, code, above, run[0], &left);
+            df_compare<n_words>(p, node, column, entry, total, code, above, run[0], &left);
         }
         code = above;
     }
@@ -180,7 +208,7 @@ DF_INLINE df_leader df_lead_exact(const df_problem *p, const df_node *node, uint
     const double weight = node->weight, factor = is_gini ? 2.0 : 1.0;
     const double rest = is_gini ? node->first : node->measure.remainder;
     const int64_t n_outside = run[0]; // missing ones
-    df_leader leader = {{-1.0, 1.0}, -1.0, 0, 0, 0};
+    df_leader leader = {{-1.0, 1.0}, -1.0, 0, 0, 0, 0.0};
     double first[DF_CUTS], left[DF_CUTS], scores[DF_CUTS];
     int64_t n_left[DF_CUTS], entry[n_words];
     uint32_t at[DF_CUTS], code = codes.after(0);
@@ -227,7 +255,7 @@ DF_CALLED void df_find_exact(const df_problem *p, const df_node *node, const df_
 {
     const uint32_t n_codes = column->n_codes;
     int64_t run[n_words], missing[n_words];
-    df_leader left = {{-1.0, 1.0}, -1.0, 0, 0, 0};
+    df_leader left = {{-1.0, 1.0}, -1.0, 0, 0, 0, 0.0};
     for (int k = 0; k < n_words; k++)
         run[k] = missing[k] = 0;
     if (column->has_missing && codes.after(n_codes) == n_codes)
@@ -297,13 +325,13 @@ DF_CALLED void df_find_random(const df_problem *p, const df_node *node, const df
         for (int64_t k = 0; k < w.n(); k++)
             run[k] += entry[k];
     }
-    df_leader right = {{-1.0, 1.0}, -1.0, 0, 0, 0}, left = right;
+    df_leader right = {{-1.0, 1.0}, -1.0, 0, 0, 0, 0.0}, left = right;
     const int64_t n_left = run[0];
-    df_compare<n_words>(p, node, run, total, cut_code, 0, n_left, &right);
+    df_compare<n_words>(p, node, column, run, total, cut_code, 0, n_left, &right);
     if (n_missing > 0) {
         for (int64_t k = 0; k < w.n(); k++)
             run[k] += missing[k];
-        df_compare<n_words>(p, node, run, total, cut_code, 0, n_left, &left);
+        df_compare<n_words>(p, node, column, run, total, cut_code, 0, n_left, &left);
     }
     df_take_cut(cut, left.score > right.score ? &left : &right, n_missing, left.score > right.score, total[0]);
 }

@@ -30,6 +30,7 @@ typedef struct {
     int64_t weight_pieces;
     int64_t sum_pieces;
     int64_t n_planes;
+    int64_t is_bounded;        // some feature has a direction
     int64_t max_depth;
     int64_t min_split;         // a node of fewer draws is a leaf
     int64_t min_draws;         // of a side
@@ -44,6 +45,8 @@ typedef struct {
     uint32_t has_missing;
     uint32_t kind;
     uint32_t is_float32;       // what the numbers were, which are kept as float64
+    int32_t direction;         // 1 or -1: predictions may only rise or only fall with the feature; 0: either
+    uint32_t unused;
 } df_column;
 
 typedef struct {
@@ -61,6 +64,8 @@ typedef struct {
     int64_t root_weight;
     int64_t range;             // these three: the scale of its targets
     double centre;
+    double lower;              // bounds of its predictions
+    double upper;
     int32_t exponent;
     int32_t depth;
     uint32_t tree;
@@ -70,6 +75,7 @@ typedef struct {
 // The best cut of a feature.
 typedef struct {
     double score;              // -1: there is none
+    double middle;             // between the predictions of the two sides, where features have directions
     int32_t feature;
     uint32_t code;             // the highest on the left
     uint32_t above;            // the lowest on the right in the node
@@ -83,6 +89,8 @@ typedef struct {
     int64_t first;             // of its draws
     int64_t n;
     double centre;
+    double lower;
+    double upper;
     int32_t exponent;
     int32_t feature;           // -1: a leaf
     uint32_t code;

@@ -292,7 +292,8 @@ DF_INLINE void df_partition(const df_group &group, const df_fit *fit, const df_d
     });
 }
 
-DF_INLINE void df_set_children(const df_open_node *place, int64_t n_left, uint32_t number, df_open_node *left, df_open_node *right)
+DF_INLINE void df_set_children(const df_open_node *place, int64_t n_left, uint32_t number, int32_t direction,
+                               double middle, df_open_node *left, df_open_node *right)
 {
     *left = *right = *place;
     left->n = n_left;
@@ -303,6 +304,10 @@ DF_INLINE void df_set_children(const df_open_node *place, int64_t n_left, uint32
     right->path = df_child_path(place->path, 1);
     right->right = number + 1;
     left->depth = right->depth = place->depth + 1;
+    if (direction > 0)
+        left->upper = right->lower = middle;
+    else if (direction < 0)
+        left->lower = right->upper = middle;
 }
 
 // Where a group works, in global memory.
@@ -381,6 +386,8 @@ DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_des
             node->n = at->n;
             node->centre = at->centre;
             node->exponent = at->exponent;
+            node->lower = at->lower;
+            node->upper = at->upper;
             node->feature = shared->is_leaf ? -1 : shared->best.feature;
             node->code = shared->best.code;
             node->above = shared->best.above;
@@ -397,7 +404,8 @@ DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_des
                 if (item > 0)
                     return;
                 df_open_node left;
-                df_set_children(&shared->node.place, shared->n_left, (uint32_t) shared->n_grown, &left,
+                df_set_children(&shared->node.place, shared->n_left, (uint32_t) shared->n_grown,
+                                fit->columns[shared->best.feature].direction, shared->best.middle, &left,
                                 pending + shared->n_pending);
                 pending[shared->n_pending + 1] = left;
                 shared->n_pending += 2;
