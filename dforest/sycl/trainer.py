@@ -108,7 +108,6 @@ class Training:
     ----------
     device : Device or Recorder
     columns : list of CodedColumn
-        None of them categorical.
     target, y, weight, directions : ndarray
         As for `DataView`.
     criterion : Criterion
