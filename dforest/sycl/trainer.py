@@ -92,7 +92,7 @@ class Tuning:
         self.desk_bytes = given.get("desk_bytes", min(device.local_bytes, 1 << 14) if device.is_cpu else device.local_bytes)
         self.batch_bytes = given.get("batch_bytes", device.memory_bytes // 4)
         self.histogram_bytes = given.get("histogram_bytes", 1 << 28)
-        self.slice_records = given.get("slice_records", 1 << 24)
+        self.slice_records = given.get("slice_records", 1 << 20 if device.is_cpu else 1 << 24)
         self.extra_features = given.get("extra_features", 8)
         self.alone_up_to = given.get("alone_up_to", 1 << 62 if device.is_cpu else 64)
         if not self.subtree_up_to <= self.chunk <= 1 << 20:
@@ -209,9 +209,11 @@ class Training:
         self.device.run(kernel, min(n, self.tuning.n_groups), *arguments, n_items=self.tuning.n_items)
 
     def run_with_memory(self, kernel, n_groups, n_bytes, *arguments):
-        """Run a kernel whose groups need n_bytes of memory each: their own, or else global memory."""
+        """Run a kernel whose groups need n_bytes of memory each: their own, or else global memory, in fewer groups."""
         n_bytes = -(-n_bytes // 8) * 8
         is_own = n_bytes <= self.tuning.local_bytes
+        if not is_own:
+            n_groups = min(n_groups, max(1, self.tuning.histogram_bytes // n_bytes))
         memory = None if is_own else self.device.empty((n_groups, n_bytes), np.uint8)
         self.device.run(kernel, n_groups, *arguments, memory, n_bytes, n_items=self.tuning.n_items,
                         n_local=n_bytes if is_own else 8)  # fmt: skip

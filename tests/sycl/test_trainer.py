@@ -11,7 +11,9 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 import dforest
 from dforest.criterion import PythonCriterion
 from dforest.errors import DeviceError
-from dforest.testing.device_forests import TUNINGS, differences, fit_there, random_fit
+from dforest.sycl.device import Device
+from dforest.sycl.trainer import Tuning
+from dforest.testing.device_forests import TUNINGS, differences, fit_there, random_fit, standing_in
 
 FORESTS = {
     "best": (dforest.RandomForestClassifier, dforest.RandomForestRegressor),
@@ -92,11 +94,13 @@ def test_targets_far_from_each_other(where):
 
 
 def test_many_codes_and_classes(where):
+    """Histograms too large for the memory of a group."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((5000, 3))
     assert_same(dforest.RandomForestClassifier(2, max_bins=3000, random_state=0), X, X[:, 0] > 0, where)
     y = rng.integers(0, 200, 5000)
-    assert_same(dforest.RandomForestClassifier(2, max_depth=6, random_state=0), X, y, where)
+    for tuning in ({}, {"histogram_bytes": 1, "n_items": 4}):
+        assert_same(dforest.RandomForestClassifier(2, max_depth=6, random_state=0), X, y, where, None, tuning)
     assert_same(dforest.ExtraTreesClassifier(2, max_depth=6, random_state=0), X, y, where, rng.random(5000))
 
 
@@ -119,6 +123,18 @@ def test_devices_without_atomics_of_64_bits(where):
     assert_same(dforest.RandomForestClassifier(3, random_state=0), X, y, where, None, tuning)
     X, y = load_diabetes(return_X_y=True)
     assert_same(dforest.RandomForestRegressor(3, random_state=0), X, y, where, None, tuning)
+
+
+def test_what_is_built_for_other_devices_than_cpus(device):
+    other = Device(device.queue)
+    other.is_cpu = False
+    assert Tuning(other, {}).n_items > 1
+    with standing_in(other):
+        for seed in range(40, 50):
+            estimator, X, y, weight = random_fit(seed)
+            here = clone(estimator).fit(X, y, weight)
+            for tuning in ({}, {"subtree_up_to": 60}):
+                assert differences(here, fit_there(estimator, X, y, weight, tuning=tuning)) == []
 
 
 @pytest.mark.parametrize("kind", [dforest.DecisionTreeClassifier, dforest.DecisionTreeRegressor])
