@@ -38,7 +38,7 @@ cdef struct Trial:                 # a feature on a row's path
     double value                  # what it has in the row it takes a value from
 
 
-def block_draws(Py_ssize_t n_rows, const int64_t[::1] n_draws not None, uint64_t seed, int n_threads):
+def block_draws(Py_ssize_t n_rows, const int64_t[::1] n_draws not None, uint64_t seed, int n_threads, uint32_t first=0):
     """How many draws of each tree fall into each block of rows.
 
     Parameters
@@ -48,6 +48,8 @@ def block_draws(Py_ssize_t n_rows, const int64_t[::1] n_draws not None, uint64_t
         Draws of each tree.
     seed : int
     n_threads : int
+    first : int
+        The number of the first tree.
 
     Returns
     -------
@@ -57,7 +59,7 @@ def block_draws(Py_ssize_t n_rows, const int64_t[::1] n_draws not None, uint64_t
     result = np.empty((n_trees, count_blocks(n_rows)), np.int64)
     cdef int64_t[:, ::1] out = result
     for t in prange(n_trees, nogil=True, num_threads=max(1, min(n_threads, n_trees)), schedule="dynamic"):
-        deal_draws(seed, <uint32_t> t, n_rows, n_draws[t], &out[t, 0])
+        deal_draws(seed, first + <uint32_t> t, n_rows, n_draws[t], &out[t, 0])
     return result
 
 

@@ -258,31 +258,14 @@ def bootstrap_counts(Py_ssize_t n_rows, int64_t n_draws, uint64_t seed, uint32_t
     """
     cdef Py_ssize_t block, i, rows
     cdef uint32_t counts[DF_BLOCK]
-    cdef int64_t[::1] of_block = draws_of_blocks(n_rows, n_draws, seed, tree)
+    if n_rows < 1 or n_draws < 1:
+        raise ValueError(f"cannot draw {n_draws} times from {n_rows} rows")
+    cdef int64_t[::1] of_block = np.empty(count_blocks(n_rows), np.int64)
     result = np.empty(n_rows, np.uint32)
     cdef uint32_t[::1] out = result
+    deal_draws(seed, tree, n_rows, n_draws, &of_block[0])
     for block in range(count_blocks(n_rows)):
         rows = draw_block(seed, tree, n_rows, block, of_block[block], counts)
         for i in range(rows):
             out[block * DF_BLOCK + i] = counts[i]
     return result
-
-
-def draws_of_blocks(Py_ssize_t n_rows, int64_t n_draws, uint64_t seed, uint32_t tree):
-    """How many of a tree's draws fall into each block of rows.
-
-    Parameters
-    ----------
-    n_rows, n_draws, seed, tree : int
-        As in `bootstrap_counts`.
-
-    Returns
-    -------
-    ndarray of shape (n_blocks,), dtype int64
-    """
-    if n_rows < 1 or n_draws < 1:
-        raise ValueError(f"cannot draw {n_draws} times from {n_rows} rows")
-    cdef int64_t[::1] of_block = np.empty(count_blocks(n_rows), np.int64)
-    with nogil:
-        deal_draws(seed, tree, n_rows, n_draws, &of_block[0])
-    return np.asarray(of_block)

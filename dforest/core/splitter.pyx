@@ -5,9 +5,11 @@ A splitter owns its scratch; the data view, the criterion and the node are lent 
 cimport cython
 from cpython.ref cimport PyObject
 from libc.math cimport INFINITY, NAN
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memmove
+
+import numpy as np
 
 from dforest.core.loops cimport DF_STRIDE
 from dforest.core.random cimport DF_FEATURES, DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
@@ -125,6 +127,33 @@ cdef class FeatureOrder:
             feature = self.order[j]
             self.order[j] = self.order[i]
             self.order[i] = feature
+
+    def draw_each(self, uint64_t seed, const uint32_t[::1] trees not None, const uint64_t[::1] paths not None,
+                  Py_ssize_t first, Py_ssize_t n):
+        """Features of many nodes: those from the place `first` to `first` + n - 1 in the order of each.
+
+        Parameters
+        ----------
+        trees, paths : ndarray of shape (n_nodes,)
+
+        Returns
+        -------
+        ndarray of shape (n_nodes, n), dtype int32
+        """
+        cdef Py_ssize_t i, j, feature
+        if first < 0 or n < 0 or first + n > self.n_features or trees.shape[0] != paths.shape[0]:
+            raise ValueError(f"cannot draw {n} of {self.n_features} features from place {first} on")
+        result = np.empty((trees.shape[0], n), np.int32)
+        cdef int32_t[:, ::1] out = result
+        with nogil:
+            for i in range(trees.shape[0]):
+                self.open(seed, trees[i], paths[i])
+                for j in range(first + n):
+                    feature = self.next()
+                    if j >= first:
+                        out[i, j - first] = <int32_t> feature
+                self.close()
+        return result
 
     def draw(self, uint64_t seed, uint32_t tree, uint64_t path, Py_ssize_t n):
         """The first n features in the order of a node, as a list."""

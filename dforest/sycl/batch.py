@@ -218,23 +218,24 @@ class Batch:
         t, p = self.training, self.training.n_features
         cuts, subsets = np.zeros(len(places), record("df_cut")), np.zeros((len(places), t.subset_words), np.uint64)
         cuts["feature"] = -1
-        size = max(1, t.tuning.histogram_bytes // (8 * t.n_words * int(t.problem["most_entries"]) * t.max_features))
-        for begin in range(0, len(places), size):
-            nodes = np.arange(begin, min(begin + size, len(places)))
-            tried = 0
-            while len(nodes) and tried < p:
-                n = t.max_features if tried == 0 else min(t.tuning.extra_features, p - tried)
-                orders = [t.order.draw(t.seed, int(at["tree"]), int(at["path"]), tried + n)[tried:] for at in places[nodes]]
-                found, found_subsets = self._try(places[nodes], totals[nodes], np.array(orders, np.int32))
+        node_bytes = 8 * t.n_words * int(t.problem["most_entries"])
+        nodes, tried, n = np.arange(len(places)), 0, t.max_features
+        while len(nodes) and tried < p:
+            size, without = max(1, t.tuning.histogram_bytes // (node_bytes * n)), []
+            for begin in range(0, len(nodes), size):
+                some = nodes[begin : begin + size]
+                trees, paths = (np.ascontiguousarray(places[name][some]) for name in ("tree", "path"))
+                found, found_subsets = self._try(places[some], totals[some], t.order.draw_each(t.seed, trees, paths, tried, n))
                 # Of the first ones the best is taken, later the first that has a cut; of equal ones the one drawn earlier.
                 key = found["score"] if tried == 0 else found["score"] >= 0.0
-                chosen = np.arange(len(nodes)), key.argmax(axis=1)
+                chosen = np.arange(len(some)), key.argmax(axis=1)
                 best = found[chosen]
                 has_cut = best["score"] >= 0.0
-                cuts[nodes[has_cut]] = best[has_cut]
-                subsets[nodes[has_cut]] = found_subsets[chosen][has_cut]
-                nodes = nodes[~has_cut]
-                tried += n
+                cuts[some[has_cut]] = best[has_cut]
+                subsets[some[has_cut]] = found_subsets[chosen][has_cut]
+                without.append(some[~has_cut])
+            nodes, tried = np.concatenate(without), tried + n
+            n = min(max(t.tuning.extra_features, tried), p - tried)
         return cuts, subsets
 
     def _try(self, places, totals, features):
@@ -299,7 +300,9 @@ class Batch:
     def _grow_subtrees(self):
         """The subtrees: where they begin; their nodes and subsets, on the device; how many nodes each has."""
         t, device = self.training, self.device
-        places = np.concatenate(self.subtrees) if self.subtrees else np.zeros(0, record("df_open_node"))
+        places = np.concatenate(self.subtrees) if self.subtrees else self.roots[:0]
+        if len(places) == 0:
+            return places, None, None, np.zeros(0, np.int64)
         n_grown = np.zeros(len(places), np.int64)
         grown = device.empty((2 * self.draws.shape[0],), record("df_grown"))
         subsets = device.empty((2 * self.draws.shape[0], t.subset_words), np.uint64)

@@ -47,6 +47,8 @@ class Device:
         Of the memory that a group shares.
     memory_bytes : int
         Of the global memory.
+    array_bytes : int
+        Of the largest array.
     account : Account
         How much of it is held.
     n_launches : int
@@ -70,6 +72,7 @@ class Device:
         self.n_units = int(device.max_compute_units)
         self.local_bytes = int(device.local_mem_size)
         self.memory_bytes = int(device.global_mem_size)
+        self.array_bytes = int(device.max_mem_alloc_size)
         self.account = Account()
         self.n_launches = 0
         self.build_seconds = 0.0

@@ -7,6 +7,7 @@ import numpy as np
 
 from dforest.core.out_of_bag import block_draws, error_exponent
 from dforest.sycl.predictor import ForestCopy
+from dforest.validation import count_threads
 
 PART_BYTES = 1 << 28  # of what is kept for each tree and row, at a time
 BLOCK = 4096  # rows of a block of the bootstrap
@@ -39,7 +40,7 @@ class OutOfBagRows:
         self.x = device.array(np.ascontiguousarray(X)), self.n_features, X.dtype == np.float64
         self.target = device.array(target)
         self.exponent = error_exponent(target.min(), target.max(), is_regression)
-        self.of_block = block_draws(self.n, n_draws, seed, 1)
+        self.of_block = block_draws(self.n, n_draws, seed, count_threads(-1))
         self.n_part = max(1, PART_BYTES // (4 * self.n))
 
     @property

@@ -5,6 +5,7 @@ An `Account` counts memory. That of a fit is part of the device's, so that sever
 
 from collections import Counter
 from contextlib import contextmanager
+from threading import RLock
 from time import perf_counter
 
 from dforest.fit_report import FitReport
@@ -28,24 +29,28 @@ class Account:
 
     def __init__(self, whole=None):
         self.whole = whole
+        self._lock = RLock()  # memory may be given back, by whoever collects garbage, while this thread holds it
         self.n_bytes = self.n_bytes_most = self.n_bytes_written = self.n_bytes_read = 0
 
     def hold(self, n_bytes):
         """Enter memory that was taken, or, if below 0, given back."""
-        self.n_bytes += n_bytes
-        self.n_bytes_most = max(self.n_bytes_most, self.n_bytes)
+        with self._lock:
+            self.n_bytes += n_bytes
+            self.n_bytes_most = max(self.n_bytes_most, self.n_bytes)
         if self.whole is not None:
             self.whole.hold(n_bytes)
 
     def write(self, n_bytes):
         """Enter a copy to the device."""
-        self.n_bytes_written += n_bytes
+        with self._lock:
+            self.n_bytes_written += n_bytes
         if self.whole is not None:
             self.whole.write(n_bytes)
 
     def read(self, n_bytes):
         """Enter a copy from the device."""
-        self.n_bytes_read += n_bytes
+        with self._lock:
+            self.n_bytes_read += n_bytes
         if self.whole is not None:
             self.whole.read(n_bytes)
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from dforest.core.criterion import Entropy, Gini
 from dforest.core.hist import RandomHistSplitter
+from dforest.core.out_of_bag import block_draws
 from dforest.core.regression import Poisson, SquaredError
-from dforest.core.rows import draws_of_blocks
 from dforest.core.splitter import FeatureOrder
 from dforest.errors import DeviceError
 from dforest.features import CATEGORICAL
@@ -22,6 +22,7 @@ from dforest.sycl.batch import Batch
 from dforest.sycl.best_first import BestFirstBatch
 from dforest.sycl.recorder import Recorder
 from dforest.sycl.records import constants, record
+from dforest.validation import count_threads
 
 NAMES = {Gini: "gini", Entropy: "entropy", SquaredError: "squared_error", Poisson: "poisson"}
 
@@ -86,11 +87,13 @@ class Tuning:
         self.n_groups = given.get("n_groups", 64 * device.n_units)
         self.n_growing = given.get("n_growing", 8 * device.n_units)
         self.block_bytes = given.get("block_bytes", 1 << 19 if device.is_cpu else 0)
-        self.local_bytes = given.get("local_bytes", device.local_bytes)
+        # Some is left for what the compiler puts there.
+        self.local_bytes = given.get("local_bytes", device.local_bytes - (0 if device.is_cpu else 1 << 12))
         self.n_together = given.get("n_together", 0)
-        # What is counted at once: on a CPU, what its first cache holds.
-        self.desk_bytes = given.get("desk_bytes", min(device.local_bytes, 1 << 14) if device.is_cpu else device.local_bytes)
-        self.batch_bytes = given.get("batch_bytes", device.memory_bytes // 4)
+        # What is counted at once: on a CPU, what its first cache holds; elsewhere two groups share a unit's memory.
+        self.desk_bytes = given.get("desk_bytes", min(self.local_bytes, 1 << 14) if device.is_cpu else self.local_bytes // 2)
+        self.batch_bytes = given.get("batch_bytes", min(device.memory_bytes // 4, 1 << 32))
+        self.array_bytes = given.get("array_bytes", device.array_bytes)
         self.histogram_bytes = given.get("histogram_bytes", 1 << 28)
         self.slice_records = given.get("slice_records", 1 << 20 if device.is_cpu else 1 << 24)
         self.extra_features = given.get("extra_features", 8)
@@ -179,7 +182,8 @@ class Training:
         self.table["direction"] = directions
         self.table["is_float32"] = [column.values.dtype == np.float32 for column in columns]
         numbers = [np.concatenate([getattr(c, name) for c in columns], dtype=np.float64) for name in ("values", "lows", "highs")]
-        self.values, _, self.highs = numbers
+        # For leaves and missing values something has to be there, even if no column has a value.
+        self.values, _, self.highs = numbers = [np.append(n, 0.0) for n in numbers]
         self.numbers = [device.array(n) for n in numbers]
         self.columns = device.array(self.table)
 
@@ -241,19 +245,22 @@ class Training:
         return constants()["DF_SHARED_BYTES"] + 8 * words + records + planes
 
     def bytes_of_tree(self, n_draws):
-        """Memory that a tree of a batch takes."""
+        """(memory that a tree of a batch takes, that of it which is in one array), at most."""
         n = min(self.n_rows, n_draws) if n_draws else self.n_rows
-        return n * (2 * record("df_draw").itemsize + 2 * record("df_grown").itemsize + 16 * self.subset_words) + 4 * self.n_rows
+        grown, subset = 2 * record("df_grown").itemsize, 16 * self.subset_words  # twice: where they grow, and put together
+        return n * (2 * record("df_draw").itemsize + 2 * grown + 2 * subset) + 8 * self.n_rows, n * max(grown, subset)
 
     def batches(self, trees, n_draws):
         """Ranges of trees that fit the device."""
-        need, have = self.bytes_of_tree(n_draws), self.tuning.batch_bytes
-        if need > have:
+        need, in_array = self.bytes_of_tree(n_draws)
+        have, array = self.tuning.batch_bytes, self.tuning.array_bytes
+        if need > have or in_array > array:
             raise DeviceError(
-                f"a tree of {self.n_rows} rows needs {need / 2**20:.0f} MiB on {self.device.name!r}, beside the data; "
-                f"{have / 2**20:.0f} MiB are for trees"
+                f"a tree of {self.n_rows} rows needs {need / 2**20:.0f} MiB on {self.device.name!r}, beside the data, and "
+                f"{in_array / 2**20:.0f} MiB in one array; {have / 2**20:.0f} MiB are for trees, and {array / 2**20:.0f} MiB for "
+                "one array"
             )
-        size = max(1, min(have // need, 2 * self.device.n_units))
+        size = max(1, min(have // need, array // in_array, 2 * self.device.n_units))
         return [trees[first : first + size] for first in range(0, len(trees), size)]
 
     def _draw(self, trees, n_draws, weight):
@@ -262,7 +269,7 @@ class Training:
         n_blocks = -(-n_rows // BLOCK)
         counts = None
         if n_draws:
-            of_blocks = np.stack([draws_of_blocks(n_rows, n_draws, self.seed, tree) for tree in trees])
+            of_blocks = block_draws(n_rows, np.full(len(trees), n_draws), self.seed, count_threads(-1), trees[0])
             counts = device.empty((len(trees), n_rows), np.uint32)
             drawn, highest = device.empty(of_blocks.shape, np.int64), device.empty(of_blocks.shape, np.uint32)
             self.run_items("df_draw_rows", of_blocks.size, self.seed, device.array(np.array(trees, np.uint32)), len(trees),

@@ -89,7 +89,7 @@ class HostDevice:
 
     name = "this processor"
     n_units = 2
-    memory_bytes = 1 << 32
+    memory_bytes = array_bytes = 1 << 32
 
     def __init__(self, library, n_items=1, is_cpu=True, local_bytes=1 << 15):
         self._library = ctypes.CDLL(str(library))

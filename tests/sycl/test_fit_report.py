@@ -44,7 +44,7 @@ def test_more_batches_run_more_and_hold_less(there, tuning):
     model = RandomForestClassifier(8, random_state=0, device=there)
     tuning["batch_bytes"] = 1 << 30
     at_once = model.fit(X, Y).fit_report_
-    tuning["batch_bytes"] = 1 << 17
+    tuning["batch_bytes"] = 1 << 18
     one_by_one = model.fit(X, Y).fit_report_
     assert at_once.kernels.keys() == one_by_one.kernels.keys()
     assert all(one_by_one.kernels[name] > n for name, n in at_once.kernels.items())

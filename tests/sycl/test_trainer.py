@@ -117,6 +117,18 @@ def test_categories(where, strategy, categorical_split):
         assert_same(FORESTS[strategy][1](2, max_leaf_nodes=30, **parameters), X, y, where, rng.random(3000), tuning)
 
 
+@pytest.mark.parametrize("strategy", FORESTS)
+def test_columns_without_values_and_features_that_part_nothing(where, strategy):
+    X, y = load_iris(return_X_y=True)
+    nothing = np.full_like(X, np.nan)
+    for tuning in TUNINGS:
+        assert_same(FORESTS[strategy][0](2, random_state=0), nothing, y, where, None, tuning)
+        wide = np.hstack([np.repeat(nothing, 10, axis=1), np.ones((len(X), 40)), X[:, :1]])
+        assert_same(FORESTS[strategy][0](2, max_features=1, random_state=0), wide, y, where, None, tuning)
+        parameters = {"categorical_features": [0], "max_leaf_nodes": 9, "max_features": 1, "random_state": 0}
+        assert_same(FORESTS[strategy][1](2, **parameters), wide, y, where, None, tuning)
+
+
 def test_devices_without_atomics_of_64_bits(where):
     X, y = load_digits(return_X_y=True)
     tuning = {"no_atomic64": True, "subtree_up_to": 50, "chunk": 64, "n_items": 8}
@@ -227,8 +239,9 @@ def test_what_has_no_code_there(where, parameters, told):
 
 def test_a_tree_too_large_for_the_device(where):
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(DeviceError, match=r"a tree of 150 rows needs \d+ MiB on .*; 0 MiB are for trees"):
-        fit_there(dforest.RandomForestClassifier(3), X, y, device=where, tuning={"batch_bytes": 1000})
+    for name in ("batch_bytes", "array_bytes"):
+        with pytest.raises(DeviceError, match=r"a tree of 150 rows needs \d+ MiB on .*; \d+ MiB are for trees, and \d+ MiB"):
+            fit_there(dforest.RandomForestClassifier(3), X, y, device=where, tuning={name: 1000})
 
 
 def test_sizes_that_contradict_each_other(where):
