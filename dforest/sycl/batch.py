@@ -12,6 +12,8 @@ import numpy as np
 from dforest.core.assembly import TreeArrays
 from dforest.sycl.records import constants, record
 
+REQUANTISE = 256  # a node's targets get a scale of their own below 1 / 256 of the range of theirs: see regression.pyx
+
 _SIDES = (np.uint64(0xA0761D6478BD642F), np.uint64(0xE7037ED1A0B428DB))
 
 
@@ -131,7 +133,7 @@ class Batch:
         t = self.training
         lows, highs = by_node(chunks, extents[:, 0], np.minimum), by_node(chunks, extents[:, 1], np.maximum)
         ranges = highs.astype(np.int64) - lows
-        is_narrow = (ranges == 0) | (256 * ranges < places["range"])
+        is_narrow = (ranges == 0) | (REQUANTISE * ranges < places["range"])
         is_pure = np.zeros(len(places), bool)
         if not is_narrow.any():
             return is_pure

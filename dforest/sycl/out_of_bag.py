@@ -10,7 +10,6 @@ from dforest.sycl.predictor import ForestCopy
 from dforest.validation import count_threads
 
 PART_BYTES = 1 << 28  # of what is kept for each tree and row, at a time
-BLOCK = 4096  # rows of a block of the bootstrap
 
 
 class OutOfBagRows:

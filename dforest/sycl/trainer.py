@@ -91,7 +91,8 @@ class Tuning:
         self.local_bytes = given.get("local_bytes", device.local_bytes - (0 if device.is_cpu else 1 << 12))
         self.n_together = given.get("n_together", 0)
         # What is counted at once: on a CPU, what its first cache holds; elsewhere two groups share a unit's memory.
-        self.desk_bytes = given.get("desk_bytes", min(self.local_bytes, 1 << 14) if device.is_cpu else self.local_bytes // 2)
+        together_bytes = min(self.local_bytes, 1 << 14) if device.is_cpu else self.local_bytes // 2
+        self.together_bytes = given.get("together_bytes", together_bytes)
         self.batch_bytes = given.get("batch_bytes", min(device.memory_bytes // 4, 1 << 32))
         self.array_bytes = given.get("array_bytes", device.array_bytes)
         self.histogram_bytes = given.get("histogram_bytes", 1 << 28)
@@ -230,7 +231,7 @@ class Training:
         """How many features to try at once, and the memory that takes, given that of a number of them."""
         most = self.tuning.n_together or self.max_features
         most = min(most, self.max_features)
-        while most > 1 and bytes_of(most) > self.tuning.desk_bytes:
+        while most > 1 and bytes_of(most) > self.tuning.together_bytes:
             most -= 1
         return most, bytes_of(most)
 

@@ -8,6 +8,7 @@ import os
 import pytest
 
 from dforest.errors import DeviceError
+from dforest.splitter import PythonSplitter, Test
 from dforest.sycl import device as machinery
 from dforest.sycl.devices import find_device
 from dforest.testing.opencl import offer_processor
@@ -42,3 +43,18 @@ def part_queues(device):
     except Exception as error:  # dpctl's own, of a device that has no parts
         pytest.skip(f"the device can't be parted: {error}")
     return [type(device.queue)(part) for part in parts]
+
+
+class OwnTest(PythonSplitter):
+    def find_split(self, node):
+        x = node.values(0)
+        return Test([(x.min() + x.max()) / 2]) if x.min() < x.max() else None
+
+    def goes_left(self, payload, X):
+        return X[:, 0] <= payload[0]
+
+
+@pytest.fixture
+def own_test():
+    """A splitter with tests of its own."""
+    return OwnTest()

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 import dforest
 from dforest import DecisionTreeClassifier, RandomForestClassifier
 from dforest.errors import DeviceError
-from dforest.splitter import PythonSplitter, Test
+from dforest.splitter import PythonSplitter
 from dforest.sycl.devices import find_device
 
 X, Y = load_iris(return_X_y=True)
@@ -115,17 +115,8 @@ def test_wrong_rows(device, model):
             model.predict(X[:0])
 
 
-class OwnTest(PythonSplitter):
-    def find_split(self, node):
-        x = node.values(0)
-        return Test([(x.min() + x.max()) / 2]) if x.min() < x.max() else None
-
-    def goes_left(self, payload, X):
-        return X[:, 0] <= payload[0]
-
-
-def test_tests_of_a_splitters_own_are_refused(device):
-    forest = RandomForestClassifier(2, splitter=OwnTest(), max_depth=1, random_state=0).fit(X, Y)
+def test_tests_of_a_splitters_own_are_refused(device, own_test):
+    forest = RandomForestClassifier(2, splitter=own_test, max_depth=1, random_state=0).fit(X, Y)
     with dforest.config_context(queue=device.queue):
         with pytest.raises(ValueError, match=r"the forest's tests are those of OwnTest\(\), which has no code for the device"):
             forest.predict(X)

@@ -6,7 +6,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 
 import dforest
-from dforest.splitter import PythonSplitter, Test
 from dforest.sycl import out_of_bag
 
 ATTRIBUTES = [
@@ -66,17 +65,8 @@ def test_a_tree_that_draws_every_row(where):
     np.testing.assert_array_equal(forest.set_params(device=where).oob_importance(X, y).importances, expected)
 
 
-class OwnTest(PythonSplitter):
-    def find_split(self, node):
-        x = node.values(0)
-        return Test([(x.min() + x.max()) / 2]) if x.min() < x.max() else None
-
-    def goes_left(self, payload, X):
-        return X[:, 0] <= payload[0]
-
-
-def test_tests_of_a_splitters_own_are_refused(where):
+def test_tests_of_a_splitters_own_are_refused(where, own_test):
     X, y = load_breast_cancer(return_X_y=True)
-    forest = dforest.RandomForestClassifier(2, splitter=OwnTest(), max_depth=1, random_state=0).fit(X, y)
+    forest = dforest.RandomForestClassifier(2, splitter=own_test, max_depth=1, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match=r"the forest's tests are those of OwnTest\(\), which has no code for the device"):
         forest.set_params(device=where).oob_importance(X, y)

@@ -7,6 +7,20 @@
 
 #define DF_BLOCK 4096          // rows of a block, as in rows.pxd
 
+// A block of a tree's rows.
+typedef struct {
+    int64_t tree, block;
+    int64_t first, n;          // its rows
+} df_tree_block;
+
+// Of trees of n_rows rows each, one tree after another.
+DF_INLINE df_tree_block df_tree_block_at(int64_t at, int64_t n_rows)
+{
+    const int64_t n_blocks = (n_rows + DF_BLOCK - 1) / DF_BLOCK, first = at % n_blocks * DF_BLOCK;
+    const df_tree_block found = {at / n_blocks, at % n_blocks, first, n_rows - first < DF_BLOCK ? n_rows - first : DF_BLOCK};
+    return found;
+}
+
 // How often each of n rows of a block is drawn. OUT counts : [n]; returns how many are at all
 DF_INLINE int64_t df_draw_block(uint64_t seed, uint32_t tree, int64_t block, int64_t n, int64_t n_draws, uint32_t *counts)
 {

@@ -46,11 +46,11 @@ template <class Group> DF_INLINE void df_judge(const Group &group, const df_fit 
         total[3] = sum_of([&](int64_t i) { return ((int64_t) draws[i].weight * target(i) >> 31) * draws[i].count; });
     } else
         total[2] = sum_of([&](int64_t i) { return (int64_t) draws[i].count * draws[i].weight * target(i); });
-    double value = df_leaf_value(group, draws, n, fit->y, total[1]);
+    const double lo = df_lowest_y(group, draws, n, fit->y, 1.0), hi = -df_lowest_y(group, draws, n, fit->y, -1.0);
+    double value = df_leaf_value(group, draws, n, fit->y, total[1], lo, hi);
     value = value < grown->lower ? grown->lower : value > grown->upper ? grown->upper : value;
-    const bool is_pure = df_lowest_y(group, draws, n, fit->y, 1.0) == -df_lowest_y(group, draws, n, fit->y, -1.0);
     double impurity = 0.0;
-    if (!is_pure) {
+    if (lo < hi) {
         df_measure_node(p, total, &node);
         impurity = df_node_impurity(group, p, &node, total, draws, n, target);
     }

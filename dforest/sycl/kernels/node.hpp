@@ -101,11 +101,11 @@ DF_INLINE double df_node_impurity(const Group &group, const df_problem *p, const
     return ldexp(df_sum_value(&sum) / w - remainder * remainder, exponent);
 }
 
-// The mean of the exact targets of a leaf: 62-bit offsets from the middle, summed in 128 bits.
+// The mean of the exact targets of a leaf, from lo to hi: 62-bit offsets from the middle, summed in 128 bits.
 template <class Group>
-DF_CALLED double df_leaf_value(const Group &group, const df_draw *draws, int64_t n, const double *y, int64_t weight)
+DF_CALLED double df_leaf_value(const Group &group, const df_draw *draws, int64_t n, const double *y, int64_t weight,
+                               double lo, double hi)
 {
-    const double lo = df_lowest_y(group, draws, n, y, 1.0), hi = -df_lowest_y(group, draws, n, y, -1.0);
     if (lo == hi)
         return y[draws[0].row]; // 0 may have either sign
     const double centre = 0.5 * lo + 0.5 * hi;
@@ -114,7 +114,8 @@ DF_CALLED double df_leaf_value(const Group &group, const df_draw *draws, int64_t
     const df_big sum = group.exact_sum([&](int64_t item) {
         df_exact_sum own = {0, 0};
         for (int64_t i = item; i < n; i += group.n_items)
-            df_add_product(&own, (int64_t) draws[i].count * draws[i].weight, (int64_t) rint(ldexp(y[draws[i].row] - centre, exponent)));
+            df_add_product(&own, (int64_t) draws[i].count * draws[i].weight,
+                           (int64_t) rint(ldexp(y[draws[i].row] - centre, exponent)));
         return own;
     });
     const double value = centre + ldexp(df_sum_value(&sum) / (double) weight, -exponent);

@@ -354,8 +354,8 @@ DF_INLINE void df_leave_block(const df_group &group, const df_fit *fit, const df
 // IN place : of the subtree's root
 // OUT grown : [2 * place->n - 1]; subsets : [2 * place->n - 1, subset_words] of nodes that test categories
 // Returns how many nodes there are.
-DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_desk &desk, const df_open_node *place, df_grown *grown,
-                          uint64_t *subsets, const df_room &room, int64_t n_together)
+DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_desk &desk, const df_open_node *place,
+                          df_grown *grown, uint64_t *subsets, const df_room &room, int64_t n_together)
 {
     df_shared *shared = desk.shared;
     df_open_node *pending = room.pending;

@@ -19,17 +19,15 @@ DF_KERNEL df_draw_rows(int64_t seed, const uint32_t *trees, int64_t n_trees, int
 {
     DF_EACH_GROUP(group)
     {
-        const int64_t n_blocks = (n_rows + DF_BLOCK - 1) / DF_BLOCK;
         group.each([&](int64_t item) {
             const int64_t at = group.number * group.n_items + item;
-            if (at >= n_trees * n_blocks)
+            const df_tree_block own = df_tree_block_at(at, n_rows);
+            if (own.tree >= n_trees)
                 return;
-            const int64_t tree = at / n_blocks, block = at % n_blocks, first = block * DF_BLOCK;
-            const int64_t n = n_rows - first < DF_BLOCK ? n_rows - first : DF_BLOCK;
-            uint32_t *own = counts + tree * n_rows + first, most = 0;
-            n_drawn[at] = df_draw_block((uint64_t) seed, trees[tree], block, n, n_draws[at], own);
-            for (int64_t i = 0; i < n; i++)
-                most = own[i] > most ? own[i] : most;
+            uint32_t *to = counts + own.tree * n_rows + own.first, most = 0;
+            n_drawn[at] = df_draw_block((uint64_t) seed, trees[own.tree], own.block, own.n, n_draws[at], to);
+            for (int64_t i = 0; i < own.n; i++)
+                most = to[i] > most ? to[i] : most;
             highest[at] = most;
         });
     }
@@ -42,15 +40,12 @@ DF_KERNEL df_write_draws(int64_t n_trees, int64_t n_rows, const uint32_t *counts
 {
     DF_EACH_GROUP(group)
     {
-        const int64_t n_blocks = (n_rows + DF_BLOCK - 1) / DF_BLOCK;
         group.each([&](int64_t item) {
             const int64_t at = group.number * group.n_items + item;
-            if (at >= n_trees * n_blocks)
-                return;
-            const int64_t tree = at / n_blocks, first = at % n_blocks * DF_BLOCK;
-            const int64_t n = n_rows - first < DF_BLOCK ? n_rows - first : DF_BLOCK;
-            df_write_block(first, n, counts ? counts + tree * n_rows + first : counts, target,
-                           weight ? weight + tree * weight_stride : weight, draws + firsts[at]);
+            const df_tree_block own = df_tree_block_at(at, n_rows);
+            if (own.tree < n_trees)
+                df_write_block(own.first, own.n, counts ? counts + own.tree * n_rows + own.first : counts, target,
+                               weight ? weight + own.tree * weight_stride : weight, draws + firsts[at]);
         });
     }
 }
@@ -105,7 +100,8 @@ DF_KERNEL df_find_extents(const df_draw *draws, const df_chunk *chunks, int64_t 
 }
 
 // Give draws the targets of their nodes' scales.
-DF_KERNEL df_requantise(df_draw *draws, const df_chunk *chunks, int64_t n_chunks, const df_open_node *places, const double *y, DF_LOCAL)
+DF_KERNEL df_requantise(df_draw *draws, const df_chunk *chunks, int64_t n_chunks, const df_open_node *places, const double *y,
+                        DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -184,8 +180,8 @@ struct df_global_codes {
 // OUT words : [n_nodes, n_tried, 3, n_words] scratch; keys, ranked : [n_nodes, n_tried, most_categories] likewise
 DF_KERNEL df_find_cuts(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
                        const double *highs, const df_open_node *places, int64_t n_nodes, const int64_t *totals,
-                       const int32_t *features, int64_t n_tried, const int64_t *histograms, int64_t *words, double *keys, uint32_t *ranked, df_cut *cuts,
-                       uint64_t *subsets, DF_LOCAL)
+                       const int32_t *features, int64_t n_tried, const int64_t *histograms, int64_t *words,
+                       double *keys, uint32_t *ranked, df_cut *cuts, uint64_t *subsets, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -345,8 +341,8 @@ DF_KERNEL df_gather_nodes(const df_grown *grown, const uint64_t *subsets, int64_
 //
 // IN numbers : [n] which of `nodes`
 // OUT words : [n, n_leaf_words]
-DF_KERNEL df_judge_nodes(const df_problem *problem, const double *y, df_draw *draws, const df_grown *nodes, const int64_t *numbers,
-                         int64_t n, int64_t alone_up_to, int64_t n_leaf_words, int64_t *words, DF_LOCAL)
+DF_KERNEL df_judge_nodes(const df_problem *problem, const double *y, df_draw *draws, const df_grown *nodes,
+                         const int64_t *numbers, int64_t n, int64_t alone_up_to, int64_t n_leaf_words, int64_t *words, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
