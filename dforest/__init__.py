@@ -4,6 +4,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from dforest.config import config_context
+from dforest.embedding import RandomTreesEmbedding
 from dforest.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -12,17 +13,20 @@ from dforest.forest import (
 )
 from dforest.plot import export_text, plot_tree
 from dforest.sycl.devices import devices
-from dforest.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from dforest.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
 __version__ = version("dforest")
 
 __all__ = [
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "ExtraTreeClassifier",
+    "ExtraTreeRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RandomTreesEmbedding",
     "config_context",
     "devices",
     "export_text",

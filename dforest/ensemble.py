@@ -71,7 +71,10 @@ class ForestEstimator(TreeEstimator):
     def _plan(self):
         if not self.bootstrap:
             if self.max_samples is not None:
-                raise ValueError(f"max_samples={self.max_samples} needs bootstrap=True; without it every row is taken")
+                raise ValueError(
+                    f"max_samples={self.max_samples} needs bootstrap=True, without which every row is taken: `max_sample` "
+                    "cannot be set if `bootstrap=False`. Either switch to `bootstrap=True` or set `max_sample=None`."
+                )
             if self.oob_score:
                 raise ValueError(
                     f"oob_score={self.oob_score} needs bootstrap=True: Out of bag estimation only available if "
@@ -254,9 +257,20 @@ class ForestEstimator(TreeEstimator):
         )
         return [np.repeat(np.arange(len(count)), count) for count in counts]
 
+    @property
+    def estimator(self):
+        """A single tree, not fitted, with the forest's parameters: what `estimators_` are of."""
+        names = set(self._tree_class().get_params()) - {"random_state"}
+        return self._tree_class(**{name: getattr(self, name) for name in names if hasattr(self, name)})
+
+    @property
+    def estimator_(self):
+        """`estimator`, of a fitted forest."""
+        check_is_fitted(self)
+        return self.estimator
+
     def _make_trees(self):
-        names = set(self._tree_class().get_params()) & set(self.get_params())
-        pattern = self._tree_class(**{name: getattr(self, name) for name in names if name != "random_state"})
+        pattern = self.estimator
         fitted = {name: value for name, value in vars(self).items() if name in _SHARED_ATTRIBUTES}
         trees = []
         for t in range(self.forest_.n_trees):

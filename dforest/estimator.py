@@ -4,6 +4,7 @@ A single tree is a forest of one tree grown on every row. `fit` goes X -> codes 
 a fit that fails leaves the estimator as it was.
 """
 
+import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest import pruning
 from dforest.config import in_kind, on_host, queue_of
+from dforest.constraints import Names, SubclassOf
 from dforest.core.absolute_error import AbsoluteError
 from dforest.core.assembly import Assembly
 from dforest.core.binning import code_columns
@@ -161,6 +163,15 @@ def instance_of(kind, name, given):
 
 def keep_parameters(estimator, arguments):
     """Set an attribute for each argument of a constructor, given its locals()."""
+    criterion = arguments.get("criterion")
+    if isinstance(criterion, str) and criterion == "friedman_mse":
+        arguments = arguments | {"criterion": "squared_error"}
+        warnings.warn(
+            'criterion="friedman_mse" is deprecated, as in scikit-learn: it is another name of criterion="squared_error", '
+            "which is taken",
+            FutureWarning,
+            stacklevel=3,
+        )
     for name, value in arguments.items():
         if name not in ("self", "__class__"):
             setattr(estimator, name, value)
@@ -193,7 +204,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
         "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
         "random_state": ["random_state"],
-        "splitter": [StrOptions({"best", "random"}), Splitter, type],
+        "splitter": [Names("best", "random"), Splitter, SubclassOf(Splitter, "dforest.splitter")],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), Options(Integral, {0}), None],
         "impurity_threshold": [Interval(Real, 0.0, None, closed="left")],
         "method": [StrOptions({"hist", "dense"})],
@@ -440,7 +451,7 @@ class ClassifierPart(ClassifierMixin):
     """What makes a `TreeEstimator` a classifier."""
 
     _parameter_constraints = {
-        "criterion": [StrOptions({"gini", "entropy", "log_loss"}), Criterion, type],
+        "criterion": [Names("gini", "entropy", "log_loss"), Criterion, SubclassOf(Criterion, "dforest.criterion")],
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
@@ -501,11 +512,15 @@ class ClassifierPart(ClassifierMixin):
         return in_kind(X, self.classes_.take(on_host(best)))
 
 
-class RegressorPart(RegressorMixin):
-    """What makes a `TreeEstimator` a regressor."""
+class NumberTargets:
+    """What a `TreeEstimator` needs whose trees are grown for numbers."""
 
     _parameter_constraints = {
-        "criterion": [StrOptions({"squared_error", "friedman_mse", "absolute_error", "poisson"}), Criterion, type],
+        "criterion": [
+            Names("squared_error", "absolute_error", "poisson", "friedman_mse", deprecated=["friedman_mse"]),
+            Criterion,
+            SubclassOf(Criterion, "dforest.criterion"),
+        ],
     }
 
     def _encode(self, y):
@@ -527,6 +542,10 @@ class RegressorPart(RegressorMixin):
         target, centre, exponent = quantise(y)
         scale = (centre, exponent, int(target.max()) - int(target.min()))
         return self._configured_criterion(0, wide), target, y, scale
+
+
+class RegressorPart(NumberTargets, RegressorMixin):
+    """What makes a `TreeEstimator` a regressor."""
 
     def predict(self, X):
         """The mean over trees of what the leaves predict that each row reaches.

@@ -2,10 +2,15 @@
 
 from dataclasses import dataclass, field
 
+_SECONDS = ("build_seconds", "upload_seconds", "train_seconds")
+
 
 @dataclass(frozen=True)
 class FitReport:
     """What growing the trees of the last `fit` took; ``print`` it.
+
+    Seconds stay with the process that measured them: in a copy that was pickled they are None, so that equal fits give
+    equal pickles.
 
     Attributes
     ----------
@@ -38,6 +43,9 @@ class FitReport:
     upload_seconds: float = 0.0
     train_seconds: float = 0.0
 
+    def __getstate__(self):
+        return vars(self) | dict.fromkeys(_SECONDS)
+
     @property
     def n_launches(self):
         """Of all kernels."""
@@ -45,14 +53,18 @@ class FitReport:
 
     def __str__(self):
         trees = "1 tree" if self.n_trees == 1 else f"{self.n_trees} trees"
-        line = f"{self.device}: {trees} in {self.train_seconds:.3f} s"
+        line = f"{self.device}: {trees}"
+        if self.train_seconds is not None:
+            line += f" in {self.train_seconds:.3f} s"
         if not self.kernels:
             return line
         width = max(map(len, self.kernels))
         written, read, most = (f"{n / 2**20:.1f} MiB" for n in (self.bytes_written, self.bytes_read, self.bytes_most))
         return "\n".join(
             [
-                f"{line}, after {self.build_seconds:.3f} s to build kernels and {self.upload_seconds:.3f} s to upload data",
+                line
+                if self.train_seconds is None
+                else f"{line}, after {self.build_seconds:.3f} s to build kernels and {self.upload_seconds:.3f} s to upload data",
                 f"{written} written there, {read} read, at most {most} held",
                 *(f"{kernel:<{width}}  {n:>6}" for kernel, n in self.kernels.items()),
             ]

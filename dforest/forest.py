@@ -3,6 +3,7 @@
 from dforest.ensemble import ForestClassifier, ForestRegressor
 from dforest.estimator import keep_parameters
 from dforest.parameters import CLASS_CRITERIA, FITTED, METHOD, NUMBER_CRITERIA
+from dforest.tree import ExtraTreeClassifier, ExtraTreeRegressor
 
 _PARAMETERS = """
     splitter : {{"best", "random"}} or Splitter, default={splitter}
@@ -66,6 +67,8 @@ _ATTRIBUTES = f"""
     ----------
     forest_ : Forest
         All trees as arrays: ``forest_.as_dict()``.
+    estimator, estimator_ : {{tree}}
+        A single tree, not fitted, with the forest's parameters.
     estimators_ : list of {{tree}}
         The trees one by one, made when asked for; they share the forest's arrays.
     n_features_in_ : int
@@ -231,7 +234,7 @@ class ExtraTreesClassifier(ForestClassifier):
 {_METHOD.strip(chr(10))}
     voting : {{"soft", "hard"}}, default="soft"
         How trees are put together: the mean of their class shares, or one vote each.
-{_ATTRIBUTES.format(tree="DecisionTreeClassifier").rstrip()}
+{_ATTRIBUTES.format(tree="ExtraTreeClassifier").rstrip()}
     classes_ : ndarray of shape (n_classes,)
     n_classes_ : int
 
@@ -247,6 +250,8 @@ class ExtraTreesClassifier(ForestClassifier):
     >>> ExtraTreesClassifier(random_state=0).fit(X, y).predict(X[:2])
     array([0, 0])
     """
+
+    _tree_class = ExtraTreeClassifier
 
     def __init__(
         self,
@@ -294,7 +299,7 @@ class ExtraTreesRegressor(ForestRegressor):
 {NUMBER_CRITERIA}
 {_PARAMETERS.format(splitter='"random"', max_features="1.0", bootstrap=False).strip(chr(10))}
 {_METHOD.strip(chr(10))}
-{_ATTRIBUTES.format(tree="DecisionTreeRegressor").rstrip()}
+{_ATTRIBUTES.format(tree="ExtraTreeRegressor").rstrip()}
 
     References
     ----------
@@ -308,6 +313,8 @@ class ExtraTreesRegressor(ForestRegressor):
     >>> ExtraTreesRegressor(random_state=0).fit(X, y).predict(X).shape
     (442,)
     """
+
+    _tree_class = ExtraTreeRegressor
 
     def __init__(
         self,

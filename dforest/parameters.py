@@ -6,8 +6,8 @@ CLASS_CRITERIA = """\
         `dforest.criterion`: one of your own."""
 
 NUMBER_CRITERIA = """\
-    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"} or Criterion, default="squared_error"
-        "squared_error": mean squared deviation from the mean; "friedman_mse": another name of it, as
+    criterion : {"squared_error", "absolute_error", "poisson"} or Criterion, default="squared_error"
+        "squared_error": mean squared deviation from the mean, with the deprecated name "friedman_mse", as
         Friedman's improvement of a cut is the same number; "absolute_error": mean absolute deviation
         from the median, which leaves predict, for method "dense" only; "poisson": half the mean
         Poisson deviance, for targets from 0, where no cut leaves targets of 0 only on a side. Or an

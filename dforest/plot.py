@@ -20,6 +20,7 @@ from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
 
+from dforest.extras import install_command
 from dforest.interop import TREE_LEAF
 from dforest.tree import DecisionTree
 
@@ -301,7 +302,7 @@ def plot_tree(
     try:
         from matplotlib import pyplot
     except ImportError as error:
-        raise ImportError("plot_tree needs matplotlib; install it with: pip install 'dforest[plot]'") from error
+        raise ImportError(f"plot_tree needs matplotlib; install it with: {install_command('plot')}") from error
     tree = decision_tree.tree_
     names = _check_names(feature_names, tree.n_features, "feature_names") or [f"x[{j}]" for j in range(tree.n_features)]
     if class_names is True:

@@ -4,6 +4,7 @@ import copy
 
 from sklearn.base import clone, is_regressor
 from sklearn.utils import Bunch
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from dforest import pruning
@@ -14,7 +15,7 @@ from dforest.parameters import CLASS_CRITERIA, FITTED, METHOD, NUMBER_CRITERIA
 from dforest.validation import check_weights, check_X, count_features
 
 _PARAMETERS = """
-    splitter : {"best", "random"} or Splitter, default="best"
+    splitter : {{"best", "random"}} or Splitter, default={splitter}
         "best": try every cut of a feature; "random": one, uniform between the node's smallest and
         largest value. Or an object, or a class, of `dforest.splitter`: one of your own.
     max_depth : int, default=None
@@ -25,7 +26,7 @@ _PARAMETERS = """
         Each side of a split has at least so many rows. A float is a share, as above.
     min_weight_fraction_leaf : float, default=0.0
         Each side of a split has at least this share of the total weight.
-    max_features : int, float, {"sqrt", "log2"} or None, default=None
+    max_features : int, float, {{"sqrt", "log2"}} or None, default={max_features}
         Features tried at each node: a number, a share, or a function of the number of features;
         None: all. Where none of them has a valid cut, the search goes on until one has.
     random_state : int, RandomState or None, default=None
@@ -58,8 +59,30 @@ _ATTRIBUTES = f"""
 """
 
 
+_CHECK_INPUT = """\
+        check_input : bool, default=True
+            Taken from callers of scikit-learn's trees. X is checked either way: for arrays of float32 or
+            float64 that takes no time to speak of.
+"""
+
+
+def _with_check_input(method):
+    """The docstring of a method, with `check_input` after its other parameters."""
+    parameters, returns, rest = method.__doc__.partition("\n        Returns\n")
+    return parameters + _CHECK_INPUT + returns + rest
+
+
 class DecisionTree(TreeEstimator):
-    """What both kinds of single trees share."""
+    """What all kinds of single trees share."""
+
+    __metadata_request__fit = {"check_input": UNUSED}
+    __metadata_request__predict = {"check_input": UNUSED}
+    __metadata_request__predict_proba = {"check_input": UNUSED}
+
+    def fit(self, X, y, sample_weight=None, check_input=True):
+        return super().fit(X, y, sample_weight)
+
+    fit.__doc__ = _with_check_input(TreeEstimator.fit)
 
     def _plan(self):
         return Plan(n_trees=1)
@@ -181,12 +204,14 @@ class DecisionTree(TreeEstimator):
         alphas, impurities = pruning.cost_complexity_path(tree.forest_)
         return Bunch(ccp_alphas=alphas, impurities=impurities)
 
-    def apply(self, X):
+    def apply(self, X, check_input=True):
         """The number of the leaf that each row reaches.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
+        check_input : bool, default=True
+            As for `fit`.
 
         Returns
         -------
@@ -195,12 +220,14 @@ class DecisionTree(TreeEstimator):
         """
         return in_kind(X, self._leaves(X).ravel())
 
-    def decision_path(self, X):
+    def decision_path(self, X, check_input=True):
         """The nodes that each row passes.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
+        check_input : bool, default=True
+            As for `fit`.
 
         Returns
         -------
@@ -216,7 +243,7 @@ class DecisionTreeClassifier(ClassifierPart, DecisionTree):
     Parameters
     ----------
 {CLASS_CRITERIA}
-{_PARAMETERS.strip(chr(10))}
+{_PARAMETERS.format(splitter='"best"', max_features=None).strip(chr(10))}
     class_weight : dict, "balanced" or None, default=None
         Factors of the rows' weights by class; "balanced": total weight / (n_classes * weight of the
         class).
@@ -266,6 +293,15 @@ class DecisionTreeClassifier(ClassifierPart, DecisionTree):
     ):
         keep_parameters(self, locals())
 
+    def predict(self, X, check_input=True):
+        return super().predict(X)
+
+    def predict_proba(self, X, check_input=True):
+        return super().predict_proba(X)
+
+    predict.__doc__ = _with_check_input(ClassifierPart.predict)
+    predict_proba.__doc__ = _with_check_input(ClassifierPart.predict_proba)
+
 
 class DecisionTreeRegressor(RegressorPart, DecisionTree):
     __doc__ = f"""A decision tree for regression.
@@ -273,7 +309,7 @@ class DecisionTreeRegressor(RegressorPart, DecisionTree):
     Parameters
     ----------
 {NUMBER_CRITERIA}
-{_PARAMETERS.strip(chr(10))}
+{_PARAMETERS.format(splitter='"best"', max_features=None).strip(chr(10))}
 {METHOD}
 {_ATTRIBUTES.rstrip()}
 
@@ -308,6 +344,115 @@ class DecisionTreeRegressor(RegressorPart, DecisionTree):
         min_impurity_decrease=0.0,
         ccp_alpha=0.0,
         method="hist",
+        max_bins=256,
+        categorical_features="from_dtype",
+        ordinal_features="from_dtype",
+        categorical_split="subset",
+        monotonic_cst=None,
+        device=None,
+    ):
+        keep_parameters(self, locals())
+
+    def predict(self, X, check_input=True):
+        return super().predict(X)
+
+    predict.__doc__ = _with_check_input(RegressorPart.predict)
+
+
+class ExtraTreeClassifier(DecisionTreeClassifier):
+    __doc__ = f"""An extremely randomised tree for classification: what `ExtraTreesClassifier` is a forest of.
+
+    Parameters
+    ----------
+{CLASS_CRITERIA}
+{_PARAMETERS.format(splitter='"random"', max_features='"sqrt"').strip(chr(10))}
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the rows' weights by class; "balanced": total weight / (n_classes * weight of the
+        class).
+{METHOD.replace('default="hist"', 'default="dense"', 1)}
+{_ATTRIBUTES.rstrip()}
+    classes_ : ndarray of shape (n_classes,)
+    n_classes_ : int
+
+    References
+    ----------
+    P. Geurts, D. Ernst, L. Wehenkel, "Extremely randomized trees", Machine Learning 63(1), 2006.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dforest import ExtraTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ExtraTreeClassifier(random_state=0).fit(X, y).score(X, y)
+    1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        criterion="gini",
+        splitter="random",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features="sqrt",
+        random_state=None,
+        max_leaf_nodes=None,
+        impurity_threshold=0.0,
+        min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
+        class_weight=None,
+        method="dense",
+        max_bins=256,
+        categorical_features="from_dtype",
+        ordinal_features="from_dtype",
+        categorical_split="subset",
+        monotonic_cst=None,
+        device=None,
+    ):
+        keep_parameters(self, locals())
+
+
+class ExtraTreeRegressor(DecisionTreeRegressor):
+    __doc__ = f"""An extremely randomised tree for regression: what `ExtraTreesRegressor` is a forest of.
+
+    Parameters
+    ----------
+{NUMBER_CRITERIA}
+{_PARAMETERS.format(splitter='"random"', max_features="1.0").strip(chr(10))}
+{METHOD.replace('default="hist"', 'default="dense"', 1)}
+{_ATTRIBUTES.rstrip()}
+
+    References
+    ----------
+    P. Geurts, D. Ernst, L. Wehenkel, "Extremely randomized trees", Machine Learning 63(1), 2006.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from dforest import ExtraTreeRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> ExtraTreeRegressor(random_state=0).fit(X, y).score(X, y)
+    1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        criterion="squared_error",
+        splitter="random",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=1.0,
+        random_state=None,
+        max_leaf_nodes=None,
+        impurity_threshold=0.0,
+        min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
+        method="dense",
         max_bins=256,
         categorical_features="from_dtype",
         ordinal_features="from_dtype",

@@ -200,12 +200,12 @@ def check_counts(y):
     if y.min() < 0:
         raise ValueError(
             f'y holds {y.min()}; allowed with criterion="poisson" are numbers from 0: Some value(s) of y are negative '
-            "which is not allowed for Poisson regression"
+            "which is not allowed for Poisson regression."
         )
     if not y.any():
         raise ValueError(
-            'y is 0 everywhere; criterion="poisson" needs a number above 0: Sum of y is not positive which is necessary '
-            "for Poisson regression"
+            'y is 0 everywhere; criterion="poisson" needs a number above 0: Sum of y is not strictly positive which is necessary '
+            "for Poisson regression."
         )
 
 

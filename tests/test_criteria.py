@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeRegressor as PeerTree
 
 from dforest import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreesRegressor, RandomForestRegressor
 
-# scikit-learn no longer wants to hear of friedman_mse, as it is squared_error.
+# It is deprecated, as it is squared_error.
 pytestmark = pytest.mark.filterwarnings("ignore:.*friedman_mse:FutureWarning")
 
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
@@ -271,8 +271,8 @@ def test_poisson_prefers_low_means(method):
         ({"criterion": "poisson", "method": "dense"}, [-1, -1, -1], "y holds -1"),
         ({"criterion": "poisson"}, [0, 0, 0], 'criterion="poisson" needs a number above 0'),
         ({"criterion": "poisson", "method": "dense"}, [0.0, -0.0, 0.0], 'criterion="poisson" needs a number above 0'),
-        ({"criterion": "gini"}, [1, 2, 3], "The 'criterion' parameter of .* must be a str among"),
-        ({"criterion": "mae"}, [1, 2, 3], "The 'criterion' parameter of .* must be a str among"),
+        ({"criterion": "gini"}, [1, 2, 3], "The 'criterion' parameter of .* must be one of"),
+        ({"criterion": "mae"}, [1, 2, 3], "The 'criterion' parameter of .* must be one of"),
     ],
 )
 def test_refused(kind, parameters, y, message):

@@ -5,10 +5,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from dforest import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    RandomTreesEmbedding,
 )
 
 ESTIMATORS = [
@@ -24,6 +27,9 @@ ESTIMATORS = [
     RandomForestRegressor(n_estimators=10, bootstrap=False, method="dense"),
     ExtraTreesClassifier(n_estimators=10),
     ExtraTreesRegressor(n_estimators=10, method="dense"),
+    ExtraTreeClassifier(),
+    ExtraTreeRegressor(),
+    RandomTreesEmbedding(n_estimators=10, sparse_output=False),
 ]
 
 

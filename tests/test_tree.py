@@ -10,9 +10,19 @@ import pytest
 from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_diabetes, load_iris, load_wine
+from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeRegressor as PeerTree
 
-from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
+from dforest import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
 TREES = [DecisionTreeClassifier, DecisionTreeRegressor]
 FORESTS = [RandomForestClassifier, RandomForestRegressor]
@@ -380,3 +390,48 @@ def test_a_forest_is_a_sequence_of_trees(kind):
     assert "_trees" not in pickle.loads(pickle.dumps(model)).__dict__
     before = model.estimators_
     assert model.fit(X, y).estimators_ is not before
+
+
+# Extremely randomised trees, and what callers of scikit-learn's trees pass
+
+
+@pytest.mark.parametrize(
+    ("tree", "forest"), [(ExtraTreeClassifier, ExtraTreesClassifier), (ExtraTreeRegressor, ExtraTreesRegressor)]
+)
+def test_an_extra_tree_is_one_of_its_forest(tree, forest):
+    X, y = load_iris(return_X_y=True)
+    parameters = {"random_state": 0, "method": "dense"}
+    one, many = tree(**parameters).fit(X, y), forest(1, **parameters).fit(X, y)
+    assert same_forest(one, many)
+    assert type(many.estimators_[0]) is type(many.estimator) is type(many.estimator_) is tree
+    assert one.splitter == "random" and one.max_features == forest().max_features
+    assert one.method == "dense"
+
+
+def test_estimator_is_an_unfitted_tree_with_the_forest_s_parameters():
+    X, y = load_iris(return_X_y=True)
+    forest = RandomForestClassifier(3, max_depth=2, criterion="entropy", max_bins=16)
+    assert type(forest.estimator) is DecisionTreeClassifier
+    with pytest.raises(NotFittedError):
+        forest.estimator_  # noqa: B018
+    assert forest.fit(X, y).estimator_.get_params()["max_depth"] == 2
+    assert (forest.estimator.criterion, forest.estimator.max_bins) == ("entropy", 16)
+    with pytest.raises(NotFittedError):
+        forest.estimator_.predict(X)
+    assert "estimator" not in forest.get_params()
+
+
+@pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor])
+def test_check_input_is_taken_and_x_is_checked(kind):
+    X, y = load_iris(return_X_y=True)
+    tree, plain = kind(random_state=0).fit(X, y, check_input=False), kind(random_state=0).fit(X, y)
+    assert same_forest(tree, plain)
+    for method in ("predict", "apply", "decision_path", "predict_proba"):
+        if hasattr(tree, method):
+            found, expected = getattr(tree, method)(X, check_input=False), getattr(plain, method)(X)
+            assert (found != expected).sum() == 0
+            with pytest.raises(ValueError, match="X has 3 features"):
+                getattr(tree, method)(X[:, :3], check_input=False)
+            assert "check_input : bool" in getattr(kind, method).__doc__
+    with pytest.raises(ValueError, match="2D array"):
+        tree.fit(X[0], y, check_input=False)

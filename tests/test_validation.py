@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import re
 
 import numpy as np
 import pandas as pd
@@ -407,6 +408,37 @@ def test_parameters_out_of_range(kind, name, value):
     with pytest.raises(InvalidParameterError, match=f"The '{name}' parameter of {kind.__name__} must be") as error:
         kind(**{name: value}).fit(X_IRIS, Y_IRIS)
     assert f"Got {value!r} instead" in str(error.value)
+
+
+def test_names_there_are_are_listed_in_order():
+    names = """one of "squared_error", "absolute_error", "poisson", "friedman_mse" \\(deprecated\\), an instance of .*Criterion"""
+    with pytest.raises(InvalidParameterError, match=names + ".* a subclass of dforest.criterion.Criterion. Got 'mse' instead"):
+        RandomForestRegressor(criterion="mse").fit(X_IRIS, Y_IRIS)
+    with pytest.raises(InvalidParameterError, match='must be one of "gini", "entropy", "log_loss", an instance'):
+        RandomForestClassifier(criterion="mse").fit(X_IRIS, Y_IRIS)
+    with pytest.raises(InvalidParameterError, match='must be one of "best", "random", an instance'):
+        RandomForestClassifier(splitter="exact").fit(X_IRIS, Y_IRIS)
+
+
+def test_words_of_scikit_learn_s_messages():
+    """Users and other projects' tests look for them."""
+    for y, words in {
+        (-1.0, 2.0): "Some value(s) of y are negative which is not allowed for Poisson regression.",
+        (0.0, 0.0): "Sum of y is not strictly positive which is necessary for Poisson regression.",
+    }.items():
+        with pytest.raises(ValueError, match=re.escape(words)):
+            RandomForestRegressor(criterion="poisson").fit([[0], [1]], y)
+    words = "`max_sample` cannot be set if `bootstrap=False`. Either switch to `bootstrap=True` or set `max_sample=None`."
+    with pytest.raises(ValueError, match=re.escape(words)):
+        RandomForestRegressor(max_samples=0.5, bootstrap=False).fit([[0], [1]], [0, 1])
+
+
+@pytest.mark.parametrize("kind", [RandomForestRegressor, DecisionTreeRegressor])
+def test_friedman_mse_is_deprecated(kind):
+    with pytest.warns(FutureWarning, match='criterion="friedman_mse" is deprecated') as caught:
+        model = kind(criterion="friedman_mse")
+    assert caught[0].filename == __file__
+    assert model.criterion == "squared_error"
 
 
 @pytest.mark.parametrize("kind", ALL)

@@ -12,11 +12,14 @@ from pathlib import Path
 from threading import Lock
 
 from dforest.errors import DeviceError
+from dforest.extras import install_command
 
 _NONE_SEEN = (
     "dpctl sees no SYCL device; a GPU needs its driver, and the processor is one with intel-opencl-rt, if the environment "
     "variable OCL_ICD_FILENAMES is the path of its libintelocl.so"
 )
+
+_MAKERS = {"cuda": "NVIDIA", "hip": "AMD"}  # by the name of their back end
 
 _devices = {}  # by context and device
 _lock = Lock()
@@ -119,11 +122,17 @@ def _select(device):
         try:
             return dpctl.SyclDevice() if device == "sycl" else dpctl.SyclDevice(device)
         except (ValueError, dpctl.SyclDeviceCreationError) as error:
-            raise DeviceError(f"device={device!r}: there is no such device; {_told()}") from error
+            raise DeviceError(f"device={device!r}: there is no such device{_back_end(device)}; {_told()}") from error
     raise ValueError(
         'device="cpu" is the processor without SYCL, but there is a queue, of config_context or of the arrays given; allowed '
         "are device=None and the queue's device"
     )
+
+
+def _back_end(device):
+    """What a device of another maker's needs, if the name is of one: people know these words from other libraries."""
+    makers = [maker for word, maker in _MAKERS.items() if device.startswith(word)]
+    return f": SYCL's back end for {makers[0]}'s GPUs, a plug-in of its runtime, is not there" if makers else ""
 
 
 def _told():
@@ -167,7 +176,7 @@ def _dpctl():
         return import_module("dpctl")
     except ImportError as error:
         raise DeviceError(
-            f"SYCL devices need dpctl and Intel's SYCL runtime: pip install 'dforest[gpu]' ({error})"
+            f"SYCL devices need dpctl and Intel's SYCL runtime: {install_command('gpu')} ({error})"
         ) from error
 
 

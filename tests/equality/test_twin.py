@@ -31,7 +31,7 @@ def problems(draw):
     for j in np.flatnonzero(kinds == 2):                     # few categories, or more than fit a word
         X[:, j] = rng.integers(0, rng.choice([2, 5, 12, 150]), n)
         X[rng.random(n) < rng.choice([0, 0.2]), j] = np.nan
-    criterion = draw(st.sampled_from(["gini", "entropy", "squared_error", "friedman_mse", "poisson", "absolute_error"]))
+    criterion = draw(st.sampled_from(["gini", "entropy", "squared_error", "poisson", "absolute_error"]))
     if criterion not in ("gini", "entropy"):
         y = rng.standard_normal(n) + np.nan_to_num(X[:, 0], posinf=3, neginf=-3).clip(-5, 5)
         if draw(st.booleans()):

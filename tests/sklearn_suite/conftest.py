@@ -1,0 +1,74 @@
+"""scikit-learn's own tests of forests and trees, run with dforest's classes in place of scikit-learn's.
+
+`test_forest.py` and `test_tree.py` import all that scikit-learn's modules of these names hold: the tests come with its
+wheel. What they import from `sklearn.ensemble` and `sklearn.tree` is dforest's, as far as dforest has it.
+
+`allowed_failures.toml` lists the tests that may fail, by reason. One that is not listed must pass, and one that is must
+fail: when it passes, its line has to go. The list is of one release of scikit-learn; with others the tests are skipped.
+"""
+
+import tomllib
+from contextlib import contextmanager
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+import sklearn.ensemble
+import sklearn.tree
+
+import dforest
+
+HERE = Path(__file__).parent
+LIST = tomllib.loads((HERE / "allowed_failures.toml").read_text())
+REASONS = {test: reason["why"] for reason in LIST["reason"] for test in reason["tests"]}
+IS_KNOWN_RELEASE = sklearn.__version__.startswith(LIST["scikit-learn"] + ".")
+
+
+@contextmanager
+def our_names():
+    """In `sklearn.ensemble` and `sklearn.tree`, public names that dforest has too are dforest's."""
+    with patch.multiple(sklearn.ensemble, **_ours(sklearn.ensemble)), patch.multiple(sklearn.tree, **_ours(sklearn.tree)):
+        yield
+
+
+def _ours(module):
+    return {name: getattr(dforest, name) for name in module.__all__ if hasattr(dforest, name)}
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "thread_unsafe: scikit-learn's, for runs in several threads")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report():
+    with our_names():  # the test modules are imported here
+        return (yield)
+
+
+@pytest.fixture(autouse=True)
+def ours():
+    with our_names():
+        yield
+
+
+@pytest.fixture
+def global_random_seed():
+    """The seed of scikit-learn's tests where none is asked for."""
+    return 42
+
+
+@pytest.hookimpl(tryfirst=True)  # before others deselect any
+def pytest_collection_modifyitems(config, items):
+    tests = {f"{item.path.name}::{item.name}": item for item in items if item.path.parent == HERE}
+    if not IS_KNOWN_RELEASE:
+        why = f"the list of allowed failures is of scikit-learn {LIST['scikit-learn']}, this is {sklearn.__version__}"
+        for item in tests.values():
+            item.add_marker(pytest.mark.skip(reason=why))
+        return
+    for name, item in tests.items():
+        if name in REASONS:
+            item.add_marker(pytest.mark.xfail(reason=REASONS[name], strict=True))
+    of_whole_files = {item.path.name for item in tests.values()} if not any("::" in arg for arg in config.args) else set()
+    gone = [name for name in REASONS if name.partition("::")[0] in of_whole_files and name not in tests]
+    if gone:
+        raise pytest.UsageError(f"allowed_failures.toml lists tests that there are not: {', '.join(gone)}")
