@@ -385,5 +385,5 @@ def test_without_matplotlib(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", refuse)
     assert export_text(model)
-    with pytest.raises(ImportError, match=r"pip install 'dforest\[plot\]'"):
+    with pytest.raises(ImportError, match="pip install 'matplotlib>="):
         plot_tree(model)
