@@ -5,13 +5,14 @@ from pathlib import Path
 
 from dforest.config import config_context
 from dforest.embedding import RandomTreesEmbedding
+from dforest.export import export_graphviz, export_text
 from dforest.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from dforest.plot import export_text, plot_tree
+from dforest.plot import plot_tree
 from dforest.sycl.devices import devices
 from dforest.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
@@ -29,6 +30,7 @@ __all__ = [
     "RandomTreesEmbedding",
     "config_context",
     "devices",
+    "export_graphviz",
     "export_text",
     "get_include",
     "plot_tree",

@@ -6,11 +6,13 @@ numbers, by the levels that its type declares. Labels are compared by equality, 
 1.0 and True, "1" is not.
 """
 
+import warnings
 from numbers import Integral
 
 import numpy as np
 
 from dforest.columns import as_list, columns_of, is_missing, is_number, title
+from dforest.errors import UnseenLabelsWarning
 
 CONTINUOUS, ORDINAL, CATEGORICAL = 0, 1, 2
 KINDS = ("continuous", "ordinal", "categorical")
@@ -123,7 +125,28 @@ class Features:
         if not self.is_encoded(j):
             return columns.numbers(j)
         codes, labels = _codes(columns, j)
-        return self._table(j, as_list(labels))[codes]
+        labels = as_list(labels)
+        table = self._table(j, labels)
+        self._warn_of_unseen(j, codes, labels, table)
+        return table[codes]
+
+    def _warn_of_unseen(self, j, codes, labels, table):
+        """Warn if most rows whose label in column j is known have one that there is no number for."""
+        unseen = [place for place in np.flatnonzero(np.isnan(table[:-1])).tolist() if not is_missing(labels[place])]
+        if not unseen:
+            return
+        rows = np.bincount(codes[codes >= 0], minlength=len(table))
+        n_unseen, n_seen = int(rows[unseen].sum()), int(rows[~np.isnan(table)].sum())
+        if n_unseen <= n_seen:
+            return
+        known = self.categories[j]
+        commonest = sorted(unseen, key=lambda place: -rows[place])
+        warnings.warn(
+            f"{self.title(j)}: {n_unseen} of {n_unseen + n_seen} rows hold labels that were not there in training, and are "
+            f"taken as missing: {_some([labels[place] for place in commonest], 3)}; in training there were {_some(known, 3)}",
+            UnseenLabelsWarning,
+            stacklevel=2,
+        )
 
     def _table(self, j, labels):
         """The number of each label of column j, NaN for one that has none, and NaN once more for missing values."""
@@ -312,7 +335,7 @@ def _label_array(labels):
     return array
 
 
-def _some(values):
+def _some(values, most=10):
     """The first of them, for messages."""
     values = as_list(values)
-    return ", ".join(map(repr, values[:10])) + (", ..." if len(values) > 10 else "")
+    return ", ".join(map(repr, values[:most])) + (", ..." if len(values) > most else "")

@@ -42,6 +42,8 @@ class Tree:
     threshold : ndarray of shape (node_count,), dtype float64
         A row goes left if x <= threshold. In leaves -2; NaN where categories are tested: see
         `categories_left`; and where a splitter makes a test of its own, with `feature` standing for it.
+        The threshold of such a node alone raises ValueError: a reader who goes from node to node, as
+        scikit-learn's `export_graphviz` does, would take a test for what it isn't.
     missing_go_to_left : ndarray of shape (node_count,), dtype uint8
         1 where a row goes left whose value is missing; in leaves 0.
     impurity : ndarray of shape (node_count,), dtype float64
@@ -70,6 +72,8 @@ class Tree:
         self.children_right = _own(np.where(inner, forest.right.astype(np.int64), TREE_LEAF), np.intp)
         self.feature = _own(np.where(inner, forest.feature, TREE_UNDEFINED), np.intp)
         self.threshold = _own(np.where(inner, forest.threshold, TREE_UNDEFINED), np.float64)
+        if np.isnan(self.threshold).any():
+            self.threshold = self.threshold.view(_Thresholds)
         self.missing_go_to_left = _own(inner & forest.missing_left, np.uint8)
 
     def __reduce__(self):
@@ -160,6 +164,20 @@ class Tree:
     def compute_node_depths(self):
         """Levels of the nodes, ndarray of shape (node_count,), dtype int64; the root's is 1, as in scikit-learn."""
         return self._forest.depths() + 1
+
+
+class _Thresholds(np.ndarray):
+    """Thresholds of a tree some of whose tests have none."""
+
+    def __getitem__(self, key):
+        found = super().__getitem__(key)
+        if isinstance(found, np.float64) and np.isnan(found):
+            raise ValueError(
+                f"node {key} has no threshold: it tests categories (see tree_.categories_left), or makes a test of a "
+                "splitter's own; dforest.export_graphviz, export_text and plot_tree show such trees, scikit-learn's "
+                "functions can't"
+            )
+        return found
 
 
 def _own(values, dtype):

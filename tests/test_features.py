@@ -2,6 +2,7 @@
 
 import decimal
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from dforest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from dforest.errors import UnseenLabelsWarning
 from dforest.features import CATEGORICAL, CONTINUOUS, ORDINAL, Features
 from dforest.validation import check_X
 
@@ -727,3 +729,39 @@ def test_too_many_categories_for_dense():
     assert features.n_categories.tolist() == [65535]
     assert features.encode(X.astype(np.float32)).dtype == np.float32
     np.testing.assert_array_equal(features.encode(X)[:, 0], [np.nan, *range(65535)])
+
+
+# Labels that do not match those of training
+
+
+@pytest.mark.parametrize(
+    ("known", "given", "told"),
+    [
+        (["Bern", "Oslo"], ["bern", "OSLO", None], "2 of 2 .* missing: 'bern', 'OSLO'; in training there were 'Bern', 'Oslo'"),
+        (["Bern", "Oslo"], [0, 1, 1], "3 of 3 rows .* missing: 1, 0; in training there were 'Bern', 'Oslo'"),
+        ([0, 1], ["0", "1", "1"], "3 of 3 rows .* missing: '1', '0'; in training there were 0, 1"),
+        (list("abcde"), list("abvwxyz"), "5 of 7 rows .* missing: 'v', 'w', 'x', ...; in training there were 'a', 'b', 'c', ..."),
+    ],
+)
+@pytest.mark.parametrize("as_frame", [False, True])
+def test_columns_whose_labels_do_not_match_are_told_of(known, given, told, as_frame):
+    def table(labels):
+        columns = np.array([np.array(labels, object), np.zeros(len(labels))], object).T
+        return pd.DataFrame(columns, columns=["city", "n"]) if as_frame else columns
+
+    model = DecisionTreeClassifier(categorical_features=[0], random_state=0).fit(table(known), np.arange(len(known)) % 2)
+    told = f"X column {chr(39) + 'city' + chr(39) if as_frame else 0}: {told}"
+    for predict in (model.predict, model.predict_proba, model.apply):
+        with pytest.warns(UnseenLabelsWarning, match=told):
+            predict(table(given))
+
+
+def test_few_labels_that_were_not_there_are_not_told_of():
+    def frame(labels):
+        return pd.DataFrame({"city": pd.Categorical(labels), "size": pd.Categorical(["s", "m"] * 2, ["s", "m"], ordered=True)})
+
+    model = RandomForestClassifier(3, random_state=0).fit(frame(["Bern", "Oslo", "Rome", None]), [0, 1, 0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for labels in (["Bern", "Oslo", "new", "newer"], ["Bern", None, None, None], [None] * 4, ["new", "Bern", None, None]):
+            model.predict(frame(labels))

@@ -221,12 +221,12 @@ def test_text_of_frames_with_labels(method):
         "|--- colour in {b, d}",
         "|   |--- value: [1]",
     ]
-    assert texts(plot_tree(model))[0].startswith("x[0] not in {b, d}\n")
+    assert texts(plot_tree(model))[0].startswith("colour not in {b, d}\n")
     model = DecisionTreeClassifier(**settings).fit(X, size == "large")
     assert export_text(model, feature_names=X.columns).startswith("|--- size <= medium\n")
     forest = RandomForestClassifier(3, max_features=None, **settings).fit(X, size == "large")
     for tree in forest.estimators_:
-        assert export_text(tree).startswith("|--- feature_1 <= medium\n")
+        assert export_text(tree).startswith("|--- size <= medium\n")
 
 
 # Pictures

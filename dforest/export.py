@@ -1,0 +1,477 @@
+"""A single tree for people to read: as text, and as a drawing for Graphviz; what pictures of trees have in common.
+
+`export_text`, `export_graphviz` and, in `dforest.plot`, `plot_tree` stand in for scikit-learn's functions of these names,
+which know nothing of tests of categories. How a test of a node is worded:
+
+- continuous: ``name <= 1.50`` and ``name >  1.50``; ordinal levels likewise, by their labels;
+- categories: ``name in {a, b}`` and ``name not in {a, b}``. Missing values, and labels that training
+  didn't show at the node, are always on the side of ``not in``;
+- a test of a splitter's own: what its `describe` says, or ``own test of {name, name}``; and ``not:`` with that.
+
+Where missing values of a number go is not shown: see ``tree_.missing_go_to_left``.
+"""
+
+from colorsys import hsv_to_rgb
+from numbers import Integral
+from pathlib import Path
+from textwrap import fill
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_params
+from sklearn.utils.validation import check_is_fitted
+
+from dforest.interop import TREE_LEAF
+from dforest.tree import DecisionTree
+
+CUT = "(...)"  # in place of a subtree
+CUT_COLOUR = "lightgrey"
+MOST_LABELS, MOST_LABELS_IN_BOX = 60, 30  # characters of a list of categories, or of features
+MOST_LABEL = 30  # characters of one of them
+MOST_VALUES = 36  # characters of a line of class weights
+
+NOT_NEGATIVE = Interval(Integral, 0, None, closed="left")
+
+
+def _check_names(names, n, what):
+    """A list of n names as strings, or None."""
+    if names is None:
+        return None
+    names = [str(name) for name in names]
+    if len(names) != n:
+        raise ValueError(f"{what} must contain {n} elements, got {len(names)}")
+    return names
+
+
+def names_of_features(decision_tree, given, pattern="x[{}]"):
+    """Names of the features: those given, else those seen in `fit`, else numbers."""
+    n = decision_tree.n_features_in_
+    if given is None:
+        given = getattr(decision_tree, "feature_names_in_", None)
+    return _check_names(given, n, "feature_names") or [pattern.format(j) for j in range(n)]
+
+
+def names_of_classes(decision_tree, given):
+    """Names of the classes for boxes; None: none are shown."""
+    n = decision_tree.tree_.n_classes[0]
+    if given is True:
+        given = [f"y[{k}]" for k in range(n)]
+    elif given is False or not is_classifier(decision_tree):
+        given = None
+    return _check_names(given, n, "class_names")
+
+
+def drawn_nodes(tree, max_depth):
+    """The nodes of a picture in preorder: (node, its parent or -1, its depth); below `max_depth` one level, to be cut."""
+    depth = tree.compute_node_depths() - 1
+    parent = np.full(tree.node_count, -1)
+    for children in (tree.children_left, tree.children_right):
+        inner = np.flatnonzero(children != TREE_LEAF)
+        parent[children[inner]] = inner
+    drawn = depth <= (tree.max_depth if max_depth is None else max_depth + 1)
+    return [(int(node), int(parent[node]), int(depth[node])) for node in np.flatnonzero(drawn)]
+
+
+def _one_line(label):
+    label = " ".join(str(label).split())
+    return label if len(label) <= MOST_LABEL else label[: MOST_LABEL - 3] + "..."
+
+
+def _set_text(labels, most):
+    """{a, b, c}; of a long list the beginning, and how many more there are."""
+    shown = [_one_line(label) for label in labels]
+    lengths = np.cumsum([len(label) + 2 for label in shown])
+    n = max(1, int((lengths <= most).sum()))
+    if n < len(shown):
+        shown = [*shown[:n], f"... {len(shown) - n} more"]
+    return "{" + ", ".join(shown) + "}"
+
+
+def _labels(decision_tree, feature):
+    """Labels of the numbers that a feature's tests speak of; None: it holds numbers itself."""
+    return decision_tree.categories_[feature]
+
+
+def _own_test_text(forest, node, names, most_names):
+    """What a splitter says of its own test at a node of a forest of one tree."""
+    payload = forest.payload_of(node)
+    text = forest.splitter.describe(payload, names)
+    if text is None:
+        features, _ = forest.splitter.used_features(payload) or ([forest.feature[node]], None)
+        text = "own test of " + _set_text([names[feature] for feature in features], most_names)
+    return " ".join(text.split())
+
+
+def _test_text(decision_tree, node, names, number, most_labels, at_most="<="):
+    """What is true of rows that go left at a node, and of those that go right.
+
+    Parameters
+    ----------
+    decision_tree : DecisionTree
+    node : int
+    names : list of str
+        Of the features.
+    number : callable
+        Makes a string of a threshold.
+    most_labels : int
+        Characters of a list of categories, or of features.
+    at_most : str
+        The sign of tests of numbers.
+    """
+    tree, forest = decision_tree.tree_, decision_tree.forest_
+    if forest.splitter is not None:
+        text = _own_test_text(forest, node, names, most_labels)
+        return text, f"not: {text}"
+    name = names[tree.feature[node]]
+    labels = _labels(decision_tree, tree.feature[node])
+    left = tree.categories_left(node)
+    if left is None:
+        threshold = tree.threshold[node]
+        level = labels is not None and np.isfinite(threshold)
+        shown = _one_line(labels[int(threshold)]) if level else number(threshold)
+        return f"{name} {at_most} {shown}", f"{name} >  {shown}"
+    missing_left = bool(tree.missing_go_to_left[node])
+    inside = np.isin(np.arange(len(labels)), left) != missing_left
+    categories = _set_text([label for label, is_inside in zip(labels, inside, strict=True) if is_inside], most_labels)
+    texts = f"{name} in {categories}", f"{name} not in {categories}"
+    return texts[::-1] if missing_left else texts
+
+
+@validate_params(
+    {
+        "decision_tree": [DecisionTree],
+        "feature_names": ["array-like", None],
+        "class_names": ["array-like", None],
+        "max_depth": [NOT_NEGATIVE],
+        "spacing": [Interval(Integral, 1, None, closed="left")],
+        "decimals": [NOT_NEGATIVE],
+        "show_weights": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def export_text(
+    decision_tree, *, feature_names=None, class_names=None, max_depth=10, spacing=3, decimals=2, show_weights=False
+):
+    """The rules of a tree as text, in the form of scikit-learn's function of this name.
+
+    Parameters
+    ----------
+    decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
+        Fitted; a forest's are in its `estimators_`.
+    feature_names : array-like of shape (n_features,), default=None
+        None: `feature_names_in_` of the tree; if it has none, "feature_0", "feature_1", ...
+    class_names : array-like of shape (n_classes,), default=None
+        In the order of `classes_`. None: `classes_`.
+    max_depth : int, default=10
+        Deepest level of tests to be shown; of what lies below only the depth.
+    spacing : int, default=3
+        Width of a level.
+    decimals : int, default=2
+        Of thresholds, weights and values.
+    show_weights : bool, default=False
+        Classification: show the weight of each class in a leaf.
+
+    Returns
+    -------
+    str
+        Tests of categories read ``name in {a, b}`` and ``name not in {a, b}``; missing values and
+        labels unknown at the node belong to the latter.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dforest import DecisionTreeClassifier, export_text
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
+    >>> print(export_text(tree, feature_names=["a", "b", "c", "d"]), end="")
+    |--- c <= 2.45
+    |   |--- class: 0
+    |--- c >  2.45
+    |   |--- class: 1
+    """
+    check_is_fitted(decision_tree)
+    tree = decision_tree.tree_
+    names = names_of_features(decision_tree, feature_names, "feature_{}")
+    if is_classifier(decision_tree):
+        class_names = _check_names(class_names, tree.n_classes[0], "class_names") or decision_tree.classes_
+
+    def number(value):
+        return f"{value:.{decimals}f}"
+
+    def numbers(values):
+        return "[" + ", ".join(map(number, values)) + "]"
+
+    def leaf(node):
+        values = tree.value[node, 0]
+        if not is_classifier(decision_tree):
+            return " value: " + numbers(values)
+        weights = f" weights: {numbers(values * tree.weighted_n_node_samples[node])}" if show_weights else ""
+        return f"{weights} class: {class_names[values.argmax()]}"
+
+    heights = _heights(tree)
+    lines = []
+    stack = [(0, 0, None)]  # node, its depth, and the line above it
+    while stack:
+        node, depth, line = stack.pop()
+        if line is not None:
+            lines.append(("|" + " " * spacing) * (depth - 1) + "|" + "-" * spacing + " " + line)
+        begin = ("|" + " " * spacing) * depth + "|" + "-" * spacing
+        if tree.children_left[node] == TREE_LEAF:
+            lines.append(begin + leaf(node))
+        elif depth > max_depth:
+            lines.append(f"{begin} truncated branch of depth {heights[node]}")
+        else:
+            left, right = _test_text(decision_tree, node, names, number, MOST_LABELS)
+            stack.append((tree.children_right[node], depth + 1, right))
+            stack.append((tree.children_left[node], depth + 1, left))
+    return "\n".join(lines) + "\n"
+
+
+def _heights(tree):
+    """Levels of each node's subtree; a leaf has 1."""
+    heights = np.ones(tree.node_count, np.int64)
+    for node in np.flatnonzero(tree.children_left != TREE_LEAF)[::-1]:
+        heights[node] = 1 + max(heights[tree.children_left[node]], heights[tree.children_right[node]])
+    return heights
+
+
+class BoxText:
+    """What is written into the boxes: call it with a node."""
+
+    def __init__(
+        self, decision_tree, names, class_names, label, impurity, node_ids, proportion, precision, at_most="<="
+    ):
+        self.decision_tree = decision_tree
+        self.tree = decision_tree.tree_
+        self.names = names
+        self.class_names = class_names
+        self.label = label
+        self.impurity = impurity
+        self.node_ids = node_ids
+        self.proportion = proportion
+        self.precision = precision
+        self.at_most = at_most
+
+    def __call__(self, node):
+        tree = self.tree
+        lines = []
+
+        def add(label, text, join=" = "):
+            labelled = self.label == "all" or (self.label == "root" and node == 0)
+            lines.append(label + join + text if labelled else text)
+
+        if self.node_ids:
+            add("node", f"#{node}", " ")
+        if tree.children_left[node] != TREE_LEAF:
+            test = self.decision_tree, node, self.names, self._number, MOST_LABELS_IN_BOX, self.at_most
+            lines.append(_test_text(*test)[0])
+        if self.impurity:
+            criterion = self.decision_tree.criterion
+            add(criterion if isinstance(criterion, str) else "impurity", self._number(tree.impurity[node]))
+        if self.proportion:
+            add("samples", f"{round(100.0 * tree.n_node_samples[node] / tree.n_node_samples[0], 1)}%")
+        else:
+            add("samples", str(tree.n_node_samples[node]))
+        add("value", self._value(node))
+        if self.class_names is not None:
+            add("class", self.class_names[tree.value[node, 0].argmax()])
+        return "\n".join(lines)
+
+    def _number(self, value):
+        return str(float(np.round(value, self.precision)))
+
+    def _value(self, node):
+        values = self.tree.value[node, 0]
+        if not is_classifier(self.decision_tree):
+            return self._number(values[0])
+        if not self.proportion:
+            weight = self.tree.weighted_n_node_samples[node]
+            values = values * weight
+            # Shares times weight miss integers by a rounding error.
+            if (np.abs(values - np.rint(values)) <= 1e-12 * weight).all():
+                values = [int(value) for value in np.rint(values)]
+        texts = [str(value) if isinstance(value, int) else self._number(value) for value in values]
+        return fill("[" + ", ".join(texts) + "]", MOST_VALUES)
+
+
+class Colours:
+    """Colours of nodes, from white to a full hue: (red, green, blue), each from 0 to 1."""
+
+    def __init__(self, decision_tree):
+        self.values = decision_tree.tree_.value[:, 0]
+        self.by_class = is_classifier(decision_tree)
+        n_hues = self.values.shape[1]
+        self.full = np.array([hsv_to_rgb((25 / 360 + k / n_hues) % 1, 0.75, 0.9) for k in range(n_hues)])
+        self.low, self.high = self.values.min(), self.values.max()
+
+    def of(self, node):
+        value = self.values[node]
+        strongest = 0
+        if not self.by_class:
+            strength = value[0] / 2 - self.low / 2
+            strength = strength / (self.high / 2 - self.low / 2) if self.high > self.low else 0.0
+        elif len(value) == 1:
+            strength = 0.0
+        else:
+            strongest = value.argmax()
+            second, first = np.sort(value)[-2:]
+            strength = (first - second) / (1 - second)
+        return tuple(1 - strength * (1 - self.full[strongest]))
+
+
+@validate_params(
+    {
+        "decision_tree": [DecisionTree],
+        "out_file": [str, None, HasMethods("write")],
+        "max_depth": [NOT_NEGATIVE, None],
+        "feature_names": ["array-like", None],
+        "class_names": ["array-like", "boolean", None],
+        "label": [StrOptions({"all", "root", "none"})],
+        "filled": ["boolean"],
+        "leaves_parallel": ["boolean"],
+        "impurity": ["boolean"],
+        "node_ids": ["boolean"],
+        "proportion": ["boolean"],
+        "rotate": ["boolean"],
+        "rounded": ["boolean"],
+        "special_characters": ["boolean"],
+        "precision": [NOT_NEGATIVE],
+        "fontname": [str],
+    },
+    prefer_skip_nested_validation=True,
+)
+def export_graphviz(
+    decision_tree,
+    out_file=None,
+    *,
+    max_depth=None,
+    feature_names=None,
+    class_names=None,
+    label="all",
+    filled=False,
+    leaves_parallel=False,
+    impurity=True,
+    node_ids=False,
+    proportion=False,
+    rotate=False,
+    rounded=False,
+    special_characters=False,
+    precision=3,
+    fontname="helvetica",
+):
+    """A tree in the DOT language, which Graphviz draws, in the manner of scikit-learn's function of this name.
+
+    ``dot -Tsvg tree.dot -o tree.svg`` draws a file. Rows of which a node's test is true go left. A test of
+    categories reads ``name in {a, b}``, or ``name not in {a, b}``; missing values and labels unknown at the
+    node are not in.
+
+    Parameters
+    ----------
+    decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
+        Fitted; a forest's are in its `estimators_`.
+    out_file : str, object with a method `write`, or None, default=None
+        The path of a file to be written in UTF-8, or a text file that is open. None: the text is returned.
+    max_depth : int, default=None
+        Deepest level of nodes to be drawn; below it a box says "(...)". None: all.
+    feature_names : array-like of shape (n_features,), default=None
+        None: `feature_names_in_` of the tree; if it has none, "x[0]", "x[1]", ...
+    class_names : array-like of shape (n_classes,) or bool, default=None
+        In the order of `classes_`. True: "y[0]", "y[1]", ... None or False: no class is named.
+    label : {"all", "root", "none"}, default="all"
+        Where to say what the numbers in the boxes are.
+    filled : bool, default=False
+        Colour the boxes, as `plot_tree` does.
+    leaves_parallel : bool, default=False
+        Draw all leaves on one level, at the end.
+    impurity : bool, default=True
+        Show it.
+    node_ids : bool, default=False
+        Show the nodes' numbers, as `apply` returns them.
+    proportion : bool, default=False
+        Shares instead of numbers of samples and weights of classes.
+    rotate : bool, default=False
+        From left to right instead of from top to bottom.
+    rounded : bool, default=False
+        Boxes with round corners.
+    special_characters : bool, default=False
+        Write thresholds with the sign "≤" instead of "<=".
+    precision : int, default=3
+        Decimals of thresholds, impurities and values.
+    fontname : str, default="helvetica"
+
+    Returns
+    -------
+    str or None
+        The text, if `out_file` is None.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dforest import DecisionTreeClassifier, export_graphviz
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
+    >>> print(export_graphviz(tree, feature_names=["a", "b", "c", "d"], impurity=False), end="")
+    digraph Tree {
+    node [shape=box, fontname="helvetica"] ;
+    edge [fontname="helvetica"] ;
+    0 [label="c <= 2.45\\nsamples = 150\\nvalue = [50, 50, 50]"] ;
+    1 [label="samples = 50\\nvalue = [50, 0, 0]"] ;
+    0 -> 1 [labeldistance=2.5, labelangle=45, headlabel="True"] ;
+    2 [label="samples = 100\\nvalue = [0, 50, 50]"] ;
+    0 -> 2 [labeldistance=2.5, labelangle=-45, headlabel="False"] ;
+    }
+    """
+    check_is_fitted(decision_tree)
+    box_text = BoxText(
+        decision_tree, names_of_features(decision_tree, feature_names), names_of_classes(decision_tree, class_names),
+        label, impurity, node_ids, proportion, precision, "≤" if special_characters else "<=",
+    )  # fmt: skip
+    colours = Colours(decision_tree) if filled else None
+    lines = _dot_head(fontname, filled, rounded, leaves_parallel, rotate)
+    levels = {}  # nodes to be drawn side by side, leaves last
+    angle = -45 if rotate else 45
+    for node, parent, depth in drawn_nodes(decision_tree.tree_, max_depth):
+        is_cut = max_depth is not None and depth > max_depth
+        properties = [f'label="{CUT if is_cut else _quoted(box_text(node))}"']
+        if filled:
+            properties.append(f'fillcolor="{CUT_COLOUR if is_cut else _hexadecimal(colours.of(node))}"')
+        lines.append(f"{node} [{', '.join(properties)}] ;")
+        if not is_cut:
+            is_leaf = decision_tree.tree_.children_left[node] == TREE_LEAF
+            levels.setdefault((is_leaf, 0 if is_leaf else depth), []).append(str(node))
+        if parent == 0 and not is_cut:
+            side, turn = ("True", angle) if node == 1 else ("False", -angle)
+            lines.append(f'0 -> {node} [labeldistance=2.5, labelangle={turn}, headlabel="{side}"] ;')
+        elif parent >= 0:
+            lines.append(f"{parent} -> {node} ;")
+    if leaves_parallel:
+        lines += [f"{{rank=same ; {'; '.join(nodes)}}} ;" for _, nodes in sorted(levels.items())]
+    text = "\n".join([*lines, "}"]) + "\n"
+    if out_file is None:
+        return text
+    if isinstance(out_file, str):
+        Path(out_file).write_text(text, encoding="utf-8")
+    else:
+        out_file.write(text)
+    return None
+
+
+def _dot_head(fontname, filled, rounded, leaves_parallel, rotate):
+    """The first lines of a drawing: how all its boxes and edges are to look."""
+    font = f'fontname="{_quoted(fontname)}"'
+    styles = ["filled"] * filled + ["rounded"] * rounded
+    style = f'style="{", ".join(styles)}", color="black", ' if styles else ""
+    lines = ["digraph Tree {", f"node [shape=box, {style}{font}] ;"]
+    if leaves_parallel:
+        lines.append("graph [ranksep=equally, splines=polyline] ;")
+    lines.append(f"edge [{font}] ;")
+    return lines + ["rankdir=LR ;"] * rotate
+
+
+def _quoted(text):
+    """Text for a string of the DOT language."""
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _hexadecimal(colour):
+    return "#" + "".join(f"{round(255 * part):02x}" for part in colour)
