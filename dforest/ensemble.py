@@ -7,13 +7,14 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import Bunch
+from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dforest import importance, oob
 from dforest.config import in_kind
 from dforest.core.rows import bootstrap_counts
+from dforest.core.trainer import tree_seeds
 from dforest.estimator import (
     ClassifierPart,
     Plan,
@@ -107,6 +108,13 @@ class ForestEstimator(TreeEstimator):
         if self.verbose:
             plan.on_tree = lambda n_more: self._report(plan.n_grown + n_more)
         return plan
+
+    def _seeds(self, plan, trees):
+        if plan.grown is None:
+            seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
+        else:
+            seed = plan.grown.seed
+        return seed, tree_seeds(seed, trees)
 
     def _check_plan(self, rows, plan):
         grown = plan.grown
@@ -252,8 +260,8 @@ class ForestEstimator(TreeEstimator):
         check_is_fitted(self)
         forest = self.forest_
         counts = (
-            bootstrap_counts(n_rows, n_draws, forest.seed, t) if n_draws else np.ones(n_rows, np.int64)
-            for t, (n_rows, n_draws) in enumerate(zip(forest.n_rows.tolist(), forest.n_draws.tolist(), strict=True))
+            bootstrap_counts(n_rows, n_draws, seed) if n_draws else np.ones(n_rows, np.int64)
+            for n_rows, n_draws, seed in zip(forest.n_rows.tolist(), forest.n_draws.tolist(), forest.seeds.tolist(), strict=True)
         )
         return [np.repeat(np.arange(len(count)), count) for count in counts]
 

@@ -13,7 +13,6 @@ from time import perf_counter
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -220,6 +219,10 @@ class TreeEstimator(PredictionPart, BaseEstimator):
     def _plan(self):
         """A `Plan` for a fit; raises where parameters contradict each other."""
 
+    @abstractmethod
+    def _seeds(self, plan, trees):
+        """(the forest's seed, those of some trees: ndarray of shape (n_trees,), dtype uint32)."""
+
     def _check_plan(self, rows, plan):
         """Raise where the rows do not fit the plan."""
 
@@ -353,20 +356,18 @@ class TreeEstimator(PredictionPart, BaseEstimator):
             self.forest_ = plan.grown
             self.fit_report_ = FitReport("cpu" if device is None else device.name)
             return
-        if plan.grown is None:
-            seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
-        else:
-            seed = plan.grown.seed
+        if plan.grown is not None:
             # float32 values and thresholds are exact in float64, not the other way round.
             rows.X = rows.X.astype(np.result_type(rows.X, plan.grown.threshold), copy=False)
         trees = range(plan.n_grown, plan.n_trees)
+        seed, seeds = self._seeds(plan, trees)
         draws = n_draws if plan.bootstrap else 0
         reweigh, exponents = None, dict.fromkeys(trees, exponent)
         if plan.reweigh is not None:
             weight = np.ones(n_rows, np.uint32) if weight is None else weight
 
             def reweigh(tree):
-                counts = bootstrap_counts(n_rows, draws, seed, tree) if draws else np.ones(n_rows, np.uint32)
+                counts = bootstrap_counts(n_rows, draws, seeds[tree - trees.start]) if draws else np.ones(n_rows, np.uint32)
                 integers, exponents[tree] = integer_weights(plan.reweigh(rows, counts))
                 return integers
 
@@ -395,7 +396,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
             "max_leaf_nodes": self.max_leaf_nodes,
         }
         assembly = Assembly(rows.X.dtype, plan.n_trees, plan.grown)
-        work = (criterion, splitter, limits, seed, trees, draws, scale)
+        work = (criterion, splitter, limits, trees, seeds, draws, scale)
         if device is None:
             X = np.ascontiguousarray(rows.X) if splitter.needs_rows or splitter.has_own_tests else None
             data = DataView(columns, target, exact, weight, directions, X)
@@ -419,6 +420,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
             criterion=self._own_criterion(),
             splitter=own_tests,
             seed=seed,
+            seeds=seeds,
         )
         self.forest_ = pruning.cost_complexity(forest, trees, self.ccp_alpha, plan.n_threads)
 

@@ -72,7 +72,7 @@ def estimate(forest, X, target, voting, n_threads, device=None):
     """
     target = target.astype(np.float64)
     leaf_class = forest.leaf_class() if forest.n_classes else None
-    work = (forest.packed_leaves(voting), X, target, leaf_class, forest.n_draws, forest.seed)
+    work = (forest.packed_leaves(voting), X, target, leaf_class, forest.n_draws, forest.seeds)
     if device is None:
         sums, votes, n_votes, errors, n_seen = predict_out_of_bag(*work, n_threads)
     else:

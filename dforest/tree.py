@@ -1,9 +1,11 @@
 """Single decision trees."""
 
 import copy
+from numbers import Integral
 
+import numpy as np
 from sklearn.base import clone, is_regressor
-from sklearn.utils import Bunch
+from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
@@ -86,6 +88,12 @@ class DecisionTree(TreeEstimator):
 
     def _plan(self):
         return Plan(n_trees=1)
+
+    def _seeds(self, plan, trees):
+        seed = self.random_state
+        if not isinstance(seed, Integral):
+            seed = int(check_random_state(seed).randint(2**32, dtype=np.uint32))
+        return int(seed), np.array([seed], np.uint32)
 
     @property
     def tree_(self):

@@ -280,7 +280,7 @@ def test_categories_left(kind):
 
 def left_out(model, t, n):
     forest = model.forest_
-    return naive.bootstrap_counts(n, int(forest.n_draws[t]), forest.seed, t) == 0
+    return naive.bootstrap_counts(n, int(forest.n_draws[t]), forest.seeds[t]) == 0
 
 
 @FORESTS
@@ -314,7 +314,7 @@ def test_permutation_importance(kind, method):
     for t, tree in enumerate(model.estimators_):
         rows = np.flatnonzero(left_out(model, t, len(X)))
         for j in range(X.shape[1]):
-            stream, other = naive.Stream(forest.seed, t, j, PERMUTATION), rows.copy()
+            stream, other = naive.Stream(forest.seeds[t], j, PERMUTATION), rows.copy()
             for i in range(len(rows) - 1):
                 at = i + stream.below(len(rows) - i)
                 other[[i, at]] = other[[at, i]]

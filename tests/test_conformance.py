@@ -130,8 +130,8 @@ class CountingTrees(Median):
     first = None
 
     def find_split(self, node):
-        self.first = node.tree if self.first is None else self.first
-        return super().find_split(node) if node.tree == self.first or node.depth < 2 else None
+        self.first = node.seed if self.first is None else self.first
+        return super().find_split(node) if node.seed == self.first or node.depth < 2 else None
 
 
 class ByThread(Median):
@@ -249,7 +249,7 @@ class Swallowing(Median):
     "splitter, rule, shown",
     [
         (Chance, "the same fit gives the same forest", r"node_offsets\[1\]|entries"),
-        (Counting, "a tree does not depend on the trees grown before", "in one forest"),
+        (Counting, "a tree does not depend on the trees grown before|on the nodes divided before", "in one forest"),
         (CountingTrees, "a tree does not depend on the trees grown before", "in one forest"),
         (ByThread, "the forest does not depend on the number of threads", "in one forest"),
         (ByShare, "where a row goes depends on nothing but the row", r"leaf \d+ among others, \d+ (alone|backwards)"),

@@ -46,7 +46,7 @@ def test_node_table(criterion, bootstrap, limits):
     forest = model.fit(X, y, weight).forest_
     passed = model.decision_path(X)[0].toarray() > 0
     for t in range(3):
-        counts = bootstrap_counts(len(X), int(forest.n_draws[t]), forest.seed, t) if bootstrap else np.ones(len(X))
+        counts = bootstrap_counts(len(X), int(forest.n_draws[t]), forest.seeds[t]) if bootstrap else np.ones(len(X))
         w = counts * weight
         table = forest.node_table(t)
         tree = forest.tree(t)

@@ -55,8 +55,8 @@ def impurity_decreases(model, X, y, sample_weight, **parameters):
         counts, draws = np.ones(len(X)), {}
         if forest.n_draws[t]:
             draws = {"bootstrap": True, "n_draws": int(forest.n_draws[t])}
-            counts = naive.bootstrap_counts(len(X), draws["n_draws"], forest.seed, t)
-        twin = naive.grow_tree(X, y, n_classes=forest.n_classes, sample_weight=sample_weight, seed=forest.seed, tree=t,
+            counts = naive.bootstrap_counts(len(X), draws["n_draws"], forest.seeds[t])
+        twin = naive.grow_tree(X, y, n_classes=forest.n_classes, sample_weight=sample_weight, seed=forest.seeds[t],
                                **draws, **parameters)  # fmt: skip
         weight = counts * (1 if sample_weight is None else sample_weight)
         drawn = counts > 0
@@ -139,12 +139,12 @@ def error_rises(model, X, y, weight=None):
         return tree.predict(X) != y if forest.n_classes else (tree.predict(X) - y) ** 2
 
     for t, tree in enumerate(model.estimators_):
-        rows = np.flatnonzero(naive.bootstrap_counts(len(X), int(forest.n_draws[t]), forest.seed, t) == 0)
+        rows = np.flatnonzero(naive.bootstrap_counts(len(X), int(forest.n_draws[t]), forest.seeds[t]) == 0)
         if len(rows) == 0:
             continue
         before = np.average(error(tree, X[rows], y[rows]), weights=weight[rows])
         for j in range(X.shape[1]):
-            stream = naive.Stream(forest.seed, t, j, PERMUTATION)
+            stream = naive.Stream(forest.seeds[t], j, PERMUTATION)
             other = rows.copy()
             for i in range(len(rows) - 1):
                 at = i + stream.below(len(rows) - i)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dforest.core.trainer import tree_seeds
 from dforest.testing import coding, naive, scores, splits, streams
 
 finite = st.floats(-1e6, 1e6)
@@ -45,15 +46,14 @@ def test_philox_known_answers(counter, key, words):
 
 
 def test_stream_is_the_blocks_in_order():
-    stream = streams.Stream(2**64 - 1, 5, 7 + (9 << 32), 2)
-    key = (2**64 - 1 + 2 * streams.WEYL) % 2**64
-    words = [w for block in range(3) for w in streams.philox((block, 5, 7, 9), (key % 2**32, key >> 32))]
+    stream = streams.Stream(2**32 - 1, 7 + (9 << 32), 2)
+    words = [w for block in range(3) for w in streams.philox((block, 0, 7, 9), (2**32 - 1, 2))]
     assert [stream.next() for _ in range(12)] == words
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 3 * 2**30, 2**32 - 1])
 def test_below_is_in_range_and_even(n):
-    stream = streams.Stream(0, 0, 0, 1)
+    stream = streams.Stream(0, 0, 1)
     draws = [stream.below(n) for _ in range(3000)]
     assert 0 <= min(draws) and max(draws) < n
     # Within 5 standard deviations of a uniform variable's mean.
@@ -72,7 +72,7 @@ def test_child_paths_differ():
     ("n_rows", "n_draws"), [(1, 5), (7, 0), (4096, 100), (4097, 9000), (3 * 4096, 10000), (20000, 50)]
 )
 def test_bootstrap_counts_sum_to_the_draws(n_rows, n_draws):
-    counts = streams.bootstrap_counts(n_rows, n_draws, 3, 1)
+    counts = streams.bootstrap_counts(n_rows, n_draws, 3)
     assert counts.shape == (n_rows,) and counts.sum() == n_draws
     # Binomial in the first block, within 5 standard deviations.
     p = min(1.0, 4096 / n_rows)
@@ -80,7 +80,7 @@ def test_bootstrap_counts_sum_to_the_draws(n_rows, n_draws):
 
 
 def test_bootstrap_depends_on_seed_and_tree():
-    samples = [streams.bootstrap_counts(100, 100, seed, tree).tolist() for seed, tree in [(0, 0), (0, 1), (1, 0), (0, 0)]]
+    samples = [streams.bootstrap_counts(100, 100, seed).tolist() for seed in [0, 1, 2**32 - 1, 0]]
     assert samples[0] == samples[3] and samples[0] != samples[1] != samples[2] != samples[0]
 
 
@@ -355,7 +355,7 @@ def test_features_are_tried_on_until_one_can_be_split():
     for seed in range(5):
         settings = dict(criterion="gini", method="dense", n_classes=2, max_features=1)
         assert naive.grow_tree(X, [0, 0, 0, 1, 1, 1], seed=seed, **settings).feature == 3
-    orders = {tuple(splits.feature_order(5, seed, 0, streams.ROOT_PATH)) for seed in range(50)}
+    orders = {tuple(splits.feature_order(5, seed, streams.ROOT_PATH)) for seed in range(50)}
     assert len(orders) > 30 and all(sorted(order) == list(range(5)) for order in orders)
 
 
@@ -373,3 +373,22 @@ print(sorted(name for name in sys.modules if name.startswith("dforest")))
     ).stdout
     twin = [f"dforest.testing.{name}" for name in ("coding", "naive", "scores", "splits", "streams")]
     assert output.strip() == str(["dforest", "dforest.testing", *twin])
+
+
+def test_seeds_of_trees_are_those_of_the_core():
+    for seed in (0, 1, 2**64 - 1):
+        for first in (0, 2**16 - 3, 2**32 - 6):
+            trees = range(first, first + 6)
+            assert tree_seeds(seed, trees).tolist() == [streams.tree_seed(seed, tree) for tree in trees]
+
+
+def test_no_two_trees_of_a_forest_share_a_seed():
+    for seed in (0, 7, 2**63 - 1):
+        seeds = tree_seeds(seed, range(10**6))
+        assert len(np.unique(seeds)) == 10**6
+        # Their bits are even, and those of neighbours have nothing in common: within 5 standard deviations.
+        ones = np.unpackbits(seeds.view(np.uint8).reshape(-1, 4), axis=1)
+        assert np.abs(ones.mean(axis=0) - 0.5).max() < 5 * 0.5 / 1000
+        changed = np.unpackbits((seeds[1:] ^ seeds[:-1]).view(np.uint8).reshape(-1, 4), axis=1)
+        assert np.abs(changed.mean(axis=0) - 0.5).max() < 5 * 0.5 / 1000
+    assert not np.intersect1d(tree_seeds(0, range(1000)), tree_seeds(1, range(1000))).size

@@ -246,7 +246,7 @@ def random_tests(codes, kind, n_codes, n_tests=4000, categorical_split="subset",
     column = coding.Column(*parts[:4], method == "dense", kind)
     draws = [scores.Draw(code, 1, 0, 1) for code in codes]
     for tree in range(n_tests):
-        stream = streams.Stream(1, tree, streams.ROOT_PATH, streams.THRESHOLD)
+        stream = streams.Stream(tree, streams.ROOT_PATH, streams.THRESHOLD)
         (test,) = splits.random_test(draws, column, stream, categorical_split)
         yield test
 
@@ -275,7 +275,7 @@ def test_random_categories_are_equally_likely():
 def test_random_bits_come_from_words_lowest_first():
     codes = list(range(3, 73))
     for tree, (left, _) in enumerate(random_tests(codes, coding.CATEGORICAL, 80, n_tests=20)):
-        stream = streams.Stream(1, tree, streams.ROOT_PATH, streams.THRESHOLD)
+        stream = streams.Stream(tree, streams.ROOT_PATH, streams.THRESHOLD)
         bits = sum(stream.next() << shift for shift in (0, 32, 64))
         assert left == [code for i, code in enumerate(codes) if bits >> i & 1]
 
@@ -283,7 +283,7 @@ def test_random_bits_come_from_words_lowest_first():
 def test_a_repeated_attempt_takes_a_fresh_word():
     repeated = 0
     for tree, (left, _) in enumerate(random_tests([0, 1], coding.CATEGORICAL, 2, n_tests=100)):
-        stream = streams.Stream(1, tree, streams.ROOT_PATH, streams.THRESHOLD)
+        stream = streams.Stream(tree, streams.ROOT_PATH, streams.THRESHOLD)
         words = [stream.next() & 3 for _ in range(50)]
         word = next(word for word in words if word in (1, 2))
         assert left == [word - 1]

@@ -30,7 +30,7 @@ def fit(kind, X, y, sample_weight=None, **parameters):
 def left_out(model, n_rows):
     """Which rows each tree never drew: (n_trees, n_rows)."""
     forest = model.forest_
-    counts = [naive.bootstrap_counts(n_rows, int(n), forest.seed, t) for t, n in enumerate(forest.n_draws)]
+    counts = [naive.bootstrap_counts(n_rows, int(n), forest.seeds[t]) for t, n in enumerate(forest.n_draws)]
     return np.array(counts) == 0
 
 

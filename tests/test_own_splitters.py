@@ -1,5 +1,6 @@
 """Splitters written in Python: against the built-in ones to the bit, in all that a forest does, and where they go wrong."""
 
+import itertools
 import os
 import pickle
 import signal
@@ -477,10 +478,10 @@ def test_monotonic_constraints_mean_nothing_for_own_tests():
 
 
 class Failing(WholeSearch):
-    """Raises at the deeper nodes of later trees."""
+    """Raises at the deeper nodes of some trees."""
 
     def find_split(self, node):
-        if node.tree >= 3 and node.depth == 2:
+        if node.seed % 4 == 0 and node.depth == 2:
             raise KeyError("lost in the middle")  # here
         return super().find_split(node)
 
@@ -525,10 +526,12 @@ def test_failing_fits_leave_nothing_behind(monkeypatch):
 
 
 class LateFailing(AxisTest):
-    """Raises when others have grown trees."""
+    """Raises at the root of each eighth tree."""
+
+    n_begun = itertools.count(1)
 
     def find_split(self, node):
-        if node.tree == 7:
+        if node.depth == 0 and next(self.n_begun) % 8 == 0:
             raise KeyError
         return Test([1, np.median(node.values(1)), 0, 0], 1) if node.depth < 3 else None
 
@@ -541,8 +544,11 @@ from dforest import RandomForestClassifier
 from dforest.splitter import Cut, PythonSplitter
 
 class Slow(PythonSplitter):
+    has_begun = False
+
     def find_split(self, node):
-        if node.depth == node.tree == 0:
+        if not Slow.has_begun:
+            Slow.has_begun = True
             print("begun", flush=True)
         time.sleep(0.01)
         codes = np.unique(node.codes(0))
@@ -619,12 +625,12 @@ def test_what_a_node_shows(n_classes):
         np.testing.assert_allclose(shares, weight[rows] / weight[rows].sum(), rtol=1e-6)
         assert sorted(node["order"]) == list(range(5)) and node["n_classes"] == n_classes and node["min_draws"] == 2
         assert node["constant"] == [len(np.unique(column, equal_nan=True)) == 1 for column in X[rows].T]
-        streams[node["tree"], node["path"]] = node["random"]
+        streams[node["seed"], node["path"]] = node["random"]
     numbers = [tuple(part) for pair in streams.values() for part in pair]
     assert len(set(numbers)) == len(numbers) == 2 * len(seen)
 
 
-SHOWN = ("tree", "path", "rows", "counts", "weights", "targets", "X", "n_draws", "statistics", "order", "n_classes", "min_draws")
+SHOWN = ("seed", "path", "rows", "counts", "weights", "targets", "X", "n_draws", "statistics", "order", "n_classes", "min_draws")
 
 
 # Cuts of numbers that no feature has ---------------------------------------------------------------------

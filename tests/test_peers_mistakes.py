@@ -81,7 +81,7 @@ def test_training_rows_reach_the_leaf_that_counted_them(kind, method, dtype, spl
         for t in range(4):
             tree, counts = forest.tree(t), np.ones(n, int)
             if bootstrap:
-                counts = naive.bootstrap_counts(n, n, forest.seed, t)
+                counts = naive.bootstrap_counts(n, n, forest.seeds[t])
             leaf, draws = leaves_of(tree)
             np.testing.assert_array_equal(np.bincount(reached[:, t], counts, len(tree.feature))[leaf], draws)
             for c in range(forest.n_classes):

@@ -15,13 +15,13 @@ from dforest.testing import naive
 @pytest.mark.parametrize("n_features", [1, 2, 7, 300])
 def test_order_is_that_of_the_twin(n_features):
     order = FeatureOrder(n_features)
-    for seed, tree, path in [(0, 0, naive.ROOT_PATH), (2**64 - 1, 2**32 - 1, 2**64 - 1), (5, 6, 7)]:
-        drawn = order.draw(seed, tree, path, n_features)
-        assert drawn == naive.feature_order(n_features, seed, tree, path)
+    for seed, path in [(0, naive.ROOT_PATH), (2**32 - 1, 2**64 - 1), (5, 7)]:
+        drawn = order.draw(seed, path, n_features)
+        assert drawn == naive.feature_order(n_features, seed, path)
         assert sorted(drawn) == list(range(n_features))
-        assert order.draw(seed, tree, path, n_features // 2) == drawn[: n_features // 2]
+        assert order.draw(seed, path, n_features // 2) == drawn[: n_features // 2]
     with pytest.raises(ValueError, match="cannot draw"):
-        order.draw(0, 0, 0, n_features + 1)
+        order.draw(0, 0, n_features + 1)
 
 
 def test_orders_are_uniform_over_nodes_and_trees():
@@ -105,7 +105,7 @@ def test_missing_values_go_where_they_score_more_and_unseen_ones_with_the_larger
 
 
 @pytest.mark.parametrize("block_bytes", [0, 1 << 18])
-def test_a_node_seen_in_python_has_the_targets_and_the_seed_of_the_forest(block_bytes, monkeypatch):
+def test_a_node_seen_in_python_has_the_targets_and_the_seed_of_its_tree(block_bytes, monkeypatch):
     """Also in a block, of a size that the first nodes exceed."""
     monkeypatch.setitem(dforest.estimator.TUNING, "block_bytes", block_bytes)
     rng = np.random.default_rng(0)
@@ -114,14 +114,13 @@ def test_a_node_seen_in_python_has_the_targets_and_the_seed_of_the_forest(block_
 
     class Looker(PythonSplitter):
         def best_cut(self, node, feature):
-            seen.append((node.rows, node.targets, node.seed, node.tree))
+            seen.append((node.rows, node.targets, node.seed))
             return int(np.sort(node.codes(feature))[(node.n_records - 1) // 2]) if node.n_records > 50 else None
 
     numbers = rng.random(500)
     for y, kind in [(rng.integers(0, 3, 500), dforest.RandomForestClassifier), (numbers, dforest.RandomForestRegressor)]:
         seen.clear()
         forest = kind(2, splitter=Looker, random_state=0).fit(X, y).forest_
-        assert {tree for *_, tree in seen} == {0, 1} and len(seen) > 20
-        for rows, targets, seed, _ in seen:
+        assert {seed for *_, seed in seen} == set(forest.seeds.tolist()) and len(seen) > 20
+        for rows, targets, _ in seen:
             np.testing.assert_array_equal(targets, y[rows])
-            assert seed == forest.seed

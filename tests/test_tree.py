@@ -400,8 +400,8 @@ def test_a_forest_is_a_sequence_of_trees(kind):
 )
 def test_an_extra_tree_is_one_of_its_forest(tree, forest):
     X, y = load_iris(return_X_y=True)
-    parameters = {"random_state": 0, "method": "dense"}
-    one, many = tree(**parameters).fit(X, y), forest(1, **parameters).fit(X, y)
+    many = forest(1, random_state=0, method="dense").fit(X, y)
+    one = tree(random_state=int(many.forest_.seeds[0]), method="dense").fit(X, y)
     assert same_forest(one, many)
     assert type(many.estimators_[0]) is type(many.estimator) is type(many.estimator_) is tree
     assert one.splitter == "random" and one.max_features == forest().max_features

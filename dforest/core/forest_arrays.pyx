@@ -57,7 +57,9 @@ class Forest:
         Criterion absolute_error: value and impurity of each node that is no leaf, in their order.
         Those of other criteria follow from the leaves; empty then.
     seed : int
-        Of the random streams.
+        What the seeds of further trees would follow from: a forest's, or that of a tree alone.
+    seeds : ndarray of shape (n_trees,), dtype uint32
+        Of each tree's random streams.
     n_draws : ndarray of shape (n_trees,), dtype int64
         Draws of each tree's bootstrap; 0 if it took every row once.
     weight_exponent : ndarray of shape (n_trees,), dtype int64
@@ -75,7 +77,7 @@ class Forest:
     _NAMES = ("node_offsets", *NODE_ARRAYS, "leaf_draws", "leaf_weight", "leaf_value", "leaf_impurity", "inner",
               "payload_offsets", "payload_words")
 
-    def __init__(self, arrays, *, n_rows, n_features, n_classes, n_categories, criterion, seed, n_draws, weight_exponent,
+    def __init__(self, arrays, *, n_rows, n_features, n_classes, n_categories, criterion, seed, seeds, n_draws, weight_exponent,
                  splitter=None):
         for name in self._NAMES:
             setattr(self, name, arrays[name])
@@ -86,6 +88,7 @@ class Forest:
         self.criterion = criterion
         self.splitter = splitter
         self.seed = seed
+        self.seeds = seeds
         self.n_draws = n_draws
         self.weight_exponent = weight_exponent
         self._packed = {}
@@ -104,7 +107,7 @@ class Forest:
             The attributes that are no arrays of nodes or leaves, of the other trees.
         """
         if before is not None:
-            for name in ("n_rows", "n_draws", "weight_exponent"):
+            for name in ("seeds", "n_rows", "n_draws", "weight_exponent"):
                 settings[name] = np.concatenate([getattr(before, name), settings[name]])
         return cls(assembly.release(settings["n_classes"]), **settings)
 
@@ -220,7 +223,7 @@ class Forest:
         """What is no array of nodes or leaves, of some trees."""
         settings = {name: getattr(self, name) for name in
                     ("n_features", "n_classes", "n_categories", "criterion", "splitter", "seed")}
-        for name in ("n_rows", "n_draws", "weight_exponent"):
+        for name in ("seeds", "n_rows", "n_draws", "weight_exponent"):
             settings[name] = getattr(self, name)[trees]
         return settings
 

@@ -25,8 +25,8 @@ cdef struct NodeRecord:
 cdef struct Trunk:                 # what the pieces of a tree share
     Draw* draws                    # [capacity]
     Draw* scratch                  # [capacity]
-    uint64_t seed
-    uint32_t tree
+    uint32_t tree                  # its number
+    uint32_t seed                  # of its random streams
     int64_t root_weight
     LeafRules rules
     int n_pieces                   # begun, numbered from 0, the root's
@@ -110,7 +110,7 @@ cdef class Grower:
     cdef Team team
     cdef int member                # this grower's number in it
 
-    cdef int grow(self, uint64_t seed, uint32_t tree, const Scale* scale) except -1 nogil
+    cdef int grow(self, uint32_t tree, uint32_t seed, const Scale* scale) except -1 nogil
     cdef bint help(self) except -1 nogil
     cdef int enter(self, Trunk* trunk, int piece) except -1 nogil
     cdef void give(self) noexcept nogil

@@ -190,7 +190,7 @@ cdef class Grower:
             raise ValueError(f"weights for {weight.shape[0]} rows, of data of {self.data.n_rows} rows with weights")
         self.weight = weight
 
-    cdef int grow(self, uint64_t seed, uint32_t tree, const Scale* scale) except -1 nogil:
+    cdef int grow(self, uint32_t tree, uint32_t seed, const Scale* scale) except -1 nogil:
         """Grow a tree into `nodes` and `leaves`, but for the pieces that it gives away."""
         cdef Place root
         cdef Node node
@@ -203,10 +203,10 @@ cdef class Grower:
                 with gil:
                     raise MemoryError()
         if self.n_draws and self.is_shared(self.n_draws):
-            root.n = draw_rows_together(self.team, self.member, self.data, weight, seed, tree, self.n_draws, self.of_block,
+            root.n = draw_rows_together(self.team, self.member, self.data, weight, seed, self.n_draws, self.of_block,
                                         trunk.draws, trunk.scratch)
         elif self.n_draws:
-            root.n = draw_rows(self.data, weight, seed, tree, self.n_draws, self.of_block, trunk.draws)
+            root.n = draw_rows(self.data, weight, seed, self.n_draws, self.of_block, trunk.draws)
         else:
             root.n = all_rows(self.data, weight, trunk.draws)
         root.first = 0
@@ -259,7 +259,7 @@ cdef class Grower:
         self.n_nodes = self.n_leaves = self.n_stack = self.n_candidates = self.n_heap = 0
         self.n_inner = self.n_subsets = self.subsets.n = self.waiting.n = self.n_holes = self.n_offered = 0
         self.in_block = False
-        return self.splitter.open_tree(trunk.seed, trunk.tree, &trunk.rules)
+        return self.splitter.open_tree(trunk.seed, &trunk.rules)
 
     def finish(self):
         """Count the piece at hand as finished; whether all pieces of its tree are."""

@@ -37,9 +37,7 @@ cdef class NodeView:
     path : int
         A 64-bit key of the node.
     seed : int
-        The forest's; with `tree`, for what is drawn once for each tree. All else comes from `random`.
-    tree : int
-        The tree's number.
+        The tree's, below 2**32: for what is drawn once for each tree. All else comes from `random`.
     n_features, n_classes : int
         n_classes is 0 for regression.
     min_draws : int
@@ -89,10 +87,6 @@ cdef class NodeView:
     @property
     def seed(self):
         return self.splitter.seed
-
-    @property
-    def tree(self):
-        return self.splitter.tree
 
     @property
     def n_features(self):
@@ -167,7 +161,7 @@ cdef class NodeView:
     @property
     def order(self):
         if "order" not in self.kept:
-            drawn = self.splitter.order.draw(self.splitter.seed, self.splitter.tree, self.path, self.n_features)
+            drawn = self.splitter.order.draw(self.splitter.seed, self.path, self.n_features)
             self.kept["order"] = frozen(np.array(drawn, np.int64))
         return self.kept["order"]
 
@@ -207,7 +201,7 @@ cdef class NodeView:
         return codes.lowest > codes.highest or (codes.lowest == codes.highest and not codes.has_missing)
 
     def random(self, purpose=0):
-        """Random numbers that depend on the forest's seed, the tree, the node and the purpose alone.
+        """Random numbers that depend on the tree's seed, the node and the purpose alone.
 
         Parameters
         ----------
@@ -220,7 +214,7 @@ cdef class NodeView:
             At the beginning of its sequence.
         """
         cdef uint64_t key = self.splitter.seed
-        counter = [0, 0, self.splitter.tree, DF_CUSTOM + purpose]
+        counter = [0, 0, 0, DF_CUSTOM + purpose]
         return np.random.Generator(np.random.Philox(key=[key, self.path], counter=counter))
 
     def score_cut(self, feature, code):

@@ -8,7 +8,7 @@ The arrays handed in are borrowed; everything returned is new.
 """
 from cython.parallel cimport prange, threadid
 from libc.math cimport NAN, ldexp, rint
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
@@ -38,7 +38,7 @@ cdef struct Trial:                 # a feature on a row's path
     double value                  # what it has in the row it takes a value from
 
 
-def block_draws(Py_ssize_t n_rows, const int64_t[::1] n_draws not None, uint64_t seed, int n_threads, uint32_t first=0):
+def block_draws(Py_ssize_t n_rows, const int64_t[::1] n_draws not None, const uint32_t[::1] seeds not None, int n_threads):
     """How many draws of each tree fall into each block of rows.
 
     Parameters
@@ -46,10 +46,9 @@ def block_draws(Py_ssize_t n_rows, const int64_t[::1] n_draws not None, uint64_t
     n_rows : int
     n_draws : ndarray of shape (n_trees,), dtype int64
         Draws of each tree.
-    seed : int
+    seeds : ndarray of shape (n_trees,), dtype uint32
+        Of the trees.
     n_threads : int
-    first : int
-        The number of the first tree.
 
     Returns
     -------
@@ -59,7 +58,7 @@ def block_draws(Py_ssize_t n_rows, const int64_t[::1] n_draws not None, uint64_t
     result = np.empty((n_trees, count_blocks(n_rows)), np.int64)
     cdef int64_t[:, ::1] out = result
     for t in prange(n_trees, nogil=True, num_threads=max(1, min(n_threads, n_trees)), schedule="dynamic"):
-        deal_draws(seed, first + <uint32_t> t, n_rows, n_draws[t], &out[t, 0])
+        deal_draws(seeds[t], n_rows, n_draws[t], &out[t, 0])
     return result
 
 
@@ -91,7 +90,7 @@ cdef inline int64_t error_of(ErrorScale scale, double target, double predicted) 
 
 
 def predict_out_of_bag(PackedForest packed not None, const real_t[:, ::1] X not None, const double[::1] target not None,
-                       leaf_class, const int64_t[::1] n_draws not None, uint64_t seed, int n_threads):
+                       leaf_class, const int64_t[::1] n_draws not None, const uint32_t[::1] seeds not None, int n_threads):
     """Predict each row by the trees that never drew it.
 
     Parameters
@@ -105,7 +104,8 @@ def predict_out_of_bag(PackedForest packed not None, const real_t[:, ::1] X not 
     leaf_class : ndarray of shape (n_leaves,), dtype int32, or None
         The class that each leaf votes for; None: regression.
     n_draws : ndarray of shape (n_trees,), dtype int64
-    seed : int
+    seeds : ndarray of shape (n_trees,), dtype uint32
+        Of the trees.
     n_threads : int
 
     Returns
@@ -136,9 +136,9 @@ def predict_out_of_bag(PackedForest packed not None, const real_t[:, ::1] X not 
     cdef int32_t[::1] to_n_votes = n_votes
     cdef int64_t[:, :, ::1] to_changes = changes
     cdef const int32_t[::1] classes = np.empty(0, np.int32) if is_regression else leaf_class
-    cdef const int64_t[:, ::1] of_block = block_draws(n, n_draws, seed, n_threads)
+    cdef const int64_t[:, ::1] of_block = block_draws(n, n_draws, seeds, n_threads)
     for b in prange(count_blocks(n), nogil=True, num_threads=used, schedule="dynamic"):
-        vote_in_block(packed, X, target, classes, of_block, seed, b, scale, to_sums, to_votes, to_n_votes,
+        vote_in_block(packed, X, target, classes, of_block, seeds, b, scale, to_sums, to_votes, to_n_votes,
                       to_changes[threadid()])
     totals = np.cumsum(changes.sum(axis=0), axis=0)
     errors = [float(int(high) * 2**31 + int(low)) for low, high in totals[:, :2]]
@@ -146,7 +146,7 @@ def predict_out_of_bag(PackedForest packed not None, const real_t[:, ::1] X not 
 
 
 cdef int vote_in_block(PackedForest packed, const real_t[:, ::1] X, const double[::1] target, const int32_t[::1] classes,
-                       const int64_t[:, ::1] of_block, uint64_t seed, Py_ssize_t block, ErrorScale scale,
+                       const int64_t[:, ::1] of_block, const uint32_t[::1] seeds, Py_ssize_t block, ErrorScale scale,
                        double[:, ::1] sums, int32_t[:, ::1] votes, int32_t[::1] n_votes,
                        int64_t[:, ::1] changes) except -1 nogil:
     cdef uint32_t counts[DF_BLOCK]
@@ -163,7 +163,7 @@ cdef int vote_in_block(PackedForest packed, const real_t[:, ::1] X, const double
     cdef const char* tree
     cdef int mode = df_mode(&packed.forest, &all_rows, first, min(<Py_ssize_t> DF_BLOCK, X.shape[0] - first), X.shape[1])
     for t in range(packed.n_trees):
-        rows = draw_block(seed, <uint32_t> t, X.shape[0], block, of_block[t, block], counts)
+        rows = draw_block(seeds[t], X.shape[0], block, of_block[t, block], counts)
         tree = df_tree(&packed.forest, t)
         n_out = 0
         for i in range(rows):
@@ -196,12 +196,13 @@ cdef int vote_in_block(PackedForest packed, const real_t[:, ::1] X, const double
 
 def permutation_rise(PackedForest packed not None, const real_t[:, ::1] X not None, const double[::1] target not None,
                      const double[::1] leaf_value not None, bint is_regression, const uint32_t[::1] weight,
-                     const int64_t[::1] n_draws not None, uint64_t seed, int n_threads, const uint8_t[:, ::1] used=None):
+                     const int64_t[::1] n_draws not None, const uint32_t[::1] seeds not None, int n_threads,
+                     const uint8_t[:, ::1] used=None):
     """By how much permuting a column raises each tree's mean error on the rows it never drew.
 
     Parameters
     ----------
-    packed, X, target, n_draws, seed, n_threads
+    packed, X, target, n_draws, seeds, n_threads
         As for `predict_out_of_bag`.
     leaf_value : ndarray of shape (n_leaves,), dtype float64
         What a tree predicts in each leaf: a class number or a number.
@@ -221,22 +222,22 @@ def permutation_rise(PackedForest packed not None, const real_t[:, ::1] X not No
     packed.check(X.shape[1])
     result = np.zeros((n_trees, packed.n_features))
     cdef double[:, ::1] out = result
-    cdef const int64_t[:, ::1] of_block = block_draws(n, n_draws, seed, n_threads)
+    cdef const int64_t[:, ::1] of_block = block_draws(n, n_draws, seeds, n_threads)
     for t in prange(n_trees, nogil=True, num_threads=max(1, min(n_threads, n_trees)), schedule="dynamic"):
         if used is not None:
-            permute_tested_tree(packed, X, target, leaf_value, weight, of_block, seed, t, scale, &used[t, 0], &out[t, 0])
+            permute_tested_tree(packed, X, target, leaf_value, weight, of_block, seeds[t], t, scale, &used[t, 0], &out[t, 0])
         else:
-            permute_tree(packed, X, target, leaf_value, weight, of_block, seed, t, scale, &out[t, 0])
+            permute_tree(packed, X, target, leaf_value, weight, of_block, seeds[t], t, scale, &out[t, 0])
     return result
 
 
-cdef Py_ssize_t rows_out_of_bag(Py_ssize_t n, const int64_t[:, ::1] of_block, uint64_t seed, Py_ssize_t tree,
+cdef Py_ssize_t rows_out_of_bag(Py_ssize_t n, const int64_t[:, ::1] of_block, uint32_t seed, Py_ssize_t tree,
                                 uint32_t* out) noexcept nogil:
     """How many rows a tree's bootstrap left out. OUT out : which ones; or NULL"""
     cdef Py_ssize_t block, i, rows, n_out = 0
     cdef uint32_t counts[DF_BLOCK]
     for block in range(count_blocks(n)):
-        rows = draw_block(seed, <uint32_t> tree, n, block, of_block[tree, block], counts)
+        rows = draw_block(seed, n, block, of_block[tree, block], counts)
         for i in range(rows):
             if counts[i] == 0:
                 if out != NULL:
@@ -245,14 +246,14 @@ cdef Py_ssize_t rows_out_of_bag(Py_ssize_t n, const int64_t[:, ::1] of_block, ui
     return n_out
 
 
-cdef void permute_rows(const uint32_t* row, Py_ssize_t n, uint64_t seed, Py_ssize_t tree, Py_ssize_t feature,
+cdef void permute_rows(const uint32_t* row, Py_ssize_t n, uint32_t seed, Py_ssize_t feature,
                        uint32_t* to) noexcept nogil:
     """The rows that others take a feature's values from: these, in another order. OUT to : [n]"""
     cdef df_stream stream
     cdef Py_ssize_t i, place
     cdef uint32_t held
     memcpy(to, row, n * sizeof(uint32_t))
-    df_stream_open(&stream, seed, <uint32_t> tree, feature, DF_PERMUTATION)
+    df_stream_open(&stream, seed, feature, DF_PERMUTATION)
     for i in range(n - 1):
         place = i + df_below(&stream, <uint32_t> (n - i))
         held = to[place]
@@ -262,7 +263,7 @@ cdef void permute_rows(const uint32_t* row, Py_ssize_t n, uint64_t seed, Py_ssiz
 
 cdef int permute_tested_tree(PackedForest packed, const real_t[:, ::1] X, const double[::1] target,
                              const double[::1] leaf_value, const uint32_t[::1] weight, const int64_t[:, ::1] of_block,
-                             uint64_t seed, Py_ssize_t tree, ErrorScale scale, const uint8_t* used,
+                             uint32_t seed, Py_ssize_t tree, ErrorScale scale, const uint8_t* used,
                              double* out) except -1 nogil:
     """Fill one row of `permutation_rise`, of a tree whose tests are a splitter's own: all its features may be tested together."""
     cdef Py_ssize_t n_features = packed.n_features, n_out = rows_out_of_bag(X.shape[0], of_block, seed, tree, NULL)
@@ -292,7 +293,7 @@ cdef int permute_tested_tree(PackedForest packed, const real_t[:, ::1] X, const 
             if n_out == 0 or (feature >= 0 and not used[feature]):
                 continue
             if feature >= 0:
-                permute_rows(row, n_out, seed, tree, feature, other)
+                permute_rows(row, n_out, seed, feature, other)
             memset(&total, 0, sizeof(total))
             first = 0
             while first < n_out:
@@ -320,7 +321,7 @@ cdef int permute_tested_tree(PackedForest packed, const real_t[:, ::1] X, const 
 
 
 cdef int permute_tree(PackedForest packed, const real_t[:, ::1] X, const double[::1] target, const double[::1] leaf_value,
-                      const uint32_t[::1] weight, const int64_t[:, ::1] of_block, uint64_t seed, Py_ssize_t tree,
+                      const uint32_t[::1] weight, const int64_t[:, ::1] of_block, uint32_t seed, Py_ssize_t tree,
                       ErrorScale scale, double* out) except -1 nogil:
     """Fill one row of `permutation_rise`."""
     cdef Py_ssize_t n_features = packed.n_features, group, n_group, i, j, k, n_tests
@@ -366,7 +367,7 @@ cdef int permute_tree(PackedForest packed, const real_t[:, ::1] X, const double[
             if first[j] == 0:
                 continue
             first[j] = 0
-            permute_rows(row, n_out, seed, tree, group + j, other + j * n_out)
+            permute_rows(row, n_out, seed, group + j, other + j * n_out)
         for i in range(n_out):
             x = &X[row[i], 0]
             at = 1

@@ -1,13 +1,17 @@
 /* Counter-based random streams, shared by the CPU and device code (C99 and C++).
  *
- * A stream is named by (seed, tree, path, purpose) and is a sequence of 32-bit words. Nothing is
- * kept between streams, so any thread, device or machine can compute any part of one alone.
+ * A stream is named by (seed, path, purpose), with the seed of a tree, and is a sequence of 32-bit
+ * words. Nothing is kept between streams, so any thread, device or machine can compute any part of
+ * one alone.
  *
- *   key     = seed + purpose * DF_WEYL   (64 bits, low word first)
- *   counter = (block, tree, path low, path high), block = 0, 1, 2, ...
+ *   key     = (seed, purpose)
+ *   counter = (block, 0, path low, path high), block = 0, 1, 2, ...
  *   words   = the four outputs of Philox4x32-10 of each block, in order
  *
+ * The seeds of a forest's trees follow from the forest's seed and the trees' numbers.
+ *
  * Philox: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+ * splitmix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
  */
 #ifndef DFOREST_RANDOM_H
 #define DFOREST_RANDOM_H
@@ -55,12 +59,11 @@ static inline void df_philox(const uint32_t counter[4], const uint32_t key[2], u
     out[3] = d;
 }
 
-static inline void df_stream_open(df_stream *s, uint64_t seed, uint32_t tree, uint64_t path, uint32_t purpose) {
-    uint64_t key = seed + purpose * DF_WEYL;
-    s->key[0] = (uint32_t)key;
-    s->key[1] = (uint32_t)(key >> 32);
+static inline void df_stream_open(df_stream *s, uint32_t seed, uint64_t path, uint32_t purpose) {
+    s->key[0] = seed;
+    s->key[1] = purpose;
     s->counter[0] = 0;
-    s->counter[1] = tree;
+    s->counter[1] = 0;
     s->counter[2] = (uint32_t)path;
     s->counter[3] = (uint32_t)(path >> 32);
     s->used = 4;
@@ -98,6 +101,19 @@ static inline uint64_t df_mix(uint64_t z) {
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
     return z ^ (z >> 31);
+}
+
+/* The seed of a tree: a bijection of the tree's number, so that no two trees of a forest share a seed.
+ * A Feistel network of halves of 16 bits, keyed by the forest's seed: its round functions are the
+ * numbers that splitmix64 draws from there. */
+static inline uint32_t df_tree_seed(uint64_t seed, uint32_t tree) {
+    uint64_t left = tree >> 16, right = tree & 0xFFFF, next, round;
+    for (round = 0; round < 6; ++round) {
+        next = left ^ (df_mix(seed + (round << 16 | right) * DF_WEYL) >> 48);
+        left = right;
+        right = next;
+    }
+    return (uint32_t)(left << 16 | right);
 }
 
 /* The path of a feature in a node, for what is drawn per feature. */

@@ -12,9 +12,10 @@ cdef extern from "random.h" nogil:
         DF_PERMUTATION
         DF_CUSTOM
     const uint64_t DF_ROOT_PATH
-    void df_stream_open(df_stream* s, uint64_t seed, uint32_t tree, uint64_t path, uint32_t purpose)
+    void df_stream_open(df_stream* s, uint32_t seed, uint64_t path, uint32_t purpose)
     uint32_t df_next(df_stream* s)
     uint32_t df_below(df_stream* s, uint32_t n)
     double df_uniform(df_stream* s)
+    uint32_t df_tree_seed(uint64_t seed, uint32_t tree)
     uint64_t df_feature_path(uint64_t path, uint64_t feature)
     uint64_t df_child_path(uint64_t path, int right)

@@ -34,8 +34,7 @@ cdef extern from *:
     int df_ones(uint32_t x) nogil
 
 cdef struct Bootstrap:
-    uint64_t seed
-    uint32_t tree
+    uint32_t seed
     int64_t n_rows
 
 cdef struct CodeTest:             # which draws go left: codes up to the cut,
@@ -72,7 +71,7 @@ cdef int64_t draws_to_left(const Bootstrap* b, uint64_t node, int64_t n_draws, i
     cdef int64_t _i, count = 0
     if right == 0:
         return n_draws
-    df_stream_open(&stream, b.seed, b.tree, node, DF_BOOTSTRAP_SPLIT)
+    df_stream_open(&stream, b.seed, node, DF_BOOTSTRAP_SPLIT)
     if left == right:
         for _i in range(n_draws // 32):
             count += df_ones(df_next(&stream))
@@ -92,14 +91,13 @@ cdef Py_ssize_t count_blocks(Py_ssize_t n_rows) noexcept nogil:
     return (n_rows + DF_BLOCK - 1) // DF_BLOCK
 
 
-cdef void deal_draws(uint64_t seed, uint32_t tree, Py_ssize_t n_rows, int64_t n_draws, int64_t* out) noexcept nogil:
+cdef void deal_draws(uint32_t seed, Py_ssize_t n_rows, int64_t n_draws, int64_t* out) noexcept nogil:
     """How many of a tree's draws fall into each block. OUT out : [count_blocks(n_rows)]"""
     cdef Bootstrap b
     cdef int64_t pending[64]         # draws of the right siblings still to come, by level
     cdef int64_t n_blocks = count_blocks(n_rows), block = 0, first, middle, last, draws = n_draws, left
     cdef int height = 0, level = 0
     b.seed = seed
-    b.tree = tree
     b.n_rows = n_rows
     while (<int64_t> 1 << height) < n_blocks:
         height += 1
@@ -123,26 +121,26 @@ cdef void deal_draws(uint64_t seed, uint32_t tree, Py_ssize_t n_rows, int64_t n_
         draws = pending[level] if level > 0 else 0
 
 
-cdef Py_ssize_t draw_block(uint64_t seed, uint32_t tree, Py_ssize_t n_rows, Py_ssize_t block, int64_t n_draws,
+cdef Py_ssize_t draw_block(uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, int64_t n_draws,
                            uint32_t* counts) noexcept nogil:
     """How often each row of a block is drawn; return its number of rows. OUT counts : [DF_BLOCK]"""
     cdef int64_t _i, rows = min(n_rows - block * DF_BLOCK, DF_BLOCK)
     cdef df_stream stream
     memset(counts, 0, DF_BLOCK * sizeof(uint32_t))
-    df_stream_open(&stream, seed, tree, block, DF_BOOTSTRAP_DRAW)
+    df_stream_open(&stream, seed, block, DF_BOOTSTRAP_DRAW)
     for _i in range(n_draws):
         counts[df_below(&stream, <uint32_t> rows)] += 1
     return rows
 
 
-cdef Py_ssize_t draw_block_rows(DataView data, const uint32_t* weight, uint64_t seed, uint32_t tree, Py_ssize_t block,
+cdef Py_ssize_t draw_block_rows(DataView data, const uint32_t* weight, uint32_t seed, Py_ssize_t block,
                                 int64_t n_draws, Draw* out) noexcept nogil:
     """Write the draws of one block, in row order; return the number of records. OUT out : [min(DF_BLOCK, n_draws)]"""
     cdef uint32_t counts[DF_BLOCK]
     cdef Py_ssize_t i, rows, written = 0
     if n_draws == 0:
         return 0
-    rows = draw_block(seed, tree, data.n_rows, block, n_draws, counts)
+    rows = draw_block(seed, data.n_rows, block, n_draws, counts)
     for i in range(rows):
         if counts[i] > 0:
             add_record(data, weight, block * DF_BLOCK + i, counts[i], &out[written])
@@ -150,7 +148,7 @@ cdef Py_ssize_t draw_block_rows(DataView data, const uint32_t* weight, uint64_t 
     return written
 
 
-cdef Py_ssize_t draw_rows(DataView data, const uint32_t* weight, uint64_t seed, uint32_t tree, int64_t n_draws,
+cdef Py_ssize_t draw_rows(DataView data, const uint32_t* weight, uint32_t seed, int64_t n_draws,
                           int64_t* of_block, Draw* out) noexcept nogil:
     """Write the draws of one tree, in row order; return the number of records.
 
@@ -158,9 +156,9 @@ cdef Py_ssize_t draw_rows(DataView data, const uint32_t* weight, uint64_t seed, 
     OUT out : [min(n_rows, n_draws)]
     """
     cdef Py_ssize_t block, written = 0
-    deal_draws(seed, tree, data.n_rows, n_draws, of_block)
+    deal_draws(seed, data.n_rows, n_draws, of_block)
     for block in range(count_blocks(data.n_rows)):
-        written += draw_block_rows(data, weight, seed, tree, block, of_block[block], out + written)
+        written += draw_block_rows(data, weight, seed, block, of_block[block], out + written)
     return written
 
 
@@ -242,15 +240,15 @@ cdef Py_ssize_t partition(Draw* draws, Py_ssize_t n, const Column* column, const
     return partition_column(draws, n, column, by_bucket, scratch)
 
 
-def bootstrap_counts(Py_ssize_t n_rows, int64_t n_draws, uint64_t seed, uint32_t tree):
+def bootstrap_counts(Py_ssize_t n_rows, int64_t n_draws, uint32_t seed):
     """How often each row is drawn for a tree.
 
     Parameters
     ----------
     n_rows, n_draws : int
         Rows drawn from (below 2**32), and draws.
-    seed, tree : int
-        The forest's seed, and the tree's number.
+    seed : int
+        The tree's.
 
     Returns
     -------
@@ -263,9 +261,9 @@ def bootstrap_counts(Py_ssize_t n_rows, int64_t n_draws, uint64_t seed, uint32_t
     cdef int64_t[::1] of_block = np.empty(count_blocks(n_rows), np.int64)
     result = np.empty(n_rows, np.uint32)
     cdef uint32_t[::1] out = result
-    deal_draws(seed, tree, n_rows, n_draws, &of_block[0])
+    deal_draws(seed, n_rows, n_draws, &of_block[0])
     for block in range(count_blocks(n_rows)):
-        rows = draw_block(seed, tree, n_rows, block, of_block[block], counts)
+        rows = draw_block(seed, n_rows, block, of_block[block], counts)
         for i in range(rows):
             out[block * DF_BLOCK + i] = counts[i]
     return result

@@ -3,7 +3,7 @@
 Both treat their records in chunks, which idle threads help with. What comes of a chunk are one or two
 runs of records; where each run belongs follows from the lengths of all, and is copied there.
 """
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -32,8 +32,7 @@ cdef struct Job:
     const Split* split
     PyObject* data                # bootstrap only
     const uint32_t* weight
-    uint64_t seed
-    uint32_t tree
+    uint32_t seed
     const int64_t* of_block
 
 
@@ -70,7 +69,7 @@ cdef void draw_chunk(void* context, Py_ssize_t item) noexcept nogil:
     cdef Py_ssize_t block, n = 0
     for block in range(item * (CHUNK // DF_BLOCK), min((item + 1) * (CHUNK // DF_BLOCK),
                                                        count_blocks((<DataView> job.data).n_rows))):
-        n += draw_block_rows(<DataView> job.data, job.weight, job.seed, job.tree, block, job.of_block[block],
+        n += draw_block_rows(<DataView> job.data, job.weight, job.seed, block, job.of_block[block],
                              job.scratch + chunk.first + n)
     chunk.n_left = n
 
@@ -101,19 +100,18 @@ cdef void return_chunk(void* context, Py_ssize_t item) noexcept nogil:
     memcpy(job.draws + chunk.first, job.scratch + chunk.first, chunk.n * sizeof(Draw))
 
 
-cdef Py_ssize_t draw_rows_together(Team team, int leader, DataView data, const uint32_t* weight, uint64_t seed, uint32_t tree,
+cdef Py_ssize_t draw_rows_together(Team team, int leader, DataView data, const uint32_t* weight, uint32_t seed,
                                    int64_t n_draws, int64_t* of_block, Draw* out, Draw* scratch) except -1 nogil:
     """As `draw_rows`. OUT scratch : as `out`"""
     cdef Py_ssize_t i, block, at = 0, n_written
     cdef Job job
-    deal_draws(seed, tree, data.n_rows, n_draws, of_block)
+    deal_draws(seed, data.n_rows, n_draws, of_block)
     open_chunks(&job, data.n_rows)
     job.draws = out
     job.scratch = scratch
     job.data = <PyObject*> data
     job.weight = weight
     job.seed = seed
-    job.tree = tree
     job.of_block = of_block
     for i in range(job.n_chunks):         # room for all that can come of each
         job.chunks[i].first = at

@@ -19,8 +19,8 @@ A splitter is given nodes and writes splits. What it can bring, from the least t
 
 Leaves that learn from other draws than the node's set `has_own_leaves` and override `open_leaf`.
 
-Given: the node (types.pxd: its draws, codes, statistics, path, depth), `data`, `criterion`, `rules`, `seed` and
-`tree`. With `needs_rows` set, `data.x` has the rows of X as numbers, else it is empty; Draw.row of a record leads
+Given: the node (types.pxd: its draws, codes, statistics, path, depth), `data`, `criterion`, `rules`, and the
+tree's `seed`. With `needs_rows` set, `data.x` has the rows of X as numbers, else it is empty; Draw.row of a record leads
 there by data_row(node.rows, row). Nothing of these may be written to, but for the node that `open_leaf` gets.
 
 Kept: scratch, made in `attach`, which is called once per thread. Each thread has a splitter of its own, made
@@ -28,7 +28,7 @@ from the class and its parameters (component.pxd); they share nothing. Other thr
 of a large node: `best_cut` must not depend on what it was asked before in that node.
 
 Always: the same node and key give the same split. Random numbers come from df_stream_open(&stream, self.seed,
-self.tree, node.path, DF_CUSTOM + any number), random.pxd, and from nowhere else. All methods run without the GIL
+node.path, DF_CUSTOM + any number), random.pxd, and from nowhere else. All methods run without the GIL
 in any thread, but for `prepare`, `attach` and what is `def`; an `except -1` method may take it, and raise. Of
 splitters that are not dforest's own, the forest checks what they say before it uses it, and raises
 `SplitterError` where a split leaves a side empty or breaks the rules.
@@ -53,7 +53,7 @@ A cut of each feature at a value drawn from the node, as level (a):
             cdef uint32_t code
             if codes.lowest >= codes.highest:
                 return not codes.has_missing or codes.lowest > codes.highest
-            df_stream_open(&stream, self.seed, self.tree, df_feature_path(node.path, feature), DF_CUSTOM)
+            df_stream_open(&stream, self.seed, df_feature_path(node.path, feature), DF_CUSTOM)
             code = code_at(column, node.draws[df_below(&stream, <unsigned int> node.n)].row)
             self.cuts.find_at(node, column, min(code, codes.highest - 1), rules, best)
             return False
@@ -85,7 +85,7 @@ cdef class FeatureOrder:
     cdef Py_ssize_t* swapped       # [n_features] with which place each place was swapped
     cdef df_stream stream
 
-    cdef void open(self, uint64_t seed, uint32_t tree, uint64_t path) noexcept nogil
+    cdef void open(self, uint32_t seed, uint64_t path) noexcept nogil
     cdef Py_ssize_t next(self) noexcept nogil
     cdef void close(self) noexcept nogil
 
@@ -120,8 +120,7 @@ cdef class Splitter(Component):
     cdef DataView data
     cdef Criterion criterion
     cdef LeafRules rules
-    cdef uint64_t seed
-    cdef uint32_t tree
+    cdef uint32_t seed             # of the tree's random streams
     # Tools
     cdef Cuts cuts
     cdef Divisions divisions       # None without has_own_tests
@@ -144,7 +143,7 @@ cdef class Splitter(Component):
 
     # Begin a tree, or a part of one. Nodes come in depth-first preorder, unless forget_constants is called
     # before each.
-    cdef int open_tree(self, uint64_t seed, uint32_t tree, const LeafRules* rules) except -1 nogil
+    cdef int open_tree(self, uint32_t seed, const LeafRules* rules) except -1 nogil
     cdef void forget_constants(self) noexcept nogil
 
     # (b) OUT out : feature -1 if there is no valid split

@@ -104,9 +104,9 @@ cdef class FeatureOrder:
         free(self.order)
         free(self.swapped)
 
-    cdef void open(self, uint64_t seed, uint32_t tree, uint64_t path) noexcept nogil:
+    cdef void open(self, uint32_t seed, uint64_t path) noexcept nogil:
         self.n_drawn = 0
-        df_stream_open(&self.stream, seed, tree, path, DF_FEATURES)
+        df_stream_open(&self.stream, seed, path, DF_FEATURES)
 
     cdef Py_ssize_t next(self) noexcept nogil:
         # order[0, n_drawn) have been drawn, order[n_drawn, n_features) are left to draw from
@@ -128,26 +128,27 @@ cdef class FeatureOrder:
             self.order[j] = self.order[i]
             self.order[i] = feature
 
-    def draw_each(self, uint64_t seed, const uint32_t[::1] trees not None, const uint64_t[::1] paths not None,
-                  Py_ssize_t first, Py_ssize_t n):
+    def draw_each(self, const uint32_t[::1] seeds not None, const uint64_t[::1] paths not None, Py_ssize_t first,
+                  Py_ssize_t n):
         """Features of many nodes: those from the place `first` to `first` + n - 1 in the order of each.
 
         Parameters
         ----------
-        trees, paths : ndarray of shape (n_nodes,)
+        seeds, paths : ndarray of shape (n_nodes,)
+            The seeds of their trees, and their paths.
 
         Returns
         -------
         ndarray of shape (n_nodes, n), dtype int32
         """
         cdef Py_ssize_t i, j, feature
-        if first < 0 or n < 0 or first + n > self.n_features or trees.shape[0] != paths.shape[0]:
+        if first < 0 or n < 0 or first + n > self.n_features or seeds.shape[0] != paths.shape[0]:
             raise ValueError(f"cannot draw {n} of {self.n_features} features from place {first} on")
-        result = np.empty((trees.shape[0], n), np.int32)
+        result = np.empty((seeds.shape[0], n), np.int32)
         cdef int32_t[:, ::1] out = result
         with nogil:
-            for i in range(trees.shape[0]):
-                self.open(seed, trees[i], paths[i])
+            for i in range(seeds.shape[0]):
+                self.open(seeds[i], paths[i])
                 for j in range(first + n):
                     feature = self.next()
                     if j >= first:
@@ -155,11 +156,11 @@ cdef class FeatureOrder:
                 self.close()
         return result
 
-    def draw(self, uint64_t seed, uint32_t tree, uint64_t path, Py_ssize_t n):
+    def draw(self, uint32_t seed, uint64_t path, Py_ssize_t n):
         """The first n features in the order of a node, as a list."""
         if not 0 <= n <= self.n_features:
             raise ValueError(f"cannot draw {n} of {self.n_features} features")
-        self.open(seed, tree, path)
+        self.open(seed, path)
         drawn = [self.next() for _ in range(n)]
         self.close()
         return drawn
@@ -263,9 +264,8 @@ cdef class Splitter:
         self.team = team
         self.member = member
 
-    cdef int open_tree(self, uint64_t seed, uint32_t tree, const LeafRules* rules) except -1 nogil:
+    cdef int open_tree(self, uint32_t seed, const LeafRules* rules) except -1 nogil:
         self.seed = seed
-        self.tree = tree
         self.rules = rules[0]
         self.forget_constants()
         return 0
@@ -320,7 +320,6 @@ cdef class Splitter:
             best.score = -1.0
             best.payload = NULL
             self.seed = (<Splitter> trial.leader).seed
-            self.tree = (<Splitter> trial.leader).tree
             self.rules = (<Splitter> trial.leader).rules
             self.criterion.join_node(trial.node, (<Splitter> trial.leader).criterion)
             self.cuts.join_node(trial.node, (<Splitter> trial.leader).cuts)
@@ -358,7 +357,7 @@ cdef class Splitter:
             self.n_marks -= 1
             self.is_constant[self.marks[self.n_marks].feature] = 0
         self.cuts.open_node(node)
-        self.order.open(self.seed, self.tree, node.path)
+        self.order.open(self.seed, node.path)
         while self.order.n_drawn < min(self.max_features, n_features):
             feature = self.order.next()
             if not self.is_constant[feature]:
@@ -471,7 +470,7 @@ cdef class RandomSplitter(Splitter):
         cdef Draft* draft = &self.drafts[feature]
         if column.kind == CATEGORICAL:
             return
-        df_stream_open(&draft.stream, self.seed, self.tree, df_feature_path(node.path, feature), DF_THRESHOLD)
+        df_stream_open(&draft.stream, self.seed, df_feature_path(node.path, feature), DF_THRESHOLD)
         if column.kind == CONTINUOUS:
             draft.u = df_uniform(&draft.stream)
         draft.codes = codes
@@ -500,7 +499,7 @@ cdef class RandomSplitter(Splitter):
         if node.n == 2 and before >= self.cuts.score_of_two >= 0.0:
             return False               # every feature that parts two records does it by the same score
         if column.kind == CATEGORICAL:
-            df_stream_open(&stream, self.seed, self.tree, df_feature_path(node.path, feature), DF_THRESHOLD)
+            df_stream_open(&stream, self.seed, df_feature_path(node.path, feature), DF_THRESHOLD)
             return self.cuts.find_random_subset(node, column, &stream, rules, best)
         if draft.turn != self.cuts.side.turn:
             self.begin_draft(node, feature, self.cuts.side.own_code)

@@ -2,8 +2,8 @@
 
 Each thread has a grower of its own and takes the next tree as soon as it is done with one. When no tree
 is left to begin, it takes parts of others': subtrees that their growers give away, or features of a
-large node (see `dforest.core.team`). A tree depends on the data, the parameters, the seed and its
-number alone, so it is the same whichever threads grow it.
+large node (see `dforest.core.team`). A tree depends on the data, the parameters and its seed alone, so
+it is the same whichever threads grow it.
 
 The threads are Python's: they hold the interpreter's lock only between trees, or pieces of trees, and
 the calling thread stays free to be interrupted.
@@ -13,9 +13,12 @@ from itertools import count
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
+import numpy as np
+
 from dforest.core.criterion cimport Criterion
 from dforest.core.data cimport DataView
 from dforest.core.grower cimport Grower
+from dforest.core.random cimport df_tree_seed
 from dforest.core.splitter cimport Splitter
 from dforest.core.team cimport Team
 from dforest.core.types cimport Scale
@@ -24,8 +27,30 @@ from dforest.core.pieces import join_pieces
 from dforest.core.team import Stopped
 
 
+def tree_seeds(uint64_t seed, trees):
+    """The seeds of some trees of a forest: different ones for different numbers.
+
+    Parameters
+    ----------
+    seed : int
+        The forest's, below 2**64.
+    trees : range
+        Numbers of the trees, below 2**32.
+
+    Returns
+    -------
+    ndarray of shape (n_trees,), dtype uint32
+    """
+    cdef Py_ssize_t i, first = trees.start
+    result = np.empty(len(trees), np.uint32)
+    cdef uint32_t[::1] out = result
+    for i in range(out.shape[0]):
+        out[i] = df_tree_seed(seed, <uint32_t> (first + i))
+    return result
+
+
 def grow_trees(DataView data not None, Criterion criterion not None, Splitter splitter not None, dict limits not None,
-               uint64_t seed, trees, int64_t n_draws, tuple scale, int n_threads, put, on_tree=None,
+               trees, const uint32_t[::1] seeds not None, int64_t n_draws, tuple scale, int n_threads, put, on_tree=None,
                reweigh=None):
     """Grow some trees of a forest.
 
@@ -36,10 +61,10 @@ def grow_trees(DataView data not None, Criterion criterion not None, Splitter sp
         Patterns, of which every thread gets a clone.
     limits : dict
         As for `dforest.core.grower.Grower`.
-    seed : int
-        Below 2**64.
     trees : range
         Numbers of the trees.
+    seeds : ndarray of shape (n_trees,), dtype uint32
+        Their seeds.
     n_draws : int
         Draws of each tree's bootstrap; 0: every row once.
     scale : tuple of (float, int, int)
@@ -68,7 +93,7 @@ def grow_trees(DataView data not None, Criterion criterion not None, Splitter sp
     growers = [Grower(data, criterion.clone(), splitter.clone(), limits, n_draws, team, i) for i in range(n_threads)]
     pieces = {}                  # of trees not yet finished, by number: their pieces, as for `join_pieces`
     n_grown = count(1)
-    to_grow = iter(trees)        # shared: each thread takes the next tree
+    to_grow = iter(range(len(trees)))        # shared: each thread takes the next tree
 
     def keep(Grower grower):
         """Keep the piece that a grower has finished."""
@@ -85,18 +110,19 @@ def grow_trees(DataView data not None, Criterion criterion not None, Splitter sp
             on_tree(next(n_grown))
 
     def work(Grower grower):
-        cdef uint32_t tree
+        cdef Py_ssize_t i
+        cdef uint32_t tree, seed
         cdef bint has_piece
         try:
-            for number in to_grow:
+            for i in to_grow:
                 if team.stopped:
                     return
-                tree = number
-                pieces[number] = {}
+                tree, seed = trees[i], seeds[i]
+                pieces[tree] = {}
                 if reweigh is not None:
-                    grower.set_weight(reweigh(number))
+                    grower.set_weight(reweigh(tree))
                 with nogil:
-                    grower.grow(seed, tree, &c_scale)
+                    grower.grow(tree, seed, &c_scale)
                 keep(grower)
             while True:
                 with nogil:

@@ -226,8 +226,8 @@ class Batch:
             size, without = max(1, t.tuning.histogram_bytes // (node_bytes * n)), []
             for begin in range(0, len(nodes), size):
                 some = nodes[begin : begin + size]
-                trees, paths = (np.ascontiguousarray(places[name][some]) for name in ("tree", "path"))
-                found, found_subsets = self._try(places[some], totals[some], t.order.draw_each(t.seed, trees, paths, tried, n))
+                seeds, paths = (np.ascontiguousarray(places[name][some]) for name in ("seed", "path"))
+                found, found_subsets = self._try(places[some], totals[some], t.order.draw_each(seeds, paths, tried, n))
                 # Of the first ones the best is taken, later the first that has a cut; of equal ones the one drawn earlier.
                 key = found["score"] if tried == 0 else found["score"] >= 0.0
                 chosen = np.arange(len(some)), key.argmax(axis=1)

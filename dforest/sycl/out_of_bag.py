@@ -24,22 +24,22 @@ class OutOfBagRows:
     target : ndarray of shape (n,), dtype float64
     is_regression : bool
     n_draws : ndarray of shape (n_trees,), dtype int64
-    seed : int
+    seeds : ndarray of shape (n_trees,), dtype uint32
     """
 
-    def __init__(self, device, packed, X, target, is_regression, n_draws, seed):
+    def __init__(self, device, packed, X, target, is_regression, n_draws, seeds):
         if packed.splitter is not None:
             raise ValueError(
                 f"the forest's tests are those of {packed.splitter!r}, which has no code for the device {device.name!r}; "
                 "they run on the CPU: device=None"
             )
-        self.device, self.packed, self.seed = device, packed, seed
+        self.device, self.packed, self.seeds = device, packed, seeds
         self.n, self.n_features = X.shape
         self.copy = ForestCopy(device, packed)
         self.x = device.array(np.ascontiguousarray(X)), self.n_features, X.dtype == np.float64
         self.target = device.array(target)
         self.exponent = error_exponent(target.min(), target.max(), is_regression)
-        self.of_block = block_draws(self.n, n_draws, seed, count_threads(-1))
+        self.of_block = block_draws(self.n, n_draws, seeds, count_threads(-1))
         self.n_part = max(1, PART_BYTES // (4 * self.n))
 
     @property
@@ -55,20 +55,19 @@ class OutOfBagRows:
             n_trees = len(of_block)
             counts = device.empty((n_trees, self.n), np.uint32)
             drawn, highest = device.empty(of_block.shape, np.int64), device.empty(of_block.shape, np.uint32)
-            numbers = device.array(np.arange(first, first + n_trees, dtype=np.uint32))
+            seeds = device.array(self.seeds[first : first + n_trees])
             n_groups = -(-of_block.size // device.n_items)
-            device.run("df_draw_rows", n_groups, self.seed, numbers, n_trees, self.n, device.array(of_block), counts, drawn,
-                       highest)  # fmt: skip
+            device.run("df_draw_rows", n_groups, seeds, n_trees, self.n, device.array(of_block), counts, drawn, highest)
             yield first, n_trees, counts
 
 
-def predict_out_of_bag(device, packed, X, target, leaf_class, n_draws, seed):
+def predict_out_of_bag(device, packed, X, target, leaf_class, n_draws, seeds):
     """Predict each row by the trees that never drew it.
 
     Parameters
     ----------
     device : Device
-    packed, X, target, leaf_class, n_draws, seed
+    packed, X, target, leaf_class, n_draws, seeds
         As for `dforest.core.out_of_bag.predict_out_of_bag`.
 
     Returns
@@ -77,7 +76,7 @@ def predict_out_of_bag(device, packed, X, target, leaf_class, n_draws, seed):
         Likewise.
     """
     is_regression = leaf_class is None
-    rows = OutOfBagRows(device, packed, X, target, is_regression, n_draws, seed)
+    rows = OutOfBagRows(device, packed, X, target, is_regression, n_draws, seeds)
     n, n_outputs = rows.n, packed.n_outputs
     sums = device.zeros((n, n_outputs), np.float64)
     votes = device.zeros((n, 0 if is_regression else n_outputs), np.int32)
@@ -95,13 +94,13 @@ def predict_out_of_bag(device, packed, X, target, leaf_class, n_draws, seed):
     return sums.get(), votes.get(), n_votes.get(), np.ldexp(errors, -2 * rows.exponent), totals[:, 2].copy()
 
 
-def permutation_rise(device, packed, X, target, leaf_value, is_regression, weight, n_draws, seed, used):
+def permutation_rise(device, packed, X, target, leaf_value, is_regression, weight, n_draws, seeds, used):
     """By how much permuting a column raises each tree's mean error on the rows it never drew.
 
     Parameters
     ----------
     device : Device
-    packed, X, target, leaf_value, is_regression, weight, n_draws, seed
+    packed, X, target, leaf_value, is_regression, weight, n_draws, seeds
         As for `dforest.core.out_of_bag.permutation_rise`.
     used : ndarray of shape (n_trees, n_features), dtype bool
         The features that each tree tests.
@@ -111,9 +110,10 @@ def permutation_rise(device, packed, X, target, leaf_value, is_regression, weigh
     rise : ndarray of shape (n_trees, n_features), dtype float64
         Likewise.
     """
-    rows = OutOfBagRows(device, packed, X, target, is_regression, n_draws, seed)
+    rows = OutOfBagRows(device, packed, X, target, is_regression, n_draws, seeds)
     result = np.zeros((packed.n_trees, rows.n_features))
-    value, weights = device.array(leaf_value), None if weight is None else device.array(weight)
+    seeds, value = device.array(seeds), device.array(leaf_value)
+    weights = None if weight is None else device.array(weight)
     for first, n_trees, counts in rows.parts():
         tree, out = np.nonzero(counts.get() == 0)
         n_out = np.bincount(tree, minlength=n_trees)
@@ -133,7 +133,7 @@ def permutation_rise(device, packed, X, target, leaf_value, is_regression, weigh
             of = there, ends, first, device.array(pairs[some]), device.array(firsts), len(some)
             others = device.empty((int(lengths[some].sum()),), np.uint32)
             rises = device.empty((len(some),), np.float64)
-            device.run("df_permute_rows", -(-len(some) // device.n_items), seed, *of, others)
+            device.run("df_permute_rows", -(-len(some) // device.n_items), seeds, *of, others)
             device.run(
                 "df_permuted_rises", len(some), *rows.trees, value, rows.copy.bases, is_regression, *rows.x, rows.target, weights,
                 *of, others, rows.exponent, rises,

@@ -30,7 +30,7 @@ BLOCK = 4096  # rows of a block of the bootstrap
 ROOT_PATH = 0x243F6A8885A308D3
 
 
-def grow_trees(device, columns, target, y, weight, directions, criterion, splitter, limits, seed, trees, n_draws, scale, put,
+def grow_trees(device, columns, target, y, weight, directions, criterion, splitter, limits, trees, seeds, n_draws, scale, put,
                on_tree=None, reweigh=None):
     """Grow some trees of a forest on a device.
 
@@ -39,7 +39,7 @@ def grow_trees(device, columns, target, y, weight, directions, criterion, splitt
     device : Device
     columns, target, y, weight, directions
         As for `DataView`.
-    criterion, splitter, limits, seed, trees, n_draws, scale, put, on_tree, reweigh
+    criterion, splitter, limits, trees, seeds, n_draws, scale, put, on_tree, reweigh
         As for `dforest.core.trainer.grow_trees`; but on_tree is called by this thread, for the trees of a batch together.
 
     Returns
@@ -63,9 +63,9 @@ def grow_trees(device, columns, target, y, weight, directions, criterion, splitt
     with recorder.timed("build"):
         device.build()
     with recorder.timed("upload"):
-        training = Training(recorder, columns, target, y, weight, directions, criterion, splitter, limits, seed, tuning)
+        training = Training(recorder, columns, target, y, weight, directions, criterion, splitter, limits, tuning)
     with recorder.timed("train"):
-        training.grow(trees, n_draws, scale, put, on_tree, reweigh)
+        training.grow(trees, seeds, n_draws, scale, put, on_tree, reweigh)
     return recorder.report(len(trees))
 
 
@@ -120,15 +120,14 @@ class Training:
         Configured.
     limits : dict
         As for `Grower`.
-    seed : int
     tuning : Tuning
     """
 
-    def __init__(self, device, columns, target, y, weight, directions, criterion, splitter, limits, seed, tuning):
+    def __init__(self, device, columns, target, y, weight, directions, criterion, splitter, limits, tuning):
         self.device = device
         self.tuning = tuning
         self.n_rows, self.n_features = len(target), len(columns)
-        self.seed, self.limits = seed, limits
+        self.limits = limits
         self.criterion = NAMES[type(criterion)]
         self.impurity_of = criterion.impurity_of
         n_words, is_wide = criterion.n_words, criterion.is_wide
@@ -138,7 +137,6 @@ class Training:
         self.order = FeatureOrder(self.n_features)
         most_entries = max(len(column.values) + column.has_missing for column in columns)
         self.problem = problem = np.zeros((), record("df_problem"))
-        problem["seed"] = seed
         problem["n_features"] = self.n_features
         problem["max_features"] = self.max_features = splitter.max_features
         problem["code_bytes"] = max(column.codes.dtype.itemsize for column in columns)
@@ -251,8 +249,8 @@ class Training:
         grown, subset = 2 * record("df_grown").itemsize, 16 * self.subset_words  # twice: where they grow, and put together
         return n * (2 * record("df_draw").itemsize + 2 * grown + 2 * subset) + 8 * self.n_rows, n * max(grown, subset)
 
-    def batches(self, trees, n_draws):
-        """Ranges of trees that fit the device."""
+    def batches(self, n_trees, n_draws):
+        """Slices of the trees, each of which fits the device."""
         need, in_array = self.bytes_of_tree(n_draws)
         have, array = self.tuning.batch_bytes, self.tuning.array_bytes
         if need > have or in_array > array:
@@ -262,22 +260,22 @@ class Training:
                 "one array"
             )
         size = max(1, min(have // need, array // in_array, 2 * self.device.n_units))
-        return [trees[first : first + size] for first in range(0, len(trees), size)]
+        return [slice(first, first + size) for first in range(0, n_trees, size)]
 
-    def _draw(self, trees, n_draws, weight):
-        """The draws of a batch's trees on the device, and their `df_open_node`s as roots."""
+    def _draw(self, seeds, n_draws, weight):
+        """The draws of trees of these seeds on the device, and their `df_open_node`s as roots."""
         device, n_rows = self.device, self.n_rows
-        n_blocks = -(-n_rows // BLOCK)
+        n_blocks, n_trees = -(-n_rows // BLOCK), len(seeds)
         counts = None
         if n_draws:
-            of_blocks = block_draws(n_rows, np.full(len(trees), n_draws), self.seed, count_threads(-1), trees[0])
-            counts = device.empty((len(trees), n_rows), np.uint32)
+            of_blocks = block_draws(n_rows, np.full(n_trees, n_draws), seeds, count_threads(-1))
+            counts = device.empty((n_trees, n_rows), np.uint32)
             drawn, highest = device.empty(of_blocks.shape, np.int64), device.empty(of_blocks.shape, np.uint32)
-            self.run_items("df_draw_rows", of_blocks.size, self.seed, device.array(np.array(trees, np.uint32)), len(trees),
-                           n_rows, device.array(of_blocks), counts, drawn, highest)  # fmt: skip
+            self.run_items("df_draw_rows", of_blocks.size, device.array(seeds), n_trees, n_rows, device.array(of_blocks), counts,
+                           drawn, highest)  # fmt: skip
             drawn, most = drawn.get(), int(highest.get().max())
         else:
-            drawn = np.full((len(trees), n_blocks), BLOCK, np.int64)
+            drawn = np.full((n_trees, n_blocks), BLOCK, np.int64)
             drawn[:, -1] = n_rows - BLOCK * (n_blocks - 1)
             most = 1
         self._set_planes(most)
@@ -288,24 +286,25 @@ class Training:
             there, stride = device.array(weight), n_rows
         else:
             there = self.weight
-        self.run_items("df_write_draws", drawn.size, len(trees), n_rows, counts, device.array(ends - drawn), self.target, there,
+        self.run_items("df_write_draws", drawn.size, n_trees, n_rows, counts, device.array(ends - drawn), self.target, there,
                        stride, draws)
-        places = np.zeros(len(trees), record("df_open_node"))
+        places = np.zeros(n_trees, record("df_open_node"))
         places["n"] = drawn.sum(axis=1)
         places["first"] = np.cumsum(places["n"]) - places["n"]
-        places["tree"] = trees
+        places["seed"] = seeds
         places["path"] = ROOT_PATH
         places["lower"], places["upper"] = -np.inf, np.inf
         return draws, places
 
-    def grow(self, trees, n_draws, scale, put, on_tree, reweigh):
+    def grow(self, trees, seeds, n_draws, scale, put, on_tree, reweigh):
         """Grow trees; see `dforest.core.trainer.grow_trees`."""
         numbers = count(1)
-        for batch in self.batches(trees, n_draws):
+        for some in self.batches(len(trees), n_draws):
+            batch = trees[some]
             weight = None if reweigh is None else np.stack([reweigh(tree) for tree in batch])
             if weight is not None:
                 self.heaviest = int(weight.max())
-            draws, roots = self._draw(batch, n_draws, weight)
+            draws, roots = self._draw(seeds[some], n_draws, weight)
             roots["centre"], roots["exponent"], roots["range"] = scale
             grown = (BestFirstBatch if self.limits["max_leaf_nodes"] else Batch)(self, draws, roots)
             for number, tree in zip(batch, grown.grow(), strict=True):

@@ -51,7 +51,7 @@ class GrownTree:
         n_rows = len(problem.X)
         counts = np.ones(n_rows, np.int64)
         if forest.n_draws[t]:
-            counts = bootstrap_counts(n_rows, forest.n_draws[t], forest.seed, t).astype(np.int64)
+            counts = bootstrap_counts(n_rows, forest.n_draws[t], forest.seeds[t]).astype(np.int64)
         self.counts = counts
         self.weight = np.ones(n_rows, np.int64)
         if problem.weight is not None:

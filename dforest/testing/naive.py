@@ -39,10 +39,10 @@ class Node:
 
 
 def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weight=None, bootstrap=False, n_draws=None,
-              seed=0, tree=0, max_features=None, max_depth=None, min_samples_split=2, min_samples_leaf=1,
+              seed=0, max_features=None, max_depth=None, min_samples_split=2, min_samples_leaf=1,
               min_weight_fraction_leaf=0.0, min_impurity_decrease=0.0, impurity_threshold=0.0, max_leaf_nodes=None,
               splitter="best", n_categories=None, ordinal=None, categorical_split="subset", monotonic_cst=None):
-    """Grow one tree of a forest.
+    """Grow a tree.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
         Positive: rows of weight 0 are dropped before.
     bootstrap, n_draws : bool, int
         Whether to draw rows, and how many (None: n_rows); else every row is drawn once.
-    seed, tree : int
-        The forest's seed, and the tree's number.
+    seed : int
+        The tree's.
     max_features : int, optional
         None: all. The other limits are numbers as in scikit-learn.
     splitter : {"best", "random"}
@@ -85,7 +85,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
     target, root_scale = quantise(y) if is_regression else (y, Scale())
     counts = [1] * n_rows
     if bootstrap:
-        counts = bootstrap_counts(n_rows, n_rows if n_draws is None else n_draws, seed, tree).tolist()
+        counts = bootstrap_counts(n_rows, n_rows if n_draws is None else n_draws, seed).tolist()
     root = [Draw(*record) for record in zip(range(n_rows), counts, target, weight, strict=True) if record[1] > 0]
     root_weight = float(statistic(root, n_classes)[1])
 
@@ -107,7 +107,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
                 or words[0] < min_samples_split or words[0] < 2 * min_samples_leaf
                 or float(words[1]) < 2.0 * min_weight_fraction_leaf * root_weight
                 or (impurity_threshold > 0.0 and impurity(draws, words, criterion, scale) < impurity_threshold)):
-            split = best_split(draws, columns, feature_order(n_features, seed, tree, path), max_features,
+            split = best_split(draws, columns, feature_order(n_features, seed, path), max_features,
                                criterion=criterion, n_classes=n_classes, scale=scale, min_draws=min_samples_leaf,
                                min_weight=min_weight_fraction_leaf * root_weight,
                                stream_of=stream_of(path) if splitter == "random" else None,
@@ -124,7 +124,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
         return Found(node, split, decrease, draws, path, depth, scale, bounds)
 
     def stream_of(path):
-        return lambda feature: Stream(seed, tree, feature_path(path, feature), THRESHOLD)
+        return lambda feature: Stream(seed, feature_path(path, feature), THRESHOLD)
 
     def children(found):
         """Turn a node into an inner one, and look at its children."""

@@ -144,9 +144,9 @@ def random_threshold(lo, hi, u, is_float32):
 # The best split --------------------------------------------------------------------------------------
 
 
-def feature_order(n_features, seed, tree, path):
+def feature_order(n_features, seed, path):
     """All features in the order in which they are tried at the node of this path."""
-    stream = Stream(seed, tree, path, FEATURES)
+    stream = Stream(seed, path, FEATURES)
     order = list(range(n_features))
     for i in range(n_features):
         j = i + stream.below(n_features - i)

@@ -1,6 +1,6 @@
 """The naive twin's random streams and bootstrap: `random.h` and `rows.pyx` again, slow and plain.
 
-Words: a *stream* of 32-bit words is named by a seed, a tree, a path and a purpose. A *path* is the
+Words: a *stream* of 32-bit words is named by the seed of a tree, a path and a purpose. A *path* is the
 key of a node.
 """
 
@@ -28,12 +28,11 @@ def philox(counter, key):
 
 
 class Stream:
-    """The random words named by (seed, tree, path, purpose)."""
+    """The random words named by (seed, path, purpose), with the seed of a tree."""
 
-    def __init__(self, seed, tree, path, purpose):
-        key = (seed + purpose * WEYL) & MASK64
-        self.key = key & MASK32, key >> 32
-        self.name = tree & MASK32, path & MASK32, path >> 32
+    def __init__(self, seed, path, purpose):
+        self.key = int(seed), purpose
+        self.name = 0, path & MASK32, path >> 32
         self.block = 0
         self.words = []
 
@@ -51,7 +50,6 @@ class Stream:
             product = self.next() * n
         return product >> 32
 
-
     def uniform(self):
         """A uniform number in [0, 1), a multiple of 2**-53."""
         high, low = self.next() >> 5, self.next() >> 6
@@ -63,6 +61,14 @@ def mix(z):
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & MASK64
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB & MASK64
     return z ^ (z >> 31)
+
+
+def tree_seed(seed, tree):
+    """The seed of a tree, given the forest's and the tree's number: by a Feistel network of halves of 16 bits."""
+    left, right = tree >> 16, tree & 0xFFFF
+    for i in range(6):
+        left, right = right, left ^ mix((seed + (i * 2**16 + right) * WEYL) & MASK64) >> 48
+    return left << 16 | right
 
 
 def child_path(path, side):
@@ -78,8 +84,8 @@ def feature_path(path, feature):
 BLOCK = 4096
 
 
-def bootstrap_counts(n_rows, n_draws, seed, tree):
-    """How often each row is drawn for a tree: ndarray of shape (n_rows,), dtype uint32."""
+def bootstrap_counts(n_rows, n_draws, seed):
+    """How often each row is drawn for the tree of a seed: ndarray of shape (n_rows,), dtype uint32."""
     counts = np.zeros(n_rows, np.uint32)
 
     def deal(number, first, n_blocks, n):
@@ -88,13 +94,13 @@ def bootstrap_counts(n_rows, n_draws, seed, tree):
         if rows <= 0:  # padding
             return
         if n_blocks == 1:
-            stream = Stream(seed, tree, first, BOOTSTRAP_DRAW)
+            stream = Stream(seed, first, BOOTSTRAP_DRAW)
             for _ in range(n):
                 counts[first * BLOCK + stream.below(rows)] += 1
             return
         half = n_blocks // 2
         left_rows = min(rows, half * BLOCK)
-        stream = Stream(seed, tree, number, BOOTSTRAP_SPLIT)
+        stream = Stream(seed, number, BOOTSTRAP_SPLIT)
         if left_rows == rows:
             left = n
         elif 2 * left_rows == rows:  # a random bit a draw, the lowest of a word first

@@ -46,7 +46,7 @@ def test_same_bits_and_the_twins(criterion, missing, weighted, bootstrap, extrem
             assert_equal(first, forest, (parameters, extreme, n_jobs))
         twin = naive.flatten(
             naive.grow_tree(
-                X, y, n_classes=3, sample_weight=weight, seed=forest.forest_.seed, tree=3, n_draws=ROWS, **parameters
+                X, y, n_classes=3, sample_weight=weight, seed=forest.forest_.seeds[3], n_draws=ROWS, **parameters
             )
         )
         assert_twin(first.forest_, 3, twin, parameters)
@@ -98,7 +98,7 @@ def test_all_kinds_of_features(criterion, constrained, method, extremes, tuning,
             assert_equal(first, forest, (parameters, extreme, n_jobs))
         twin = naive.flatten(
             naive.grow_tree(
-                X, y, n_classes=2 * (criterion in CLASS_CRITERIA), sample_weight=weight, seed=first.forest_.seed, tree=2,
+                X, y, n_classes=2 * (criterion in CLASS_CRITERIA), sample_weight=weight, seed=first.forest_.seeds[2],
                 bootstrap=True, n_draws=len(y), n_categories=n_categories, ordinal=[False, True, False, False, False],
                 **parameters,
             )

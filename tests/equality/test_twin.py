@@ -108,7 +108,7 @@ def test_every_node_is_that_of_the_twin(tuning, assert_twin, extreme, problem):
     for t in range(2):
         twin = naive.flatten(
             naive.grow_tree(X, classes, sample_weight=sample_weight, n_classes=forest.n_classes, n_draws=forest.n_draws[t],
-                            seed=forest.seed, tree=t, n_categories=n_categories, ordinal=parameters["ordinal_features"],
+                            seed=forest.seeds[t], n_categories=n_categories, ordinal=parameters["ordinal_features"],
                             **{name: parameters[name] for name in names}),
             X.dtype,
         )

@@ -22,13 +22,13 @@ DF_INLINE df_tree_block df_tree_block_at(int64_t at, int64_t n_rows)
 }
 
 // How often each of n rows of a block is drawn. OUT counts : [n]; returns how many are at all
-DF_INLINE int64_t df_draw_block(uint64_t seed, uint32_t tree, int64_t block, int64_t n, int64_t n_draws, uint32_t *counts)
+DF_INLINE int64_t df_draw_block(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t *counts)
 {
     df_stream stream;
     int64_t n_drawn = 0;
     for (int64_t i = 0; i < n; i++)
         counts[i] = 0;
-    df_stream_open(&stream, seed, tree, (uint64_t) block, DF_BOOTSTRAP_DRAW);
+    df_stream_open(&stream, seed, (uint64_t) block, DF_BOOTSTRAP_DRAW);
     for (int64_t i = 0; i < n_draws; i++)
         n_drawn += counts[df_below(&stream, (uint32_t) n)]++ == 0;
     return n_drawn;

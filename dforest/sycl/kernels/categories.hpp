@@ -57,7 +57,7 @@ DF_INLINE void df_draw_subset(const df_problem *p, const df_node *node, int32_t 
 {
     df_stream stream;
     uint32_t n_left = 0, chosen = 0, word = 0;
-    df_stream_open(&stream, p->seed, node->place.tree, df_feature_path(node->place.path, (uint64_t) feature), DF_THRESHOLD);
+    df_stream_open(&stream, node->place.seed, df_feature_path(node->place.path, (uint64_t) feature), DF_THRESHOLD);
     if (n == 1) {
         df_put_in(subset, ranked[0]);
         return;

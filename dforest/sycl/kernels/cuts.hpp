@@ -309,7 +309,7 @@ DF_CALLED void df_find_random(const df_problem *p, const df_node *node, const df
     if (lowest == highest && n_missing == 0)
         return;
     if (lowest < highest) {
-        df_stream_open(&stream, p->seed, node->place.tree, df_feature_path(node->place.path, (uint64_t) feature), DF_THRESHOLD);
+        df_stream_open(&stream, node->place.seed, df_feature_path(node->place.path, (uint64_t) feature), DF_THRESHOLD);
         if (column->kind == DF_ORDINAL)
             cut_code += df_below(&stream, highest - lowest);
         else {

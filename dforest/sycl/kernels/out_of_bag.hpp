@@ -82,7 +82,7 @@ DF_KERNEL df_vote_out_of_bag(const char *slots, const int64_t *starts, const uin
 // IN rows, ends : the rows that each tree never drew, one tree after another, and where those of each tree end
 // IN pairs : [n_pairs, 2] tree, of those in `ends`, and feature; firsts : [n_pairs] where its rows begin in `others`
 // OUT others : the rows that others take the feature's values from
-DF_KERNEL df_permute_rows(int64_t seed, const uint32_t *rows, const int64_t *ends, int64_t first_tree, const int64_t *pairs,
+DF_KERNEL df_permute_rows(const uint32_t *seeds, const uint32_t *rows, const int64_t *ends, int64_t first_tree, const int64_t *pairs,
                           const int64_t *firsts, int64_t n_pairs, uint32_t *others, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
@@ -94,8 +94,7 @@ DF_KERNEL df_permute_rows(int64_t seed, const uint32_t *rows, const int64_t *end
             const int64_t tree = pairs[2 * pair], begin = tree ? ends[tree - 1] : 0, n = ends[tree] - begin;
             uint32_t *to = others + firsts[pair];
             df_stream stream;
-            df_stream_open(&stream, (uint64_t) seed, (uint32_t) (first_tree + tree), (uint64_t) pairs[2 * pair + 1],
-                           DF_PERMUTATION);
+            df_stream_open(&stream, seeds[first_tree + tree], (uint64_t) pairs[2 * pair + 1], DF_PERMUTATION);
             for (int64_t i = 0; i < n; i++)
                 to[i] = rows[begin + i];
             for (int64_t i = 0; i + 1 < n; i++) {

@@ -13,7 +13,6 @@ enum { DF_SHARED_BYTES = 384 }; // of df_shared, at most
 
 // What is the same for all nodes of a fit.
 typedef struct {
-    uint64_t seed;
     int64_t n_features;
     int64_t max_features;
     int64_t code_bytes;        // 1, 2 or 4
@@ -68,7 +67,7 @@ typedef struct {
     double upper;
     int32_t exponent;
     int32_t depth;
-    uint32_t tree;
+    uint32_t seed;             // of its tree
     uint32_t right;            // in a subtree: the node whose right child it is, counted from 1; 0: a left child
 } df_open_node;
 

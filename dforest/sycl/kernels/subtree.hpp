@@ -195,7 +195,7 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk
         shared->best.feature = -1;
         shared->best.score = -1.0;
         shared->n_drawn = 0;
-        df_stream_open(&shared->stream, p->seed, shared->node.place.tree, shared->node.place.path, DF_FEATURES);
+        df_stream_open(&shared->stream, shared->node.place.seed, shared->node.place.path, DF_FEATURES);
     });
     while (shared->n_drawn < p->max_features || (shared->best.feature < 0 && shared->n_drawn < p->n_features)) {
         group.each([&](int64_t item) {

@@ -12,10 +12,10 @@
 
 // How often each row of a tree's blocks is drawn.
 //
-// IN trees : [n_trees] their numbers; n_draws : [n_trees, n_blocks]
+// IN seeds : [n_trees]; n_draws : [n_trees, n_blocks]
 // OUT counts : [n_trees, n_rows]; n_drawn, highest : [n_trees, n_blocks] rows drawn at all, and how often at most
-DF_KERNEL df_draw_rows(int64_t seed, const uint32_t *trees, int64_t n_trees, int64_t n_rows, const int64_t *n_draws,
-                       uint32_t *counts, int64_t *n_drawn, uint32_t *highest, DF_LOCAL)
+DF_KERNEL df_draw_rows(const uint32_t *seeds, int64_t n_trees, int64_t n_rows, const int64_t *n_draws, uint32_t *counts,
+                       int64_t *n_drawn, uint32_t *highest, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -25,7 +25,7 @@ DF_KERNEL df_draw_rows(int64_t seed, const uint32_t *trees, int64_t n_trees, int
             if (own.tree >= n_trees)
                 return;
             uint32_t *to = counts + own.tree * n_rows + own.first, most = 0;
-            n_drawn[at] = df_draw_block((uint64_t) seed, trees[own.tree], own.block, own.n, n_draws[at], to);
+            n_drawn[at] = df_draw_block(seeds[own.tree], own.block, own.n, n_draws[at], to);
             for (int64_t i = 0; i < own.n; i++)
                 most = to[i] > most ? to[i] : most;
             highest[at] = most;

@@ -11,19 +11,18 @@ from dforest.testing.streams import ROOT_PATH, Stream, feature_path
 CUSTOM = 64  # the first purpose of random numbers that is free: DF_CUSTOM of random.h
 
 
-def structure_rows(seed, tree, rows, structure_share=0.5):
+def structure_rows(seed, rows, structure_share=0.5):
     """Which rows choose the splits of a tree: ndarray of bool.
 
     Parameters
     ----------
     seed : int
-        The forest's: ``forest_.seed``.
-    tree : int
+        The tree's, one of ``forest_.seeds``.
     rows : ndarray of int
         Numbers of rows among those of positive weight.
     structure_share : float, default=0.5
     """
-    stream = Stream(seed, tree, ROOT_PATH, CUSTOM)
+    stream = Stream(seed, ROOT_PATH, CUSTOM)
     key = stream.next() << 32 | stream.next()
     limit = int(structure_share * 2.0**64)
     return np.array([feature_path(key, int(row)) < limit for row in rows], bool)
@@ -43,7 +42,7 @@ class PythonHonestSplitter(PythonSplitter):
 
     def structure(self, node):
         """Which records of a node belong to its structure half."""
-        return structure_rows(node.seed, node.tree, node.rows, self.structure_share)
+        return structure_rows(node.seed, node.rows, self.structure_share)
 
     def leaf_records(self, node):
         structure = self.structure(node)

@@ -4,8 +4,8 @@ A leaf's mean over the rows that chose the splits is too extreme, as splits look
 in the choice it has no such bias, and ordinary confidence intervals hold.
 
 Words: the *structure* half of a node are its records whose rows choose splits, the *estimation* half all others. Which
-half a row belongs to is drawn once for each tree: it is a hash of the forest's seed, the tree and the row's number, so
-that it is known wherever the row turns up, and nothing has to be kept. Draws of one row are always in one half.
+half a row belongs to is drawn once for each tree: it is a hash of the tree's seed and the row's number, so that it is
+known wherever the row turns up, and nothing has to be kept. Draws of one row are always in one half.
 
     draws:   | structure ............ | estimation .... |
              0                        n                 n + n_estimation
@@ -132,11 +132,11 @@ cdef class HonestSplitter(Splitter):
             raise MemoryError()
         return 0
 
-    cdef int open_tree(self, uint64_t seed, uint32_t tree, const LeafRules* rules) except -1 nogil:
+    cdef int open_tree(self, uint32_t seed, const LeafRules* rules) except -1 nogil:
         cdef df_stream stream
-        Splitter.open_tree(self, seed, tree, rules)
+        Splitter.open_tree(self, seed, rules)
         self.rules.min_weight *= self.structure_share        # what `best_cut` gets
-        df_stream_open(&stream, seed, tree, DF_ROOT_PATH, DF_CUSTOM)
+        df_stream_open(&stream, seed, DF_ROOT_PATH, DF_CUSTOM)
         self.key = <uint64_t> df_next(&stream) << 32
         self.key |= df_next(&stream)
         return 0

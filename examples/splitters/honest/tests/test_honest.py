@@ -67,8 +67,8 @@ def test_leaves_are_means_over_the_estimation_half(kind, method, share):
     leaves, trees = forest.apply(X), forest.forest_
     predicted = np.zeros(len(X))
     for t in range(5):
-        drawn = bootstrap_counts(len(X), len(X), trees.seed, t).astype(np.int64)
-        structure = structure_rows(trees.seed, t, np.arange(len(X)), share)
+        drawn = bootstrap_counts(len(X), len(X), trees.seeds[t]).astype(np.int64)
+        structure = structure_rows(trees.seeds[t], np.arange(len(X)), share)
         assert abs(structure.mean() - share) < 0.06
         for leaf in np.unique(leaves[:, t]):
             here = leaves[:, t] == leaf
@@ -86,7 +86,7 @@ def test_values_do_not_depend_on_targets_that_chose_the_splits(method):
     X, y = load_diabetes(return_X_y=True)
     tree = DecisionTreeRegressor(splitter=HonestSplitter(), method=method, random_state=0)
     before = clone(tree).fit(X, y)
-    structure = structure_rows(before.forest_.seed, 0, np.arange(len(y)))
+    structure = structure_rows(before.forest_.seeds[0], np.arange(len(y)))
     after = clone(tree).fit(X, np.where(structure, 2 * y, y))
     assert before.get_n_leaves() > 50
     np.testing.assert_array_equal(before.forest_.feature, after.forest_.feature)
@@ -99,7 +99,7 @@ def test_splits_do_not_depend_on_targets_that_make_the_values(method):
     X, y = load_diabetes(return_X_y=True)
     tree = DecisionTreeRegressor(splitter=HonestSplitter(), method=method, random_state=0)
     before = clone(tree).fit(X, y)
-    structure = structure_rows(before.forest_.seed, 0, np.arange(len(y)))
+    structure = structure_rows(before.forest_.seeds[0], np.arange(len(y)))
     after = clone(tree).fit(X, np.where(structure, y, y[::-1]))
     np.testing.assert_array_equal(before.forest_.feature, after.forest_.feature)
     np.testing.assert_array_equal(before.forest_.threshold, after.forest_.threshold)
@@ -117,7 +117,7 @@ def coverage_and_spread(splitter, seed, least=20):
     tree = DecisionTreeRegressor(splitter=splitter, min_samples_leaf=least, random_state=seed).fit(X, y)
     learned = np.ones(2000, bool)
     if splitter != "best":
-        learned = ~structure_rows(tree.forest_.seed, 0, np.arange(2000))
+        learned = ~structure_rows(tree.forest_.seeds[0], np.arange(2000))
     leaf, inside, excess = tree.apply(X), [], []
     for number in np.unique(leaf):
         targets = y[learned & (leaf == number)]
@@ -185,7 +185,7 @@ def test_other_criteria(method):
     for criterion in criteria:
         parameters = {"criterion": criterion, "method": method, "min_samples_leaf": 5, "random_state": 0}
         tree = DecisionTreeRegressor(splitter=HonestSplitter(), **parameters).fit(X, y)
-        learned = ~structure_rows(tree.forest_.seed, 0, np.arange(len(y)))
+        learned = ~structure_rows(tree.forest_.seeds[0], np.arange(len(y)))
         leaf = tree.apply(X)
         middle = np.median if criterion == "absolute_error" else np.mean
         for number in np.unique(leaf):

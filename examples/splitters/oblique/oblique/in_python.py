@@ -7,7 +7,7 @@ import numpy as np
 
 from dforest.splitter import PythonSplitter, Test
 from dforest.testing.streams import Stream
-from oblique.splitter import check_combinations, count_entries, seed_of, shares_of, text_of
+from oblique.splitter import check_combinations, count_entries, shares_of, text_of
 
 PURPOSE = 64  # of random numbers: DF_CUSTOM of dforest/core/random.pxd
 
@@ -69,7 +69,7 @@ class PythonObliqueSplitter(PythonSplitter):
     def find_split(self, node):
         """The best cut of some projections; if none has one, of the first column that has."""
         n_entries = count_entries(self.feature_combinations, self.max_features, node.n_features)
-        stream = Stream(seed_of(self), node.tree, node.path, PURPOSE)
+        stream = Stream(node.seed, node.path, PURPOSE)
         projections = draw_projections(stream, self.max_features, node.n_features, n_entries)
         best = self.best_test(node, projections)
         for feature in node.order.tolist():

@@ -90,11 +90,6 @@ cdef void project(const df_rows* X, const uint32_t* rows, Py_ssize_t n, const ui
         first += m
 
 
-def seed_of(Splitter splitter not None):
-    """The seed of the forest that a splitter is growing: with it a splitter in Python draws the same numbers."""
-    return splitter.seed
-
-
 def check_combinations(feature_combinations):
     """Raise ValueError unless this is a positive number or None."""
     if feature_combinations is not None and not (
@@ -214,7 +209,7 @@ cdef class ObliqueSplitter(Splitter):
         for t in range(self.max_features):
             if self.start[t] < self.start[t + 1]:
                 self.try_projection(node, self.terms + self.start[t], self.start[t + 1] - self.start[t], out)
-        self.order.open(self.seed, self.tree, node.path)
+        self.order.open(self.seed, node.path)
         while out.feature < 0 and self.order.n_drawn < self.data.n_features:
             single = word_of(<double> (self.order.next() + 1))
             self.try_projection(node, &single, 1, out)
@@ -231,7 +226,7 @@ cdef class ObliqueSplitter(Splitter):
         cdef double column
         cdef df_stream stream
         memset(self.start, 0, (n_projections + 2) * sizeof(Py_ssize_t))
-        df_stream_open(&stream, self.seed, self.tree, node.path, DF_CUSTOM)
+        df_stream_open(&stream, self.seed, node.path, DF_CUSTOM)
         for i in range(n_cells - n_entries, n_cells):
             drawn = df_below(&stream, 2 * (i + 1))             # a cell up to the i-th, and a sign
             if (self.taken[drawn >> 7] >> (drawn >> 1 & 63)) & 1:

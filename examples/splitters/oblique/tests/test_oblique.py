@@ -47,7 +47,7 @@ def terms_of(forest, node):
 def test_matrices_have_so_many_entries_in_cells_equally_likely():
     counts, signs, n = np.zeros((4, 5)), 0.0, 4000
     for tree in range(n):
-        projections = draw_projections(Stream(1, tree, 2, 64), 4, 5, 6)
+        projections = draw_projections(Stream(tree, 2, 64), 4, 5, 6)
         terms = [term for projection in projections for term in projection]
         assert len(terms) == 6 and all(projections)
         assert all(len({abs(term) for term in projection}) == len(projection) for projection in projections)
@@ -62,7 +62,7 @@ def test_matrices_have_so_many_entries_in_cells_equally_likely():
 
 
 def test_all_cells_may_be_drawn():
-    terms = draw_projections(Stream(0, 0, 0, 64), 3, 4, 12)
+    terms = draw_projections(Stream(0, 0, 64), 3, 4, 12)
     assert [sorted(abs(term) for term in projection) for projection in terms] == [[1, 2, 3, 4]] * 3
 
 
