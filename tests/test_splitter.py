@@ -8,6 +8,7 @@ from scipy import stats
 
 import dforest
 from dforest.core.splitter import FeatureOrder
+from dforest.core.trainer import tree_seeds
 from dforest.splitter import PythonSplitter
 from dforest.testing import naive
 
@@ -32,15 +33,15 @@ def test_orders_are_uniform_over_nodes_and_trees():
         paths.append(path)
         path = naive.child_path(path, side)
     observed = np.zeros(24, int)
-    for tree in range(1000):
+    for seed in tree_seeds(11, range(1000)):
         for path in paths:
-            observed[number[tuple(order.draw(11, tree, path, 4))]] += 1
+            observed[number[tuple(order.draw(seed, path, 4))]] += 1
     assert stats.chisquare(observed).pvalue > 1e-4
 
 
 def test_first_features_are_uniform_and_pairs_independent():
     order = FeatureOrder(50)
-    drawn = np.array([order.draw(3, t, naive.ROOT_PATH, 7) for t in range(20000)])
+    drawn = np.array([order.draw(seed, naive.ROOT_PATH, 7) for seed in tree_seeds(3, range(20000))])
     for place in range(7):
         assert stats.chisquare(np.bincount(drawn[:, place], minlength=50)).pvalue > 1e-4
     assert (np.sort(drawn, axis=1)[:, 1:] > np.sort(drawn, axis=1)[:, :-1]).all()
@@ -52,7 +53,7 @@ def test_first_features_are_uniform_and_pairs_independent():
 def test_orders_differ_between_nodes_and_trees():
     order = FeatureOrder(20)
     left, right = (naive.child_path(naive.ROOT_PATH, side) for side in (0, 1))
-    drawn = {tuple(order.draw(0, tree, path, 20)) for tree in range(50) for path in (naive.ROOT_PATH, left, right)}
+    drawn = {tuple(order.draw(seed, path, 20)) for seed in range(50) for path in (naive.ROOT_PATH, left, right)}
     assert len(drawn) == 150
 
 
