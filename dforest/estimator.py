@@ -536,11 +536,6 @@ class NumberTargets:
     def _targets(self, y, wide):
         if self._own_criterion() == "poisson":
             check_counts(y)
-        if self._own_criterion() == "absolute_error" and self.method != "dense":
-            raise ValueError(
-                f'criterion="absolute_error" needs method="dense", not {self.method!r}: medians do not follow from '
-                "sums over bins"
-            )
         target, centre, exponent = quantise(y)
         scale = (centre, exponent, int(target.max()) - int(target.min()))
         return self._configured_criterion(0, wide), target, y, scale

@@ -9,9 +9,9 @@ NUMBER_CRITERIA = """\
     criterion : {"squared_error", "absolute_error", "poisson"} or Criterion, default="squared_error"
         "squared_error": mean squared deviation from the mean, with the deprecated name "friedman_mse", as
         Friedman's improvement of a cut is the same number; "absolute_error": mean absolute deviation
-        from the median, which leaves predict, for method "dense" only; "poisson": half the mean
-        Poisson deviance, for targets from 0, where no cut leaves targets of 0 only on a side. Or an
-        object, or a class, of `dforest.criterion`: one of your own."""
+        from the median, which leaves predict, on the processor only; "poisson": half the mean Poisson
+        deviance, for targets from 0, where no cut leaves targets of 0 only on a side. Or an object, or
+        a class, of `dforest.criterion`: one of your own."""
 
 METHOD = """\
     method : {"hist", "dense"}, default="hist"

@@ -104,6 +104,7 @@ def test_limits_on_impurity_are_in_units_of_the_target(criterion, limit):
     ("criterion", "method", "metric"),
     [
         ("absolute_error", "dense", mean_absolute_error),
+        ("absolute_error", "hist", mean_absolute_error),
         ("poisson", "dense", mean_poisson_deviance),
         ("poisson", "hist", mean_poisson_deviance),
         ("friedman_mse", "dense", mean_squared_error),
@@ -133,6 +134,24 @@ def test_friedman_mse_is_squared_error(kind, method):
     a, b = (model.set_params(max_leaf_nodes=50).fit(X, y, weight).forest_.as_dict() for model in models)
     assert all(a[name].tobytes() == b[name].tobytes() for name in a)
     np.testing.assert_array_equal(models[0].feature_importances_, models[1].feature_importances_)
+
+
+@CRITERIA
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [(DecisionTreeRegressor, {}), (DecisionTreeRegressor, {"max_leaf_nodes": 30}), (RandomForestRegressor, {"n_estimators": 4})],
+)
+def test_a_bin_for_each_value_is_exact(kind, parameters, criterion, weighted):
+    """The trees of "hist" then part the rows as those of "dense" do; thresholds are others."""
+    X, y, weight = problem(criterion)
+    X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
+    X[:, 3] = np.round(X[:, 3] * 4)
+    parameters = {"criterion": criterion, "max_bins": 1000, "random_state": 0, "categorical_features": [3], **parameters}
+    hist, dense = (kind(method=m, **parameters).fit(X, y, weight if weighted else None) for m in ("hist", "dense"))
+    a, b = hist.forest_.as_dict(), dense.forest_.as_dict()
+    assert len(hist.forest_.right) > 30
+    assert [name for name in a if a[name].tobytes() != b[name].tobytes()] == ["threshold"]
 
 
 # Nodes against brute force
@@ -220,9 +239,10 @@ def test_each_split_is_the_best_of_all_thresholds(criterion):
 
 
 @NUMBER_KINDS
-def test_leaves_predict_medians(kind):
+@METHODS
+def test_leaves_predict_medians(kind, method):
     """Weighted ones; where the weight is halved between two targets, the middle of these."""
-    model = kind(criterion="absolute_error", method="dense", max_depth=1, random_state=0)
+    model = kind(criterion="absolute_error", method=method, max_depth=1, random_state=0)
     if kind is not DecisionTreeRegressor:
         model.set_params(n_estimators=3, bootstrap=False)
     X = np.repeat([[0.0], [1.0]], 4, axis=0)
@@ -265,8 +285,6 @@ def test_poisson_prefers_low_means(method):
 @pytest.mark.parametrize(
     ("parameters", "y", "message"),
     [
-        ({"criterion": "absolute_error", "method": "hist"}, [1, 2, 3], 'criterion="absolute_error" needs method="dense"'),
-        ({"criterion": "absolute_error"}, [1, 2, 3], 'criterion="absolute_error" needs method="dense", not \'hist\''),
         ({"criterion": "poisson"}, [1, -0.5, 3], 'y holds -0.5; allowed with criterion="poisson" are numbers from 0'),
         ({"criterion": "poisson", "method": "dense"}, [-1, -1, -1], "y holds -1"),
         ({"criterion": "poisson"}, [0, 0, 0], 'criterion="poisson" needs a number above 0'),

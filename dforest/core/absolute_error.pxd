@@ -1,4 +1,4 @@
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from dforest.core.regression cimport SquaredError
 from dforest.core.cuts cimport Cuts
@@ -21,9 +21,11 @@ cdef struct Spread:           # of a set of draws
 
 
 cdef class AbsoluteError(SquaredError):
+    cdef uint64_t* keys            # [n_records]
+    cdef uint64_t* keys_to         # [n_records]
     cdef Weighted* sorted          # [n_records]
 
-    cdef void sort_targets(self, const Node* node, bint exact) noexcept nogil
+    cdef void sort_targets(self, const Node* node) noexcept nogil
 
 
 cdef class MedianCuts(Cuts):

@@ -18,7 +18,7 @@ References
 """
 from libc.math cimport ldexp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc, qsort
+from libc.stdlib cimport free, llabs, malloc, qsort
 from libc.string cimport memset
 
 import numpy as np
@@ -26,12 +26,31 @@ import numpy as np
 from dforest.core.criterion cimport Criterion
 from dforest.core.cuts cimport LONE, SINGLES, Choice
 from dforest.core.data cimport DataView
+from dforest.core.sorting cimport insertion_sort, radix_sort
 from dforest.core.types cimport CATEGORICAL, Column, Draw, LeafRules, Node, code_t, in_subset
+
+
+cdef enum:
+    INSERTION_BELOW = 24
 
 
 cdef int compare_weighted(const void* a, const void* b) noexcept nogil:
     cdef double x = (<const Weighted*> a).value, y = (<const Weighted*> b).value
     return (x > y) - (x < y)
+
+
+cdef const uint64_t* sort_by_target(const Node* node, uint64_t* keys, uint64_t* other) noexcept nogil:
+    """The records of a node by their quantised targets: keys, of which the lower half is a record's number.
+
+    OUT keys, other : [n] scratch; one of them is returned
+    """
+    cdef Py_ssize_t i
+    for i in range(node.n):          # with the sign's bit turned they order like unsigned numbers
+        keys[i] = (<uint64_t> (<uint32_t> node.draws[i].target ^ <uint32_t> 0x80000000) << 32) | <uint64_t> i
+    if node.n < INSERTION_BELOW:
+        insertion_sort(keys, node.n)
+        return keys
+    return radix_sort(keys, other, node.n)
 
 
 cdef class AbsoluteError(SquaredError):
@@ -42,36 +61,55 @@ cdef class AbsoluteError(SquaredError):
         self.cuts_class = MedianCuts
 
     def __dealloc__(self):
+        free(self.keys)
+        free(self.keys_to)
         free(self.sorted)
 
     cdef int attach(self, Py_ssize_t n_records) except -1:
+        self.keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))
+        self.keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
         self.sorted = <Weighted*> malloc(n_records * sizeof(Weighted))
-        if self.sorted == NULL:
+        if self.keys == NULL or self.keys_to == NULL or self.sorted == NULL:
             raise MemoryError()
         return 0
 
-    cdef void sort_targets(self, const Node* node, bint exact) noexcept nogil:
-        """Exact or quantised targets, ascending."""
-        cdef Py_ssize_t i
+    cdef void sort_targets(self, const Node* node) noexcept nogil:
+        """Exact targets, ascending: by the quantised ones first, then, where these are equal, by themselves."""
+        cdef const uint64_t* keys = sort_by_target(node, self.keys, self.keys_to)
+        cdef Py_ssize_t i, begin = 0
+        cdef const Draw* draw
+        cdef bint is_sorted = True
         for i in range(node.n):
-            self.sorted[i].value = node.y[node.draws[i].row] if exact else <double> node.draws[i].target
-            self.sorted[i].weight = <int64_t> node.draws[i].count * node.draws[i].weight
-        qsort(self.sorted, node.n, sizeof(Weighted), compare_weighted)
+            draw = &node.draws[<uint32_t> keys[i]]
+            self.sorted[i].value = node.y[draw.row]
+            self.sorted[i].weight = <int64_t> draw.count * draw.weight
+            if i > begin and keys[i] >> 32 == keys[begin] >> 32:
+                is_sorted = is_sorted and self.sorted[i - 1].value <= self.sorted[i].value
+                continue
+            if not is_sorted:
+                qsort(self.sorted + begin, i - begin, sizeof(Weighted), compare_weighted)
+            begin = i
+            is_sorted = True
+        if not is_sorted:
+            qsort(self.sorted + begin, node.n - begin, sizeof(Weighted), compare_weighted)
 
     cdef double node_impurity(self, const Node* node) noexcept nogil:
+        cdef const uint64_t* keys = sort_by_target(node, self.keys, self.keys_to)
         cdef Py_ssize_t i
-        cdef int64_t weight = 0
-        cdef double median
+        cdef int64_t weight = 0, here
+        cdef int32_t median = 0
         cdef df_int128 cost = 0
-        self.sort_targets(node, False)
-        median = self.sorted[node.n - 1].value
+        cdef const Draw* draw
         for i in range(node.n):
-            weight += self.sorted[i].weight
+            draw = &node.draws[<uint32_t> keys[i]]
+            weight += <int64_t> draw.count * draw.weight
             if weight >= node.statistics[1] - weight:
-                median = self.sorted[i].value
+                median = draw.target
                 break
         for i in range(node.n):
-            cost += <df_int128> self.sorted[i].weight * <int64_t> abs(self.sorted[i].value - median)
+            draw = &node.draws[i]
+            here = <int64_t> draw.count * draw.weight
+            cost += <df_int128> here * llabs(<int64_t> draw.target - median)
         return ldexp(<double> cost / <double> node.statistics[1], self.score_exponent(node))
 
     cdef int score_exponent(self, const Node* node) noexcept nogil:
@@ -81,7 +119,7 @@ cdef class AbsoluteError(SquaredError):
         """Weighted median of the exact targets; where two of them are, the middle between."""
         cdef Py_ssize_t i = 0
         cdef int64_t weight = 0, total = node.statistics[1]
-        self.sort_targets(node, True)
+        self.sort_targets(node)
         for i in range(node.n):
             weight += self.sorted[i].weight
             if weight > total - weight:
@@ -128,7 +166,10 @@ cdef class AbsoluteError(SquaredError):
         node.statistics = &statistics[0]
         node.scale.exponent = 0
         try:
+            free(self.keys)
+            free(self.keys_to)
             free(self.sorted)
+            self.keys = self.keys_to = NULL
             self.sorted = NULL
             self.attach(n)
             self.leaf_value(&node, &value)
@@ -179,12 +220,9 @@ cdef class MedianCuts(Cuts):
         """Rank the targets."""
         Cuts.open_node(self, node)
         cdef Py_ssize_t i, j, n = node.n
-        cdef uint64_t* keys = self.tally.keys
+        cdef const uint64_t* keys = sort_by_target(node, self.tally.keys, self.tally.keys_to)
         cdef int64_t weight
         self.n = n
-        for i in range(n):               # of targets with the sign's bit turned: these order like unsigned numbers
-            keys[i] = (<uint64_t> (<uint32_t> node.draws[i].target + (<uint32_t> 1 << 31)) << 32) | <uint64_t> i
-        keys = self.tally.sort_keys(n)
         memset(self.all, 0, (n + 1) * sizeof(Level))
         self.total_weight = 0
         self.total_sum = 0

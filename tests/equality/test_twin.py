@@ -53,7 +53,7 @@ def problems(draw):
     }[weight]
     parameters = {
         "criterion": criterion,
-        "method": draw(st.sampled_from(["hist", "dense"])) if criterion != "absolute_error" else "dense",
+        "method": draw(st.sampled_from(["hist", "dense"])),
         "max_bins": draw(st.sampled_from([2, 3, 5, 256])),
         "max_features": draw(st.integers(1, p)),
         "max_depth": draw(st.sampled_from([None, 1, 3])),

@@ -237,6 +237,12 @@ def test_what_has_no_code_there(where, parameters, told):
     assert vars(estimator) == before
 
 
+def test_absolute_error_has_no_code_there(where):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=r"criterion=AbsoluteError\(\) has no code for a forest on the device .*squared_error"):
+        dforest.RandomForestRegressor(3, device=where, criterion="absolute_error").fit(X, y)
+
+
 def test_a_tree_too_large_for_the_device(where):
     X, y = load_iris(return_X_y=True)
     for name in ("batch_bytes", "array_bytes"):
