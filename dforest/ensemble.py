@@ -118,6 +118,8 @@ class ForestEstimator(TreeEstimator):
 
     def _check_plan(self, rows, plan):
         grown = plan.grown
+        if is_regressor(self):
+            self._check_sums(rows.y, plan)
         if grown is None:
             return
         if rows.X.shape[1] != grown.n_features:
@@ -135,6 +137,18 @@ class ForestEstimator(TreeEstimator):
             )
         if self.oob_score or self.variable_importance in ("mda_raw", "mda_scaled"):
             oob.check_available(grown, len(rows.X))
+
+    def _check_sums(self, y, plan):
+        """Raise where what trees predict may sum to more than float64 holds."""
+        most = np.finfo(np.float64).max / plan.n_trees
+        known = {"y": y} if plan.grown is None else {"y": y, "a leaf of a tree grown before": plan.grown.leaf_value}
+        for name, numbers in known.items():
+            largest = max(numbers.min(), numbers.max(), key=abs)
+            if abs(largest) > most:
+                raise ValueError(
+                    f"{name} holds {largest}; allowed with {plan.n_trees} trees are numbers up to {most} in magnitude, so that "
+                    "the sum of what they predict is finite; rescale y"
+                )
 
     def _report(self, n_grown):
         every = 1 if self.verbose > 1 else max(1, self.n_estimators // 10)

@@ -393,7 +393,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
             "min_weight_fraction_leaf": self.min_weight_fraction_leaf,
             "impurity_threshold": self.impurity_threshold,
             "min_impurity_decrease": self.min_impurity_decrease,
-            "max_leaf_nodes": self.max_leaf_nodes,
+            "max_leaf_nodes": self.max_leaf_nodes and min(self.max_leaf_nodes, max(2, n_rows)),
         }
         assembly = Assembly(rows.X.dtype, plan.n_trees, plan.grown)
         work = (criterion, splitter, limits, trees, seeds, draws, scale)

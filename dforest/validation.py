@@ -26,7 +26,9 @@ from dforest.core.splitter import Splitter
 from dforest.features import Features
 
 LARGEST_EXACT = 2**53  # integers up to this are exact in float64
-MOST_ROWS = 2**32 - 1  # row numbers of the core have 32 bits
+MOST_ROWS = 2**32 - 1  # row numbers of the core have 32 bits,
+MOST_DRAWS = 2**32 - 1  # and so has the number of times that a tree draws a row
+MOST_THREADS = 2**31 - 1
 ALLOWED = "allowed are numbers, booleans and missing values"
 
 
@@ -70,6 +72,8 @@ def check_X(estimator, X, features=None, reset=True, **kwargs):
         cannot hold, or if two columns have the same name.
     """
     X = on_host(X)
+    if isinstance(X, np.ndarray) and not X.dtype.isnative:
+        X = X.astype(X.dtype.newbyteorder("="))
     if "y" in kwargs:
         kwargs["y"] = on_host(kwargs["y"])
     is_float = isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32)
@@ -306,9 +310,12 @@ def count_draws(max_samples, n_rows):
     """How many draws from `n_rows` rows of positive weight a value of `max_samples` means."""
     if max_samples is None:
         return n_rows
-    if not isinstance(max_samples, Integral):
-        return max(1, round(max_samples * n_rows))
-    return int(max_samples)
+    n_draws = max_samples if isinstance(max_samples, Integral) else max(1.0, max_samples * n_rows)
+    if n_draws > MOST_DRAWS:
+        raise ValueError(
+            f"max_samples={max_samples} is too much for {n_rows} rows; allowed are up to {MOST_DRAWS} draws of a tree"
+        )
+    return round(n_draws)
 
 
 def count_samples(name, limit, n_draws, least):
@@ -329,4 +336,6 @@ def count_threads(n_jobs):
     `threadpoolctl.threadpool_limits` sets it for a block of code.
     """
     n_threads = effective_n_jobs(n_jobs)
+    if n_threads > MOST_THREADS:
+        raise ValueError(f"n_jobs={n_jobs} means {n_threads} threads; allowed are up to {MOST_THREADS}")
     return n_threads if n_jobs is not None and n_jobs > 0 else min(n_threads, openmp_threads())

@@ -8,6 +8,7 @@ import pytest
 from dforest import RandomForestClassifier, RandomForestRegressor
 from dforest.core.assembly import Assembly, RowTable, TreeArrays, unique_rows
 from dforest.core.forest_arrays import Forest
+from dforest.core.scratch import scratch
 
 
 def made_tree(seed):
@@ -141,3 +142,9 @@ def test_rows_of_another_length():
     table = RowTable(2)
     with pytest.raises(ValueError, match="rows of 3 words, in a table of rows of 2"):
         table.add(np.zeros((1, 3), np.int64))
+
+
+def test_memory_that_there_is_not():
+    """As for any array, not the system's own error."""
+    with pytest.raises(MemoryError, match="1152921504606846976 bytes for an array of shape"):
+        scratch((2, 1 << 59), np.uint8)

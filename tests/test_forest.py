@@ -157,6 +157,23 @@ def test_random_state(kind):
     assert not same_forest(first, second)
 
 
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
+@pytest.mark.parametrize("method", ["hist", "dense"])
+def test_targets_near_the_largest_float(criterion, method):
+    """What is predicted is finite, or what can't be is refused."""
+    X = np.arange(40.0)[:, None]
+    y = np.where(X[:, 0] > 20, 1.5e308, -1.5e308)
+    parameters = {"criterion": criterion, "method": method, "random_state": 0}
+    assert np.array_equal(DecisionTreeRegressor(**parameters).fit(X, y).predict(X), y)
+    assert np.array_equal(RandomForestRegressor(8, bootstrap=False, **parameters).fit(X, y / 8).predict(X), y / 8)
+    model = RandomForestRegressor(8, warm_start=True, **parameters).fit(X, y / 8)
+    with pytest.raises(ValueError, match="y holds -1.5e.308; allowed with 9 trees are numbers up to 1.99"):
+        model.set_params(n_estimators=9).fit(X, y)
+    with pytest.raises(ValueError, match="a leaf of a tree grown before holds .*; allowed with 10 trees are"):
+        model.set_params(n_estimators=10).fit(X, y / 1e10)
+    assert np.isfinite(model.set_params(n_estimators=9).fit(X, y / 1e10).predict(X)).all()
+
+
 @KINDS
 @pytest.mark.parametrize(
     ("max_samples", "share"), [(None, 1), (50, None), (0.31, 0.31), (1.0, 1), (1, None), (1.5, 1.5), (700, None)]

@@ -168,6 +168,18 @@ def test_integers_are_checked_at_predict_too():
     assert model.predict(np.array([[2**53], [-(2**53)]])).tolist() == [1, 0]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
+@pytest.mark.parametrize("kind", ALL)
+def test_bytes_in_any_order(kind, dtype):
+    """float32 of either order stays float32."""
+    native = np.round(X_IRIS * 10).astype(dtype)
+    swapped = native.astype(native.dtype.newbyteorder())
+    a, b = make(kind).fit(native, Y_IRIS), make(kind).fit(swapped, Y_IRIS)
+    assert same_forest(a, b) and a.forest_.threshold.dtype == (np.float32 if dtype is np.float32 else np.float64)
+    for first, second in ((native, swapped), (swapped, native)):
+        assert np.array_equal(a.predict(first), b.predict(second))
+
+
 @pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="long double is float64 here")
 def test_long_doubles():
     third = np.longdouble(1) / 3
@@ -451,6 +463,31 @@ def test_more_features_than_there_are(kind):
 def test_max_samples_needs_bootstrap(kind):
     with pytest.raises(ValueError, match="max_samples=0.5 needs bootstrap=True"):
         make(kind, max_samples=0.5, bootstrap=False).fit(X_IRIS, Y_IRIS)
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+@pytest.mark.parametrize("max_samples", [1e300, 2**70, 2**32, 3e7])
+def test_more_draws_than_can_be_counted(kind, max_samples):
+    model = make(kind).fit(X_IRIS, Y_IRIS)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match="max_samples=.* is too much for 150 rows; allowed are up to 4294967295 draws"):
+        model.set_params(max_samples=max_samples).fit(X_IRIS, Y_IRIS)
+    assert {**vars(model), "max_samples": None} == before
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_more_threads_than_can_be_numbered(kind):
+    with pytest.raises(ValueError, match="n_jobs=1099511627776 means .* threads; allowed are up to 2147483647"):
+        make(kind, n_jobs=2**40).fit(X_IRIS, Y_IRIS)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_more_leaves_than_rows_is_no_limit(kind):
+    models = [make(kind, max_leaf_nodes=n).fit(X_IRIS, Y_IRIS) for n in (len(X_IRIS), 2**31, 2**70)]
+    assert len(models[0].forest_.right) > 10
+    assert all(same_forest(models[0], other) for other in models[1:])
+    # A tree of one row has one leaf.
+    assert len(make(kind, max_leaf_nodes=2**70).fit(X_IRIS[:1], Y_IRIS[:1]).forest_.right) == (3 if kind in FORESTS else 1)
 
 
 @pytest.mark.parametrize("kind", ALL)

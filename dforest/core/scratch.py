@@ -1,5 +1,6 @@
 """Memory for a while."""
 
+import errno
 import math
 import mmap
 
@@ -11,4 +12,11 @@ _FLAGS = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANON} if hasattr(mmap, "MAP_PRIVA
 
 def scratch(shape, dtype):
     """An array of zeros whose memory goes back to the system with it: what malloc gets back it may keep for itself."""
-    return np.frombuffer(mmap.mmap(-1, math.prod(shape) * np.dtype(dtype).itemsize, **_FLAGS), dtype).reshape(shape)
+    n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
+    try:
+        memory = mmap.mmap(-1, n_bytes, **_FLAGS)
+    except OSError as error:
+        if error.errno != errno.ENOMEM:
+            raise
+        raise MemoryError(f"{n_bytes} bytes for an array of shape {shape} and type {np.dtype(dtype)}") from None
+    return np.frombuffer(memory, dtype).reshape(shape)
