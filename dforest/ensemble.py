@@ -23,6 +23,7 @@ from dforest.estimator import (
     TreeEstimator,
     balanced_factors,
 )
+from dforest.scoring import score_of_classes, score_of_numbers
 from dforest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.validation import check_weights, check_X, count_threads
 
@@ -180,14 +181,18 @@ class ForestEstimator(TreeEstimator):
         self.oob_curve_ = found.curve
         self.n_never_oob_ = found.n_never
         seen = ~np.isnan(found.error_per_row)
+        self.oob_score_ = np.nan
         if is_classifier(self):
             self.oob_decision_function_ = prediction
-            predicted, true = self.classes_[found.prediction[seen].argmax(axis=1)], self.classes_[rows.y[seen]]
+            score = self.oob_score if callable(self.oob_score) else accuracy_score
+            if seen.any():
+                true = self.classes_[rows.y[seen]]
+                self.oob_score_ = score_of_classes(score, self.classes_, true, found.prediction[seen])
         else:
             self.oob_prediction_ = prediction[:, 0]
-            predicted, true = found.prediction[seen, 0], rows.y[seen]
-        score = self.oob_score if callable(self.oob_score) else accuracy_score if is_classifier(self) else r2_score
-        self.oob_score_ = score(true, predicted) if seen.any() else np.nan
+            score = self.oob_score if callable(self.oob_score) else r2_score
+            if seen.any():
+                self.oob_score_ = score_of_numbers(score, rows.y[seen], found.prediction[seen, 0])
 
     def oob_importance(self, X, y, sample_weight=None):
         """Permutation importance on the rows that each tree's bootstrap left out (MDA).

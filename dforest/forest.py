@@ -35,7 +35,9 @@ _PARAMETERS = """
         Whether each tree is grown on rows drawn with replacement, or on every row.
     oob_score : bool or callable, default=False
         Whether to predict each row by the trees that never drew it: see the attributes ``oob_*``. A
-        callable replaces accuracy or R2 in `oob_score_`: it is given true and predicted values.
+        callable replaces accuracy or R2 in `oob_score_`: it is given true and predicted values. Metrics
+        of probabilities, such as ``sklearn.metrics.roc_auc_score`` and ``log_loss``, are given those; so
+        is, if it asks for them, what ``sklearn.metrics.make_scorer`` made.
     n_jobs : int or None, default=None
         Threads of `fit` and of prediction, as in joblib: None means 1, or what ``joblib.parallel_config``
         says; -1 all cores that the process may use, -2 all but one. A number that follows from None or

@@ -145,8 +145,14 @@ def plot_importances(results, path):
     handles, labels = panels[0][0].get_legend_handles_labels()
     figure.legend(handles[::-1], labels[::-1], loc="outside lower center", ncols=3, frameon=False)
     figure.get_layout_engine().set(w_pad=0.15)
-    figure.savefig(path, format="png", dpi=110)
+    figure.savefig(path, dpi=110)
     plt.close(figure)
+
+
+def picture_suffixes():
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    return [f".{kind}" for kind in sorted(FigureCanvasBase.get_supported_filetypes())]
 
 
 def parse_arguments():
@@ -161,7 +167,10 @@ def parse_arguments():
     parser.add_argument("--trees", type=int, default=100, metavar="N", help="trees of a forest (default: 100)")
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="threads (default: -1, all cores)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the forests and the held-out rows")
-    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the importances of the columns")
+    parser.add_argument(
+        "--plot", type=Path, metavar="FILE",
+        help="draw the importances of the columns; the file's suffix says how: .png, .pdf, .svg",
+    )
     args = parser.parse_args()
     if (args.csv is None) != (args.target is None):
         parser.error("--csv and --target go together")
@@ -171,6 +180,8 @@ def parse_arguments():
         parser.error("allowed are --trees from 1, --jobs other than 0 and --seed from 0")
     if args.plot and not args.plot.absolute().parent.is_dir():
         parser.error(f"--plot: there is no folder {args.plot.parent}")
+    if args.plot and args.plot.suffix.lower() not in (kinds := picture_suffixes()):
+        parser.error(f"--plot: {args.plot.name} has no suffix that is known: {', '.join(kinds)}")
     return args
 
 

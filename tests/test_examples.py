@@ -88,6 +88,8 @@ def test_csv_regression(table, tmp_path):
     assert all(measure == "R2" and score > 0.5 for *_, score, measure in rows)
     assert "left out 7 of 400 rows, whose cell in 'price' is empty" in finished.stdout
     assert_drawn(tmp_path / "importances.png", n_panels=1)
+    rows_of(quickstart("--csv", table, "--target", "price", "--plot", tmp_path / "importances.pdf"))
+    assert (tmp_path / "importances.pdf").read_bytes().startswith(b"%PDF")
 
 
 @pytest.mark.parametrize("target", ["size", "floors", "garden"])
@@ -120,6 +122,7 @@ def test_errors(table, tmp_path):
         (["--csv", table, "--target", "never"], "0 rows with a target"),
         (["--csv", table, "--target", "size", "--task", "regression"], "regression needs a target of numbers"),
         (["--plot", tmp_path / "gone" / "a.png"], "there is no folder"),
+        (["--plot", tmp_path / "a.doc"], "a.doc has no suffix that is known: ."),
     ]:
         finished = quickstart(*arguments)
         assert finished.returncode != 0

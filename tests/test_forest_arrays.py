@@ -267,3 +267,26 @@ def test_the_order_of_leaf_values_holds_for_cut_trees():
     for _ in range(20):
         pruned = tree.forest_.cut_back(rng.random(len(tree.forest_.feature)) < 0.1)
         assert (np.diff(pruned.packed().mean(x, 1)[:, 0]) >= 0).all()
+
+
+@pytest.mark.parametrize("criterion", [*FORESTS, "absolute_error"])
+def test_a_pickled_tree_of_a_forest_carries_its_own_leaves(criterion):
+    X, y = problem("squared_error" if criterion == "absolute_error" else criterion, n=600)
+    kind = FORESTS.get(criterion, RandomForestRegressor)
+    method = "dense" if criterion == "absolute_error" else "hist"
+    forest = kind(40, criterion=criterion, method=method, random_state=0).fit(X, y)
+    for t in (0, 17, 39):
+        tree = forest.estimators_[t]
+        again = pickle.loads(pickle.dumps(tree))
+        np.testing.assert_array_equal(again.predict(X), tree.predict(X))
+        np.testing.assert_array_equal(again.apply(X), tree.apply(X))
+        for ours, theirs in zip(again.forest_.node_table(0), tree.forest_.node_table(0), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+        arrays, own = tree.forest_, again.forest_
+        n_different = len(set(arrays.right[arrays.feature < 0].tolist()))
+        assert len(own.leaf_draws) == len(own.leaf_weight) == n_different < len(arrays.leaf_draws)
+        assert pickle.dumps(pickle.loads(pickle.dumps(again))) == pickle.dumps(again)
+        assert len(pickle.dumps(again.tree_)) < len(pickle.dumps(forest)) / 8
+    whole = pickle.loads(pickle.dumps(forest))
+    for name, array in forest.forest_.as_dict().items():
+        np.testing.assert_array_equal(array, whole.forest_.as_dict()[name])

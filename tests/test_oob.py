@@ -1,8 +1,25 @@
 """Out-of-bag estimates against a brute force: trees one by one, bootstraps from the naive twin."""
 
+from functools import partial
+
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, balanced_accuracy_score, mean_absolute_error, r2_score
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.metrics import (
+    accuracy_score,
+    average_precision_score,
+    balanced_accuracy_score,
+    brier_score_loss,
+    d2_log_loss_score,
+    f1_score,
+    get_scorer,
+    log_loss,
+    make_scorer,
+    mean_absolute_error,
+    r2_score,
+    roc_auc_score,
+    top_k_accuracy_score,
+)
 
 from dforest import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from dforest.testing import naive
@@ -226,3 +243,63 @@ def test_a_fit_without_estimates_drops_old_ones(kind):
     assert all(hasattr(model, name) for name in NAMES)
     model.set_params(oob_score=False).fit(X, y)
     assert not [name for name in vars(model) if "oob" in name and name.endswith("_")]
+
+
+# Metrics of probabilities, and scorers
+
+
+def of_two_classes():
+    X, y = load_breast_cancer(return_X_y=True)
+    return X, np.array(["benign", "malign"])[1 - y]
+
+
+@pytest.mark.parametrize("metric", [roc_auc_score, log_loss, d2_log_loss_score, partial(roc_auc_score, max_fpr=0.2)])
+def test_metrics_of_probabilities_are_given_them(metric):
+    X, y = of_two_classes()
+    model = RandomForestClassifier(30, oob_score=metric, random_state=0).fit(X, y)
+    assert model.oob_score_ == metric(y, model.oob_decision_function_[:, 1])
+    by_label = RandomForestClassifier(30, oob_score=True, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.oob_decision_function_, by_label.oob_decision_function_)
+    assert by_label.oob_score_ == np.mean(y == by_label.classes_[by_label.oob_decision_function_.argmax(axis=1)])
+
+
+@pytest.mark.parametrize("label", ["benign", "malign"])
+def test_metrics_are_given_the_probability_of_their_class(label):
+    X, y = of_two_classes()
+    for metric in (brier_score_loss, average_precision_score):
+        model = RandomForestClassifier(30, oob_score=partial(metric, pos_label=label), random_state=0).fit(X, y)
+        expected = metric(y == label, model.oob_decision_function_[:, ["benign", "malign"].index(label)])
+        assert model.oob_score_ == pytest.approx(expected, rel=1e-12)
+        assert model.oob_score_ < 0.06 if metric is brier_score_loss else model.oob_score_ > 0.9
+
+
+def test_metrics_of_probabilities_of_more_classes():
+    X, y = load_wine(return_X_y=True)
+    for metric in (log_loss, partial(roc_auc_score, multi_class="ovr"), partial(top_k_accuracy_score, k=2)):
+        model = RandomForestClassifier(30, oob_score=metric, random_state=0).fit(X, y)
+        assert model.oob_score_ == metric(y, model.oob_decision_function_)
+
+
+@pytest.mark.parametrize(
+    ("name", "metric"),
+    [("roc_auc", roc_auc_score), ("neg_log_loss", lambda *given: -log_loss(*given)), ("accuracy", None), ("f1_macro", None)],
+)
+def test_scorers_of_classes(name, metric):
+    X, y = of_two_classes()
+    model = RandomForestClassifier(30, oob_score=get_scorer(name), random_state=0).fit(X, y)
+    if metric is None:
+        metric = accuracy_score if name == "accuracy" else partial(f1_score, average="macro")
+        expected = metric(y, model.classes_[model.oob_decision_function_.argmax(axis=1)])
+    else:
+        expected = metric(y, model.oob_decision_function_[:, 1])
+    assert model.oob_score_ == expected
+
+
+def test_scorers_of_numbers():
+    X, y = load_diabetes(return_X_y=True)
+    for scorer, expected in {
+        get_scorer("neg_mean_absolute_error"): lambda *given: -mean_absolute_error(*given),
+        make_scorer(mean_absolute_error): mean_absolute_error,
+    }.items():
+        model = RandomForestRegressor(30, oob_score=scorer, random_state=0).fit(X, y)
+        assert model.oob_score_ == expected(y, model.oob_prediction_)

@@ -3,7 +3,8 @@
 What follows from other arrays is left out: right children from the order of the nodes, what leaves
 have no use for, draws that are sums of weights. Numbers get the smallest type that holds them;
 repeated ones become codes and a table. Arrays of trees are expected as `Forest` keeps them; what
-`expand` makes of it has the same bits and types.
+`expand` makes of it has the same bits and types, but for one thing: rows of the leaf tables that no
+leaf has, as where a tree shares the tables of its forest, are left out, and the others numbered anew.
 
 Nothing here is kept: all arrays are new, or those handed in.
 """
@@ -25,8 +26,10 @@ def shrink(arrays):
     dict
         Of arrays of numbers, for `expand`.
     """
-    feature, weight, draws = arrays["feature"], arrays["leaf_weight"], arrays["leaf_draws"]
+    feature = arrays["feature"]
     leaf = feature < 0
+    arrays = with_own_leaves(arrays, leaf)
+    weight, draws = arrays["leaf_weight"], arrays["leaf_draws"]
     inner = ~leaf
     small = {"node_offsets": arrays["node_offsets"], "leaf": np.packbits(leaf)}
     small["feature"] = smallest(feature[inner])
@@ -45,6 +48,26 @@ def shrink(arrays):
     small["payload_lengths"] = smallest(np.diff(arrays["payload_offsets"]))
     small["payload_words"] = arrays["payload_words"]
     return small
+
+
+def with_own_leaves(arrays, leaf):
+    """The arrays with those rows of the leaf tables only that a leaf has.
+
+    Parameters
+    ----------
+    arrays : dict
+    leaf : ndarray of shape (n_nodes,), dtype bool
+        Which nodes are leaves.
+    """
+    n = len(arrays["leaf_draws"])
+    is_used = np.zeros(n, bool)
+    is_used[arrays["right"][leaf]] = True
+    if is_used.all():
+        return arrays
+    own = {name: table[is_used] if len(table) == n else table for name, table in arrays.items() if name.startswith("leaf_")}
+    own["right"] = arrays["right"].copy()
+    own["right"][leaf] = (np.cumsum(is_used) - 1)[arrays["right"][leaf]]
+    return arrays | own
 
 
 def expand(small):

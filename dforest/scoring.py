@@ -1,0 +1,82 @@
+"""How out-of-bag predictions are scored.
+
+A *metric* takes what is true and what was predicted, as those of `sklearn.metrics` do; a *scorer* takes an estimator, rows
+and what is true, and is what `sklearn.metrics.make_scorer` makes of a metric.
+"""
+
+from functools import partial
+
+from sklearn import metrics
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+# Metrics that mean nothing of labels: of these, scikit-learn's scorers take probabilities.
+OF_PROBABILITIES = (
+    metrics.average_precision_score,
+    metrics.brier_score_loss,
+    metrics.d2_log_loss_score,
+    metrics.log_loss,
+    metrics.roc_auc_score,
+    metrics.top_k_accuracy_score,
+)
+
+_SCORER = type(metrics.make_scorer(metrics.accuracy_score))
+
+
+def score_of_classes(score, classes, true, probability):
+    """What a metric or a scorer says of predicted classes.
+
+    Parameters
+    ----------
+    score : callable
+        A scorer; or a metric, which is given labels, or, if it is one of `OF_PROBABILITIES` or a `functools.partial` of
+        one, probabilities: of two classes those of the second one, or of its keyword `pos_label`.
+    classes : ndarray of shape (n_classes,)
+    true : ndarray of shape (n_rows,)
+        Labels.
+    probability : ndarray of shape (n_rows, n_classes)
+
+    Returns
+    -------
+    float
+    """
+    predicted = _PredictedClasses(classes, probability)
+    if isinstance(score, _SCORER):
+        return score(predicted, range(len(true)), true)
+    metric, keywords = (score.func, score.keywords) if isinstance(score, partial) else (score, {})
+    if not any(metric is known for known in OF_PROBABILITIES):
+        return score(true, predicted.predict())
+    if len(classes) == 2:
+        labels = classes.tolist()
+        probability = probability[:, labels.index(keywords.get("pos_label", labels[1]))]
+    return score(true, probability)
+
+
+def score_of_numbers(score, true, prediction):
+    """What a metric or a scorer says of predicted numbers: ndarrays of shape (n_rows,)."""
+    if isinstance(score, _SCORER):
+        return score(_PredictedNumbers(prediction), range(len(true)), true)
+    return score(true, prediction)
+
+
+class _PredictedClasses(ClassifierMixin, BaseEstimator):
+    """An estimator, for scorers, that has predicted all rows it will be asked for."""
+
+    def __init__(self, classes, probability):
+        self.classes_ = classes
+        self.probability = probability
+
+    def predict_proba(self, X=None):
+        return self.probability
+
+    def predict(self, X=None):
+        return self.classes_[self.probability.argmax(axis=1)]
+
+
+class _PredictedNumbers(RegressorMixin, BaseEstimator):
+    """An estimator, for scorers, that has predicted all rows it will be asked for."""
+
+    def __init__(self, prediction):
+        self.prediction = prediction
+
+    def predict(self, X=None):
+        return self.prediction
