@@ -85,6 +85,7 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
     criterion = "squared_error"
     splitter = "random"
     max_features = 1
+    skip_constant_features = True
     bootstrap = False
     oob_score = False
     max_samples = None

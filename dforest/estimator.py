@@ -200,6 +200,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
             StrOptions({"sqrt", "log2"}),
             None,
         ],
+        "skip_constant_features": ["boolean"],
         "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
         "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
         "random_state": ["random_state"],
@@ -252,7 +253,8 @@ class TreeEstimator(PredictionPart, BaseEstimator):
             raise ValueError(f"splitter={splitter!r} works with method={splitter.method!r}, not with {self.method!r}")
         if splitter.has_own_tests and self.monotonic_cst is not None:
             raise ValueError(f"splitter={splitter!r} makes tests of its own, for which monotonic_cst means nothing")
-        return splitter.configure(count_features(self.max_features, n_features), self.categorical_split == "one_hot", TUNING)
+        return splitter.configure(count_features(self.max_features, n_features), self.categorical_split == "one_hot", TUNING,
+                                  self.skip_constant_features)  # fmt: skip
 
     @abstractmethod
     def _class_factors(self, rows):

@@ -20,6 +20,10 @@ _PARAMETERS = """
     max_features : int, float, {{"sqrt", "log2"}} or None, default={max_features}
         Features tried at each node: a number, a share, or a function of the number of features;
         None: all. Where none of them has a valid cut, the search goes on until one has.
+    skip_constant_features : bool, default=True
+        Whether features that are constant in a node are passed over when `max_features` are drawn: then
+        so many are tried, if there are, that have two values there, missing being one. False: they
+        count, as in scikit-learn.
     max_leaf_nodes : int or None, default=None
         Most leaves: nodes are split in the order of their impurity decrease, best first. None or 0:
         no limit.
@@ -137,6 +141,7 @@ class RandomForestClassifier(ForestClassifier):
         min_samples_leaf=1,
         min_weight_fraction_leaf=0.0,
         max_features="sqrt",
+        skip_constant_features=True,
         max_leaf_nodes=None,
         impurity_threshold=0.0,
         min_impurity_decrease=0.0,
@@ -198,6 +203,7 @@ class RandomForestRegressor(ForestRegressor):
         min_samples_leaf=1,
         min_weight_fraction_leaf=0.0,
         max_features=1.0,
+        skip_constant_features=True,
         max_leaf_nodes=None,
         impurity_threshold=0.0,
         min_impurity_decrease=0.0,
@@ -266,6 +272,7 @@ class ExtraTreesClassifier(ForestClassifier):
         min_samples_leaf=1,
         min_weight_fraction_leaf=0.0,
         max_features="sqrt",
+        skip_constant_features=True,
         max_leaf_nodes=None,
         impurity_threshold=0.0,
         min_impurity_decrease=0.0,
@@ -329,6 +336,7 @@ class ExtraTreesRegressor(ForestRegressor):
         min_samples_leaf=1,
         min_weight_fraction_leaf=0.0,
         max_features=1.0,
+        skip_constant_features=True,
         max_leaf_nodes=None,
         impurity_threshold=0.0,
         min_impurity_decrease=0.0,

@@ -73,7 +73,7 @@ class PythonSplitter(PythonSplitterBase):
     - ``best_cut(node, feature)``: where to cut one feature. It returns a code, after which to cut; or
       ``(code, score)`` to rank it against other features' cuts by a score of its own; or None for no cut. Which features
       are asked about, and in which order, is as ever: `max_features` of them in random order, constant ones left
-      out, and more while none had a cut.
+      out and, with `skip_constant_features`, not counted, and more while none had a cut.
     - ``find_split(node)``: the whole search. It returns a `Cut`, a `Test`, or None for no valid split.
     - ``goes_left(payload, X)``: the test. Given the payload of a `Test`, ndarray of float64, and rows, ndarray
       of shape (n, n_features), it returns which rows go left: ndarray of shape (n,), dtype bool. What it says of
@@ -114,11 +114,13 @@ class PythonSplitter(PythonSplitterBase):
 
     def find_split(self, node):
         """Ask `best_cut` about features in turn, and return the best cut."""
-        best = None
-        for n_tried, feature in enumerate(node.order.tolist()):
-            if n_tried >= self.max_features and best is not None:
+        best, n_counted = None, 0
+        for feature in node.order.tolist():
+            if n_counted >= self.max_features and best is not None:
                 break
-            if node.is_constant(feature):
+            is_constant = node.is_constant(feature)
+            n_counted += not (is_constant and self.skip_constant_features)
+            if is_constant:
                 continue
             answer = self.best_cut(node, feature)
             if answer is None:

@@ -31,6 +31,10 @@ _PARAMETERS = """
     max_features : int, float, {{"sqrt", "log2"}} or None, default={max_features}
         Features tried at each node: a number, a share, or a function of the number of features;
         None: all. Where none of them has a valid cut, the search goes on until one has.
+    skip_constant_features : bool, default=True
+        Whether features that are constant in a node are passed over when `max_features` are drawn: then
+        so many are tried, if there are, that have two values there, missing being one. False: they
+        count, as in scikit-learn.
     random_state : int, RandomState or None, default=None
         Decides the order in which features are tried, and so ties between them, and random cuts.
     max_leaf_nodes : int or None, default=None
@@ -285,6 +289,7 @@ class DecisionTreeClassifier(ClassifierPart, DecisionTree):
         min_samples_leaf=1,
         min_weight_fraction_leaf=0.0,
         max_features=None,
+        skip_constant_features=True,
         random_state=None,
         max_leaf_nodes=None,
         impurity_threshold=0.0,
@@ -346,6 +351,7 @@ class DecisionTreeRegressor(RegressorPart, DecisionTree):
         min_samples_leaf=1,
         min_weight_fraction_leaf=0.0,
         max_features=None,
+        skip_constant_features=True,
         random_state=None,
         max_leaf_nodes=None,
         impurity_threshold=0.0,
@@ -405,6 +411,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         min_samples_leaf=1,
         min_weight_fraction_leaf=0.0,
         max_features="sqrt",
+        skip_constant_features=True,
         random_state=None,
         max_leaf_nodes=None,
         impurity_threshold=0.0,
@@ -455,6 +462,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         min_samples_leaf=1,
         min_weight_fraction_leaf=0.0,
         max_features=1.0,
+        skip_constant_features=True,
         random_state=None,
         max_leaf_nodes=None,
         impurity_threshold=0.0,

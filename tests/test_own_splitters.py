@@ -87,10 +87,11 @@ class ListSearch(WholeSearch):
     """The same, but the search is its own too."""
 
     def find_split(self, node):
-        best = None
-        for n_tried, feature in enumerate(node.order.tolist()):
-            if n_tried >= self.max_features and best is not None:
+        best, n_counted = None, 0
+        for feature in node.order.tolist():
+            if n_counted >= self.max_features and best is not None:
                 break
+            n_counted += not node.is_constant(feature)
             answer = self.best_cut(node, feature)
             if answer is not None and (best is None or answer[1] > best.score):
                 best = Cut(feature, *answer)
@@ -104,10 +105,11 @@ class AxisTest(PythonSplitter):
         self.offset = offset
 
     def find_split(self, node):
-        best = None
-        for n_tried, feature in enumerate(node.order.tolist()):
-            if n_tried >= self.max_features and best is not None:
+        best, n_counted = None, 0
+        for feature in node.order.tolist():
+            if n_counted >= self.max_features and best is not None:
                 break
+            n_counted += not node.is_constant(feature)
             score, threshold, missing_left = node.best_along(node.values(feature))
             if score >= 0 and (best is None or score > best.score):
                 best = Test([feature, threshold, missing_left, self.offset], feature, score)

@@ -73,6 +73,35 @@ def test_search_goes_on_past_constant_columns_and_broken_leaf_rules(method):
         assert tree.score(X, y) == 1.0
 
 
+@pytest.mark.parametrize("n_jobs", [1, 4])
+@pytest.mark.parametrize("splitter", ["best", "random"])
+@pytest.mark.parametrize("method", ["hist", "dense"])
+def test_constant_features_do_not_count_unless_asked(method, splitter, n_jobs, monkeypatch):
+    """A root takes the best of the first two features that are not constant; of the first two; or any that has a cut."""
+    n, n_features, n_trees = 40, 12, 150
+    X = np.full((n, n_features), 5.0)
+    X[:, 0] = np.nan                          # one value too: missing
+    varying = [1, 3, 6, 10]                   # from best to worst; of few values, so that all random cuts are the same
+    for place, j in enumerate(varying):
+        X[:, j] = (np.arange(n) + 2 * place) % n >= n // 2
+    X[X[:, 6] == 0, 6] = np.nan               # a value, or missing: two
+    y = np.arange(n) >= n // 2
+    monkeypatch.setitem(dforest.estimator.TUNING, "share_visits_from", 1)
+    parameters = {"bootstrap": False, "max_features": 2, "max_depth": 1, "random_state": 0, "n_jobs": n_jobs}
+    for skips in (True, False):
+        forest = dforest.RandomForestClassifier(n_trees, method=method, splitter=splitter,
+                                                skip_constant_features=skips, **parameters).fit(X, y).forest_  # fmt: skip
+        roots = forest.feature[forest.node_offsets[:-1]]
+        expected = []
+        for t in range(n_trees):
+            order = FeatureOrder(n_features).draw(forest.seeds[t], naive.ROOT_PATH, n_features)
+            drawn = [j for j in order if j in varying]
+            tried = drawn[:2] if skips else [j for j in order[:2] if j in varying] or drawn[:1]
+            expected.append(min(tried))
+        assert roots.tolist() == expected
+        assert len(set(expected)) == (3 if skips else 4)
+
+
 @pytest.mark.parametrize("method", ["hist", "dense"])
 def test_a_constant_column_with_missing_values_is_a_split(method):
     X = np.array([[1.0], [np.nan], [1.0], [np.nan]])

@@ -375,6 +375,7 @@ OUT_OF_RANGE = {
     "min_samples_leaf": [0, 1.0, 0.0, None],
     "min_weight_fraction_leaf": [-0.1, 0.6, None],
     "max_features": [0, -1, 0.0, 1.5, "all"],
+    "skip_constant_features": [None, "yes", 2],
     "min_impurity_decrease": [-1e-9, np.nan, np.inf, None],
     "ccp_alpha": [-1e-9, np.nan, np.inf, None, "much"],
     "monotonic_cst": [1, "rising"],

@@ -3,7 +3,8 @@
 A splitter is given nodes and writes splits. What it can bring, from the least to the most:
 
 (a) A rule for cuts: `best_cut`. The base class tries features in a random order keyed by the node's path,
-    one call each: the first max_features of them, then, while none had a valid cut, one more at a time.
+    one call each: until max_features of them were not constant in the node (with skip_constant_features off,
+    the first max_features), then, while none had a valid cut, one more at a time.
     `best_cut` replaces `best` by a cut of strictly higher score only, so that ties go to the feature drawn
     earlier, and it keeps to the codes that occur in the node and to `rules` on either side. It returns
     whether the feature is constant in the node, by exact codes: it is then left out in the whole subtree.
@@ -114,6 +115,7 @@ cdef class Splitter(Component):
     cdef bint takes_ranks          # only the order of codes matters: they may be ranks, see Column.origins
     # Set by the forest, before `attach`
     cdef readonly Py_ssize_t max_features
+    cdef readonly bint skip_constant_features  # they don't count among these
     cdef readonly bint one_hot
     cdef readonly dict tuning
     # Lent in `attach` and `open_tree`
@@ -132,7 +134,7 @@ cdef class Splitter(Component):
     cdef Team team                 # None: works alone
     cdef int member                # its thread's number there
     cdef int64_t share_visits_from  # features of a node are shared if there are as many records times features
-    cdef Py_ssize_t* first         # [n_features] those drawn first at the current node that aren't known constant ...
+    cdef Py_ssize_t* first         # [n_features] those drawn last at the current node that aren't known constant ...
     cdef uint8_t* found_constant   # [n_features] ... and whether threads that share them found them so
 
     # Add to the data what clones of this splitter will look at; called once, on none of them.
@@ -177,6 +179,7 @@ cdef class Splitter(Component):
 
     # The base class's own
     cdef void mark(self, Py_ssize_t feature, const Node* node) noexcept nogil
+    cdef Py_ssize_t try_next(self, const Node* node, Py_ssize_t n_wanted, Split* out) except -1 nogil
     cdef void foresee(self, const Node* node, Py_ssize_t n) noexcept nogil
     cdef int share_features(self, const Node* node, Py_ssize_t n, Split* out) except -1 nogil
     cdef int try_features(self, Trial* trial) except -1 nogil

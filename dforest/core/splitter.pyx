@@ -173,7 +173,7 @@ cdef int try_features(void* context, void* own) except -1 nogil:
 cdef class Splitter:
     """Base class; see the contract in splitter.pxd."""
 
-    def configure(self, Py_ssize_t max_features, bint one_hot=False, dict tuning=None):
+    def configure(self, Py_ssize_t max_features, bint one_hot=False, dict tuning=None, bint skip_constant_features=True):
         """Take what the forest says.
 
         Parameters
@@ -184,12 +184,15 @@ cdef class Splitter:
             Whether categories are divided from the rest one by one, instead of by subsets.
         tuning : dict
             Size thresholds of the machinery; they change speed, never the forest.
+        skip_constant_features : bool
+            Whether features that are constant in a node don't count among `max_features`.
 
         Returns
         -------
         self
         """
         self.max_features = max_features
+        self.skip_constant_features = skip_constant_features
         self.one_hot = one_hot
         self.tuning = dict(tuning or {})
         self.share_visits_from = self.tuning.get("share_visits_from", SHARE_VISITS_FROM)
@@ -203,7 +206,8 @@ cdef class Splitter:
 
     def clone(self):
         """An unattached splitter with the same parameters."""
-        return self.__sklearn_clone__().configure(self.max_features, self.one_hot, self.tuning)
+        splitter = self.__sklearn_clone__()
+        return splitter.configure(self.max_features, self.one_hot, self.tuning, self.skip_constant_features)
 
     def runs_on(self, device):
         """Whether there is code of this splitter for another device than the CPU: never for one from elsewhere."""
@@ -347,8 +351,7 @@ cdef class Splitter:
         return 0
 
     cdef int find_split(self, const Node* node, Split* out) except -1 nogil:
-        cdef Py_ssize_t i, feature, n = 0, n_features = self.data.n_features
-        cdef double before
+        cdef Py_ssize_t n_features = self.data.n_features, n_counted = 0, n_drawn, n_varying
         out.feature = -1
         out.score = -1.0
         out.payload = NULL
@@ -358,7 +361,27 @@ cdef class Splitter:
             self.is_constant[self.marks[self.n_marks].feature] = 0
         self.cuts.open_node(node)
         self.order.open(self.seed, node.path)
-        while self.order.n_drawn < min(self.max_features, n_features):
+        # By rounds: max_features features; as many more as were constant, if these don't count; one by one.
+        while self.order.n_drawn < n_features and (n_counted < self.max_features or out.feature < 0):
+            n_drawn = self.order.n_drawn
+            n_varying = self.try_next(node, max(1, self.max_features - n_counted), out)
+            n_counted += n_varying if self.skip_constant_features else self.order.n_drawn - n_drawn
+        self.order.close()
+        self.settle(node, &self.rules, out)
+        if out.feature < 0:
+            return 0
+        self.store_split(node, out)
+        return 0
+
+    cdef Py_ssize_t try_next(self, const Node* node, Py_ssize_t n_wanted, Split* out) except -1 nogil:
+        """Draw so many features, and try those that are not known constant; return how many of these are not constant.
+
+        Features known constant don't count among those wanted, if constant ones are skipped.
+        """
+        cdef Py_ssize_t i, feature, n = 0, n_marks = self.n_marks, n_drawn = self.order.n_drawn
+        cdef double before
+        while (n if self.skip_constant_features else self.order.n_drawn - n_drawn) < n_wanted and (
+                self.order.n_drawn < self.data.n_features):
             feature = self.order.next()
             if not self.is_constant[feature]:
                 self.first[n] = feature
@@ -375,20 +398,7 @@ cdef class Splitter:
                 self.mark(self.first[i], node)
             if out.score > before:
                 out.feature = self.first[i]
-        while out.feature < 0 and self.order.n_drawn < n_features:
-            feature = self.order.next()
-            if not self.is_constant[feature]:
-                before = out.score
-                if self.best_cut(node, feature, &self.rules, out):
-                    self.mark(feature, node)
-                if out.score > before:
-                    out.feature = feature
-        self.order.close()
-        self.settle(node, &self.rules, out)
-        if out.feature < 0:
-            return 0
-        self.store_split(node, out)
-        return 0
+        return n - (self.n_marks - n_marks)
 
     cdef void foresee(self, const Node* node, Py_ssize_t n) noexcept nogil:
         """Get ready for the first n features of `first`, which are tried next."""

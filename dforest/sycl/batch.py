@@ -220,24 +220,32 @@ class Batch:
         t, p = self.training, self.training.n_features
         cuts, subsets = np.zeros(len(places), record("df_cut")), np.zeros((len(places), t.subset_words), np.uint64)
         cuts["feature"] = -1
+        cuts["score"] = -1.0
         node_bytes = 8 * t.n_words * int(t.problem["most_entries"])
+        counted = np.zeros(len(places), np.int64)  # features tried, against max_features
         nodes, tried, n = np.arange(len(places)), 0, t.max_features
         while len(nodes) and tried < p:
-            size, without = max(1, t.tuning.histogram_bytes // (node_bytes * n)), []
+            size = max(1, t.tuning.histogram_bytes // (node_bytes * n))
             for begin in range(0, len(nodes), size):
                 some = nodes[begin : begin + size]
                 seeds, paths = (np.ascontiguousarray(places[name][some]) for name in ("seed", "path"))
                 found, found_subsets = self._try(places[some], totals[some], t.order.draw_each(seeds, paths, tried, n))
-                # Of the first ones the best is taken, later the first that has a cut; of equal ones the one drawn earlier.
-                key = found["score"] if tried == 0 else found["score"] >= 0.0
-                chosen = np.arange(len(some)), key.argmax(axis=1)
-                best = found[chosen]
-                has_cut = best["score"] >= 0.0
-                cuts[some[has_cut]] = best[has_cut]
-                subsets[some[has_cut]] = found_subsets[chosen][has_cut]
-                without.append(some[~has_cut])
-            nodes, tried = np.concatenate(without), tried + n
-            n = min(max(t.tuning.extra_features, tried), p - tried)
+                counts = (found["is_constant"] == 0) | (not t.skip_constant)
+                is_first = counted[some, None] + np.cumsum(counts, axis=1) - counts < t.max_features
+                counted[some] += counts.sum(axis=1)
+                # Of the first ones the best is taken; without one, the first that has a cut. Of equal ones the one drawn earlier.
+                best = np.where(is_first, found["score"], -1.0).argmax(axis=1)
+                later = (~is_first & (found["score"] >= 0.0)).argmax(axis=1)
+                for place, wins in ((best, found["score"] > cuts["score"][some, None]), (later, found["score"] >= 0.0)):
+                    at = np.arange(len(some)), place
+                    is_taken = wins[at] & (is_first[at] if place is best else cuts["feature"][some] < 0)
+                    cuts[some[is_taken]] = found[at][is_taken]
+                    subsets[some[is_taken]] = found_subsets[at][is_taken]
+            tried += n
+            nodes = nodes[(counted[nodes] < t.max_features) | (cuts["feature"][nodes] < 0)]
+            # As many more as are still to be counted; or, in search of any cut, by turns that double.
+            missing = t.max_features - counted[nodes].min(initial=t.max_features)
+            n = min(missing if missing > 0 else max(t.tuning.extra_features, tried), p - tried)
         return cuts, subsets
 
     def _try(self, places, totals, features):
@@ -318,7 +326,7 @@ class Batch:
             n_groups = min(len(turn), t.tuning.n_growing)
             most = int(places["n"][turn].max())
             pending = device.empty((n_groups, most + 1), record("df_open_node"))
-            order = device.empty((n_groups, 2, t.n_features), np.uint32)
+            features = device.empty((n_groups, constants()["DF_FEATURE_ARRAYS"], t.n_features), np.uint32)
             block = rows = y = None
             if most * t.n_features * t.codes.dtype.itemsize <= t.tuning.block_bytes:
                 block = device.empty((n_groups, most, t.n_features), t.codes.dtype)
@@ -326,7 +334,7 @@ class Batch:
                 y = device.empty((n_groups, most if t.y is not None else 0), np.float64)
             numbers = device.empty((len(turn),), np.int64)
             t.run_with_memory("df_grow_subtrees", n_groups, n_local, t.problem_there, t.columns, *t.numbers, t.codes, t.y,
-                              self.draws, self.scratch, device.array(places[turn]), len(turn), most, pending, order, block,
+                              self.draws, self.scratch, device.array(places[turn]), len(turn), most, pending, features, block,
                               rows, y, together, grown, subsets, numbers)  # fmt: skip
             n_grown[turn] = numbers.get()
         return places, grown, subsets, n_grown

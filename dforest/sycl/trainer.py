@@ -139,6 +139,7 @@ class Training:
         self.problem = problem = np.zeros((), record("df_problem"))
         problem["n_features"] = self.n_features
         problem["max_features"] = self.max_features = splitter.max_features
+        problem["skip_constant"] = self.skip_constant = splitter.skip_constant_features
         problem["code_bytes"] = max(column.codes.dtype.itemsize for column in columns)
         problem["most_entries"] = most_entries
         problem["criterion"] = constants()["DF_" + self.criterion.upper()]

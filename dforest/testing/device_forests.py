@@ -87,6 +87,7 @@ def random_fit(seed):
         parameters["impurity_threshold"] = float(rng.choice([0.0, 0.0, 0.3]))
     if rng.random() < 0.4 and ("Regressor" in family.__name__ or len(np.unique(y)) == 2):
         parameters["monotonic_cst"] = [0 if j in categorical else int(rng.integers(-1, 2)) for j in range(n_features)]
+    parameters["skip_constant_features"] = bool(rng.random() < 0.7)
     parameters = {name: value.item() if isinstance(value, np.generic) else value for name, value in parameters.items()}
     return family(**parameters), X, y, weight
 

@@ -41,7 +41,8 @@ class Node:
 def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weight=None, bootstrap=False, n_draws=None,
               seed=0, max_features=None, max_depth=None, min_samples_split=2, min_samples_leaf=1,
               min_weight_fraction_leaf=0.0, min_impurity_decrease=0.0, impurity_threshold=0.0, max_leaf_nodes=None,
-              splitter="best", n_categories=None, ordinal=None, categorical_split="subset", monotonic_cst=None):
+              splitter="best", n_categories=None, ordinal=None, categorical_split="subset", monotonic_cst=None,
+              skip_constant_features=True):
     """Grow a tree.
 
     Parameters
@@ -68,6 +69,8 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
     categorical_split : {"subset", "one_hot"}
     monotonic_cst : list of {-1, 0, 1}, optional
         By feature: predictions fall, are free, or rise with it.
+    skip_constant_features : bool
+        Whether features that are constant in a node don't count among `max_features`.
 
     Returns
     -------
@@ -111,7 +114,8 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
                                criterion=criterion, n_classes=n_classes, scale=scale, min_draws=min_samples_leaf,
                                min_weight=min_weight_fraction_leaf * root_weight,
                                stream_of=stream_of(path) if splitter == "random" else None,
-                               categorical_split=categorical_split, constraints=constraints, bounds=bounds)
+                               categorical_split=categorical_split, constraints=constraints, bounds=bounds,
+                               skip_constant_features=skip_constant_features)
         if split is not None:
             decrease = in_units_of_y(split.score, criterion, scale.exponent) if is_regression else split.score
             if min_impurity_decrease > 0.0 and decrease / root_weight < min_impurity_decrease:

@@ -164,7 +164,8 @@ def predicted(words, draws, criterion, scale):
 
 
 def best_split(draws, columns, order, max_features, *, criterion, n_classes=0, scale=None, min_draws=1, min_weight=0.0,
-               stream_of=None, categorical_split="subset", constraints=None, bounds=(-math.inf, math.inf)):
+               stream_of=None, categorical_split="subset", constraints=None, bounds=(-math.inf, math.inf),
+               skip_constant_features=True):
     """The best split of a node, by trying every test, or one random test of each feature.
 
     Parameters
@@ -185,6 +186,8 @@ def best_split(draws, columns, order, max_features, *, criterion, n_classes=0, s
         By feature: the right side of a valid cut predicts not more, or not less, than the left.
     bounds : (float, float)
         Where what sides predict lies, if there are constraints.
+    skip_constant_features : bool
+        Whether features of one code in the node don't count among `max_features`.
 
     Returns
     -------
@@ -193,13 +196,16 @@ def best_split(draws, columns, order, max_features, *, criterion, n_classes=0, s
     total = statistic(draws, n_classes)
     scale = Scale() if scale is None else scale
     best = None
-    for n_tried, feature in enumerate(order):
-        if n_tried >= max_features and best is not None:
+    n_counted = 0
+    for feature in order:
+        if n_counted >= max_features and best is not None:
             break
         column = columns[feature]
         by_code = {}
         for draw in draws:
             by_code.setdefault(int(column.codes[draw.row]), []).append(draw)
+        if len(by_code) > 1 or not skip_constant_features:
+            n_counted += 1
         statistics = {code: statistic(members, n_classes) for code, members in by_code.items()}
         if stream_of is None:
             tests = all_tests(draws, column, n_classes, categorical_split)

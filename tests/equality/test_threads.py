@@ -167,6 +167,7 @@ ONE_TREE = {
     "gini": {"criterion": "gini"},
     "entropy, random cuts": {"criterion": "entropy", "splitter": "random"},
     "all features": {"criterion": "gini", "max_features": None},
+    "constant features count": {"criterion": "gini", "max_features": 2, "skip_constant_features": False},
     "dense, constraints": {"criterion": "gini", "method": "dense", "monotonic_cst": [1, -1, 0, 0, 1]},
     "one hot": {"criterion": "squared_error", "categorical_split": "one_hot"},
     "poisson": {"criterion": "poisson", "monotonic_cst": [1, 0, 0, 0, 0]},

@@ -26,6 +26,8 @@ def problems(draw):
         X[where] = rng.choice(np.array(SPECIAL, dtype), where.sum())
     if draw(st.booleans()):
         X[:, rng.integers(p)] = X[0, 0]                      # a constant column
+    if draw(st.booleans()):                                  # columns that are constant below the root
+        X[:, rng.random(p) < 0.7] = rng.integers(0, 2, (n, 1))
     kinds = draw(st.sampled_from(["numbers", "numbers", "all"]))
     kinds = rng.integers(0, 3, p) if kinds == "all" else np.zeros(p, int)
     for j in np.flatnonzero(kinds == 2):                     # few categories, or more than fit a word
@@ -56,6 +58,7 @@ def problems(draw):
         "method": draw(st.sampled_from(["hist", "dense"])),
         "max_bins": draw(st.sampled_from([2, 3, 5, 256])),
         "max_features": draw(st.integers(1, p)),
+        "skip_constant_features": draw(st.booleans()),
         "max_depth": draw(st.sampled_from([None, 1, 3])),
         "min_samples_split": draw(st.sampled_from([2, 5])),
         "min_samples_leaf": draw(st.sampled_from([1, 1, 2, 4])),
@@ -101,7 +104,7 @@ def test_every_node_is_that_of_the_twin(tuning, assert_twin, extreme, problem):
         forest = kind(n_estimators=2, **parameters).fit(X, y, sample_weight).forest_
     names = ("criterion", "method", "max_bins", "max_depth", "min_samples_split", "min_samples_leaf",
              "min_weight_fraction_leaf", "min_impurity_decrease", "impurity_threshold", "max_leaf_nodes", "splitter",
-             "bootstrap", "max_features", "categorical_split", "monotonic_cst")
+             "bootstrap", "max_features", "skip_constant_features", "categorical_split", "monotonic_cst")
     n_categories = forest.n_categories.tolist()
     X = np.stack([encoded(x) if n_codes else x for x, n_codes in zip(X.T, n_categories, strict=True)], axis=1)
     classes = np.unique(y, return_inverse=True)[1] if is_classifier else y

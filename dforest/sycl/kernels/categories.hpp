@@ -156,6 +156,13 @@ DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df
     cut->only_missing = 0;
 }
 
+// Whether all of a node's draws have the same code, that of missing values included.
+template <class Codes> DF_INLINE bool df_is_constant(const df_problem *p, const Codes &codes)
+{
+    const uint32_t code = codes.after(0);
+    return code < p->most_entries && codes.after(code + 1) >= p->most_entries;
+}
+
 // The cut of any feature, by the splitter's strategy.
 template <class Codes>
 DF_INLINE void df_find_cut(const df_problem *p, const df_node *node, const df_column *columns, const df_numbers *numbers,
@@ -163,6 +170,7 @@ DF_INLINE void df_find_cut(const df_problem *p, const df_node *node, const df_co
 {
     const df_column *column = columns + feature;
     int64_t *words = room->words;
+    cut->is_constant = df_is_constant(p, codes); // now: codes may be taken below
     if (column->kind == DF_CATEGORICAL)
         df_find_subset(p, node, column, feature, total, codes, room, cut);
     else if (p->is_random)

@@ -10,11 +10,13 @@
 enum { DF_GINI, DF_ENTROPY, DF_SQUARED_ERROR, DF_POISSON };
 enum { DF_CONTINUOUS, DF_ORDINAL, DF_CATEGORICAL };
 enum { DF_SHARED_BYTES = 384 }; // of df_shared, at most
+enum { DF_FEATURE_ARRAYS = 4 }; // of df_features
 
 // What is the same for all nodes of a fit.
 typedef struct {
     int64_t n_features;
     int64_t max_features;
+    int64_t skip_constant;     // features that are constant in a node don't count among these
     int64_t code_bytes;        // 1, 2 or 4
     int64_t most_entries;      // of a column: its codes, and the one for missing
     int64_t criterion;
@@ -80,7 +82,7 @@ typedef struct {
     uint32_t above;            // the lowest on the right in the node
     uint32_t missing_left;
     uint32_t only_missing;     // on the right
-    uint32_t unused;
+    uint32_t is_constant;      // the feature is, in the node
 } df_cut;
 
 // A node that has been grown.

@@ -4,8 +4,8 @@
 // then have the rows of the block, until the subtree is done.
 //
 // Memory of the group: `df_shared`; then, for `n_together` features at a time, their numbers, cuts, histograms, flags and words
-// to add up in: see `Training.desk_bytes`. In global memory each group has a stack of nodes to come, and
-// the order of the features.
+// to add up in: see `Training.desk_bytes`. In global memory each group has a stack of nodes to come, the order of the features,
+// and *marks* of those that were found constant in an ancestor of the node, or in the node.
 #ifndef DFOREST_KERNELS_SUBTREE_HPP
 #define DFOREST_KERNELS_SUBTREE_HPP
 
@@ -27,6 +27,8 @@ typedef struct {
     df_cut best;
     df_stream stream;          // of the order of features
     int64_t n_drawn;           // features, at this node
+    int64_t n_counted;         // of these, against max_features
+    int64_t n_marks;
     int64_t n_pending;         // nodes
     int64_t n_grown;
     int64_t n_tried;           // features of this turn
@@ -100,23 +102,46 @@ struct df_local_codes {
     void read(uint32_t code, int64_t *words) const { df_read_entry<0>(p, planes + (int64_t) code * p->n_planes, words); }
 };
 
-// The next feature of the node's order. INOUT order : [n_features], and behind it the place each was swapped with
-DF_INLINE int32_t df_next_feature(const df_problem *p, df_shared *shared, uint32_t *order)
+// Of the features of a node.
+typedef struct {
+    uint32_t *order;           // [n_features] 0, 1, 2, ... between nodes
+    uint32_t *swapped;         // [n_features] with which place each place was swapped
+    uint32_t *marks;           // [n_features] those found constant ...
+    uint32_t *marked_at;       // [n_features] ... by feature: 1 and the depth of the node it was found in; 0: not constant
+} df_features;
+
+DF_INLINE df_features df_features_at(const df_problem *p, uint32_t *memory)
 {
+    df_features features = {memory, memory + p->n_features, memory + 2 * p->n_features, memory + 3 * p->n_features};
+    return features;
+}
+
+// Forget the marks of nodes at this depth or below: of the nodes that left marks only ancestors count.
+DF_INLINE void df_forget_marks(df_shared *shared, const df_features &features, uint32_t depth)
+{
+    while (shared->n_marks > 0 && features.marked_at[features.marks[shared->n_marks - 1]] > depth)
+        features.marked_at[features.marks[--shared->n_marks]] = 0;
+}
+
+// The next feature of the node's order.
+DF_INLINE int32_t df_next_feature(const df_problem *p, df_shared *shared, const df_features &features)
+{
+    uint32_t *order = features.order;
     const uint32_t i = (uint32_t) shared->n_drawn, j = i + df_below(&shared->stream, (uint32_t) p->n_features - i);
     const uint32_t feature = order[j];
     order[j] = order[i];
     order[i] = feature;
-    order[p->n_features + i] = j;
+    features.swapped[i] = j;
     shared->n_drawn++;
     return (int32_t) feature;
 }
 
 // Undo the swaps: the next node starts from 0, 1, 2, ... again.
-DF_INLINE void df_close_order(const df_problem *p, df_shared *shared, uint32_t *order)
+DF_INLINE void df_close_order(df_shared *shared, const df_features &features)
 {
+    uint32_t *order = features.order;
     while (shared->n_drawn > 0) {
-        const uint32_t i = (uint32_t) --shared->n_drawn, j = order[p->n_features + i], feature = order[j];
+        const uint32_t i = (uint32_t) --shared->n_drawn, j = features.swapped[i], feature = order[j];
         order[j] = order[i];
         order[i] = feature;
     }
@@ -183,7 +208,8 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_desk &
 }
 
 // Set the best cut of the node; its feature is -1 if there is none.
-DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk &desk, uint32_t *order, int64_t n_together)
+DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk &desk, const df_features &features,
+                         int64_t n_together)
 {
     const df_problem *p = fit->problem;
     df_shared *shared = desk.shared;
@@ -194,17 +220,25 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk
             return;
         shared->best.feature = -1;
         shared->best.score = -1.0;
-        shared->n_drawn = 0;
+        shared->n_drawn = shared->n_counted = 0;
+        df_forget_marks(shared, features, (uint32_t) shared->node.place.depth);
         df_stream_open(&shared->stream, shared->node.place.seed, shared->node.place.path, DF_FEATURES);
     });
-    while (shared->n_drawn < p->max_features || (shared->best.feature < 0 && shared->n_drawn < p->n_features)) {
+    while (shared->n_drawn < p->n_features && (shared->n_counted < p->max_features || shared->best.feature < 0)) {
+        const bool is_extra = shared->n_counted >= p->max_features; // then the first that has a cut is taken
         group.each([&](int64_t item) {
             if (item > 0)
                 return;
-            const int64_t end = shared->n_drawn < p->max_features ? p->max_features : p->n_features;
-            shared->n_tried = end - shared->n_drawn < n_together ? end - shared->n_drawn : n_together;
-            for (int64_t f = 0; f < shared->n_tried; f++)
-                desk.features[f] = df_next_feature(p, shared, order);
+            int64_t n_tried = 0, n_counted = shared->n_counted; // as if none of those that are not marked were constant
+            while (n_tried < n_together && shared->n_drawn < p->n_features && (is_extra || n_counted < p->max_features)) {
+                const int32_t feature = df_next_feature(p, shared, features);
+                const bool is_marked = features.marked_at[feature] > 0;
+                n_counted += !(is_marked && p->skip_constant);
+                if (!is_marked)
+                    desk.features[n_tried++] = feature;
+            }
+            shared->n_tried = n_tried;
+            shared->n_counted = n_counted;
         });
         const int64_t n_tried = shared->n_tried;
         df_count(group, p, fit->codes, draws, n, desk.features, n_tried, desk.planes, desk.flags);
@@ -224,21 +258,26 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk
             }
         });
         group.each([&](int64_t item) {
-            if (item == 0) {
-                const bool is_extra = shared->n_drawn > p->max_features; // then the first that has a cut is taken
-                for (int64_t f = 0; f < n_tried; f++)
-                    if (desk.cuts[f].score > shared->best.score && !(is_extra && shared->best.feature >= 0)) {
-                        shared->best = desk.cuts[f];
-                        for (int64_t i = 0; i < p->subset_words; i++)
-                            desk.subsets[i] = desk.subsets[(1 + f) * p->subset_words + i];
-                    }
+            if (item > 0)
+                return;
+            for (int64_t f = 0; f < n_tried; f++) {
+                if (desk.cuts[f].is_constant) {
+                    features.marks[shared->n_marks++] = (uint32_t) desk.features[f];
+                    features.marked_at[desk.features[f]] = 1 + (uint32_t) shared->node.place.depth;
+                    shared->n_counted -= p->skip_constant;
+                }
+                if (desk.cuts[f].score > shared->best.score && !(is_extra && shared->best.feature >= 0)) {
+                    shared->best = desk.cuts[f];
+                    for (int64_t i = 0; i < p->subset_words; i++)
+                        desk.subsets[i] = desk.subsets[(1 + f) * p->subset_words + i];
+                }
             }
         });
     }
     group.each([&](int64_t item) {
         if (item > 0)
             return;
-        df_close_order(p, shared, order);
+        df_close_order(shared, features);
         df_cut *best = &shared->best;
         if (best->feature < 0 || p->min_decrease <= 0.0)
             return;
@@ -313,7 +352,7 @@ DF_INLINE void df_set_children(const df_open_node *place, int64_t n_left, uint32
 // Where a group works, in global memory.
 typedef struct {
     df_open_node *pending;     // [most records of a subtree + 1] nodes to come
-    uint32_t *order;           // [2, n_features]
+    df_features features;
     char *codes;               // the block, or NULL
     uint32_t *rows;            // [most records] of its rows, those of the data
     double *y;                 // [most records] likewise, exact targets
@@ -366,6 +405,7 @@ DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_des
         pending[0].right = 0;
         shared->n_pending = 1;
         shared->n_grown = 0;
+        df_forget_marks(shared, room.features, 0);
     });
     while (shared->n_pending > 0) {
         group.each([&](int64_t item) {
@@ -374,7 +414,7 @@ DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_des
         });
         df_open(group, fit, desk);
         if (!shared->is_leaf)
-            df_search(group, fit, desk, room.order, n_together);
+            df_search(group, fit, desk, room.features, n_together);
         group.each([&](int64_t item) {
             if (item > 0)
                 return;

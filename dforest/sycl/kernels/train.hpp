@@ -280,19 +280,20 @@ DF_KERNEL df_copy_draws(const df_draw *scratch, const df_chunk *chunks, int64_t 
 //
 // IN places : [n_places], of up to most_records records
 // OUT grown; subsets : [., subset_words] likewise; n_grown : [n_places]
-// INOUT pending, order, block, rows, block_y : [n_groups], each with a `df_room` of most_records; block may be NULL
+// INOUT pending, features, block, rows, block_y : [n_groups], each with a `df_room` of most_records; block may be NULL
 // Memory of the group: see Training.desk_bytes
 DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
                            const double *highs, const char *codes, const double *y, df_draw *draws, df_draw *scratch,
                            const df_open_node *places, int64_t n_places, int64_t most_records, df_open_node *pending,
-                           uint32_t *order, char *block, uint32_t *rows, double *block_y, int64_t n_together, df_grown *grown,
+                           uint32_t *features, char *block, uint32_t *rows, double *block_y, int64_t n_together, df_grown *grown,
                            uint64_t *subsets, int64_t *n_grown, char *memory, int64_t n_bytes, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         const df_fit fit = {problem, columns, {values, lows, highs}, codes, y, draws, scratch};
         const df_desk desk = df_desk_at(problem, df_memory(group, memory, n_bytes), n_together);
-        df_room room = {pending + group.number * (most_records + 1), order + group.number * 2 * problem->n_features, 0, 0, 0};
+        df_room room = {pending + group.number * (most_records + 1),
+                        df_features_at(problem, features + group.number * DF_FEATURE_ARRAYS * problem->n_features), 0, 0, 0};
         if (block) {
             room.codes = block + group.number * most_records * problem->n_features * problem->code_bytes;
             room.rows = rows + group.number * most_records;
@@ -300,8 +301,12 @@ DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, 
         }
         df_clear_desk(group, problem, desk, n_together);
         group.each([&](int64_t item) {
-            for (int64_t i = item; i < problem->n_features; i += group.n_items)
-                room.order[i] = (uint32_t) i;
+            if (item == 0)
+                desk.shared->n_marks = 0;
+            for (int64_t i = item; i < problem->n_features; i += group.n_items) {
+                room.features.order[i] = (uint32_t) i;
+                room.features.marked_at[i] = 0;
+            }
         });
         for (int64_t i = group.number; i < n_places; i += group.n_groups) {
             const df_open_node *place = places + i;

@@ -53,11 +53,12 @@ class PythonHonestSplitter(PythonSplitter):
         if not structure.any() or structure.all() or np.ptp(node.targets[structure]) == 0:
             return None
         numbers = node.targets[:, None] if node.n_classes == 0 else node.targets[:, None] == np.arange(node.n_classes)
-        best = None
-        for n_tried, feature in enumerate(node.order.tolist()):
-            if n_tried >= self.max_features and best is not None:
+        best, n_counted = None, 0
+        for feature in node.order.tolist():
+            if n_counted >= self.max_features and best is not None:
                 break
             codes = node.codes(feature)
+            n_counted += not self.skip_constant_features or np.ptp(codes[structure]) > 0
             left = np.cumsum(np.bincount(codes[~structure], node.counts[~structure], node.n_codes(feature)))
             enough = np.flatnonzero((left >= node.min_draws) & (left[-1] - left >= node.min_draws))
             if not len(enough):
