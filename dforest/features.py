@@ -40,17 +40,26 @@ class Features:
     """
 
     def __init__(self, kinds, categories, names=None):
-        self.kinds = np.asarray(kinds, np.uint8)
+        self.kinds = np.array(kinds, np.uint8)
         self.categories = list(categories)
         self.names = names
         self.encodes = any(labels is not None for labels in categories)
         self.n_categories = np.array(
             [len(labels) if kind == CATEGORICAL else 0 for kind, labels in zip(kinds, categories, strict=True)], np.int32
         )
+        for array in (self.kinds, self.n_categories, *self.categories):
+            if array is not None:
+                array.setflags(write=False)
         self._numbers = [
             None if labels is None else {label: number for number, label in enumerate(labels.tolist())}
             for labels in categories
         ]
+
+    def __getstate__(self):
+        return {"kinds": self.kinds, "categories": self.categories, "names": self.names}
+
+    def __setstate__(self, state):
+        self.__init__(**state)
 
     @classmethod
     def learn(cls, X, categorical_features="from_dtype", ordinal_features="from_dtype"):

@@ -59,6 +59,8 @@ class Tree:
     n_outputs = 1
 
     def __init__(self, forest):
+        if forest.n_trees != 1:
+            raise ValueError(f"a forest of {forest.n_trees} trees; allowed is one of a single tree, as Forest.tree gives it")
         inner = forest.feature >= 0
         numbers = np.arange(len(inner))
         self._forest = forest

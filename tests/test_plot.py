@@ -23,6 +23,7 @@ from dforest import (
     export_text,
     plot_tree,
 )
+from dforest.core.forest_arrays import Forest
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -55,18 +56,26 @@ def pair(kind, weights=None, **parameters):
     return kind(method="dense", **parameters).fit(X, y, weight), PEERS[kind](**parameters).fit(X, y, weight)
 
 
+def change(model, **arrays):
+    """Give a tree's forest other arrays in the place of some."""
+    settings = {**model.forest_.as_dict(), **model.forest_._settings(), **arrays}
+    model.forest_ = Forest({name: settings.pop(name) for name in model.forest_.as_dict()}, **settings)
+
+
 def labelled(missing_left=False, labels=("blue", "green", "red")):
     """A tree whose root is made to test whether feature 0 is in {0, 2}."""
     X, y = data_of(DecisionTreeRegressor)
     X[:, 0] = np.arange(len(X)) % 4
     model = DecisionTreeRegressor(max_depth=2, random_state=0).fit(X, X[:, 0] + (y > 0) / 10)
-    forest = model.forest_
-    assert forest.feature[0] == 0
-    forest.feature[1:][forest.feature[1:] == 0] = 1
-    forest.threshold[0] = np.nan
-    forest.missing_left[0] = missing_left
-    forest.n_categories = np.array([len(labels), 0, 0, 0, 0, 0], np.int32)
-    forest.payload_offsets, forest.payload_words = np.array([0, 1]), np.array([0b101], np.uint64)
+    known = {name: getattr(model.forest_, name).copy() for name in ("feature", "threshold", "missing_left")}
+    assert known["feature"][0] == 0
+    known["feature"][1:][known["feature"][1:] == 0] = 1
+    known["threshold"][0] = np.nan
+    known["missing_left"][0] = missing_left
+    change(
+        model, **known, n_categories=np.array([len(labels), 0, 0, 0, 0, 0], np.int32), payload_offsets=np.array([0, 1]),
+        payload_words=np.array([0b101], np.uint64),
+    )  # fmt: skip
     model.categories_ = [np.array(labels, object)] + [None] * 5
     return model
 
@@ -173,7 +182,7 @@ def test_long_lists_of_categories_are_cut():
     bits = np.zeros(320, np.uint8)
     bits[100:300] = 1
     words = np.packbits(bits, bitorder="little").view(np.uint64)
-    model.forest_.payload_offsets, model.forest_.payload_words = np.array([0, len(words)]), words
+    change(model, payload_offsets=np.array([0, len(words)]), payload_words=words)
     text = "{category 100, category 101, category 102, category 103, ... 196 more}"
     assert export_text(model).startswith(f"|--- feature_0 in {text}\n")
     assert plot_tree(model)[0].get_text().startswith("x[0] in {category 100, category 101, ... 198 more}\n")
@@ -182,7 +191,7 @@ def test_long_lists_of_categories_are_cut():
 def test_text_of_levels():
     X = np.tile(np.arange(3.0), 20)[:, None]
     model = DecisionTreeRegressor(method="dense").fit(X, X[:, 0])
-    model.forest_.threshold[:] = np.floor(model.forest_.threshold)  # as ordinal features have them
+    change(model, threshold=np.floor(model.forest_.threshold))  # as ordinal features have them
     model.categories_ = [np.array(["small", "medium", "large"], object)]
     assert export_text(model, feature_names=["size"]).splitlines() == [
         "|--- size <= small",

@@ -2,6 +2,7 @@
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -171,17 +172,19 @@ def test_size_of_slots():
 
 @pytest.mark.parametrize("n_features, size", [(5, 8), (1 << 17, 8), (1 << 25, 16)])
 def test_features_and_slots_share_a_word(n_features, size):
-    forest = grown(np.float32).forest_
-    values, rows = forest.leaf_votes(), forest.right[forest.feature < 0]
-    forest.n_features = n_features
-    assert PackedForest(forest, values, rows).slot_size == size
+    assert packed_of_many(n_features).slot_size == size
 
 
 def test_too_many_features():
-    forest = grown(np.float32).forest_
-    forest.n_features = 1 << 30
     with pytest.raises(ValueError, match="1073741824 features"):
-        forest.packed()
+        packed_of_many(1 << 30)
+
+
+def packed_of_many(n_features):
+    """A forest packed as if it had been grown on so many features."""
+    forest = grown(np.float32).forest_
+    as_if = SimpleNamespace(**{**vars(forest), "n_trees": forest.n_trees, "n_features": n_features})
+    return PackedForest(as_if, forest.leaf_votes(), forest.right[forest.feature < 0])
 
 
 def test_slots():

@@ -2,9 +2,10 @@
 
 What follows from other arrays is left out: right children from the order of the nodes, what leaves
 have no use for, draws that are sums of weights. Numbers get the smallest type that holds them;
-repeated ones become codes and a table. Arrays of trees are expected as `Forest` keeps them; what
+repeated ones become codes and a table. `shrink` expects arrays of trees as `Forest` keeps them; what
 `expand` makes of it has the same bits and types, but for one thing: rows of the leaf tables that no
 leaf has, as where a tree shares the tables of its forest, are left out, and the others numbered anew.
+`expand` trusts nothing: pickles get damaged.
 
 Nothing here is kept: all arrays are new, or those handed in.
 """
@@ -71,41 +72,79 @@ def with_own_leaves(arrays, leaf):
 
 
 def expand(small):
-    """The arrays that `shrink` was given, read-only.
+    """The arrays that `shrink` was given.
 
-    They are new: those of a file that is mapped into memory do not stay there.
+    They are new, in the machine's byte order: those of a file that is mapped into memory do not stay there.
 
     Raises
     ------
-    ValueError
-        If these are no arrays of whole trees.
+    TypeError, ValueError
+        If these are no arrays that `shrink` returns. Whether their numbers are those of a forest is for
+        `dforest.core.forest_check` to say; what is told here is what takes memory or reads beyond arrays.
     """
-    offsets = small["node_offsets"]
-    n = int(offsets[len(offsets) - 1])
-    leaf = np.unpackbits(small["leaf"], count=n).view(bool)
+    if not isinstance(small, dict):
+        raise TypeError(f"the arrays of a forest are a {type(small).__name__}; allowed are those in a dict")
+    offsets = part(small, "node_offsets", "i").astype(np.int64)
+    leaf = bits(small, "leaf", int(offsets[-1]) if len(offsets) else -1)
+    n = len(leaf)
     inner = ~leaf
     n_inner = int(inner.sum())
-    arrays = {"node_offsets": offsets, "inner": small["inner"], "payload_words": small["payload_words"]}
+    arrays = {"node_offsets": offsets, "inner": floats(small, "inner", 2).copy()}
+    tested = part(small, "feature", "u", n_inner)
+    if tested.max(initial=0) >= 2**31:
+        raise ValueError(f"feature holds {tested.max()}; allowed are numbers below 2**31")
     arrays["feature"] = feature = np.full(n, -1, np.int32)
-    feature[inner] = small["feature"]
+    feature[inner] = tested
     arrays["missing_left"] = np.zeros(n, bool)
-    arrays["missing_left"][inner] = np.unpackbits(small["missing_left"], count=n_inner).view(bool)
-    threshold = decode_thresholds(small)
+    arrays["missing_left"][inner] = bits(small, "missing_left", n_inner)
+    threshold = decode_thresholds(small, tested)
     arrays["threshold"] = np.zeros(n, threshold.dtype)
     arrays["threshold"][inner] = threshold
     arrays["right"] = right_children(feature, offsets)
-    arrays["right"][leaf] = rows = decode_rows(small, n - n_inner)
-    if len(rows) > 0 and rows.max() >= len(small["leaf_weight"]):
-        raise ValueError(f"a leaf has row {rows.max()} of {len(small['leaf_weight'])}")
-    arrays["leaf_weight"] = small["leaf_weight"].astype(np.int64)
-    arrays["leaf_draws"] = small["leaf_draws"].astype(np.int64) if "leaf_draws" in small else arrays["leaf_weight"].sum(axis=1)
+    rows = decode_rows(small, n - n_inner)
+    arrays["leaf_weight"] = weight = part(small, "leaf_weight", "u", None, 2).astype(np.int64)
+    if rows.max(initial=0) >= len(weight):
+        raise ValueError(f"a leaf has row {rows.max()} of {len(weight)}")
+    arrays["right"][leaf] = rows
+    arrays["leaf_draws"] = part(small, "leaf_draws", "u").astype(np.int64) if "leaf_draws" in small else weight.sum(axis=1)
     for name in ("leaf_value", "leaf_impurity"):
-        codes = small.get(name + "_codes")
-        arrays[name] = small[name] if codes is None else small[name][codes]
-    arrays["payload_offsets"] = np.append(0, np.cumsum(small["payload_lengths"], dtype=np.int64))
-    for array in arrays.values():
-        array.setflags(write=False)
+        numbers = floats(small, name)
+        arrays[name] = look_up(numbers, part(small, name + "_codes", "u"), name) if name + "_codes" in small else numbers.copy()
+    arrays["payload_offsets"] = np.append(0, np.cumsum(part(small, "payload_lengths", "u"), dtype=np.int64))
+    arrays["payload_words"] = part(small, "payload_words", "u").astype(np.uint64)
     return arrays
+
+
+def part(small, name, kind, n=None, n_axes=1):
+    """An array of a kind of types, in the machine's byte order; raise if it is another one, or not of length n."""
+    array = small.get(name)
+    if not isinstance(array, np.ndarray) or array.dtype.kind != kind or array.ndim != n_axes:
+        raise TypeError(f"{name} is no array of a forest made small")
+    if n is not None and len(array) != n:
+        raise ValueError(f"{name} has length {len(array)}; that of this forest is {n}")
+    return np.asarray(array, array.dtype.newbyteorder("="))
+
+
+def floats(small, name, n_axes=1):
+    array = part(small, name, "f", None, n_axes)
+    if array.dtype != np.float64:
+        raise TypeError(f"{name} has the type {array.dtype}; allowed is float64")
+    return np.ascontiguousarray(array)
+
+
+def bits(small, name, n):
+    """The first n bits, as an array of bool."""
+    packed = part(small, name, "u")
+    if packed.dtype != np.uint8 or n < 0 or len(packed) != (n + 7) // 8:
+        raise ValueError(f"{name} is of {len(packed)} numbers of the type {packed.dtype}, for the bits of {n} nodes")
+    return np.unpackbits(packed, count=n).view(bool)
+
+
+def look_up(table, places, name):
+    """The numbers at some places of a table, given as unsigned ones."""
+    if places.max(initial=0) >= max(1, len(table)) or (len(places) and not len(table)):
+        raise ValueError(f"{name} has {len(table)} numbers, and places up to {places.max()} among them")
+    return table[places]
 
 
 def smallest(numbers):
@@ -142,11 +181,23 @@ def code_thresholds(threshold, feature):
     return {"threshold": table, "threshold_codes": codes, "threshold_counts": smallest(lengths)}
 
 
-def decode_thresholds(small):
-    if "threshold_codes" not in small:
-        return small["threshold"]
-    before = np.append(0, np.cumsum(small["threshold_counts"], dtype=np.int64))
-    return small["threshold"][before[small["feature"]] + small["threshold_codes"]]
+def decode_thresholds(small, feature):
+    """Thresholds of the nodes that test some features."""
+    threshold = part(small, "threshold", "f")
+    if threshold.dtype not in (np.float32, np.float64):
+        raise TypeError(f"threshold has the type {threshold.dtype}; allowed are float32 and float64")
+    if "threshold_codes" in small:
+        counts = part(small, "threshold_counts", "u").astype(np.int64)
+        codes = part(small, "threshold_codes", "u", len(feature))
+        n = len(threshold)
+        if ((counts < 0) | (counts > n)).any() or counts.sum() != n:
+            raise ValueError(f"threshold_counts are not of {n} thresholds")
+        if (codes >= look_up(counts, feature, "threshold_counts")).any():
+            raise ValueError("a threshold is none of those of its feature")
+        threshold = threshold[np.append(0, np.cumsum(counts))[feature] + codes.astype(np.int64)]
+    if len(threshold) != len(feature):
+        raise ValueError(f"there are {len(threshold)} thresholds of {len(feature)} nodes")
+    return threshold
 
 
 def code_rows(rows):
@@ -161,10 +212,12 @@ def code_rows(rows):
 def decode_rows(small, n):
     """Of n leaves."""
     if "is_next" not in small:
-        return small["rows"]
-    is_next = np.unpackbits(small["is_next"], count=n).view(bool)
+        return part(small, "rows", "u", n)
+    is_next = bits(small, "is_next", n)
     rows = np.cumsum(is_next) - 1
-    rows[~is_next] = small["rows"]
+    rows[~is_next] = part(small, "rows", "u", n - int(is_next.sum()))
+    if rows.min(initial=0) < 0:
+        raise ValueError("the first leaf has no row")
     return rows
 
 

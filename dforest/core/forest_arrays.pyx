@@ -6,9 +6,12 @@ of the leaf tables; nodes whose leaves are equal share a row. A node that tests 
 has a *subset*, a bit for each category, one that makes a splitter's own test has what that needs: its
 *payload*, either of them. Payloads come in the order of their nodes.
 
-A `Forest` owns its arrays, which nobody may change; a forest cut out of another one shares them.
+A `Forest` owns its arrays, which are read-only, as it is itself; a forest cut out of another one shares
+them. What reads them relies on that: a fit makes arrays that fit together, and those of a caller or a
+pickle are checked before a forest is made of them (`forest_check`).
 """
 from functools import cached_property
+from operator import index
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
@@ -16,15 +19,31 @@ import numpy as np
 
 from dforest.core.assembly import NODE_ARRAYS, Assembly, TreeArrays, unique_rows
 from dforest.core.compact import expand, shrink
+from dforest.core.forest_check import check_forest
 from dforest.core.node_table import class_table, number_table, target_power
 from dforest.core.predict import PackedForest
 from dforest.core.predictor import Predictor
+
+_OF_TREES = ("seeds", "n_rows", "n_draws", "weight_exponent")
+_SETTINGS = ("n_features", "n_classes", "n_categories", "criterion", "splitter", "seed", *_OF_TREES)
 
 _TABLE_BYTES = 1 << 18         # of values that stay in a cache while trees use them in any order
 
 
 class Forest:
-    """The trees of a forest.
+    """The trees of a forest, for good: attributes can't be set, and arrays can't be written to.
+
+    Parameters
+    ----------
+    arrays : dict of ndarray
+        By name, those of the attributes below that are of nodes, leaves and payloads; copied.
+    n_rows, n_features, n_classes, n_categories, criterion, seed, seeds, n_draws, weight_exponent, splitter
+        The other attributes; arrays among them are copied.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array has another type or length than below, or they are not those of trees: see `check_forest`.
 
     Attributes
     ----------
@@ -79,19 +98,38 @@ class Forest:
 
     def __init__(self, arrays, *, n_rows, n_features, n_classes, n_categories, criterion, seed, seeds, n_draws, weight_exponent,
                  splitter=None):
-        for name in self._NAMES:
-            setattr(self, name, arrays[name])
-        self.n_rows = n_rows
-        self.n_features = n_features
-        self.n_classes = n_classes
-        self.n_categories = n_categories
-        self.criterion = criterion
-        self.splitter = splitter
-        self.seed = seed
-        self.seeds = seeds
-        self.n_draws = n_draws
-        self.weight_exponent = weight_exponent
-        self._packed = {}
+        settings = {"n_rows": n_rows, "n_features": n_features, "n_classes": n_classes, "n_categories": n_categories,
+                    "criterion": criterion, "splitter": splitter, "seed": seed, "seeds": seeds, "n_draws": n_draws,
+                    "weight_exponent": weight_exponent}
+        missing = [name for name in self._NAMES if name not in arrays]
+        if missing:
+            raise ValueError(f"arrays of a forest without {', '.join(missing)}")
+        arrays = {name: arrays[name] for name in self._NAMES}
+        for known in (arrays, settings):
+            known.update((name, value.copy()) for name, value in known.items() if isinstance(value, np.ndarray))
+        self._keep(arrays, settings)
+        check_forest(self)
+
+    def _keep(self, arrays, settings):
+        """Take arrays and settings as they are, and close them to writing."""
+        attributes = {**arrays, **settings}
+        for value in attributes.values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+        self.__dict__.update(attributes, _packed={})
+
+    @classmethod
+    def _of(cls, arrays, settings):
+        """A forest of what is known to fit together, not copied."""
+        forest = cls.__new__(cls)
+        forest._keep(arrays, settings)
+        return forest
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"{name} can't be set: a forest does not change")
+
+    def __delattr__(self, name):
+        raise AttributeError(f"{name} can't be deleted: a forest does not change")
 
     @classmethod
     def assembled(cls, assembly, before=None, **settings):
@@ -107,9 +145,9 @@ class Forest:
             The attributes that are no arrays of nodes or leaves, of the other trees.
         """
         if before is not None:
-            for name in ("seeds", "n_rows", "n_draws", "weight_exponent"):
+            for name in _OF_TREES:
                 settings[name] = np.concatenate([getattr(before, name), settings[name]])
-        return cls(assembly.release(settings["n_classes"]), **settings)
+        return cls._of(assembly.release(settings["n_classes"]), settings)
 
     def _leaf_words(self):
         return leaf_words(self.leaf_draws, self.leaf_weight, self.leaf_value, self.leaf_impurity, self.n_classes)
@@ -129,8 +167,15 @@ class Forest:
         return {**self._settings(), "arrays": shrink(self.as_dict())}
 
     def __setstate__(self, state):
-        settings = dict(state)
-        self.__init__(expand(settings.pop("arrays")), **settings)
+        """Take what `__getstate__` gave; raises TypeError or ValueError if it is something else."""
+        names = {*_SETTINGS, "arrays"}
+        if not isinstance(state, dict) or state.keys() != names:
+            raise ValueError(f"the state of a forest must be a dict of {', '.join(sorted(names))}")
+        settings = {name: state[name] for name in _SETTINGS}
+        settings.update((name, value.astype(value.dtype.newbyteorder("="))) for name, value in settings.items()
+                        if isinstance(value, np.ndarray))
+        self._keep(expand(state["arrays"]), settings)
+        check_forest(self)
 
     def _has_payload(self):
         return (self.feature >= 0) & ((self.n_categories[self.feature] > 0) | (self.splitter is not None))
@@ -182,6 +227,7 @@ class Forest:
         share : ndarray of shape (n,), dtype float64
             Above 0; of sum 1 over the features of a node.
         """
+        t = self._number(t)
         first = self.node_offsets[t]
         inner = np.flatnonzero(self.feature[first : self.node_offsets[t + 1]] >= 0)
         feature = self.feature[first + inner].astype(np.int64)
@@ -195,6 +241,12 @@ class Forest:
             np.concatenate([np.empty(0), *(shares for _, _, shares in parts)]),
         )
 
+    def _number(self, t):
+        """The number of a tree as an int; raises IndexError if there is no such tree."""
+        if not 0 <= index(t) < self.n_trees:
+            raise IndexError(f"tree {t} of a forest of {self.n_trees}; allowed are 0 to {self.n_trees - 1}")
+        return index(t)
+
     @property
     def n_trees(self):
         return len(self.node_offsets) - 1
@@ -205,6 +257,7 @@ class Forest:
 
     def tree(self, t):
         """A forest of tree t alone; it shares the arrays of this one."""
+        t = self._number(t)
         first, last = self.node_offsets[t], self.node_offsets[t + 1]
         arrays = self.as_dict()
         for name in NODE_ARRAYS:
@@ -217,15 +270,11 @@ class Forest:
             arrays["payload_words"] = self.payload_words[ends[0] : ends[end - begin]]
         if len(self.inner):
             arrays["inner"] = self.inner[self._inner_before[t] : self._inner_before[t + 1]]
-        return Forest(arrays, **self._settings(slice(t, t + 1)))
+        return Forest._of(arrays, self._settings(slice(t, t + 1)))
 
     def _settings(self, trees=slice(None)):
         """What is no array of nodes or leaves, of some trees."""
-        settings = {name: getattr(self, name) for name in
-                    ("n_features", "n_classes", "n_categories", "criterion", "splitter", "seed")}
-        for name in ("seeds", "n_rows", "n_draws", "weight_exponent"):
-            settings[name] = getattr(self, name)[trees]
-        return settings
+        return {name: getattr(self, name)[trees] if name in _OF_TREES else getattr(self, name) for name in _SETTINGS}
 
     def cut_back(self, cut):
         """The forest in which some inner nodes have become leaves, and what was below them is gone.
@@ -240,6 +289,8 @@ class Forest:
         Forest
             What its new leaves hold follows from the leaves that were below them: see `node_table`.
         """
+        if type(cut) is not np.ndarray or cut.dtype != np.bool_ or cut.shape != self.feature.shape:
+            raise ValueError(f"cut must be an array of bool with the shape {self.feature.shape}")
         is_cut = [cut[a:b].any() for a, b in zip(self.node_offsets, self.node_offsets[1:])]
         words = None if all(is_cut) else self._leaf_words()
         assembly = Assembly(self.threshold.dtype, self.n_trees)
@@ -362,6 +413,7 @@ class Forest:
         NodeTable
             See `dforest.core.node_table.NodeTable`.
         """
+        t = self._number(t)
         nodes = slice(self.node_offsets[t], self.node_offsets[t + 1])
         tree = self.feature[nodes], self.right[nodes], self.leaf_draws, self.leaf_weight
         if self.n_classes:

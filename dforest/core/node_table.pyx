@@ -41,14 +41,14 @@ decrease : ndarray of shape (n,), dtype float64
     The node's integer weight times the impurity decrease of its split; 0 for a leaf.
 """
 
-_TARGET_POWER = {"squared_error": 2, "friedman_mse": 2, "poisson": 1, "absolute_error": 1}
+TARGET_POWER = {"squared_error": 2, "friedman_mse": 2, "poisson": 1, "absolute_error": 1}
 
-_CLASS_CRITERIA = {"gini": Gini, "entropy": Entropy, "log_loss": Entropy}
+CLASS_CRITERIA = {"gini": Gini, "entropy": Entropy, "log_loss": Entropy}
 
 
 def target_power(criterion):
     """Which power of the target's unit an impurity has: that of a criterion by name; 0 for others, whose unit nobody knows."""
-    return _TARGET_POWER.get(criterion, 0) if isinstance(criterion, str) else 0
+    return TARGET_POWER.get(criterion, 0) if isinstance(criterion, str) else 0
 
 
 def class_table(const int32_t[::1] feature not None, const uint32_t[::1] right not None,
@@ -69,7 +69,7 @@ def class_table(const int32_t[::1] feature not None, const uint32_t[::1] right n
     NodeTable
     """
     cdef Py_ssize_t n = feature.shape[0], n_classes = leaf_weight.shape[1], n_words = 2 + n_classes, i, k
-    cdef Criterion judge = (_CLASS_CRITERIA[criterion]() if isinstance(criterion, str) else criterion.__sklearn_clone__())
+    cdef Criterion judge = (CLASS_CRITERIA[criterion]() if isinstance(criterion, str) else criterion.__sklearn_clone__())
     judge.configure(n_classes)
     statistics = np.zeros((n, n_words), np.int64)
     impurity = np.zeros(n)

@@ -62,6 +62,8 @@ cdef class PackedForest:
     cdef int pack(self, forest, rows, bint is_wide) except -1:
         offsets, leaf = forest.node_offsets, forest.feature < 0
         starts = offsets + np.arange(self.n_trees + 1)
+        if len(rows) != leaf.sum() or rows.max() >= len(self.values):
+            raise ValueError(f"{leaf.sum()} leaves, {len(rows)} rows up to {rows.max(initial=0)} of {len(self.values)} values")
         first_leaf = np.append(0, np.cumsum(leaf))[offsets[: self.n_trees]]
         bases = np.minimum.reduceat(rows, first_leaf).astype(np.int64)
         highest = np.maximum.reduceat(rows, first_leaf)
@@ -77,6 +79,9 @@ cdef class PackedForest:
                     forest.missing_left.view(np.uint8), offsets, rows, places, forest.n_categories,
                     self.splitter is not None)
         self.count_steps(forest)
+        for array in self.owned:
+            if array is not None:
+                array.setflags(write=False)
         return 0
 
     cdef int own(self, slots, starts, bases, words, int bits, bint is_wide) except -1:
@@ -108,7 +113,7 @@ cdef class PackedForest:
         return sizeof(df_wide) if self.forest.is_wide else sizeof(df_narrow)
 
     def arrays(self):
-        """What another device needs to predict, borrowed.
+        """What another device needs to predict, borrowed and read-only.
 
         Returns
         -------
@@ -122,8 +127,10 @@ cdef class PackedForest:
             Where in the values those of each tree begin.
         """
         slots, starts, words = self.owned
-        return (slots, starts, words, self.forest.bits, self.forest.is_wide, np.asarray(self.n_first), np.asarray(self.values),
-                np.asarray(self.bases))
+        others = [np.asarray(self.n_first), np.asarray(self.values), np.asarray(self.bases)]
+        for array in others:
+            array.setflags(write=False)
+        return slots, starts, words, self.forest.bits, self.forest.is_wide, *others
 
     @property
     def node_numbers(self):
@@ -133,6 +140,7 @@ cdef class PackedForest:
             tree = np.repeat(np.arange(self.n_trees), np.diff(offsets))
             numbers = np.zeros(len(feature) + self.n_trees, np.uint32)
             numbers[offsets[tree] + tree + slot_numbers(feature, right, offsets)] = np.arange(len(feature)) - offsets[tree]
+            numbers.setflags(write=False)
             self.node_numbers_ = numbers
         return self.node_numbers_
 
@@ -349,9 +357,14 @@ cdef class PackedForest:
                     depth[i + 1] = depth[offsets[t] + right[i]] = depth[i] + 1
         starts = np.zeros(n + 1, np.int64)
         cdef int64_t[::1] indptr = starts
+        if leaf.shape[1] != self.n_trees:
+            raise ValueError(f"leaves of {leaf.shape[1]} trees; the forest has {self.n_trees}")
         for i in range(n):
             indptr[i + 1] = indptr[i]
             for t in range(self.n_trees):
+                if not 0 <= leaf[i, t] < offsets[t + 1] - offsets[t]:
+                    raise ValueError(f"row {i} reaches node {leaf[i, t]} of tree {t}; allowed are 0 to "
+                                     f"{offsets[t + 1] - offsets[t] - 1}")
                 indptr[i + 1] += depth[offsets[t] + leaf[i, t]] + 1
         result = np.empty(indptr[n], np.int64)
         cdef int64_t[::1] to = result
