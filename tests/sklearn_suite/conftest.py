@@ -4,7 +4,9 @@
 wheel. What they import from `sklearn.ensemble` and `sklearn.tree` is dforest's, as far as dforest has it.
 
 `allowed_failures.toml` lists the tests that may fail, by reason. One that is not listed must pass, and one that is must
-fail: when it passes, its line has to go. The list is of one release of scikit-learn; with others the tests are skipped.
+fail: when it passes, its line has to go. Only where a bound is missed by chance, and a change of the forests may change
+that (`by_chance`), it may do either. Of the tests that need nothing that dforest has not (`not_there`), at least
+`fewest_passed` are not listed. The list is of one release of scikit-learn; with others the tests are skipped.
 """
 
 import tomllib
@@ -20,7 +22,7 @@ import dforest
 
 HERE = Path(__file__).parent
 LIST = tomllib.loads((HERE / "allowed_failures.toml").read_text())
-REASONS = {test: reason["why"] for reason in LIST["reason"] for test in reason["tests"]}
+REASONS = {test: reason for reason in LIST["reason"] for test in reason["tests"]}
 IS_KNOWN_RELEASE = sklearn.__version__.startswith(LIST["scikit-learn"] + ".")
 
 
@@ -67,8 +69,14 @@ def pytest_collection_modifyitems(config, items):
         return
     for name, item in tests.items():
         if name in REASONS:
-            item.add_marker(pytest.mark.xfail(reason=REASONS[name], strict=True))
-    of_whole_files = {item.path.name for item in tests.values()} if not any("::" in arg for arg in config.args) else set()
-    gone = [name for name in REASONS if name.partition("::")[0] in of_whole_files and name not in tests]
+            reason = REASONS[name]
+            item.add_marker(pytest.mark.xfail(reason=reason["why"], strict=not reason.get("by_chance")))
+    files = {item.path.name for item in tests.values()}
+    if files != {"test_forest.py", "test_tree.py"} or any("::" in argument for argument in config.args):
+        return
+    gone = [name for name in REASONS if name not in tests]
     if gone:
         raise pytest.UsageError(f"allowed_failures.toml lists tests that there are not: {', '.join(gone)}")
+    n_passed = len(tests) - len(REASONS)
+    if n_passed < LIST["fewest_passed"]:
+        raise pytest.UsageError(f"{n_passed} of scikit-learn's tests are to pass, fewer than {LIST['fewest_passed']}")
