@@ -354,6 +354,7 @@ cdef class Cuts:
     cdef void prepare_ranking(self, const Node* node, Py_ssize_t n) noexcept nogil:
         """Cumulate the categories' statistics in the order of their mean response."""
         cdef Py_ssize_t i, j, k, n_words = self.n_words
+        cdef bint is_sorted = True
         cdef int64_t* left = self.tally.left
         cdef int64_t* to = self.spare
         for i in range(n - 1, 0, -1):
@@ -363,7 +364,9 @@ cdef class Cuts:
         for i in range(n):
             self.ranked[i].place = <uint32_t> i
             self.ranked[i].key = self.keys[i]
-        qsort(self.ranked, n, sizeof(Ranked), compare_ranked)
+            is_sorted = is_sorted and (i == 0 or self.keys[i - 1] <= self.keys[i])
+        if not is_sorted:          # they are where categories have equal means, and nodes then may be many
+            qsort(self.ranked, n, sizeof(Ranked), compare_ranked)
         for i in range(n):
             j = self.ranked[i].place
             self.spare_at[i] = self.tally.code[j]
