@@ -82,3 +82,16 @@ def test_hist_is_exact_where_every_value_has_a_bin():
     binned, exact = (dforest.DecisionTreeRegressor(method=m, random_state=0).fit(X, y) for m in ("hist", "dense"))
     np.testing.assert_array_equal(binned.forest_.feature, exact.forest_.feature)
     np.testing.assert_array_equal(binned.predict(X), exact.predict(X))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_rare_rules_are_seen(sign):
+    """The largest or smallest 0.05 % of a feature's values: far less than a bin of "hist" holds, unless there are many."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80_000, 4)).astype(np.float32)
+    y = sign * X[:, 0] > 3.29
+    recall = {}
+    for name, parameters in {"bins": {}, "many bins": {"max_bins": 65535}, "dense": {"method": "dense"}}.items():
+        forest = dforest.RandomForestClassifier(10, random_state=0, **parameters).fit(X[:40_000], y[:40_000])
+        recall[name] = forest.predict(X[40_000:])[y[40_000:]].mean()
+    assert recall["bins"] < 0.5 and min(recall["many bins"], recall["dense"]) > 0.9
