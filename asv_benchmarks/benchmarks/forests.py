@@ -2,6 +2,8 @@
 
 import pickle
 
+import numpy as np
+
 import dforest
 
 from . import data
@@ -87,6 +89,72 @@ class Memory:
 
     def time_unpickle(self, name):
         pickle.loads(self.pickled)
+
+    def time_pickle_one_tree(self, name):
+        pickle.dumps(self.forest.estimators_[0])
+
+    def track_pickled_one_tree(self, name):
+        return len(pickle.dumps(self.forest.estimators_[0]))
+
+    track_pickled_one_tree.unit = "bytes"
+
+
+class TinyTrees:
+    """A hundred thousand trees of three nodes or so: what a tree costs beside its nodes."""
+
+    params = (["classification", "regression"],)
+    param_names = ("task",)
+
+    def setup(self, task):
+        random = np.random.default_rng(0)
+        self.X = random.standard_normal((60, 4))
+        kind = dforest.RandomForestClassifier if task == "classification" else dforest.RandomForestRegressor
+        self.y = self.X[:, 0] > 0 if task == "classification" else self.X[:, 0]
+        self.forest = kind(data.scaled(100_000), max_depth=1, random_state=0)
+        self.fitted = kind(data.scaled(100_000), max_depth=1, random_state=0).fit(self.X, self.y)
+        self.fitted.predict(self.X[:1])
+
+    def time_fit(self, task):
+        self.forest.fit(self.X, self.y)
+
+    def time_predict(self, task):
+        self.fitted.predict(self.X)
+
+    def peakmem_predict(self, task):
+        self.fitted.predict(self.X)
+
+    def time_pickle(self, task):
+        pickle.dumps(self.fitted)
+
+
+class Chain:
+    """A tree as deep as it has inner nodes, 10,000: classes that alternate, so that each cut takes off one row."""
+
+    params = (["depth first", "best first"],)
+    param_names = ("growth",)
+
+    def setup(self, growth):
+        n = data.scaled(10_000) + 1
+        self.X, self.y = np.arange(float(n))[:, None], np.arange(n) % 2
+        limits = {} if growth == "depth first" else {"max_leaf_nodes": n}
+        self.tree = dforest.DecisionTreeClassifier(method="dense", **limits)
+        self.fitted = dforest.DecisionTreeClassifier(method="dense", **limits).fit(self.X, self.y)
+        assert self.fitted.get_depth() == n - 1
+
+    def time_fit(self, growth):
+        self.tree.fit(self.X, self.y)
+
+    def time_predict(self, growth):
+        self.fitted.predict(self.X)
+
+    def time_pickle(self, growth):
+        pickle.loads(pickle.dumps(self.fitted))
+
+    def time_node_table(self, growth):
+        self.fitted.forest_.node_table(0)
+
+    def time_export_text(self, growth):
+        dforest.export_text(self.fitted, max_depth=100)
 
 
 class Threads:
