@@ -74,7 +74,8 @@ def test_a_forest_grown_here_predicts_there(device):
 @pytest.mark.parametrize("name", ["gpu:7", "cuda:gpu:3", "nothing", "opencl:cpu:9", ""])
 def test_unknown_devices(device, name):
     forest = RandomForestClassifier(3, random_state=0).fit(X, Y).set_params(device=name)
-    message = rf"device='{name}': there is no such device(: SYCL's back end for NVIDIA's GPUs.*)?; there are .*\"{device.queue.sycl_device.filter_string}\""
+    there = device.queue.sycl_device.filter_string
+    message = rf"device='{name}': there is no such device(: SYCL's back end for NVIDIA's GPUs.*)?; there are .*\"{there}\""
     with pytest.raises(DeviceError, match=message):
         forest.predict(X)
     with pytest.raises(DeviceError, match=message):

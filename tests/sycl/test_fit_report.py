@@ -2,9 +2,9 @@
 
 import gc
 import pickle
-from dataclasses import replace
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
