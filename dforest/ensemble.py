@@ -3,6 +3,7 @@
 import sys
 import warnings
 from numbers import Integral
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
@@ -36,6 +37,20 @@ _OOB_ATTRIBUTES = [
     "oob_prediction_",
     "n_never_oob_",
 ]
+
+class _Batch(NamedTuple):
+    """What trees that came of one call of `fit` were grown on."""
+
+    n_trees: int
+    n_rows: int
+    kept: np.ndarray | None  # a bit for each row, whether it was one of those drawn from; None: all were
+    class_weight: object  # see `_tree_class_weight`
+
+    def row_numbers(self):
+        """Of the rows drawn from, among those that the user gave: int32 where that suffices."""
+        kept = np.arange(self.n_rows) if self.kept is None else np.flatnonzero(np.unpackbits(self.kept, count=self.n_rows))
+        return kept.astype(np.int32 if self.n_rows <= 2**31 else np.int64)
+
 
 # What a forest's single trees have of it.
 _SHARED_ATTRIBUTES = {
@@ -117,6 +132,9 @@ class ForestEstimator(TreeEstimator):
             seed = plan.grown.seed
         return seed, tree_seeds(seed, trees)
 
+    def _tree_class_weight(self, rows):
+        """What `class_weight` is of trees alone that are to weigh classes as those grown on these rows."""
+
     def _check_plan(self, rows, plan):
         grown = plan.grown
         if is_regressor(self):
@@ -157,6 +175,10 @@ class ForestEstimator(TreeEstimator):
             print(f"{n_grown} of {self.n_estimators} trees", file=sys.stderr)
 
     def _after_growth(self, rows, plan, device):
+        if plan.n_trees > plan.n_grown:
+            kept = None if rows.kept.all() else np.packbits(rows.kept)
+            batch = _Batch(plan.n_trees - plan.n_grown, len(rows.kept), kept, self._tree_class_weight(rows))
+            self._batches = [*(() if plan.grown is None else self._batches), batch]
         for name in [*_OOB_ATTRIBUTES, "variable_importance_", "variable_importance_std_"]:
             self.__dict__.pop(name, None)
         if self.oob_score:
@@ -244,6 +266,17 @@ class ForestEstimator(TreeEstimator):
     def estimators_(self):
         """The trees one by one, as fitted single-tree estimators that share the forest's arrays.
 
+        The `random_state` of each is the seed of the tree. With ``method="dense"`` it grows the tree again, to
+        the bit, on the rows in `estimators_samples_`::
+
+            rows = forest.estimators_samples_[t]
+            clone(forest.estimators_[t]).fit(X[rows], y[rows])
+
+        if the tree drew every class and every category and level of X, which are numbered among those present;
+        with `sample_weight`, pass that of the rows too, of which one must need as many bits as any (see "Weights
+        and targets as integers" in the maths). The bins of ``method="hist"`` come from all rows, so a tree of
+        some rows has other ones.
+
         They show what the forest holds: ``prune(..., inplace=False)`` gives a pruned copy of one, in
         place is refused.
         """
@@ -272,17 +305,20 @@ class ForestEstimator(TreeEstimator):
 
     @property
     def estimators_samples_(self):
-        """The rows each tree drew, repeated as often as drawn: a list of ndarrays of row numbers.
+        """The rows that each tree was grown on: a list of ndarrays of row numbers, dtype int32.
 
-        Numbers are those of the rows of positive weight.
+        They are numbers of rows of the X that `fit` was given, ascending, each as often as it was drawn;
+        int64 where X has more than 2**31 rows. Drawn again from the trees' seeds each time this is asked for.
+        Rows of weight 0 are in none.
         """
         check_is_fitted(self)
-        forest = self.forest_
-        counts = (
-            bootstrap_counts(n_rows, n_draws, seed) if n_draws else np.ones(n_rows, np.int64)
-            for n_rows, n_draws, seed in zip(forest.n_rows.tolist(), forest.n_draws.tolist(), forest.seeds.tolist(), strict=True)
-        )
-        return [np.repeat(np.arange(len(count)), count) for count in counts]
+        forest, samples = self.forest_, []
+        for batch in self._batches:
+            rows = batch.row_numbers()
+            for t in range(len(samples), len(samples) + batch.n_trees):
+                n_draws = int(forest.n_draws[t])
+                samples.append(np.repeat(rows, bootstrap_counts(len(rows), n_draws, forest.seeds[t])) if n_draws else rows.copy())
+        return samples
 
     @property
     def estimator(self):
@@ -298,10 +334,14 @@ class ForestEstimator(TreeEstimator):
 
     def _make_trees(self):
         pattern = self.estimator
+        class_weights = [batch.class_weight for batch in self._batches for _ in range(batch.n_trees)]
         fitted = {name: value for name, value in vars(self).items() if name in _SHARED_ATTRIBUTES}
         trees = []
         for t in range(self.forest_.n_trees):
             tree = clone(pattern)
+            tree.random_state = int(self.forest_.seeds[t])
+            if class_weights[t] is not None:
+                tree.class_weight = class_weights[t]
             arrays = self.forest_.tree(t)
             tree.__dict__.update(fitted, forest_=arrays, _seen_in=arrays)
             trees.append(tree)
@@ -354,6 +394,14 @@ class ForestClassifier(ClassifierPart, ForestEstimator):
         if self.class_weight == "balanced_subsample":
             plan.reweigh = self._balance
         return plan
+
+    def _tree_class_weight(self, rows):
+        if self.class_weight == "balanced_subsample":
+            return "balanced"
+        if self.class_weight == "balanced":  # of all rows, not of those that a tree drew
+            labels, first = np.unique(rows.y, return_index=True)
+            return dict(zip(self.classes_[labels].tolist(), self._class_factors(rows)[first].tolist(), strict=True))
+        return self.class_weight
 
     def _balance(self, rows, counts):
         """Weights that give all classes of a tree's draws the same total, but for the rows' own weights."""

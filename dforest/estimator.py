@@ -27,7 +27,7 @@ from dforest.core.data import DataView, integer_weights
 from dforest.core.dense import DenseSplitter, RandomDenseSplitter
 from dforest.core.forest_arrays import Forest
 from dforest.core.hist import HistSplitter, RandomHistSplitter
-from dforest.core.regression import Poisson, SquaredError, quantise
+from dforest.core.regression import Poisson, SquaredError
 from dforest.core.rows import bootstrap_counts
 from dforest.core.splitter import Splitter
 from dforest.core.trainer import grow_trees
@@ -262,7 +262,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
 
     @abstractmethod
     def _targets(self, y, wide):
-        """(criterion, integer targets, exact targets or None, their scale)."""
+        """(criterion, class numbers or zeros, exact targets or None)."""
 
     def fit(self, X, y, sample_weight=None):
         """Grow the trees.
@@ -342,7 +342,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         n_draws = count_draws(plan.max_samples, n_rows)
         weight, exponent = rows.integer_weight()
         heaviest = int(weight.max()) if weight is not None else 1
-        criterion, target, exact, scale = self._targets(rows.y, wide=heaviest * n_draws > 2**31)
+        criterion, target, exact = self._targets(rows.y, wide=heaviest * n_draws > 2**31)
         min_samples_split, min_samples_leaf = (
             count_samples(name, getattr(self, name), n_draws, least)
             for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1))
@@ -370,7 +370,8 @@ class TreeEstimator(PredictionPart, BaseEstimator):
 
             def reweigh(tree):
                 counts = bootstrap_counts(n_rows, draws, seeds[tree - trees.start]) if draws else np.ones(n_rows, np.uint32)
-                integers, exponents[tree] = integer_weights(plan.reweigh(rows, counts))
+                drawn, integers = counts > 0, np.ones(n_rows, np.uint32)
+                integers[drawn], exponents[tree] = integer_weights(plan.reweigh(rows, counts)[drawn])
                 return integers
 
         directions = check_directions(self, self.monotonic_cst, criterion.n_classes)
@@ -398,7 +399,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
             "max_leaf_nodes": self.max_leaf_nodes and min(self.max_leaf_nodes, max(2, n_rows)),
         }
         assembly = Assembly(rows.X.dtype, plan.n_trees, plan.grown)
-        work = (criterion, splitter, limits, trees, seeds, draws, scale)
+        work = (criterion, splitter, limits, trees, seeds, draws)
         if device is None:
             X = np.ascontiguousarray(rows.X) if splitter.needs_rows or splitter.has_own_tests else None
             data = DataView(columns, target, exact, weight, directions, X)
@@ -479,7 +480,7 @@ class ClassifierPart(ClassifierMixin):
         return np.searchsorted(self.classes_, y).astype(np.int32)
 
     def _targets(self, y, wide):
-        return self._configured_criterion(self.n_classes_, wide), y, None, (0.0, 0, 0)
+        return self._configured_criterion(self.n_classes_, wide), y, None
 
     def predict_proba(self, X):
         """Class probabilities.
@@ -538,9 +539,7 @@ class NumberTargets:
     def _targets(self, y, wide):
         if self._own_criterion() == "poisson":
             check_counts(y)
-        target, centre, exponent = quantise(y)
-        scale = (centre, exponent, int(target.max()) - int(target.min()))
-        return self._configured_criterion(0, wide), target, y, scale
+        return self._configured_criterion(0, wide), np.zeros(len(y), np.int32), y
 
 
 class RegressorPart(NumberTargets, RegressorMixin):

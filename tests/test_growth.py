@@ -56,7 +56,10 @@ def nodes_of(model, t, X, y, sample_weight=None):
     if forest.n_draws[t]:
         counts = naive.bootstrap_counts(len(X), int(forest.n_draws[t]), forest.seeds[t])
     weight, shift = (np.ones(len(X), int), 0) if sample_weight is None else coding.integer_weights(sample_weight)
-    target, scale = (y, coding.Scale()) if n_classes else coding.quantise(y)
+    target, scale = y, coding.Scale()
+    if not n_classes:
+        target, drawn = np.zeros(len(y), int), np.flatnonzero(counts)
+        target[drawn], scale = coding.quantise(y[drawn].tolist())
     nodes = []
 
     def visit(rows, depth):

@@ -30,10 +30,10 @@ from dforest.core.criterion import Entropy, Gini
 from dforest.core.data import DataView
 from dforest.core.forest_arrays import Forest
 from dforest.core.predict import PackedForest
-from dforest.core.regression import SquaredError, quantise
+from dforest.core.regression import SquaredError
 from dforest.core.rows import bootstrap_counts
 from dforest.core.splitter import FeatureOrder
-from dforest.core.trainer import grow_trees
+from dforest.core.trainer import grow_trees, tree_seeds
 from dforest.estimator import CRITERIA, SPLITTERS
 from dforest.features import Features
 
@@ -73,13 +73,11 @@ class Growth:
         if criterion in ("gini", "entropy"):
             self.n_classes = int(y.max()) + 1
             self.criterion, target, exact = CRITERIA[criterion]().configure(self.n_classes), y.astype(np.int32), None
-            self.scale = 0.0, 0, 0
         else:
             self.n_classes = 0
             exact = np.ascontiguousarray(y, np.float64)
-            target, centre, exponent = quantise(exact)
+            target = np.zeros(len(y), np.int32)
             self.criterion = CRITERIA[criterion]().configure()
-            self.scale = centre, exponent, int(target.max()) - int(target.min())
         self.name = criterion
         self.view = DataView(columns, target, exact)
         self.splitter = SPLITTERS[method, splitter]().configure(max_features or len(columns), False, tuning or {})
@@ -99,7 +97,7 @@ class Growth:
     def run(self, n_trees=1):
         trees = []
         grow_trees(
-            self.view, self.criterion, self.splitter, self.limits, 0, range(n_trees), self.draws, self.scale, 1,
+            self.view, self.criterion, self.splitter, self.limits, range(n_trees), tree_seeds(0, range(n_trees)), self.draws, 1,
             lambda number, tree: trees.append(tree.copy()),
         )  # fmt: skip
         return trees
@@ -120,6 +118,7 @@ class Growth:
             n_categories=np.zeros(self.n_features, np.int32),
             criterion=self.name,
             seed=0,
+            seeds=tree_seeds(0, range(n)),
         )
 
 

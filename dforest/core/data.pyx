@@ -69,7 +69,7 @@ cdef class DataView:
     columns : list of CodedColumn
         One per feature, all of n_rows codes.
     target : ndarray of shape (n_rows,), dtype int32
-        Class numbers, or targets quantised by `dforest.core.regression.quantise`.
+        Class numbers; regression: zeros, as the root of each tree makes integers of `y`.
     y : ndarray of shape (n_rows,), dtype float64, or None
         Exact targets; None for classification.
     weight : ndarray of shape (n_rows,), dtype uint32, or None

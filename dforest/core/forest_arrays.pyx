@@ -172,7 +172,7 @@ class Forest:
         if not isinstance(state, dict) or state.keys() != names:
             raise ValueError(f"the state of a forest must be a dict of {', '.join(sorted(names))}")
         settings = {name: state[name] for name in _SETTINGS}
-        settings.update((name, value.astype(value.dtype.newbyteorder("="))) for name, value in settings.items()
+        settings.update((name, np.array(value, value.dtype.newbyteorder("="))) for name, value in settings.items()
                         if isinstance(value, np.ndarray))
         self._keep(expand(state["arrays"]), settings)
         check_forest(self)

@@ -110,7 +110,7 @@ cdef class Grower:
     cdef Team team
     cdef int member                # this grower's number in it
 
-    cdef int grow(self, uint32_t tree, uint32_t seed, const Scale* scale) except -1 nogil
+    cdef int grow(self, uint32_t tree, uint32_t seed) except -1 nogil
     cdef bint help(self) except -1 nogil
     cdef int enter(self, Trunk* trunk, int piece) except -1 nogil
     cdef void give(self) noexcept nogil

@@ -190,7 +190,7 @@ cdef class Grower:
             raise ValueError(f"weights for {weight.shape[0]} rows, of data of {self.data.n_rows} rows with weights")
         self.weight = weight
 
-    cdef int grow(self, uint32_t tree, uint32_t seed, const Scale* scale) except -1 nogil:
+    cdef int grow(self, uint32_t tree, uint32_t seed) except -1 nogil:
         """Grow a tree into `nodes` and `leaves`, but for the pieces that it gives away."""
         cdef Place root
         cdef Node node
@@ -214,7 +214,9 @@ cdef class Grower:
         root.depth = 0
         root.parent = root.piece = -1
         root.is_right = False
-        root.scale = scale[0]
+        root.scale.centre = 0.0            # opened, it makes a scale of its draws
+        root.scale.exponent = 0
+        root.scale.range = 0
         root.lower = -INFINITY
         root.upper = INFINITY
         self.draws = trunk.draws

@@ -1,14 +1,16 @@
 """Criteria on sums of quantised targets: their base, squared error and Poisson deviance.
 
 Formulas: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984, chapter 8.
-Targets become integers once (`quantise`), and anew in a node whose targets lie close together
-(`requantise`); leaf values come from the targets as they were given.
+Targets become integers in the root, and anew in a node whose targets lie close together (`requantise`);
+leaf values come from the targets as they were given.
 
 A criterion owns its scratch; targets, draws and statistics are a node's.
 """
 from libc.math cimport ldexp, rint
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
+
+from cython cimport view
 
 import numpy as np
 
@@ -38,31 +40,6 @@ cdef extern from "criteria.h" nogil:
 # A node's targets are quantised anew once their range is below 1 / REQUANTISE of the range that
 # the scale was made for.
 cdef int64_t REQUANTISE = 256
-
-
-def quantise(y):
-    """Turn targets into integers of at most 31 magnitude bits.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n,), dtype float64
-        Finite targets.
-
-    Returns
-    -------
-    target : ndarray of shape (n,), dtype int32
-        ``rint((y - centre) * 2**exponent)``.
-    centre : float
-        ``(max + min) / 2``.
-    exponent : int
-        The largest that keeps ``abs(target) < 2**31``; 0 if all targets are equal.
-    """
-    lo, hi = y.min(), y.max()
-    if lo == hi:
-        return np.zeros(len(y), np.int32), float(lo), 0
-    centre = 0.5 * lo + 0.5 * hi
-    exponent = df_scale_exponent(max(hi - centre, centre - lo), 31)
-    return np.rint(np.ldexp(y - centre, exponent)).astype(np.int32), float(centre), exponent
 
 
 cdef class NumberCriterion(Criterion):
@@ -119,9 +96,9 @@ cdef class NumberCriterion(Criterion):
         s[2] = low
 
     cdef void requantise(self, Node* node) noexcept nogil:
-        """Give a node of narrow range a scale of its own, or find that all its targets are equal."""
+        """Give a root, or a node of narrow range, a scale of its own, or find that all its targets are equal."""
         cdef Py_ssize_t i
-        cdef double lo = node.y[node.draws[0].row], hi = lo, y, centre
+        cdef double lo = node.y[node.draws[0].row], hi = lo, y, centre, first, second
         cdef int32_t exponent, q, smallest = 0x7FFFFFFF, largest = -0x7FFFFFFF
         for i in range(node.n):
             y = node.y[node.draws[i].row]
@@ -132,8 +109,11 @@ cdef class NumberCriterion(Criterion):
             return
         centre = 0.5 * lo + 0.5 * hi
         exponent = df_scale_exponent(max(hi - centre, centre - lo), 31)
+        # Two factors, as 2**exponent may be beyond float64; they round nothing that does not round to 0 anyway.
+        first = ldexp(1.0, exponent // 2)
+        second = ldexp(1.0, exponent - exponent // 2)
         for i in range(node.n):
-            q = <int32_t> rint(ldexp(node.y[node.draws[i].row] - centre, exponent))
+            q = <int32_t> rint((node.y[node.draws[i].row] - centre) * first * second)
             node.draws[i].target = q
             smallest = min(smallest, q)
             largest = max(largest, q)
@@ -168,6 +148,38 @@ cdef class NumberCriterion(Criterion):
                 return Criterion.leaf_value(self, node, out)
         out[0] = y
         return 0
+
+
+def quantise(const double[::1] y not None):
+    """Targets as integers, at the scale of a root that they all are in: for tests.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,), dtype float64
+        Finite targets.
+
+    Returns
+    -------
+    target : ndarray of shape (n,), dtype int32
+        ``rint((y - centre) * 2**exponent)``; 0 if all targets are equal.
+    centre : float
+        ``(max + min) / 2``; 0 if all targets are equal.
+    exponent : int
+        The largest that keeps ``abs(target) < 2**31``.
+    """
+    cdef Py_ssize_t i, n = y.shape[0]
+    cdef Draw[::1] draws = view.array((n,), sizeof(Draw), "IIiI")
+    cdef Node node
+    for i in range(n):
+        draws[i].row = <uint32_t> i
+        draws[i].target = 0
+    node.draws = &draws[0]
+    node.n = n
+    node.y = &y[0]
+    node.scale.centre = 0.0
+    node.scale.exponent = 0
+    SquaredError().requantise(&node)
+    return np.array([draws[i].target for i in range(n)], np.int32), node.scale.centre, node.scale.exponent
 
 
 cdef class SquaredError(NumberCriterion):

@@ -21,7 +21,6 @@ from dforest.core.grower cimport Grower
 from dforest.core.random cimport df_tree_seed
 from dforest.core.splitter cimport Splitter
 from dforest.core.team cimport Team
-from dforest.core.types cimport Scale
 
 from dforest.core.pieces import join_pieces
 from dforest.core.team import Stopped
@@ -50,7 +49,7 @@ def tree_seeds(uint64_t seed, trees):
 
 
 def grow_trees(DataView data not None, Criterion criterion not None, Splitter splitter not None, dict limits not None,
-               trees, const uint32_t[::1] seeds not None, int64_t n_draws, tuple scale, int n_threads, put, on_tree=None,
+               trees, const uint32_t[::1] seeds not None, int64_t n_draws, int n_threads, put, on_tree=None,
                reweigh=None):
     """Grow some trees of a forest.
 
@@ -67,8 +66,6 @@ def grow_trees(DataView data not None, Criterion criterion not None, Splitter sp
         Their seeds.
     n_draws : int
         Draws of each tree's bootstrap; 0: every row once.
-    scale : tuple of (float, int, int)
-        Centre, exponent and range of the quantised targets; (0.0, 0, 0) for classification.
     n_threads : int
         Fewer are used where more can have no work.
     put : callable
@@ -85,10 +82,8 @@ def grow_trees(DataView data not None, Criterion criterion not None, Splitter sp
     Exception
         What a thread raised first; all threads have stopped by then.
     """
-    cdef Scale c_scale
     n_threads = min(n_threads, Grower.most_members(data, splitter, limits, n_draws, len(trees)))
     cdef Team team = Team(n_threads)
-    c_scale.centre, c_scale.exponent, c_scale.range = scale
     splitter.prepare(data, criterion)
     growers = [Grower(data, criterion.clone(), splitter.clone(), limits, n_draws, team, i) for i in range(n_threads)]
     pieces = {}                  # of trees not yet finished, by number: their pieces, as for `join_pieces`
@@ -122,7 +117,7 @@ def grow_trees(DataView data not None, Criterion criterion not None, Splitter sp
                 if reweigh is not None:
                     grower.set_weight(reweigh(tree))
                 with nogil:
-                    grower.grow(tree, seed, &c_scale)
+                    grower.grow(tree, seed)
                 keep(grower)
             while True:
                 with nogil:

@@ -30,7 +30,7 @@ BLOCK = 4096  # rows of a block of the bootstrap
 ROOT_PATH = 0x243F6A8885A308D3
 
 
-def grow_trees(device, columns, target, y, weight, directions, criterion, splitter, limits, trees, seeds, n_draws, scale, put,
+def grow_trees(device, columns, target, y, weight, directions, criterion, splitter, limits, trees, seeds, n_draws, put,
                on_tree=None, reweigh=None):
     """Grow some trees of a forest on a device.
 
@@ -39,7 +39,7 @@ def grow_trees(device, columns, target, y, weight, directions, criterion, splitt
     device : Device
     columns, target, y, weight, directions
         As for `DataView`.
-    criterion, splitter, limits, trees, seeds, n_draws, scale, put, on_tree, reweigh
+    criterion, splitter, limits, trees, seeds, n_draws, put, on_tree, reweigh
         As for `dforest.core.trainer.grow_trees`; but on_tree is called by this thread, for the trees of a batch together.
 
     Returns
@@ -65,7 +65,7 @@ def grow_trees(device, columns, target, y, weight, directions, criterion, splitt
     with recorder.timed("upload"):
         training = Training(recorder, columns, target, y, weight, directions, criterion, splitter, limits, tuning)
     with recorder.timed("train"):
-        training.grow(trees, seeds, n_draws, scale, put, on_tree, reweigh)
+        training.grow(trees, seeds, n_draws, put, on_tree, reweigh)
     return recorder.report(len(trees))
 
 
@@ -297,7 +297,7 @@ class Training:
         places["lower"], places["upper"] = -np.inf, np.inf
         return draws, places
 
-    def grow(self, trees, seeds, n_draws, scale, put, on_tree, reweigh):
+    def grow(self, trees, seeds, n_draws, put, on_tree, reweigh):
         """Grow trees; see `dforest.core.trainer.grow_trees`."""
         numbers = count(1)
         for some in self.batches(len(trees), n_draws):
@@ -306,7 +306,6 @@ class Training:
             if weight is not None:
                 self.heaviest = int(weight.max())
             draws, roots = self._draw(seeds[some], n_draws, weight)
-            roots["centre"], roots["exponent"], roots["range"] = scale
             grown = (BestFirstBatch if self.limits["max_leaf_nodes"] else Batch)(self, draws, roots)
             for number, tree in zip(batch, grown.grow(), strict=True):
                 put(number, tree)

@@ -85,7 +85,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
     columns = columns_of(X, method, max_bins, weight, n_categories, ordinal)
     constraints = monotonic_cst if monotonic_cst is not None and any(monotonic_cst) else None
     y = [float(v) for v in y] if is_regression else [int(v) for v in y]
-    target, root_scale = quantise(y) if is_regression else (y, Scale())
+    target = [0] * n_rows if is_regression else y  # the root makes integers of y
     counts = [1] * n_rows
     if bootstrap:
         counts = bootstrap_counts(n_rows, n_rows if n_draws is None else n_draws, seed).tolist()
@@ -148,7 +148,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
         node.left, node.right = found[0].node, found[1].node
         return found
 
-    root = find_split(root, ROOT_PATH, 0, root_scale, (-math.inf, math.inf))
+    root = find_split(root, ROOT_PATH, 0, Scale(), (-math.inf, math.inf))
     # The nodes that may be split, with their places as strings of 0 (left) and 1: these order like preorder.
     frontier, n_leaves = {"": root}, 1
     while n_leaves != max_leaf_nodes:

@@ -41,16 +41,16 @@ template <class Group> DF_INLINE void df_judge(const Group &group, const df_fit 
     };
     total[0] = sum_of([&](int64_t i) { return (int64_t) draws[i].count; });
     total[1] = sum_of([&](int64_t i) { return (int64_t) draws[i].count * draws[i].weight; });
-    if (p->is_wide) {
-        total[2] = sum_of([&](int64_t i) { return ((int64_t) draws[i].weight * target(i) & 0x7FFFFFFF) * draws[i].count; });
-        total[3] = sum_of([&](int64_t i) { return ((int64_t) draws[i].weight * target(i) >> 31) * draws[i].count; });
-    } else
-        total[2] = sum_of([&](int64_t i) { return (int64_t) draws[i].count * draws[i].weight * target(i); });
     const double lo = df_lowest_y(group, draws, n, fit->y, 1.0), hi = -df_lowest_y(group, draws, n, fit->y, -1.0);
     double value = df_leaf_value(group, draws, n, fit->y, total[1], lo, hi);
     value = value < grown->lower ? grown->lower : value > grown->upper ? grown->upper : value;
     double impurity = 0.0;
-    if (lo < hi) {
+    if (lo < hi) { // else there may be no scale
+        if (p->is_wide) {
+            total[2] = sum_of([&](int64_t i) { return ((int64_t) draws[i].weight * target(i) & 0x7FFFFFFF) * draws[i].count; });
+            total[3] = sum_of([&](int64_t i) { return ((int64_t) draws[i].weight * target(i) >> 31) * draws[i].count; });
+        } else
+            total[2] = sum_of([&](int64_t i) { return (int64_t) draws[i].count * draws[i].weight * target(i); });
         df_measure_node(p, total, &node);
         impurity = df_node_impurity(group, p, &node, total, draws, n, target);
     }
