@@ -103,6 +103,7 @@ def compare(*arguments):
     return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=300, env=environment)
 
 
+@pytest.mark.slow
 def test_comparison():
     finished = compare(
         "--libraries", "dforest,sklearn", "--problems", "friedman", "--rows", "400", "--trees", "3", "--jobs", "1", "--seeds", "1"
@@ -120,6 +121,7 @@ def test_comparison():
     assert float(ours[-1]) > 40
 
 
+@pytest.mark.slow
 def test_comparison_says_what_failed():
     finished = compare(
         "--libraries", "dforest", "--problems", "friedman", "--rows", "400", "--trees", "3", "--jobs", "1", "--timeout", "0"

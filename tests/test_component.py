@@ -188,6 +188,7 @@ declare_contract(__name__, 0)
 """
 
 
+@pytest.mark.slow
 def test_compiled_modules_say_for_which_contract(compile_module):
     undeclared = compile_module("undeclared", UNDECLARED)
     for make in (undeclared.Undeclared, type("Below", (undeclared.Undeclared,), {})):
@@ -197,6 +198,7 @@ def test_compiled_modules_say_for_which_contract(compile_module):
         compile_module("outdated", OUTDATED)
 
 
+@pytest.mark.slow
 def test_compiled_constructors_list_their_parameters(compile_module):
     constructed = compile_module("constructed", CONSTRUCTED)
     splitter = constructed.Listed(alpha=2.0)

@@ -95,6 +95,7 @@ def test_splitters_in_python_keep_the_rules(splitter, tasks):
     check_splitter(splitter, tasks=tasks)
 
 
+@pytest.mark.slow
 def test_what_need_not_hold_can_be_said():
     check_splitter(WorstFirst, own_score=True)
     check_splitter(HistSplitter, tasks=["regression"], mixed=False)
@@ -371,6 +372,7 @@ cdef class Neighbourly(Splitter):
 """
 
 
+@pytest.mark.slow
 def test_broken_rules_of_compiled_splitters_are_named(compile_module):
     broken = compile_module("broken_splitters", BROKEN)
     check_splitter(broken.Plain)
@@ -436,6 +438,7 @@ def test_built_in_criteria_keep_the_rules(criterion):
     check_criterion(criterion)
 
 
+@pytest.mark.slow
 def test_other_criteria_keep_the_rules():
     check_criterion(AbsoluteError, methods=["dense"])
     check_criterion(SlowGini)
@@ -593,6 +596,7 @@ cdef class LastNumber(SquaredError):
 """
 
 
+@pytest.mark.slow
 def test_broken_rules_of_compiled_criteria_are_named(compile_module):
     broken = compile_module("broken_criteria", BROKEN_CRITERIA)
     check_criterion(broken.Misclassification)

@@ -111,6 +111,7 @@ def test_limits_on_impurity_are_in_units_of_the_target(criterion, limit):
         ("friedman_mse", "hist", mean_squared_error),
     ],
 )
+@pytest.mark.slow
 def test_forests_err_as_much_as_scikit_learns(criterion, method, metric):
     """On data not seen, in the mean over seeds: within 3 %. A forest of roots errs 1.3 times as much."""
     X, y = load_diabetes(return_X_y=True)

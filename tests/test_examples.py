@@ -65,6 +65,7 @@ def table(tmp_path):
     return tmp_path / "houses.csv"
 
 
+@pytest.mark.slow
 def test_bundled_data(tmp_path):
     finished = quickstart("--plot", tmp_path / "importances.png")
     rows = rows_of(finished)
@@ -81,6 +82,7 @@ def test_bundled_data(tmp_path):
     assert_drawn(tmp_path / "importances.png", n_panels=3)
 
 
+@pytest.mark.slow
 def test_csv_regression(table, tmp_path):
     finished = quickstart("--csv", table, "--target", "price", "--plot", tmp_path / "importances.png")
     rows = rows_of(finished)
@@ -93,6 +95,7 @@ def test_csv_regression(table, tmp_path):
 
 
 @pytest.mark.parametrize("target", ["size", "floors", "garden"])
+@pytest.mark.slow
 def test_csv_classification(table, target):
     rows = rows_of(quickstart("--csv", table, "--target", target))
     assert [row[3] for row in rows] == METHODS
@@ -101,11 +104,13 @@ def test_csv_classification(table, target):
         assert all(row[5] > 0.8 for row in rows)
 
 
+@pytest.mark.slow
 def test_task_overrides_the_guess(table):
     rows = rows_of(quickstart("--csv", table, "--target", "floors", "--task", "regression"))
     assert [row[6] for row in rows] == ["R2"] * 3
 
 
+@pytest.mark.slow
 def test_text_never_seen_in_training(tmp_path):
     table = pd.DataFrame({"name": [f"n{i}" for i in range(60)], "x": range(60), "y": ["a", "b"] * 30})
     table.to_csv(tmp_path / "names.csv", index=False)
@@ -113,6 +118,7 @@ def test_text_never_seen_in_training(tmp_path):
     assert [row[:4] for row in rows] == [("names", 60, 2, method) for method in METHODS]
 
 
+@pytest.mark.slow
 def test_errors(table, tmp_path):
     (tmp_path / "nothing.csv").write_text("")
     for arguments, message in [

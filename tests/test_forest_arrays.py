@@ -2,6 +2,7 @@
 
 import pickle
 
+import joblib
 import numpy as np
 import pytest
 
@@ -290,3 +291,13 @@ def test_a_pickled_tree_of_a_forest_carries_its_own_leaves(criterion):
     whole = pickle.loads(pickle.dumps(forest))
     for name, array in forest.forest_.as_dict().items():
         np.testing.assert_array_equal(array, whole.forest_.as_dict()[name])
+
+
+def test_a_forest_from_a_file_that_is_mapped_into_memory(tmp_path):
+    X, y = problem("gini")
+    forest = RandomForestClassifier(3, random_state=0).fit(X, y)
+    joblib.dump(forest, tmp_path / "forest.joblib")
+    again = joblib.load(tmp_path / "forest.joblib", mmap_mode="r")
+    np.testing.assert_array_equal(again.predict_proba(X), forest.predict_proba(X))
+    arrays = [value for value in vars(again.forest_).values() if isinstance(value, np.ndarray)]
+    assert len(arrays) > 10 and all(type(array) is np.ndarray for array in arrays)

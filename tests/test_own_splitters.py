@@ -307,7 +307,7 @@ def test_trees_of_own_tests_for_people_to_read():
     tree = DecisionTreeClassifier(max_depth=1, splitter=AxisTest(), random_state=0).fit(X, y)
     feature = tree.tree_.feature[0]
     assert tree.tree_.categories_left(0) is None and tree.tree_.categories_left(1) is None
-    assert np.isnan(tree.tree_.threshold[0]) and tree.tree_.threshold[1] == -2
+    assert np.isnan(tree.tree_.threshold.min()) and tree.tree_.threshold[1] == -2
     assert export_text(tree).splitlines()[0] == f"|--- own test of {{feature_{feature}}}"
     assert export_text(tree).splitlines()[2] == f"|--- not: own test of {{feature_{feature}}}"
     assert plot_tree(tree)[0].get_text().splitlines()[0] == f"own test of {{x[{feature}]}}"
@@ -565,6 +565,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize("n_jobs", [1, 4])
+@pytest.mark.slow
 def test_an_interrupt_ends_a_fit_in_python(n_jobs):
     process = subprocess.Popen([sys.executable, "-c", LONG_FIT, str(n_jobs)], stdout=subprocess.PIPE, text=True)
     try:

@@ -326,7 +326,8 @@ def test_pickles(case):
     model = grown(**GROWN[case])
     X = problem(np.float64, n=30, n_categories=GROWN[case].get("n_categories", 0), seed=7)[0]
     expected = model.predict(X)
-    forests = [model.forest_, *(tree.forest_ for tree in model.estimators_), pickle.loads(pickle.dumps(model)).forest_]
+    trees = [pickle.loads(pickle.dumps(tree)) for tree in model.estimators_]  # with their own leaves
+    forests = [model.forest_, *(tree.forest_ for tree in trees), pickle.loads(pickle.dumps(model)).forest_]
     for forest in forests:
         again = pickle.loads(pickle.dumps(forest))
         for name, array in forest.as_dict().items():

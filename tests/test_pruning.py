@@ -93,6 +93,7 @@ def pruning_problems(draw):
 
 @settings(max_examples=400, deadline=None)
 @given(pruning_problems())
+@pytest.mark.slow
 def test_reduced_error_of_all_prunings(case):
     model, X, y, weight = case
     forest = model.forest_

@@ -181,6 +181,7 @@ def test_a_team_can_be_dropped_at_any_time():
 @pytest.mark.skipif(sys.platform == "win32", reason="sends a POSIX signal")
 @pytest.mark.parametrize("max_leaf_nodes", [None, 10**6])
 @pytest.mark.parametrize("n_jobs", [1, 4])
+@pytest.mark.slow
 def test_ctrl_c_ends_one_tree(n_jobs, max_leaf_nodes):
     """At work on it, or asleep for lack of work."""
     script = f"""

@@ -25,6 +25,7 @@ def most(device, rows=ROWS, **how):
 
 
 @pytest.mark.parametrize("n_items", [None, 1, 4, 64])
+@pytest.mark.slow
 def test_kernels_run(device, n_items):
     before = device.n_launches
     np.testing.assert_array_equal(most(device, n_items=n_items), ROWS.argmax(axis=1))
@@ -121,6 +122,7 @@ def test_memory_of_another_context(device, part_queues):
         device.run("df_most", 1, part.array(ROWS), 3, 1000, 1000, device.empty(1000, np.int64))
 
 
+@pytest.mark.slow
 def test_threads_and_devices_at_once(device, part_queues):
     found = {}
 
@@ -138,6 +140,7 @@ def test_threads_and_devices_at_once(device, part_queues):
     assert found == dict.fromkeys(range(4), True)
 
 
+@pytest.mark.slow
 def test_devices_without_atomics_of_64_bits_are_built_for(device, tuning):
     tuning["no_atomic64"] = True
     np.testing.assert_array_equal(most(device), ROWS.argmax(axis=1))
@@ -188,6 +191,7 @@ def test_arrays_on_a_device_are_not_pickled(device):
         pickle.dumps(device.zeros(3, np.float64))
 
 
+@pytest.mark.slow
 def test_after_a_fork(device):
     code = """
 import os, sys

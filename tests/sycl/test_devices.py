@@ -40,6 +40,7 @@ def test_devices_are_listed(device):
     assert [info for info in others if info.device == name and info.name == device.name and info.usable and not info.reason]
 
 
+@pytest.mark.slow
 def test_the_command_lists_devices(device):
     command = [sys.executable, "-m", "dforest", "devices"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
@@ -174,6 +175,7 @@ def test_without_what_devices_need(module, told):
         assert line.startswith("device='gpu': ")
 
 
+@pytest.mark.slow
 def test_without_a_device(device):
     code = "import dforest; info = dforest.devices()[1]; print(info.device, info.usable, info.reason)"
     told = run(code, ONEAPI_DEVICE_SELECTOR="cuda:gpu", OCL_ICD_FILENAMES="")
@@ -185,11 +187,13 @@ def test_without_a_device(device):
             run(code, ONEAPI_DEVICE_SELECTOR="cuda:gpu", OCL_ICD_FILENAMES="")
 
 
+@pytest.mark.slow
 def test_dforest_loads_nothing_of_sycl():
     code = "import sys, dforest; dforest.DecisionTreeRegressor().fit([[0], [1]], [0, 1]).predict([[0]]); print(*sys.modules)"
     assert not {"dpctl", "dforest.sycl.runtime"} & set(run(code).split())
 
 
+@pytest.mark.slow
 def test_built_kernels_are_kept_for_the_next_process(device, tmp_path):
     code = """
 import os, sys

@@ -12,6 +12,7 @@ from dforest.testing.host_device import HostDevice, compile_kernels
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="there is no g++")
 
 
+@pytest.mark.slow
 def test_an_item_after_another_grows_the_same_forests(tmp_path):
     library = compile_kernels(tmp_path)
     for seed in range(100, 140):
@@ -23,6 +24,7 @@ def test_an_item_after_another_grows_the_same_forests(tmp_path):
             assert device_forests.differences(here, there) == [], tuning
 
 
+@pytest.mark.slow
 def test_sanitizers_find_nothing(tmp_path):
     """In a process of its own, as the address sanitizer has to be loaded first."""
     library = compile_kernels(tmp_path, ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"])

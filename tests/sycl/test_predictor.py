@@ -197,6 +197,7 @@ def test_threads_predict_at_once(device, part_queues):
             same(proba, expected[i:])
 
 
+@pytest.mark.slow
 def test_devices_without_atomics(device, tuning):
     tuning["no_atomic64"] = True
     X, y = load_iris(return_X_y=True)
@@ -211,6 +212,7 @@ def test_a_device_of_its_own_context(device, part_queues):
         same(DevicePredictor(used, packed).mean(X), packed.mean(X, 1))
 
 
+@pytest.mark.slow
 def test_what_is_built_for_other_devices_than_cpus(device):
     X, y = problem(np.float32, 500, False, True, 9)
     packed = RandomForestClassifier(9, categorical_features=[0, 3], random_state=0).fit(X, y).forest_.packed()

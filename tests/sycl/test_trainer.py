@@ -118,6 +118,7 @@ def test_categories(where, strategy, categorical_split):
 
 
 @pytest.mark.parametrize("strategy", FORESTS)
+@pytest.mark.slow
 def test_columns_without_values_and_features_that_part_nothing(where, strategy):
     X, y = load_iris(return_X_y=True)
     nothing = np.full_like(X, np.nan)
@@ -137,6 +138,7 @@ def test_devices_without_atomics_of_64_bits(where):
     assert_same(dforest.RandomForestRegressor(3, random_state=0), X, y, where, None, tuning)
 
 
+@pytest.mark.slow
 def test_what_is_built_for_other_devices_than_cpus(device):
     other = Device(device.queue)
     other.is_cpu = False
