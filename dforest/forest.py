@@ -48,7 +48,9 @@ _PARAMETERS = """
         from a negative one is cut to the limit of OpenMP, which joblib sets in its worker processes, so
         that these together use each core once, and which ``threadpoolctl.threadpool_limits`` or
         ``OMP_NUM_THREADS`` set. The forest does not depend on it: a tree is grown by all threads that
-        have nothing else to do. Data of few rows get fewer threads.
+        have nothing else to do. Data of few rows get fewer threads. All calls of a process share its
+        threads, of which it starts no more than it may use cores, or than the largest `n_jobs` so far;
+        where the system grants fewer, fewer do the work.
     random_state : int, RandomState or None, default=None
         The same number gives the same forest, whatever `n_jobs`.
     verbose : int, default=0

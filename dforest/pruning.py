@@ -12,12 +12,11 @@ References
 .. [2] L. Breiman, J. Friedman, R. Olshen, C. Stone, "Classification and Regression Trees", 1984, chapter 3.
 """
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
 from dforest.core.node_table import target_power
 from dforest.core.pruning import fewest_errors, least_squares, weakest_links
+from dforest.core.threads import each
 
 
 def reduced_error(forest, X, target, weight):
@@ -67,16 +66,11 @@ def cost_complexity(forest, trees, alpha, n_threads):
     cut = np.zeros(len(forest.feature), bool)
     exponent = forest.target_exponent()
 
-    def mark(t):
-        nodes, _, _, _ = _links(forest, t, exponent, alpha)
-        cut[forest.node_offsets[t] + nodes] = True
+    def mark(i, _):
+        nodes, _, _, _ = _links(forest, trees[i], exponent, alpha)
+        cut[forest.node_offsets[trees[i]] + nodes] = True
 
-    if n_threads == 1:
-        for t in trees:
-            mark(t)
-    else:
-        with ThreadPoolExecutor(max(1, min(n_threads, len(trees)))) as pool:
-            list(pool.map(mark, trees))
+    each(len(trees), mark, n_threads)
     return forest.cut_back(cut) if cut.any() else forest
 
 

@@ -21,8 +21,8 @@ from sklearn.utils.validation import (
 
 from dforest.columns import columns_of
 from dforest.config import on_host
-from dforest.core.predict import openmp_threads
 from dforest.core.splitter import Splitter
+from dforest.core.threads import openmp_threads
 from dforest.features import Features
 
 LARGEST_EXACT = 2**53  # integers up to this are exact in float64

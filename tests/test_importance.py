@@ -1,5 +1,7 @@
 """Variable importance against brute force: impurities and permutations computed anew, tree by tree."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -129,7 +131,11 @@ def test_trees_without_a_split_don_t_change_feature_importances():
 # Mean decrease of accuracy
 
 
-def error_rises(model, X, y, weight=None):
+def rise_of_means(after, before, weights):
+    return np.average(after, weights=weights) - np.average(before, weights=weights)
+
+
+def error_rises(model, X, y, weight=None, rise=rise_of_means):
     """The summands of MDA: (n_trees, n_features)."""
     forest = model.forest_
     weight = np.ones(len(X)) if weight is None else weight
@@ -142,7 +148,7 @@ def error_rises(model, X, y, weight=None):
         rows = np.flatnonzero(naive.bootstrap_counts(len(X), int(forest.n_draws[t]), forest.seeds[t]) == 0)
         if len(rows) == 0:
             continue
-        before = np.average(error(tree, X[rows], y[rows]), weights=weight[rows])
+        before = error(tree, X[rows], y[rows])
         for j in range(X.shape[1]):
             stream = naive.Stream(forest.seeds[t], j, PERMUTATION)
             other = rows.copy()
@@ -151,7 +157,7 @@ def error_rises(model, X, y, weight=None):
                 other[[i, at]] = other[[at, i]]
             permuted = X[rows]
             permuted[:, j] = X[other, j]
-            result[t, j] = np.average(error(tree, permuted, y[rows]), weights=weight[rows]) - before
+            result[t, j] = rise(error(tree, permuted, y[rows]), before, weight[rows])
     return result
 
 
@@ -192,6 +198,26 @@ def test_mda(criterion, method, weighted):
     np.testing.assert_array_equal(found.importances_mean, raw.variable_importance_)
     np.testing.assert_array_equal(found.importances_std, raw.variable_importance_std_)
     np.testing.assert_array_equal(found.importances_scaled, scaled.variable_importance_)
+
+
+@pytest.mark.parametrize("outlier", [1e12, -1e100])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_mda_beside_an_outlier_in_the_bag(outlier, weighted):
+    """Rises of the errors of other rows are not lost; sums are rounded once."""
+    X, y = problem(RandomForestRegressor)
+    weight = np.random.default_rng(1).integers(1, 5, len(X)) if weighted else None
+    forest = RandomForestRegressor(2, random_state=0).fit(X, y).forest_
+    drawn = [naive.bootstrap_counts(len(X), int(n), forest.seeds[t]) > 0 for t, n in enumerate(forest.n_draws)]
+    y[np.flatnonzero(drawn[0] & ~drawn[1])[0]] = outlier
+    model = RandomForestRegressor(2, random_state=0).fit(X, y, weight)
+
+    def exactly(after, before, weights):
+        rise = sum((Fraction(a) - Fraction(b)) * int(w) for a, b, w in zip(after, before, weights, strict=True))
+        return float(rise) / weights.sum()
+
+    found = model.oob_importance(X, y, weight).importances
+    np.testing.assert_array_equal(found.T, error_rises(model, X, y, weight, exactly))
+    assert 0 < found[0, 0] < 100
 
 
 @TASKS

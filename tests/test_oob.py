@@ -1,5 +1,6 @@
 """Out-of-bag estimates against a brute force: trees one by one, bootstraps from the naive twin."""
 
+import math
 from functools import partial
 
 import numpy as np
@@ -69,7 +70,7 @@ def estimate(model, X, y):
             prediction = sums / n_votes[:, None]
         error = (model.classes_[votes.argmax(axis=1)] != y) + 0.0 if is_classifier else (prediction[:, 0] - y) ** 2
         error[n_votes == 0] = np.nan
-        curve.append(error[n_votes > 0].mean() if n_votes.any() else np.nan)
+        curve.append(math.fsum(error[n_votes > 0]) / (n_votes > 0).sum() if n_votes.any() else np.nan)
     return prediction, error, np.array(curve)
 
 
@@ -83,8 +84,8 @@ def assert_estimates(model, X, y):
         np.testing.assert_array_equal(model.oob_prediction_, prediction[:, 0])
         score = r2_score(y[seen], prediction[seen, 0])
     np.testing.assert_array_equal(model.oob_error_per_observation_, error)
-    np.testing.assert_allclose(model.oob_curve_, curve, rtol=1e-12)
-    assert model.oob_error_ == model.oob_curve_[-1] == pytest.approx(error[seen].mean(), rel=1e-12)
+    np.testing.assert_array_equal(model.oob_curve_, curve)  # sums are rounded once
+    np.testing.assert_array_equal(model.oob_error_, model.oob_curve_[-1])
     assert model.n_never_oob_ == (~seen).sum()
     assert model.oob_score_ == pytest.approx(score, rel=1e-12)
 
@@ -224,6 +225,30 @@ def test_targets_far_from_0(kind):
     model = fit(kind, X, y, n_estimators=30)
     assert_estimates(model, X, y)
     assert model.oob_score_ > 0.3
+
+
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+@pytest.mark.parametrize("outlier", [1e12, -1e100])
+@pytest.mark.parametrize("is_seen", [False, True])
+def test_an_outlier(outlier, is_seen):
+    """Errors of other rows aren't lost beside one that may be large, or that is."""
+    X, y = problem(RandomForestRegressor)
+    forest = fit(RandomForestRegressor, X, y, n_estimators=3)
+    n_out = left_out(forest, len(X)).sum(axis=0)
+    y[np.flatnonzero(n_out == (1 if is_seen else 0))[0]] = outlier
+    model = fit(RandomForestRegressor, X, y, n_estimators=3)
+    assert_estimates(model, X, y)
+    assert model.oob_error_ > (abs(outlier) if is_seen else 0.5)
+
+
+@pytest.mark.parametrize("factor", [1e-9, 1e9, 1e-150])
+def test_a_warm_start_with_targets_of_another_scale(factor):
+    """Leaves of the trees there were predict what lies far outside the targets."""
+    X, y = problem(RandomForestRegressor)
+    model = fit(RandomForestRegressor, X, y, n_estimators=15, warm_start=True)
+    model.set_params(n_estimators=30).fit(X, y * factor)
+    assert_estimates(model, X, y * factor)
+    assert model.oob_error_ > 0
 
 
 @pytest.mark.parametrize("kind", [*CLASSIFIERS, *REGRESSORS])

@@ -1,10 +1,8 @@
-"""How many threads there are, by the conventions of joblib and threadpoolctl, and how they end."""
+"""How many threads there are, by the conventions of joblib and threadpoolctl, and how errors end them."""
 
-import signal
-import subprocess
-import sys
 import threading
 import time
+from functools import partial
 
 import joblib
 import numpy as np
@@ -14,8 +12,9 @@ from threadpoolctl import threadpool_limits
 
 import dforest
 from dforest import ensemble, estimator
-from dforest.core import trainer
+from dforest.core import binning, trainer
 from dforest.core.team import Team
+from dforest.core.threads import each
 from dforest.validation import count_threads
 
 RNG = np.random.default_rng(0)
@@ -29,7 +28,7 @@ def planned(monkeypatch):
     seen = []
 
     def grow_trees(*args):
-        seen.append(args[8])
+        seen.append(args[7])
         return grow(*args)
 
     grow = estimator.grow_trees
@@ -120,32 +119,32 @@ def test_grid_search_over_a_forest_on_all_cores():
 
 
 @pytest.fixture
-def started(monkeypatch):
-    """How many threads each growth starts."""
+def wanted(monkeypatch):
+    """How many threads each growth is to take."""
     seen = []
 
-    def pool(n_threads):
+    def each(n_items, work, n_threads):
+        assert n_items == n_threads
         seen.append(n_threads)
-        return executor(n_threads)
+        return share(n_items, work, n_threads)
 
-    executor = trainer.ThreadPoolExecutor
-    monkeypatch.setattr(trainer, "ThreadPoolExecutor", pool)
+    share = trainer.each
+    monkeypatch.setattr(trainer, "each", each)
     return seen
 
 
 @pytest.mark.parametrize("max_leaf_nodes", [None, 50])
-def test_no_thread_is_started_that_can_have_no_work(started, max_leaf_nodes):
+def test_no_thread_is_wanted_that_can_have_no_work(wanted, max_leaf_nodes):
     parameters = {"max_leaf_nodes": max_leaf_nodes, "n_jobs": 8, "random_state": 0}
     dforest.RandomForestClassifier(1, **parameters).fit(X, y)
-    assert started == []
     dforest.RandomForestClassifier(3, **parameters).fit(X, y)
-    assert started == [3]
+    assert wanted == [1, 3]
 
 
-def test_one_large_tree_takes_all_threads(started):
+def test_one_large_tree_takes_all_threads(wanted):
     rows = np.random.default_rng(0).standard_normal((40_000, 5))
     dforest.RandomForestRegressor(1, n_jobs=8, random_state=0).fit(rows, rows[:, 0])
-    assert started == [8]
+    assert wanted == [8]
 
 
 @pytest.mark.parametrize("sharing", [{}, {"share_from": 1, "share_visits_from": 0}], ids=["default", "everything"])
@@ -178,30 +177,56 @@ def test_a_team_can_be_dropped_at_any_time():
         assert team.n_members == n_members
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="sends a POSIX signal")
-@pytest.mark.parametrize("max_leaf_nodes", [None, 10**6])
-@pytest.mark.parametrize("n_jobs", [1, 4])
-@pytest.mark.slow
-def test_ctrl_c_ends_one_tree(n_jobs, max_leaf_nodes):
-    """At work on it, or asleep for lack of work."""
-    script = f"""
-import numpy as np
-from dforest import RandomForestRegressor
+def note(seen, *call):
+    seen.append(call)
 
-X = np.random.default_rng(0).standard_normal((10**5, 4))
-model = RandomForestRegressor(1, n_jobs={n_jobs}, max_leaf_nodes={max_leaf_nodes}, max_features=None, method="dense")
-print("growing", flush=True)
-while True:
-    model.fit(X, X[:, 0] + X[:, 1])
-"""
-    pipe = subprocess.PIPE
-    with subprocess.Popen([sys.executable, "-c", script], stdout=pipe, stderr=pipe, text=True) as fit:
-        try:
-            assert fit.stdout.readline() == "growing\n"
-            time.sleep(1)
-            fit.send_signal(signal.SIGINT)
-            _, err = fit.communicate(timeout=20)
-        finally:
-            fit.kill()
-    assert err.splitlines()[-1] == "KeyboardInterrupt"
-    assert fit.returncode == -signal.SIGINT
+
+def test_each_item_is_done_once_and_threads_are_numbered():
+    for n_items, n_threads in [(0, 3), (1, 3), (2, 8), (500, 5), (7, 1)]:
+        seen = []
+        each(n_items, partial(note, seen), n_threads)
+        assert sorted(item for item, _ in seen) == list(range(n_items))
+        assert {number for _, number in seen} <= set(range(n_threads))
+
+
+def test_the_first_error_is_raised_when_all_calls_have_ended():
+    at_work, begun = [], []
+
+    def work(item, number):
+        begun.append(item)
+        at_work.append(item)
+        time.sleep(0.001)
+        at_work.remove(item)
+        if item >= 5:
+            raise ValueError(item)
+
+    for _ in range(20):
+        begun.clear()
+        with pytest.raises(ValueError, match=r"^\d+$"):
+            each(1000, work, 6)
+        assert at_work == []
+        assert len(begun) < 20
+
+
+def test_jobs_within_jobs():
+    """Whoever is at an item may share work too, and needs no other thread for it."""
+    done = []
+
+    def outer(i, _):
+        each(5, lambda j, _: done.append((i, j)), 4)
+
+    each(8, outer, 4)
+    assert sorted(done) == [(i, j) for i in range(8) for j in range(5)]
+
+
+def test_binning_ends_by_the_first_error_of_any_thread(monkeypatch):
+    begun = []
+
+    def code(x, n_categories):
+        begun.append(n_categories)
+        raise RuntimeError("no more")
+
+    monkeypatch.setattr(binning, "code_categories", code)
+    with pytest.raises(RuntimeError, match="no more"):
+        binning.code_columns(np.zeros((100, 2000)), n_threads=4, kinds=[2] * 2000, n_categories=[1] * 2000)
+    assert len(begun) <= 4

@@ -157,6 +157,25 @@ class Chain:
         dforest.export_text(self.fitted, max_depth=100)
 
 
+class ManyClasses:
+    """Prediction of 20,000 classes by small trees."""
+
+    params = ([1, 2],)
+    param_names = ("n_jobs",)
+
+    def setup(self, n_jobs):
+        n = data.scaled(20_000)
+        self.X = np.random.default_rng(0).standard_normal((n, 4))
+        self.forest = dforest.RandomForestClassifier(2, max_depth=2, max_features=1, n_jobs=n_jobs, random_state=0)
+        self.forest.fit(self.X, np.arange(n))
+
+    def time_predict(self, n_jobs):
+        self.forest.predict(self.X[:2000])
+
+    def peakmem_predict(self, n_jobs):
+        self.forest.predict(self.X)
+
+
 class Threads:
     """The same work on one thread and on two, for a single tree and for eight."""
 

@@ -12,8 +12,6 @@ last. Columns of categories hold their codes already.
 
 Columns are coded in parallel, each by one thread with a `Workspace` of its own.
 """
-from concurrent.futures import ThreadPoolExecutor
-
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -24,6 +22,7 @@ from dforest.core.types cimport CATEGORICAL, CONTINUOUS, code_t
 
 from dforest.core.data import CodedColumn
 from dforest.core.scratch import scratch
+from dforest.core.threads import each
 
 cdef extern from "numerics.h" nogil:
     double df_middle(double lo, double hi, int is_float32)
@@ -344,31 +343,21 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
     # A few columns at a time are copied out of row-major X, so that a cache line serves them all; as many blocks for each thread.
     width = 1 if X.flags.f_contiguous else max(1, min(8, n_features // (2 * n_threads), BLOCK_BYTES // X[:, 0].nbytes))
     width = -(-n_features // (-(-n_features // (width * n_threads)) * n_threads))
-    blocks = iter(range(0, n_features, width))
+    n_blocks = -(-n_features // width)
     # Scratch takes `width` + 4 times a column for each thread; it is kept to about twice the size of X.
-    n_threads = max(1, min(n_threads, -(-n_features // width), 2 * n_features // (width + 4)))
+    n_threads = max(1, min(n_threads, n_blocks, 2 * n_features // (width + 4)))
     spaces = [Workspace(n_rows, X.dtype == np.float32) for _ in range(n_threads)]
     copies = [scratch((width, n_rows), X.dtype) for _ in range(n_threads)]
 
-    def work(number):
-        space, copy = spaces[number], copies[number]
-        for first in blocks:       # shared: each thread takes the next block
-            block = copy[: n_features - first]
-            block[...] = X[:, first : first + width].T
-            for j, x in enumerate(block, first):
-                if kinds[j] == CATEGORICAL:
-                    columns[j] = code_categories(x, n_categories[j])
-                else:
-                    columns[j] = code_column(space, x, max_codes, weight)._replace(kind=kinds[j])
+    def work(b, number):
+        space, first = spaces[number], b * width
+        block = copies[number][: n_features - first]
+        block[...] = X[:, first : first + width].T
+        for j, x in enumerate(block, first):
+            if kinds[j] == CATEGORICAL:
+                columns[j] = code_categories(x, n_categories[j])
+            else:
+                columns[j] = code_column(space, x, max_codes, weight)._replace(kind=kinds[j])
 
-    if n_threads == 1:
-        work(0)
-        return columns
-    with ThreadPoolExecutor(n_threads) as pool:
-        try:
-            list(pool.map(work, range(n_threads)))
-        except BaseException:
-            for _ in blocks:       # leave nothing to the threads that still run
-                pass
-            raise
+    each(n_blocks, work, n_threads)
     return columns

@@ -33,14 +33,12 @@ import numpy as np
 from dforest.core.random cimport DF_ROOT_PATH, df_child_path
 from dforest.core.rows cimport all_rows, count_blocks, draw_rows, partition
 from dforest.core.shared_rows cimport draw_rows_together, partition_together
-from dforest.core.team cimport Task, df_add_to
+from dforest.core.team cimport Task
+from dforest.core.threads cimport check_signals, df_add_to
 from dforest.core.types cimport Column, Split, data_row
 
 from dforest.core.assembly import TreeArrays
 from dforest.core.component import SplitterError
-
-cdef extern from "Python.h":
-    int PyErr_CheckSignals() except -1
 
 cdef enum:
     POLL_RECORDS = 200000      # look for signals each time so many records have been split
@@ -652,10 +650,7 @@ cdef class Grower:
             return 0
         self.since_poll = 0
         self.team.check()
-        if self.team.n_members == 1:      # perhaps in the main thread, where signals are handled
-            with gil:
-                PyErr_CheckSignals()
-        return 0
+        return check_signals()
 
     cdef int judge(self, const Node* node, Judgement* out) except -1 nogil:
         """What an open node would predict as a leaf, and its impurity."""

@@ -1,6 +1,8 @@
+from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from dforest.core.splitter cimport Splitter
+from dforest.core.threads cimport Turn
 from dforest.core.types cimport df_rows
 
 ctypedef fused real_t:
@@ -46,6 +48,16 @@ cdef extern from "walk.h" nogil:
                        size_t n_outputs, double* sums)
 
 
+cdef struct Job:                        # rows that are to be predicted, in blocks
+    PyObject* packed
+    const df_rows* rows
+    Py_ssize_t n, n_block
+    double* means                       # as for `predict_rows`
+    int64_t* most
+    int64_t* leaves                     # [n, n_trees] or NULL: leaves are asked for, not predictions
+    const uint32_t* numbers             # of their nodes
+
+
 cdef class PackedForest:
     cdef object __weakref__             # copies on devices are kept by it
     cdef readonly Py_ssize_t n_trees, n_features, n_outputs
@@ -53,6 +65,7 @@ cdef class PackedForest:
     cdef const double[:, ::1] values
     cdef const int64_t[::1] bases       # [n_trees] where in `values` those of each tree begin: payloads count from there
     cdef const int32_t[::1] n_first     # [n_trees] steps before rows are asked whether they have arrived
+    cdef const int64_t[::1] depth       # [n_trees] of the deepest leaf, but 1 at least
     cdef double n_steps                 # of a row over all trees, about
     cdef object owned                   # what `forest` points into
     cdef object nodes                   # feature, right and node_offsets of the forest
@@ -61,17 +74,17 @@ cdef class PackedForest:
 
     cdef int pack(self, forest, rows, bint is_wide) except -1
     cdef int own(self, slots, starts, bases, words, int bits, bint is_wide) except -1
-    cdef int count_steps(self, forest) except -1
     cdef int threads(self, Py_ssize_t n, int n_threads) noexcept
     cdef int predict_rows(self, df_rows rows, Py_ssize_t n, double* means, int64_t* most, int n_threads) except -1
+    cdef int share_blocks(self, Job* job, const df_rows* rows, Py_ssize_t n, Py_ssize_t n_block, int n_threads) except -1
     cdef int walk(self, Py_ssize_t t, const df_rows* rows, const uint32_t* numbers, Py_ssize_t first, Py_ssize_t n,
-                  uint32_t* at, uint32_t* left, int mode) except -1 nogil
+                  uint32_t* at, uint32_t* left, int mode, Turn* turn) except -1 nogil
     cdef int walk_tests(self, Py_ssize_t t, const df_rows* rows, const uint32_t* numbers, Py_ssize_t first, Py_ssize_t n,
                         uint32_t* at) except -1 nogil
     cdef int predict_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, double* means,
-                           int64_t* most) except -1 nogil
-    cdef int apply_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, const uint32_t[::1] numbers,
-                         int64_t[:, ::1] out) except -1 nogil
+                           int64_t* most, Turn* turn) except -1 nogil
+    cdef int apply_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, const uint32_t* numbers,
+                         int64_t* leaves, Turn* turn) except -1 nogil
     cdef int check(self, Py_ssize_t n_features) except -1
 
 

@@ -6,14 +6,14 @@ bits on any number of threads. How a row goes down a tree, and what slots are: s
 
 A `PackedForest` owns its slots and leaf values, read only; any number of threads may use one.
 """
-cimport openmp
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
-from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
+
+from dforest.core.threads cimport Turn, current_turn, poll, share
 
 cdef enum:
     BLOCK_BYTES = 1 << 18     # of X: beside them, a tree has room in a cache;
@@ -23,15 +23,13 @@ cdef enum:
     LEVELS = 10               # of a tree that lie together at its beginning
     WIDE_BITS = 30            # of a feature's number in a wide slot
     TESTED = 1024             # rows that a splitter tests at a time
+    SOME_STEPS = 1 << 24      # most that rows take together until it is asked whether to give up; a lane's may be more
+    ROW_STEPS = 16            # of a row down a tree, about
+    VALUES = 1 << 17          # most sums of a block, of which there are as many as rows times outputs
 
 cdef struct Reached:          # a node, and which rows reach it
     uint32_t at
     Py_ssize_t start, end
-
-
-def openmp_threads():
-    """How many threads OpenMP would use, for the calling thread: what `threadpoolctl` and OMP_NUM_THREADS limit."""
-    return openmp.omp_get_max_threads()
 
 
 cdef class PackedForest:
@@ -78,7 +76,7 @@ cdef class PackedForest:
         write_slots(self, slots, slot_numbers(forest.feature, forest.right, offsets), forest.feature, forest.threshold,
                     forest.missing_left.view(np.uint8), offsets, rows, places, forest.n_categories,
                     self.splitter is not None)
-        self.count_steps(forest)
+        self.n_first, self.depth, self.n_steps = steps_of_rows(forest.feature, forest.right, offsets, forest.leaf_draws)
         for array in self.owned:
             if array is not None:
                 array.setflags(write=False)
@@ -96,15 +94,6 @@ cdef class PackedForest:
             self.forest.words = &to_words[0]
         self.forest.bits = bits
         self.forest.is_wide = is_wide
-        return 0
-
-    cdef int count_steps(self, forest) except -1:
-        """How deep training rows went."""
-        share = draws_by_depth(forest.feature, forest.right, forest.node_offsets, forest.leaf_draws)
-        share /= share.sum(axis=1, keepdims=True)
-        # Most rows go that deep at least.
-        self.n_first = np.maximum(1, (share.cumsum(axis=1) < 0.25).sum(axis=1)).astype(np.int32)
-        self.n_steps = float(share.sum(axis=0) @ np.arange(share.shape[1]))
         return 0
 
     @property
@@ -183,29 +172,41 @@ cdef class PackedForest:
 
     cdef int predict_rows(self, df_rows rows, Py_ssize_t n, double* means, int64_t* most, int n_threads) except -1:
         """OUT means : [n, n_outputs], or NULL; most : [n], or NULL"""
-        cdef Py_ssize_t n_block = max(BLOCK_LEAST, min(BLOCK_MOST, BLOCK_BYTES // <Py_ssize_t> rows.stride)), b
+        cdef Py_ssize_t n_block = max(BLOCK_LEAST, min(BLOCK_MOST, BLOCK_BYTES // <Py_ssize_t> rows.stride))
+        cdef Job job
+        memset(&job, 0, sizeof(Job))
+        job.means = means
+        job.most = most
+        return self.share_blocks(&job, &rows, n, max(DF_LANES, min(n_block, VALUES // self.n_outputs)), n_threads)
+
+    cdef int share_blocks(self, Job* job, const df_rows* rows, Py_ssize_t n, Py_ssize_t n_block, int n_threads) except -1:
+        """Do a job of which it is set what is asked for."""
         cdef Py_ssize_t n_blocks = (n + n_block - 1) // n_block
         cdef int used = self.threads(n, n_threads)
         if used > 1:
             # Even shares, in blocks as large as that allows.
             n_blocks = (n_blocks + used - 1) // used * used
-            n_block = (n + n_blocks - 1) // n_blocks
-            n_block = lanes(n_block)
+            n_block = lanes((n + n_blocks - 1) // n_blocks)
             n_blocks = (n + n_block - 1) // n_block
-            for b in prange(n_blocks, nogil=True, num_threads=used, schedule="dynamic"):
-                self.predict_block(&rows, b * n_block, min(n_block, n - b * n_block), means, most)
-        else:
-            with nogil:
-                for b in range(n_blocks):
-                    self.predict_block(&rows, b * n_block, min(n_block, n - b * n_block), means, most)
-        return 0
+        job.packed = <PyObject*> self
+        job.rows = rows
+        job.n = n
+        job.n_block = n_block
+        return share(do_block, job, n_blocks, used)
 
     cdef int walk(self, Py_ssize_t t, const df_rows* rows, const uint32_t* numbers, Py_ssize_t first, Py_ssize_t n,
-                  uint32_t* at, uint32_t* left, int mode) except -1 nogil:
+                  uint32_t* at, uint32_t* left, int mode, Turn* turn) except -1 nogil:
         """Rows down a tree: see `df_walk_rows`. OUT at : [n] slots of leaves"""
+        cdef Py_ssize_t i = 0, k = max(DF_LANES, SOME_STEPS // self.depth[t])
         if self.splitter is not None:
-            return self.walk_tests(t, rows, numbers, first, n, at)
-        df_walk_rows(&self.forest, t, self.n_first[t], rows, numbers, first, n, at, left, mode)
+            self.walk_tests(t, rows, numbers, first, n, at)
+            return poll(turn, n * self.depth[t])
+        while i < n:
+            k = min(k, n - i)
+            df_walk_rows(&self.forest, t, self.n_first[t], rows, numbers + i if numbers != NULL else NULL, first + i, k,
+                         at + i, left, mode)
+            poll(turn, k * self.depth[t])
+            i += k
         return 0
 
     cdef int walk_tests(self, Py_ssize_t t, const df_rows* rows, const uint32_t* numbers, Py_ssize_t first, Py_ssize_t n,
@@ -268,7 +269,7 @@ cdef class PackedForest:
         return 0
 
     cdef int predict_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, double* means,
-                           int64_t* most) except -1 nogil:
+                           int64_t* most, Turn* turn) except -1 nogil:
         """Predict the rows from the first one on."""
         cdef Py_ssize_t t, i, k, best, n_outputs = self.n_outputs, n_trees = self.n_trees
         # One row down many trees at a time, or many rows down one: the one that leaves fewer lanes without work.
@@ -288,10 +289,12 @@ cdef class PackedForest:
                     for t in range(n_trees):
                         df_add_values(&self.forest, t, at + t, 1, &self.values[self.bases[t], 0], n_outputs,
                                       sums + i * n_outputs)
+                    poll(turn, n_trees * (ROW_STEPS + n_outputs))
             else:
                 for t in range(n_trees):
-                    self.walk(t, rows, NULL, first, n, at, at + n_at, mode)
+                    self.walk(t, rows, NULL, first, n, at, at + n_at, mode, turn)
                     df_add_values(&self.forest, t, at, n, &self.values[self.bases[t], 0], n_outputs, sums)
+                    poll(turn, n * n_outputs)
             for i in range(n * n_outputs):
                 sums[i] /= <double> n_trees
             if most != NULL:
@@ -305,29 +308,30 @@ cdef class PackedForest:
             free(at)
         return 0
 
-    def apply(self, const real_t[:, ::1] X not None, int n_threads):
+    def apply(self, X not None, int n_threads):
         """The number of the leaf's node, by row and tree: ndarray of shape (n, n_trees), dtype int64."""
-        cdef Py_ssize_t n = X.shape[0], n_blocks = (n + BLOCK_LEAST - 1) // BLOCK_LEAST, b
-        cdef int used = self.threads(n, n_threads)
-        self.check(X.shape[1])
-        result = np.empty((n, self.n_trees), np.int64)
+        cdef Rows opened = Rows(X, self)
+        result = np.empty((opened.n, self.n_trees), np.int64)
         cdef int64_t[:, ::1] out = result
         cdef const uint32_t[::1] numbers = self.node_numbers
-        cdef df_rows rows = rows_of(X)
-        for b in prange(n_blocks, nogil=True, num_threads=used, schedule="static"):
-            self.apply_block(&rows, b * BLOCK_LEAST, min(<Py_ssize_t> BLOCK_LEAST, n - b * BLOCK_LEAST), numbers, out)
+        cdef Job job
+        if opened.n > 0:
+            memset(&job, 0, sizeof(Job))
+            job.leaves = &out[0, 0]
+            job.numbers = &numbers[0]
+            self.share_blocks(&job, &opened.rows, opened.n, BLOCK_LEAST, n_threads)
         return result
 
-    cdef int apply_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, const uint32_t[::1] numbers,
-                         int64_t[:, ::1] out) except -1 nogil:
+    cdef int apply_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, const uint32_t* numbers,
+                         int64_t* leaves, Turn* turn) except -1 nogil:
         cdef uint32_t at[BLOCK_LEAST]
         cdef uint32_t left[BLOCK_LEAST]
         cdef int mode = df_mode(&self.forest, rows, first, n, self.n_features)
         cdef Py_ssize_t t, i
         for t in range(self.n_trees):
-            self.walk(t, rows, NULL, first, n, at, left, mode)
+            self.walk(t, rows, NULL, first, n, at, left, mode, turn)
             for i in range(n):
-                out[first + i, t] = numbers[self.forest.starts[t] + at[i]]
+                leaves[(first + i) * self.n_trees + t] = numbers[self.forest.starts[t] + at[i]]
         return 0
 
     def paths(self, const int64_t[:, ::1] leaf not None):
@@ -350,32 +354,39 @@ cdef class PackedForest:
         cdef const int64_t[::1] offsets = self.nodes[2]
         cdef Py_ssize_t n = leaf.shape[0], i, j, t, place
         cdef int64_t[::1] parent = np.full(feature.shape[0], -1, np.int64), depth = np.zeros(feature.shape[0], np.int64)
-        for t in range(self.n_trees):
-            for i in range(offsets[t], offsets[t + 1]):
-                if feature[i] >= 0:
-                    parent[i + 1] = parent[offsets[t] + right[i]] = i
-                    depth[i + 1] = depth[offsets[t] + right[i]] = depth[i] + 1
+        cdef Turn turn = current_turn()
         starts = np.zeros(n + 1, np.int64)
         cdef int64_t[::1] indptr = starts
         if leaf.shape[1] != self.n_trees:
             raise ValueError(f"leaves of {leaf.shape[1]} trees; the forest has {self.n_trees}")
-        for i in range(n):
-            indptr[i + 1] = indptr[i]
+        with nogil:
             for t in range(self.n_trees):
-                if not 0 <= leaf[i, t] < offsets[t + 1] - offsets[t]:
-                    raise ValueError(f"row {i} reaches node {leaf[i, t]} of tree {t}; allowed are 0 to "
-                                     f"{offsets[t + 1] - offsets[t] - 1}")
-                indptr[i + 1] += depth[offsets[t] + leaf[i, t]] + 1
+                for i in range(offsets[t], offsets[t + 1]):
+                    if feature[i] >= 0:
+                        parent[i + 1] = parent[offsets[t] + right[i]] = i
+                        depth[i + 1] = depth[offsets[t] + right[i]] = depth[i] + 1
+                poll(&turn, offsets[t + 1] - offsets[t])
+            for i in range(n):
+                indptr[i + 1] = indptr[i]
+                for t in range(self.n_trees):
+                    if not 0 <= leaf[i, t] < offsets[t + 1] - offsets[t]:
+                        with gil:
+                            raise ValueError(f"row {i} reaches node {leaf[i, t]} of tree {t}; allowed are 0 to "
+                                             f"{offsets[t + 1] - offsets[t] - 1}")
+                    indptr[i + 1] += depth[offsets[t] + leaf[i, t]] + 1
+                poll(&turn, self.n_trees)
         result = np.empty(indptr[n], np.int64)
         cdef int64_t[::1] to = result
-        for i in range(n):
-            place = indptr[i + 1]
-            for t in range(self.n_trees - 1, -1, -1):
-                j = offsets[t] + leaf[i, t]
-                while j >= 0:              # ancestors have lower numbers
-                    place -= 1
-                    to[place] = j
-                    j = parent[j]
+        with nogil:
+            for i in range(n):
+                place = indptr[i + 1]
+                poll(&turn, place - indptr[i])
+                for t in range(self.n_trees - 1, -1, -1):
+                    j = offsets[t] + leaf[i, t]
+                    while j >= 0:              # ancestors have lower numbers
+                        place -= 1
+                        to[place] = j
+                        j = parent[j]
         return result, starts
 
     cdef int check(self, Py_ssize_t n_features) except -1:
@@ -407,6 +418,15 @@ cdef class Rows:
             PyBuffer_Release(&self.buffer)
 
 
+cdef int do_block(void* context, Py_ssize_t block, Turn* turn) except -1 nogil:
+    """Predict a block of the rows of a `Job`."""
+    cdef const Job* job = <const Job*> context
+    cdef Py_ssize_t first = block * job.n_block, n = min(job.n_block, job.n - first)
+    if job.leaves != NULL:
+        return (<PackedForest> job.packed).apply_block(job.rows, first, n, job.numbers, job.leaves, turn)
+    return (<PackedForest> job.packed).predict_block(job.rows, first, n, job.means, job.most, turn)
+
+
 cdef inline Py_ssize_t lanes(Py_ssize_t n) noexcept nogil:
     """The next multiple of DF_LANES."""
     return (n + DF_LANES - 1) // DF_LANES * DF_LANES
@@ -430,6 +450,7 @@ def slot_numbers(const int32_t[::1] feature not None, const uint32_t[::1] right 
     cdef Py_ssize_t t, i, first, n
     cdef uint32_t count[LEVELS + 1]
     cdef uint32_t level, start
+    cdef Turn turn = current_turn()
     result = np.empty(feature.shape[0], np.uint32)
     levels = np.empty(feature.shape[0], np.uint8)
     cdef uint32_t[::1] to = result
@@ -453,6 +474,7 @@ def slot_numbers(const int32_t[::1] feature not None, const uint32_t[::1] right 
                     to[i + 1] = count[at[i]]
                     to[first + right[i]] = count[at[i]] + 1
                     count[at[i]] += 2
+            poll(&turn, 4 * n)
     return result
 
 
@@ -481,8 +503,10 @@ def write_slots(PackedForest packed not None, char[::1] slots not None, const ui
     cdef const df_packed* forest = &packed.forest
     cdef Py_ssize_t t, i, leaf = 0, payload = 0
     cdef char* tree
+    cdef Turn turn = current_turn()
     with nogil:
         for t in range(packed.n_trees):
+            poll(&turn, 4 * (offsets[t + 1] - offsets[t]))
             tree = &slots[0] + (df_tree(forest, t) - forest.slots)
             for i in range(offsets[t], offsets[t + 1]):
                 if feature[i] < 0:
@@ -497,24 +521,58 @@ def write_slots(PackedForest packed not None, char[::1] slots not None, const ui
     return None
 
 
-def draws_by_depth(const int32_t[::1] feature not None, const uint32_t[::1] right not None, const int64_t[::1] offsets not None,
-                   const int64_t[::1] leaf_draws not None):
-    """Training draws that ended at each depth; at the last one all deeper ones too: ndarray of shape (n_trees, 256)."""
-    cdef Py_ssize_t t, i, first
-    result = np.zeros((offsets.shape[0] - 1, 256))
-    depths = np.empty(feature.shape[0], np.uint8)
-    cdef double[:, ::1] to = result
-    cdef uint8_t[::1] depth = depths
+def steps_of_rows(const int32_t[::1] feature not None, const uint32_t[::1] right not None, const int64_t[::1] offsets not None,
+                  const int64_t[::1] leaf_draws not None):
+    """How deep training rows went.
+
+    Parameters
+    ----------
+    feature, right, offsets, leaf_draws : ndarray
+        As in `Forest`.
+
+    Returns
+    -------
+    n_first : ndarray of shape (n_trees,), dtype int32
+        At least three quarters of the draws went so deep; 1 to 255.
+    depth : ndarray of shape (n_trees,), dtype int64
+        Of the deepest leaf, but 1 at least.
+    n_steps : float
+        Of a draw on average, over all trees.
+    """
+    cdef Py_ssize_t n_trees = offsets.shape[0] - 1, t, i, first, n
+    cdef int64_t[256] draws             # that ended at each depth; at the last one all deeper ones too
+    cdef int64_t total
+    cdef double n_steps = 0.0, steps
+    cdef int k
+    cdef Turn turn = current_turn()
+    firsts, depths = np.empty(n_trees, np.int32), np.ones(n_trees, np.int64)
+    cdef int32_t[::1] to_first = firsts
+    cdef int64_t[::1] to_depth = depths
+    cdef uint32_t[::1] depth = np.empty(np.diff(offsets).max(), np.uint32)      # of a tree's nodes
     with nogil:
-        for t in range(offsets.shape[0] - 1):
+        for t in range(n_trees):
             first = offsets[t]
-            depth[first] = 0
-            for i in range(first, offsets[t + 1]):
-                if feature[i] < 0:
-                    to[t, depth[i]] += leaf_draws[right[i]]
-                else:
-                    depth[i + 1] = depth[first + right[i]] = min(depth[i] + 1, 255)
-    return result
+            n = offsets[t + 1] - first
+            memset(draws, 0, sizeof(draws))
+            total = 0
+            steps = 0.0
+            depth[0] = 0
+            for i in range(n):
+                if feature[first + i] >= 0:
+                    depth[i + 1] = depth[right[first + i]] = depth[i] + 1
+                    continue
+                draws[min(<uint32_t> 255, depth[i])] += leaf_draws[right[first + i]]
+                total += leaf_draws[right[first + i]]
+                steps += <double> leaf_draws[right[first + i]] * depth[i]
+                to_depth[t] = max(to_depth[t], <int64_t> depth[i])
+            n_steps += steps / <double> total
+            k = 0
+            while k < 255 and 4 * draws[k] < total:
+                k += 1
+                draws[k] += draws[k - 1]
+            to_first[t] = max(k, 1)
+            poll(&turn, n)
+    return firsts, depths, n_steps
 
 
 def is_float32(threshold):

@@ -12,11 +12,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 import numpy as np
 
+from dforest.core.threads cimport Turn, current_turn, poll
+
 cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
-
-cdef enum:
-    POLL_STEPS = 1 << 22       # look for signals each time so many links have been measured anew
 
 cdef double UNIT = 2.0 ** -53  # no rounding of a float64 errs by a larger share of it
 cdef double TINY = 2.0 ** -990  # what all numbers below float64's range are worth together, where others are below 1
@@ -50,6 +49,7 @@ def fewest_errors(const int32_t[::1] feature not None, const uint32_t[::1] right
     """
     cdef Py_ssize_t n = feature.shape[0], i, row
     cdef uint64_t least
+    cdef Turn turn = current_turn()
     cdef uint64_t[::1] error = np.zeros(n, np.uint64)     # first of nodes, then of branches
     result = np.zeros(n, np.bool_)
     cdef uint8_t[::1] cut = result.view(np.uint8)
@@ -62,6 +62,7 @@ def fewest_errors(const int32_t[::1] feature not None, const uint32_t[::1] right
                 if feature[i] < 0:
                     break
                 i = right[i] if leaf[row] >= right[i] else i + 1
+                poll(&turn, 4)
         for i in range(n - 1, -1, -1):
             if feature[i] < 0:
                 continue
@@ -258,8 +259,9 @@ def weakest_links(const int32_t[::1] feature not None, const uint32_t[::1] right
     L. Breiman, J. Friedman, R. Olshen, C. Stone, "Classification and Regression Trees", 1984,
     chapter 3.
     """
-    cdef Py_ssize_t n = feature.shape[0], size = 1, n_cuts = 0, since_poll = 0, i, j
+    cdef Py_ssize_t n = feature.shape[0], size = 1, n_cuts = 0, i, j
     cdef Links links
+    cdef Turn turn = current_turn()
     while size < n:
         size *= 2
     parents = np.zeros(n, np.uint32)
@@ -315,9 +317,5 @@ def weakest_links(const int32_t[::1] feature not None, const uint32_t[::1] right
                 gain[i] = decrease[i] + (gain[i + 1] + gain[right[i]])
                 strength[i] = gain[i] / <double> inner[i]
                 update(&links, <uint32_t> i)
-                since_poll += 1
-            if since_poll >= POLL_STEPS:
-                since_poll = 0
-                with gil:
-                    PyErr_CheckSignals()      # does nothing but in the main thread
+                poll(&turn, 4)
     return cuts[:n_cuts].copy(), at_cut[:n_cuts].copy(), rises[:n_cuts].copy()

@@ -13,7 +13,7 @@ import numpy as np
 
 from dforest.core.loops cimport DF_STRIDE
 from dforest.core.random cimport DF_FEATURES, DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
-from dforest.core.team cimport PyThread_acquire_lock, PyThread_release_lock, WAIT_LOCK
+from dforest.core.threads cimport PyThread_acquire_lock, PyThread_release_lock, WAIT_LOCK
 from dforest.core.types cimport CATEGORICAL, CONTINUOUS, ORDINAL, Column, code_t, data_code, number_at
 
 cdef extern from "numerics.h" nogil:

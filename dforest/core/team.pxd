@@ -1,24 +1,7 @@
 cimport cython
 from cpython.ref cimport PyObject
 
-cdef extern from "pythread.h":
-    ctypedef void* PyThread_type_lock
-    int WAIT_LOCK
-    PyThread_type_lock PyThread_allocate_lock()
-    void PyThread_free_lock(PyThread_type_lock lock)
-    int PyThread_acquire_lock(PyThread_type_lock lock, int mode) nogil
-    void PyThread_release_lock(PyThread_type_lock lock) nogil
-
-cdef extern from *:
-    """
-    /* Of integers that several threads see: a hint, and counting. */
-    #define df_glance(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
-    #define df_set(x, value) __atomic_store_n(&(x), value, __ATOMIC_RELAXED)
-    #define df_add_to(x, value) __atomic_fetch_add(&(x), value, __ATOMIC_ACQ_REL)
-    """
-    int df_glance(int x) nogil
-    void df_set(int x, int value) nogil
-    int df_add_to(int x, int value) nogil      # returns what x was
+from dforest.core.threads cimport PyThread_type_lock
 
 # What each thread does that takes part in a task: take items until there are none. own: see Team.share
 ctypedef int (*Part)(void* context, void* own) except -1 nogil
@@ -44,7 +27,8 @@ cdef struct Plain:            # a task that needs nothing of a thread's own
 
 @cython.final
 cdef class Team:
-    cdef readonly int n_members
+    cdef readonly int n_members    # at most
+    cdef int n_joined              # that there are
     cdef PyThread_type_lock lock   # of everything below
     cdef PyThread_type_lock* bells  # [n_members] held; a member sleeps until its own is released
     cdef int* idle                 # [n_idle] those who sleep for lack of work
@@ -57,10 +41,11 @@ cdef class Team:
     cdef int stopped               # all are to give up
     cdef bint is_done              # nothing is left to do
 
+    cdef bint join(self) noexcept nogil
     cdef bint has_idle(self) noexcept nogil
     cdef bint runs_short(self) noexcept nogil
     cdef bint offer(self, void* work) noexcept nogil
-    cdef bint wait(self, int member, void** offer, Task** task) noexcept nogil
+    cdef bint wait(self, int member, void** offer, Task** task) except -1 nogil
     cdef int share(self, Task* task, void* own) except -1 nogil
     cdef int share_items(self, int leader, Py_ssize_t n_items, Work work, void* context) except -1 nogil
     cdef Py_ssize_t take(self, Task* task) noexcept nogil

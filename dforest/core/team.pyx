@@ -1,21 +1,27 @@
 """Threads at work on one fit.
 
-Words: *members* are the threads, numbered from 0. A member without work is *idle* and sleeps. An
+Words: *members* are the threads, numbered from 0; they join when they come. A member without work is *idle* and sleeps. An
 *offer* is a piece of work that any member may take and do alone; a *task* is one that its *leader*
 shares: it consists of *items*, which the leader and its *helpers* take one after another, and the
 leader goes on when all are done.
 
 Whoever has work to give sees at the price of one read whether somebody is idle, so a team whose
 members are all busy costs nothing. Nobody waits but idle members, and leaders for helpers at their
-last item. The fit is done when all are idle.
+last item. The fit is done when all who have joined are idle.
 
-Sleeping and waking are the semaphores of Python's threads, which need no interpreter's lock. One lock
+Sleeping and waking are the locks of Python's threads, which need no interpreter's lock. One lock
 guards the team's state. It is held for a few instructions, never while anybody works or sleeps.
 
 A team owns its locks and lists; offers and tasks are its members'.
 """
 cimport cython
 from libc.stdlib cimport calloc, free
+
+from dforest.core.threads cimport (
+    PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, WAIT_LOCK, df_glance, df_set, sleep,
+)
+
+from dforest.core.threads import Stopped
 
 
 cdef int do_items(void* context, void* own) except -1 nogil:
@@ -28,10 +34,6 @@ cdef int do_items(void* context, void* own) except -1 nogil:
     return 0
 
 
-class Stopped(Exception):
-    """Another thread failed; this one gave up what it was at."""
-
-
 @cython.final
 cdef class Team:
     """Shared by the members' growers.
@@ -39,6 +41,7 @@ cdef class Team:
     Parameters
     ----------
     n_members : int
+        At most.
     """
 
     def __cinit__(self, int n_members):
@@ -93,6 +96,15 @@ cdef class Team:
                 raise Stopped()
         return 0
 
+    cdef bint join(self) noexcept nogil:
+        """Count the calling thread as a member; False: there is nothing left to do."""
+        cdef bint is_wanted
+        PyThread_acquire_lock(self.lock, WAIT_LOCK)
+        is_wanted = not (self.stopped or self.is_done)
+        self.n_joined += is_wanted
+        PyThread_release_lock(self.lock)
+        return is_wanted
+
     cdef bint has_idle(self) noexcept nogil:
         """Whether somebody has nothing to do; may be out of date."""
         return df_glance(self.n_idle) > 0
@@ -125,7 +137,7 @@ cdef class Team:
         PyThread_release_lock(self.lock)
         return wanted
 
-    cdef bint wait(self, int member, void** offer, Task** task) noexcept nogil:
+    cdef bint wait(self, int member, void** offer, Task** task) except -1 nogil:
         """Sleep until there is an offer or a task to help at, the other is NULL; False: everything is done, or stopped."""
         cdef int i
         offer[0] = NULL
@@ -146,7 +158,7 @@ cdef class Team:
                         break
                 if task[0] != NULL:
                     break
-                if self.n_idle == self.n_members - 1:
+                if self.n_idle == self.n_joined - 1:
                     self.is_done = True
                     self.wake(self.n_members)
             if self.stopped or self.is_done:
@@ -155,7 +167,7 @@ cdef class Team:
             self.idle[self.n_idle] = member
             df_set(self.n_idle, self.n_idle + 1)
             PyThread_release_lock(self.lock)
-            PyThread_acquire_lock(self.bells[member], WAIT_LOCK)
+            sleep(self.bells[member])
         PyThread_release_lock(self.lock)
         return offer[0] != NULL or task[0] != NULL
 

@@ -5,10 +5,10 @@ is left to begin, it takes parts of others': subtrees that their growers give aw
 large node (see `dforest.core.team`). A tree depends on the data, the parameters and its seed alone, so
 it is the same whichever threads grow it.
 
-The threads are Python's: they hold the interpreter's lock only between trees, or pieces of trees, and
-the calling thread stays free to be interrupted.
+The calling thread is one of them, the others are those that the process has for all
+(`dforest.core.threads`): where fewer come than were asked for, fewer grow the same trees. They hold the
+interpreter's lock only between trees, or pieces of trees.
 """
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from itertools import count
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
@@ -21,9 +21,10 @@ from dforest.core.grower cimport Grower
 from dforest.core.random cimport df_tree_seed
 from dforest.core.splitter cimport Splitter
 from dforest.core.team cimport Team
+from dforest.core.threads cimport df_glance
 
 from dforest.core.pieces import join_pieces
-from dforest.core.team import Stopped
+from dforest.core.threads import each
 
 
 def tree_seeds(uint64_t seed, trees):
@@ -85,7 +86,7 @@ def grow_trees(DataView data not None, Criterion criterion not None, Splitter sp
     n_threads = min(n_threads, Grower.most_members(data, splitter, limits, n_draws, len(trees)))
     cdef Team team = Team(n_threads)
     splitter.prepare(data, criterion)
-    growers = [Grower(data, criterion.clone(), splitter.clone(), limits, n_draws, team, i) for i in range(n_threads)]
+    growers = {}                 # of each thread, kept until all are done: they work in each other's memory
     pieces = {}                  # of trees not yet finished, by number: their pieces, as for `join_pieces`
     n_grown = count(1)
     to_grow = iter(range(len(trees)))        # shared: each thread takes the next tree
@@ -104,13 +105,17 @@ def grow_trees(DataView data not None, Criterion criterion not None, Splitter sp
         if on_tree is not None:
             on_tree(next(n_grown))
 
-    def work(Grower grower):
+    def work(member, _):
+        cdef Grower grower
         cdef Py_ssize_t i
         cdef uint32_t tree, seed
         cdef bint has_piece
+        if not team.join():
+            return
         try:
+            growers[member] = grower = Grower(data, criterion.clone(), splitter.clone(), limits, n_draws, team, member)
             for i in to_grow:
-                if team.stopped:
+                if df_glance(team.stopped):
                     return
                 tree, seed = trees[i], seeds[i]
                 pieces[tree] = {}
@@ -129,16 +134,4 @@ def grow_trees(DataView data not None, Criterion criterion not None, Splitter sp
             team.stop()
             raise
 
-    if n_threads == 1:
-        work(growers[0])
-    else:
-        with ThreadPoolExecutor(n_threads) as pool:
-            try:
-                futures = [pool.submit(work, grower) for grower in growers]
-                wait(futures, return_when=FIRST_EXCEPTION)
-            except BaseException:        # Ctrl-C
-                team.stop()
-                raise
-        errors = [future.exception() for future in futures]
-        for error in sorted((e for e in errors if e is not None), key=lambda e: isinstance(e, Stopped)):
-            raise error
+    each(n_threads, work, n_threads)

@@ -5,7 +5,7 @@ All rows lie on the device; trees come in parts, as how often each drew each row
 
 import numpy as np
 
-from dforest.core.out_of_bag import block_draws, error_exponent
+from dforest.core.out_of_bag import N_DIGITS, block_draws, curve_of, error_exponent
 from dforest.sycl.predictor import ForestCopy
 from dforest.validation import count_threads
 
@@ -22,12 +22,14 @@ class OutOfBagRows:
         Its values are those of the leaf tables, row by row.
     X : ndarray of shape (n, n_features), dtype float32 or float64
     target : ndarray of shape (n,), dtype float64
+    values : ndarray, dtype float64
+        What leaves predict.
     is_regression : bool
     n_draws : ndarray of shape (n_trees,), dtype int64
     seeds : ndarray of shape (n_trees,), dtype uint32
     """
 
-    def __init__(self, device, packed, X, target, is_regression, n_draws, seeds):
+    def __init__(self, device, packed, X, target, values, is_regression, n_draws, seeds):
         if packed.splitter is not None:
             raise ValueError(
                 f"the forest's tests are those of {packed.splitter!r}, which has no code for the device {device.name!r}; "
@@ -38,7 +40,7 @@ class OutOfBagRows:
         self.copy = ForestCopy(device, packed)
         self.x = device.array(np.ascontiguousarray(X)), self.n_features, X.dtype == np.float64
         self.target = device.array(target)
-        self.exponent = error_exponent(target.min(), target.max(), is_regression)
+        self.exponent = error_exponent(target, values, is_regression)
         self.of_block = block_draws(self.n, n_draws, seeds, count_threads(-1))
         self.n_part = max(1, PART_BYTES // (4 * self.n))
 
@@ -76,22 +78,22 @@ def predict_out_of_bag(device, packed, X, target, leaf_class, n_draws, seeds):
         Likewise.
     """
     is_regression = leaf_class is None
-    rows = OutOfBagRows(device, packed, X, target, is_regression, n_draws, seeds)
+    rows = OutOfBagRows(device, packed, X, target, packed.arrays()[6], is_regression, n_draws, seeds)
     n, n_outputs = rows.n, packed.n_outputs
     sums = device.zeros((n, n_outputs), np.float64)
     votes = device.zeros((n, 0 if is_regression else n_outputs), np.int32)
     n_votes, best = device.zeros((n,), np.int32), device.zeros((n,), np.int32)
-    error, changes = device.zeros((n,), np.int64), device.zeros((packed.n_trees, 3), np.int64)
+    error, n_new = device.zeros((n,), np.float64), device.zeros((packed.n_trees,), np.int64)
+    totals = device.zeros((N_DIGITS, packed.n_trees), np.int64)
     classes = None if is_regression else device.array(leaf_class)
     n_block = max(device.n_items, min(1024, -(-n // (4 * device.n_units))))
     for first, n_trees, counts in rows.parts():
         device.run(
             "df_vote_out_of_bag", -(-n // n_block), *rows.trees, rows.copy.values, rows.copy.bases, first, n_trees, n_outputs,
-            *rows.x, n, n_block, rows.target, counts, classes, rows.exponent, sums, votes, n_votes, best, error, changes,
+            *rows.x, n, n_block, rows.target, counts, classes, rows.exponent, sums, votes, n_votes, best, error, totals,
+            n_new, packed.n_trees,
         )  # fmt: skip
-    totals = np.cumsum(changes.get(), axis=0)
-    errors = [float(int(high) * 2**31 + int(low)) for low, high in totals[:, :2]]
-    return sums.get(), votes.get(), n_votes.get(), np.ldexp(errors, -2 * rows.exponent), totals[:, 2].copy()
+    return sums.get(), votes.get(), n_votes.get(), curve_of(totals.get(), rows.exponent), np.cumsum(n_new.get())
 
 
 def permutation_rise(device, packed, X, target, leaf_value, is_regression, weight, n_draws, seeds, used):
@@ -110,7 +112,7 @@ def permutation_rise(device, packed, X, target, leaf_value, is_regression, weigh
     rise : ndarray of shape (n_trees, n_features), dtype float64
         Likewise.
     """
-    rows = OutOfBagRows(device, packed, X, target, is_regression, n_draws, seeds)
+    rows = OutOfBagRows(device, packed, X, target, leaf_value, is_regression, n_draws, seeds)
     result = np.zeros((packed.n_trees, rows.n_features))
     seeds, value = device.array(seeds), device.array(leaf_value)
     weights = None if weight is None else device.array(weight)
@@ -139,5 +141,5 @@ def permutation_rise(device, packed, X, target, leaf_value, is_regression, weigh
                 *of, others, rows.exponent, rises,
             )  # fmt: skip
             at = pairs[some]
-            result[first + at[:, 0], at[:, 1]] = np.ldexp(rises.get() / total[at[:, 0]], -2 * rows.exponent)
+            result[first + at[:, 0], at[:, 1]] = rises.get() / total[at[:, 0]]
     return result

@@ -57,6 +57,22 @@ def test_trees_in_parts_and_rows_of_several_blocks(where, monkeypatch):
     assert_same(dforest.RandomForestClassifier(8, max_depth=4), X, X[:, 0] > X[:, 1], where)
 
 
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+@pytest.mark.parametrize("n_items", [1, 16])
+def test_targets_of_very_different_sizes(where, tuning, n_items):
+    tuning["n_items"] = n_items
+    X, y = load_diabetes(return_X_y=True)
+    for outlier in (1e12, -1e100):
+        y[::100] = outlier
+        assert_same(dforest.RandomForestRegressor(3), X, y, where, np.arange(len(X)) + 1.0)
+    here = dforest.RandomForestRegressor(5, oob_score=True, warm_start=True, random_state=0).fit(X, y)
+    there = clone(here).set_params(device=where).fit(X, y)
+    for model in (here, there):
+        model.set_params(n_estimators=20).fit(X, np.sqrt(np.abs(y)) * 1e-9)
+    np.testing.assert_array_equal(there.oob_curve_, here.oob_curve_)
+    assert (here.oob_curve_ > 0).all()
+
+
 def test_a_tree_that_draws_every_row(where):
     X, y = np.array([[0.0], [1.0]]), np.array([0, 1])
     forest = dforest.RandomForestClassifier(40, random_state=0).fit(X, y)

@@ -26,6 +26,7 @@
 
 #define DF_NO_INT128 // devices have none
 #include "numerics.h"
+#include "totals.h"
 
 #ifdef DF_ON_HOST
 
@@ -65,6 +66,15 @@ struct df_group {
         for (int64_t item = 0; item < n_items; item++)
             total = df_big_sum(total, phase(item));
         return total;
+    }
+    // What a phase adds to a total, over all items, times 2^power, rounded once.
+    template <class Phase> double total(int power, Phase phase) const
+    {
+        df_total all;
+        df_total_open(&all);
+        for (int64_t item = 0; item < n_items; item++)
+            phase(item, &all);
+        return df_total_value(&all, power);
     }
     template <class Number, class Phase> Number lowest(Phase phase) const
     {
@@ -155,6 +165,21 @@ struct df_group {
         }
         wait();
         return total;
+    }
+    template <class Phase> double total(int power, Phase phase) const
+    {
+        df_total own;
+        df_total_open(&own);
+        phase(item(), &own);
+        if (n_items > 1) { // digits below 2^32, which do not overflow
+            df_total_carry(&own);
+            own.begin = sycl::reduce_over_group(all(), own.begin, sycl::minimum<int32_t>());
+            own.end = sycl::reduce_over_group(all(), own.end, sycl::maximum<int32_t>());
+            for (int32_t k = own.begin; k < own.end; k++)
+                own.digit[k] = sycl::reduce_over_group(all(), own.digit[k], sycl::plus<int64_t>());
+        }
+        wait();
+        return df_total_value(&own, power);
     }
     template <class Number, class Phase> Number lowest(Phase phase) const
     {

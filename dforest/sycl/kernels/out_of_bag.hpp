@@ -1,19 +1,17 @@
 // What the rows that a tree's bootstrap left out say about it; see dforest/core/out_of_bag.pyx, which does the same.
 //
 // Words: a row is *out of bag* for a tree that never drew it. An *error* is 0 or 1 for classes; for numbers, the squared
-// deviation times 4^exponent, rounded: sums of these depend on no order.
+// deviation times 4^exponent. Errors are added without rounding (totals.h): sums of these depend on no order.
 #ifndef DFOREST_KERNELS_OUT_OF_BAG_HPP
 #define DFOREST_KERNELS_OUT_OF_BAG_HPP
 
 #include "bootstrap.hpp"
 #include "predict.hpp"
 
-DF_INLINE int64_t df_error(bool is_regression, int64_t exponent, double target, double predicted)
+// IN factor : 2^exponent
+DF_INLINE double df_error(bool is_regression, double factor, double target, double predicted)
 {
-    if (!is_regression)
-        return predicted != target;
-    const double d = ldexp(target - predicted, (int) exponent);
-    return (int64_t) rint(d * d);
+    return is_regression ? df_squared_error(target, predicted, factor) : predicted != target;
 }
 
 DF_INLINE double df_value_of(const df_rows *rows, int64_t i, uint32_t feature)
@@ -28,30 +26,35 @@ DF_INLINE double df_value_of(const df_rows *rows, int64_t i, uint32_t feature)
 // IN x : [n_rows, n_features] float32 or float64; target : [n_rows]
 // IN counts : [n_trees, n_rows] how often these trees drew each row
 // IN classes : [n_leaves] what each votes for; NULL: regression
+// IN n_all_trees : of the forest
 // INOUT sums : [n_rows, n_outputs]; votes : [n_rows, n_outputs], of classes only; n_votes, best : [n_rows] best: the class of
 // most votes; error : [n_rows] so far
-// INOUT changes : [., 3] by tree: of the sum of errors, its low 31 bits and the rest, and of the number of rows seen
+// INOUT totals : [DF_DIGITS, n_all_trees] digits of what each tree adds to the sum of errors; n_new : [n_all_trees] rows with
+// the first vote by it
 DF_KERNEL df_vote_out_of_bag(const char *slots, const int64_t *starts, const uint64_t *words, int64_t bits, int64_t is_wide,
                              const double *values, const int64_t *bases, int64_t first_tree, int64_t n_trees, int64_t n_outputs,
                              const char *x, int64_t n_features, int64_t is_double, int64_t n_rows, int64_t n_block,
                              const double *target, const uint32_t *counts, const int32_t *classes, int64_t exponent,
-                             double *sums, int32_t *votes, int32_t *n_votes, int32_t *best, int64_t *error, int64_t *changes,
-                             DF_LOCAL)
+                             double *sums, int32_t *votes, int32_t *n_votes, int32_t *best, double *error, int64_t *totals, int64_t *n_new,
+                             int64_t n_all_trees, DF_LOCAL)
 {
     const df_packed forest = df_packed_of(slots, starts, words, bits, is_wide);
     const df_rows rows = df_rows_of(x, n_features, is_double);
+    const double factor = ldexp(1.0, (int) exponent);
     DF_EACH_GROUP(group)
     {
         const int64_t first = group.number * n_block, end = first + n_block < n_rows ? first + n_block : n_rows;
         group.each([&](int64_t item) {
             for (int64_t t = 0; t < n_trees; t++) {
                 const char *tree = df_tree(&forest, (size_t) (first_tree + t));
-                int64_t low = 0, high = 0, seen = 0;
+                df_total total;
+                int64_t seen = 0;
+                df_total_open(&total);
                 for (int64_t i = first + item; i < end; i += group.n_items) {
                     if (counts[t * n_rows + i])
                         continue;
                     const int64_t leaf = bases[first_tree + t] + df_payload(tree, df_leaf_of(&forest, tree, &rows, i), &forest);
-                    int64_t now;
+                    double now;
                     for (int64_t k = 0; k < n_outputs; k++)
                         sums[i * n_outputs + k] += values[leaf * n_outputs + k];
                     seen += n_votes[i]++ == 0;
@@ -61,17 +64,21 @@ DF_KERNEL df_vote_out_of_bag(const char *slots, const int64_t *starts, const uin
                         own[c]++;
                         if (own[c] > own[best[i]] || (own[c] == own[best[i]] && c < best[i]))
                             best[i] = c;
-                        now = df_error(false, exponent, target[i], best[i]);
+                        now = df_error(false, factor, target[i], best[i]);
                     } else
-                        now = df_error(true, exponent, target[i], sums[i * n_outputs] / (double) n_votes[i]);
-                    low += (now & 0x7FFFFFFF) - (error[i] & 0x7FFFFFFF);
-                    high += (now >> 31) - (error[i] >> 31);
-                    error[i] = now;
+                        now = df_error(true, factor, target[i], sums[i * n_outputs] / (double) n_votes[i]);
+                    if (now != error[i]) {
+                        df_total_add(&total, now, 1);
+                        df_total_add(&total, error[i], -1);
+                        error[i] = now;
+                    }
                 }
-                uint64_t *change = (uint64_t *) changes + 3 * (first_tree + t);
-                df_add_anywhere(change, (uint64_t) low);
-                df_add_anywhere(change + 1, (uint64_t) high);
-                df_add_anywhere(change + 2, (uint64_t) seen);
+                df_total_carry(&total);
+                for (int32_t k = total.begin; k < total.end; k++)
+                    if (total.digit[k] != 0)
+                        df_add_anywhere((uint64_t *) totals + k * n_all_trees + first_tree + t, (uint64_t) total.digit[k]);
+                if (seen)
+                    df_add_anywhere((uint64_t *) n_new + first_tree + t, (uint64_t) seen);
             }
         });
     }
@@ -118,6 +125,7 @@ DF_KERNEL df_permuted_rises(const char *slots, const int64_t *starts, const uint
 {
     const df_packed forest = df_packed_of(slots, starts, words, bits, is_wide);
     const df_rows all = df_rows_of(x, n_features, is_double);
+    const double factor = ldexp(1.0, (int) exponent);
     DF_EACH_GROUP(group)
     {
         for (int64_t pair = group.number; pair < n_pairs; pair += group.n_groups) {
@@ -125,8 +133,7 @@ DF_KERNEL df_permuted_rises(const char *slots, const int64_t *starts, const uint
             const uint32_t permuted = (uint32_t) pairs[2 * pair + 1];
             const char *tree = df_tree(&forest, (size_t) (first_tree + own));
             const double *value = leaf_value + bases[first_tree + own];
-            const df_big sum = group.exact_sum([&](int64_t item) {
-                df_exact_sum total = {0, 0};
+            const double sum = group.total(-2 * (int) exponent, [&](int64_t item, df_total *total) {
                 for (int64_t i = item; i < n; i += group.n_items) {
                     const int64_t row = rows[begin + i];
                     const double other = df_value_of(&all, others[firsts[pair] + i], permuted);
@@ -144,17 +151,20 @@ DF_KERNEL df_permuted_rises(const char *slots, const int64_t *starts, const uint
                         const double x_there = feature == permuted ? other : df_value_of(&all, row, feature);
                         turned = df_step_by(tree, turned, x_there, &forest);
                     }
-                    const int64_t before = df_error(is_regression != 0, exponent, target[row],
-                                                    value[df_payload(tree, at, &forest)]);
-                    const int64_t after = df_error(is_regression != 0, exponent, target[row],
-                                                   value[df_payload(tree, turned, &forest)]);
-                    df_add_product(&total, after - before, weight ? weight[row] : 1);
+                    const double before = df_error(is_regression != 0, factor, target[row],
+                                                   value[df_payload(tree, at, &forest)]);
+                    const double after = df_error(is_regression != 0, factor, target[row],
+                                                  value[df_payload(tree, turned, &forest)]);
+                    const int64_t w = weight ? weight[row] : 1;
+                    if (before != after) {
+                        df_total_add(total, after, w);
+                        df_total_add(total, before, -w);
+                    }
                 }
-                return total;
             });
             group.each([&](int64_t item) {
                 if (item == 0)
-                    rises[pair] = df_sum_value(&sum);
+                    rises[pair] = sum;
             });
         }
     }
