@@ -130,6 +130,7 @@ def test_columns_without_values_and_features_that_part_nothing(where, strategy):
         assert_same(FORESTS[strategy][1](2, **parameters), wide, y, where, None, tuning)
 
 
+@pytest.mark.slow
 def test_devices_without_atomics_of_64_bits(where):
     X, y = load_digits(return_X_y=True)
     tuning = {"no_atomic64": True, "subtree_up_to": 50, "chunk": 64, "n_items": 8}
