@@ -117,6 +117,7 @@ class Growth:
             n_classes=self.n_classes,
             n_categories=np.zeros(self.n_features, np.int32),
             criterion=self.name,
+            splitter=None,
             seed=0,
             seeds=tree_seeds(0, range(n)),
         )
