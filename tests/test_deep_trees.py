@@ -10,6 +10,8 @@ from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestC
 
 DEPTH = 10_000
 
+pytestmark = pytest.mark.slow
+
 
 def alternating(n=DEPTH + 1):
     """Each cut takes off one row: of alternating classes, one pure row apart is worth most."""
