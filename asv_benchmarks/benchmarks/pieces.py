@@ -202,7 +202,7 @@ class Bootstrap:
         self.every_row = Growth(columns, y, "gini", max_depth=0)
 
     def time_counts(self, rows):
-        bootstrap_counts(self.n, self.n, 0, 0)
+        bootstrap_counts(self.n, self.n, 0)
 
     def time_rows(self, rows):
         self.growth.run()
@@ -223,7 +223,7 @@ class Order:
 
     def time_draw(self, features):
         for node in range(200):
-            self.order.draw(0, 0, node, self.n_tried)
+            self.order.draw(0, node, self.n_tried)
 
 
 class Root:
