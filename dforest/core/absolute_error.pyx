@@ -27,7 +27,7 @@ from dforest.core.criterion cimport Criterion
 from dforest.core.cuts cimport LONE, SINGLES, Choice
 from dforest.core.data cimport DataView
 from dforest.core.sorting cimport insertion_sort, radix_sort
-from dforest.core.types cimport CATEGORICAL, Column, Draw, LeafRules, Node, code_t, in_subset
+from dforest.core.types cimport CATEGORICAL, Column, Draw, LeafRules, Node, code_t, column_t, in_subset
 
 
 cdef enum:
@@ -178,17 +178,17 @@ cdef class AbsoluteError(SquaredError):
             free(draws)
 
 
-cdef void move_all(MedianCuts cuts, const Node* node, const code_t* codes, const Column* column, uint32_t cut,
+cdef void move_all(MedianCuts cuts, const Node* node, const column_t* codes, const Column* column, uint64_t cut,
                    bint missing_left) noexcept nogil:
     """Move the draws left of the only cut there is."""
     cdef Py_ssize_t i
-    cdef uint32_t code
+    cdef uint64_t code
     for i in range(node.n):
         code = codes[node.draws[i].row]
         if code == column.n_codes:
             if missing_left:
                 cuts.move(node, i, 1)
-        elif in_subset(cuts.left_ones, code) if column.kind == CATEGORICAL else code <= cut:
+        elif in_subset(cuts.left_ones, <uint32_t> code) if column.kind == CATEGORICAL else code <= cut:
             cuts.move(node, i, 1)
 
 
@@ -260,13 +260,15 @@ cdef class MedianCuts(Cuts):
             self.move(node, <Py_ssize_t> <uint32_t> self.tally.sorted[i], sign)
 
     cdef void move_where(self, const Node* node, const Column* column, bint missing_left) noexcept nogil:
-        cdef uint32_t cut = self.tally.code[0]
+        cdef uint64_t cut = self.lone
         if column.width == 1:
             move_all[uint8_t](self, node, <const uint8_t*> column.codes, column, cut, missing_left)
         elif column.width == 2:
             move_all[uint16_t](self, node, <const uint16_t*> column.codes, column, cut, missing_left)
-        else:
+        elif column.width == 4:
             move_all[uint32_t](self, node, <const uint32_t*> column.codes, column, cut, missing_left)
+        else:
+            move_all[uint64_t](self, node, <const uint64_t*> column.codes, column, cut, missing_left)
 
     cdef Spread spread_of(self, const Level* levels, const Level* minus, int64_t weight, df_int128 sum) noexcept nogil:
         """Median and cost of the draws in one Fenwick tree but not in another (or NULL), given their sums."""

@@ -12,9 +12,10 @@ last. Columns of categories hold their codes already.
 
 Columns are coded in parallel, each by one thread with a `Workspace` of its own.
 """
-from libc.math cimport INFINITY
+from libc.float cimport FLT_MAX
+from libc.math cimport INFINITY, isinf
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 import numpy as np
 
@@ -23,6 +24,13 @@ from dforest.core.types cimport CATEGORICAL, CONTINUOUS, code_t
 from dforest.core.data import CodedColumn
 from dforest.core.scratch import scratch
 from dforest.core.threads import each
+
+cdef extern from "keys.h" nogil:
+    const uint32_t DF_MISSING_KEY32
+    const uint64_t DF_MISSING_KEY64
+    uint32_t df_key32(float x)
+    uint64_t df_key64(double x)
+    double df_value_of(uint64_t key, int is_wide)
 
 cdef extern from "numerics.h" nogil:
     double df_middle(double lo, double hi, int is_float32)
@@ -39,32 +47,11 @@ cdef enum:
     DIGIT = 2048
 
 
-cdef inline uint64_t key_of(double x, bint is_float32) noexcept nogil:
-    """An integer that orders like x, of 32 bits for a float32; -0 becomes 0."""
-    cdef float f
-    cdef uint32_t b32
-    cdef uint64_t b64
-    x = x + 0.0
-    if is_float32:
-        f = <float> x
-        memcpy(&b32, &f, 4)
-        return b32 ^ (<uint32_t> 0xFFFFFFFF if b32 >> 31 else <uint32_t> 0x80000000)
-    memcpy(&b64, &x, 8)
-    return b64 ^ (<uint64_t> 0xFFFFFFFFFFFFFFFF if b64 >> 63 else <uint64_t> 1 << 63)
-
-
-cdef inline double value_of(uint64_t key, bint is_float32) noexcept nogil:
-    cdef float f
-    cdef double x
-    cdef uint32_t b32
-    if is_float32:
-        b32 = <uint32_t> key
-        b32 ^= <uint32_t> 0x80000000 if b32 >> 31 else <uint32_t> 0xFFFFFFFF
-        memcpy(&f, &b32, 4)
-        return f
-    key ^= <uint64_t> 1 << 63 if key >> 63 else <uint64_t> 0xFFFFFFFFFFFFFFFF
-    memcpy(&x, &key, 8)
-    return x
+cdef inline uint64_t key_of(real_t x) noexcept nogil:
+    if real_t is float:
+        return df_key32(x)
+    else:
+        return df_key64(x)
 
 
 cdef struct Pair:
@@ -161,10 +148,9 @@ cdef class Workspace:
 cdef void divide(Workspace space, const real_t* x, item_t* items) noexcept nogil:
     """Sort the rows by value, and give each distinct value a code of its own."""
     cdef Py_ssize_t i, n = 0
-    cdef bint is_float32 = real_t is float
     for i in range(space.n):
         if x[i] == x[i]:
-            items[n] = make_item(items, key_of(x[i], is_float32), i)
+            items[n] = make_item(items, key_of(x[i]), i)
             n += 1
     if n > 0:
         items = sort_items(items, <item_t*> space.items[1], n)
@@ -230,17 +216,17 @@ cdef void write_codes(Workspace space, item_t* items, code_t* codes) noexcept no
 cdef void write_values(Workspace space, item_t* items, double[:, ::1] out) noexcept nogil:
     """OUT out : [3, n_codes] upper edges, smallest and largest values; or [1, n_codes] where these are the same"""
     cdef uint32_t code, begin = 0
-    cdef bint is_float32 = item_t is uint64_t
+    cdef bint is_wide = item_t is not uint64_t
     if out.shape[0] == 1:
         for code in range(space.n_codes):
-            out[0, code] = value_of(key_in(items[space.ends[code] - 1]), is_float32)
+            out[0, code] = df_value_of(key_in(items[space.ends[code] - 1]), is_wide)
         return
     for code in range(space.n_codes):
-        out[1, code] = value_of(key_in(items[begin]), is_float32)
+        out[1, code] = df_value_of(key_in(items[begin]), is_wide)
         begin = space.ends[code]
-        out[2, code] = value_of(key_in(items[begin - 1]), is_float32)
+        out[2, code] = df_value_of(key_in(items[begin - 1]), is_wide)
         if code + 1 < space.n_codes:
-            out[0, code] = df_middle(out[2, code], value_of(key_in(items[begin]), is_float32), is_float32)
+            out[0, code] = df_middle(out[2, code], df_value_of(key_in(items[begin]), is_wide), not is_wide)
         else:
             out[0, code] = INFINITY
 
@@ -305,6 +291,47 @@ def code_column(Workspace space not None, const real_t[::1] x not None, int64_t 
         return code_by_items(space, <Pair*> space.sorted, max_codes, w, np.float64)
 
 
+cdef bint fits_float32(const real_t* x, Py_ssize_t n) noexcept nogil:
+    """Whether all values are float32 numbers, or missing."""
+    cdef Py_ssize_t i
+    if real_t is double:
+        for i in range(n):
+            if x[i] == x[i] and not (-FLT_MAX <= x[i] <= FLT_MAX and <double> <float> x[i] == x[i] or isinf(x[i])):
+                return False
+    return True
+
+
+def code_by_keys(const real_t[::1] x not None):
+    """Code one column by keys: of 32 bits where all values are float32 numbers.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n,), dtype float32 or float64
+
+    Returns
+    -------
+    CodedColumn
+    """
+    cdef Py_ssize_t i, n = x.shape[0]
+    cdef bint has_missing = False
+    cdef uint32_t[::1] keys32
+    cdef uint64_t[::1] keys64
+    none = np.empty(0, np.float32 if real_t is float else np.float64)
+    if fits_float32(&x[0], n):
+        codes = keys32 = np.empty(n, np.uint32)
+        with nogil:
+            for i in range(n):
+                has_missing |= x[i] != x[i]
+                keys32[i] = df_key32(<float> x[i]) if x[i] == x[i] else DF_MISSING_KEY32
+    else:
+        codes = keys64 = np.empty(n, np.uint64)
+        with nogil:
+            for i in range(n):
+                has_missing |= x[i] != x[i]
+                keys64[i] = df_key64(x[i]) if x[i] == x[i] else DF_MISSING_KEY64
+    return CodedColumn(codes, none, none, none, bool(has_missing), CONTINUOUS, True)
+
+
 def code_categories(x, Py_ssize_t n_categories):
     """Code a column of category numbers 0, 1, ..., n_categories - 1 and NaN."""
     codes = np.empty(len(x), np.uint8 if n_categories < 256 else np.uint16 if n_categories < 65536 else np.uint32)
@@ -315,7 +342,7 @@ def code_categories(x, Py_ssize_t n_categories):
     return CodedColumn(codes, numbers, numbers, numbers, has_missing, CATEGORICAL)
 
 
-def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categories=None):
+def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categories=None, takes_keys=False):
     """Code all columns of a matrix.
 
     Parameters
@@ -332,6 +359,8 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
         0: continuous, 1: ordinal, 2: categorical; None: all continuous. Categories are not binned.
     n_categories : sequence of int, optional
         Of the categorical columns, which hold numbers below and NaN.
+    takes_keys : bool
+        Whether continuous columns are coded by keys, which takes no sorting; max_codes is 0.
 
     Returns
     -------
@@ -356,6 +385,8 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
         for j, x in enumerate(block, first):
             if kinds[j] == CATEGORICAL:
                 columns[j] = code_categories(x, n_categories[j])
+            elif takes_keys and kinds[j] == CONTINUOUS:
+                columns[j] = code_by_keys(x)
             else:
                 columns[j] = code_column(space, x, max_codes, weight)._replace(kind=kinds[j])
 

@@ -6,15 +6,15 @@ copied and not its codes; codes far more numerous than the records become ranks 
 
 A `Block` belongs to one grower, owns its memory, and is filled again for each subtree.
 """
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from dforest.core.ranker cimport MOST_RANKED
-from dforest.core.types cimport code_t
+from dforest.core.types cimport column_t
 
 
-cdef void gather(const uint32_t* rows, Py_ssize_t n, const code_t* codes, code_t* to) noexcept nogil:
+cdef void gather(const uint32_t* rows, Py_ssize_t n, const column_t* codes, column_t* to) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):
         to[i] = codes[rows[i]]
@@ -86,7 +86,7 @@ cdef class Block:
         OUT rows : [n] scratch
         """
         cdef Py_ssize_t i, j
-        cdef int32_t width = 4
+        cdef int32_t width = 8
         cdef uint8_t* to = self.bytes
         cdef double* y = <double*> to
         cdef uint32_t* origins = self.origins
@@ -123,8 +123,10 @@ cdef class Block:
                     gather[uint8_t](rows, n, <const uint8_t*> column.codes, <uint8_t*> to)
                 elif width == 2:
                     gather[uint16_t](rows, n, <const uint16_t*> column.codes, <uint16_t*> to)
-                else:
+                elif width == 4:
                     gather[uint32_t](rows, n, <const uint32_t*> column.codes, <uint32_t*> to)
+                else:
+                    gather[uint64_t](rows, n, <const uint64_t*> column.codes, <uint64_t*> to)
                 copy.codes = to
                 to += n * width
             width //= 2

@@ -91,7 +91,7 @@ cdef void gather_codes(const Node* node, const code_t* codes, uint32_t* to) noex
 
 cdef void scan_neighbours(const Node* node, const code_t* codes, const Column* column, Split* split) noexcept nogil:
     cdef Py_ssize_t i
-    cdef uint32_t bucket, code, cut = split.code, of_cut = bucket_of(column, split.code), next_bucket = MOST_BUCKETS
+    cdef uint32_t bucket, code, cut = <uint32_t> split.code, of_cut = bucket_of(column, cut), next_bucket = MOST_BUCKETS
     cdef uint32_t below = 0, above = column.n_codes
     for i in range(node.n):
         bucket = column.coarse[node.draws[i].row]
@@ -206,7 +206,7 @@ cdef class CoarseSearch:
 
     cdef void keep_above(self, const Column* column, Split* split) noexcept nogil:
         """Forget `Split.above` of a split just found unless it is of the same bucket, whose codes were looked up then."""
-        if bucket_of(column, split.above) != bucket_of(column, split.code):
+        if bucket_of(column, split.above) != bucket_of(column, <uint32_t> split.code):
             split.above = 0
 
     cdef bint count(self, const Node* node, const Column* column) noexcept nogil:

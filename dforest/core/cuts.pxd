@@ -32,6 +32,7 @@ cdef class Cuts:
     cdef bint is_bounded             # some feature has a direction
     cdef double score_of_two         # of a node of two records, once it is known; -1: not yet
     cdef Entries entries             # of the feature at hand
+    cdef uint64_t lone               # the code of a single cut
     cdef int64_t* spare              # [entries, n_words]
     cdef uint32_t* spare_at          # [entries]
     cdef double* keys                # [entries] mean responses of categories, or middles of valid cuts
@@ -48,9 +49,9 @@ cdef class Cuts:
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
     cdef bint find_few(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
     cdef bint find_small(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
-    cdef void find_at(self, const Node* node, const Column* column, uint32_t code, const LeafRules* rules,
+    cdef void find_at(self, const Node* node, const Column* column, uint64_t code, const LeafRules* rules,
                       Split* best) noexcept nogil
-    cdef void find_gathered(self, const Node* node, const Column* column, uint32_t code, bint has_missing,
+    cdef void find_gathered(self, const Node* node, const Column* column, uint64_t code, bint has_missing,
                             const LeafRules* rules, Split* best) noexcept nogil
     cdef double score_lone(self, const Node* node, const int64_t* left, const LeafRules* rules) noexcept nogil
     cdef uint32_t find_present(self, const Node* node, const Column* column) noexcept nogil

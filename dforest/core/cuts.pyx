@@ -49,7 +49,7 @@ cdef inline double least_draws(const LeafRules* rules) noexcept nogil:
     return min(<double> (DF_SMALL_DRAWS + 1), max(<double> rules.min_draws, ceil(rules.min_weight)))
 
 
-cdef inline void take_cut(Split* best, double score, int64_t n_left, uint32_t code, uint32_t above, bint missing_left,
+cdef inline void take_cut(Split* best, double score, int64_t n_left, uint64_t code, uint32_t above, bint missing_left,
                           int64_t n_missing, int64_t total) noexcept nogil:
     """Replace `best` by a cut of numbers if its score is higher. No branches: whether it is, nobody can foretell.
 
@@ -97,7 +97,7 @@ cdef class Cuts:
         self.n_words = criterion.n_words
         self.one_hot = one_hot
         self.tally = Tally(criterion, data.weight == NULL, tuning)
-        self.side = Side(criterion, data.weight == NULL, n_records, tuning)
+        self.side = Side(criterion, data.weight == NULL, n_records, data.widest(), tuning)
         self.reserve(data, n_records)
 
     def __dealloc__(self):
@@ -114,7 +114,8 @@ cdef class Cuts:
         cdef const Column* column
         for j in range(data.n_features):
             column = &data.columns[j]
-            n_codes = max(n_codes, <Py_ssize_t> column.n_codes)
+            if not column.has_keys:
+                n_codes = max(n_codes, <Py_ssize_t> column.n_codes)
             if column.kind == CATEGORICAL:
                 n_categories = max(n_categories, <Py_ssize_t> column.n_codes)
             self.is_bounded = self.is_bounded or column.direction != 0
@@ -224,7 +225,7 @@ cdef class Cuts:
         take_cut(best, cut.score, cut.left, <uint32_t> cut.place, <uint32_t> above, missing_left, n_missing, node.statistics[0])
         return False
 
-    cdef void find_at(self, const Node* node, const Column* column, uint32_t code, const LeafRules* rules,
+    cdef void find_at(self, const Node* node, const Column* column, uint64_t code, const LeafRules* rules,
                       Split* best) noexcept nogil:
         """Replace `best` if the cut after this code has a higher score; some value is not above it.
 
@@ -242,7 +243,7 @@ cdef class Cuts:
         found = self.side.gather(node, column, self.side.own_code)
         self.find_gathered(node, column, code, found.has_missing, rules, best)
 
-    cdef void find_gathered(self, const Node* node, const Column* column, uint32_t code, bint has_missing,
+    cdef void find_gathered(self, const Node* node, const Column* column, uint64_t code, bint has_missing,
                             const LeafRules* rules, Split* best) noexcept nogil:
         """The same for a column of numbers whose codes the side has, some of which are missing or none."""
         cdef int64_t* left = self.tally.left
@@ -251,7 +252,7 @@ cdef class Cuts:
         cdef bint missing_left = False
         self.side.add_up(node, code, column.n_codes, has_missing, left, self.tally.missing)
         if self.is_bounded or self.criterion.cuts_class is not None:
-            self.tally.code[0] = code
+            self.lone = code
             self.tally.is_packed = False
             self.entries = LONE
             self.choose(node, column, 1, rules, best)
@@ -302,7 +303,7 @@ cdef class Cuts:
         cdef CodeRange found = self.side.gather(node, column, self.side.own_code)
         self.side.divide(self.left_ones, column.n_codes)
         self.side.add_up(node, 0, 2, found.has_missing, self.tally.left, self.tally.missing)
-        self.tally.code[0] = 0
+        self.lone = 0
         self.tally.is_packed = False
         self.entries = LONE
         self.choose(node, column, 1, rules, best)
@@ -405,7 +406,7 @@ cdef class Cuts:
             return
         best.score = choice.score
         best.middle = choice.middle
-        best.code = self.tally.code[choice.entry]
+        best.code = self.lone if self.entries == LONE else self.tally.code[choice.entry]
         best.above = self.tally.code[choice.entry + 1] if self.entries == RUN and choice.entry + 1 < n else 0
         best.only_missing_right = n_missing > 0 and not missing_left and n_left + n_missing == total
         # Where none is missing, missing values will go with the larger side.

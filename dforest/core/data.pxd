@@ -14,4 +14,5 @@ cdef class DataView:
     cdef uint8_t* coarse            # [coarse columns, n_rows] see Column.coarse; NULL: none
     cdef object owners              # the NumPy arrays behind the other pointers
 
+    cdef int widest(self) noexcept
     cdef int add_coarse(self, uint64_t n_buckets) except -1

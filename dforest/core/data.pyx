@@ -10,21 +10,27 @@ from libc.stdlib cimport calloc, free, malloc
 
 import numpy as np
 
+cdef extern from "keys.h" nogil:
+    const uint32_t DF_MISSING_KEY32
+    const uint64_t DF_MISSING_KEY64
+
 from dforest.core.types cimport CATEGORICAL, MOST_BUCKETS, Kind, bucket_of, code_t
 
-CodedColumn = namedtuple("CodedColumn", ["codes", "values", "lows", "highs", "has_missing", "kind"])
+CodedColumn = namedtuple("CodedColumn", ["codes", "values", "lows", "highs", "has_missing", "kind", "has_keys"], defaults=[False])
 CodedColumn.__doc__ = """One feature's codes for all rows.
 
 codes : ndarray of shape (n_rows,), dtype uint8, uint16 or uint32
-    The number of each row's bin or value; ``len(values)`` where the value is missing.
+    The number of each row's bin or value; ``len(values)`` where the value is missing. Or, with
+    has_keys, keys made from values alone (keys.h), dtype uint32 or uint64.
 values : ndarray, dtype float32 or float64
     Method dense: the distinct values, ascending. Method hist: the upper edges of the bins, the last
-    of them infinite. Categories: their numbers.
+    of them infinite. Categories: their numbers. Keys: none.
 lows, highs : ndarray, like values
     The smallest and the largest value of each code.
 has_missing : bool
 kind : int
     0: continuous, 1: ordinal, 2: categorical.
+has_keys : bool
 """
 
 
@@ -98,13 +104,16 @@ cdef class DataView:
             given = columns[j]
             if given.codes.shape != (self.n_rows,) or not given.codes.flags.c_contiguous:
                 raise ValueError(f"column {j} is not a contiguous array of {self.n_rows} codes")
-            if given.codes.dtype not in (np.uint8, np.uint16, np.uint32):
+            if given.codes.dtype not in ((np.uint32, np.uint64) if given.has_keys else (np.uint8, np.uint16, np.uint32)):
                 raise ValueError(f"column {j} has codes of dtype {given.codes.dtype}")
             column = &self.columns[j]
             address = given.codes.ctypes.data
             column.codes = <const void*> address
             column.width = given.codes.dtype.itemsize
+            column.has_keys = given.has_keys
             column.n_codes = len(given.values)
+            if given.has_keys:
+                column.n_codes = DF_MISSING_KEY64 if column.width == 8 else DF_MISSING_KEY32
             column.has_missing = given.has_missing
             column.kind = <Kind> <int> given.kind
             column.direction = directions[j] if directions is not None else 0
@@ -117,6 +126,8 @@ cdef class DataView:
             column.lows = <const void*> address
             address = given.highs.ctypes.data
             column.highs = <const void*> address
+            if given.has_keys:
+                column.values = column.lows = column.highs = NULL
             column.is_float32 = given.values.dtype == np.float32
         self.target = &target[0]
         self.y = &y[0] if y is not None else NULL
@@ -133,6 +144,14 @@ cdef class DataView:
     def __dealloc__(self):
         free(self.columns)
         free(self.coarse)
+
+    cdef int widest(self) noexcept:
+        """Bytes of the widest codes."""
+        cdef Py_ssize_t j
+        cdef int bytes = 1
+        for j in range(self.n_features):
+            bytes = max(bytes, self.columns[j].width)
+        return bytes
 
     cdef int add_coarse(self, uint64_t n_buckets) except -1:
         """Put the codes of columns that have many into buckets of neighbours, before threads share this."""

@@ -1,5 +1,5 @@
 """Splits between any two values (method "dense"), best and random."""
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from dforest.core.criterion cimport Criterion, Gini
 from dforest.core.data cimport DataView
@@ -7,6 +7,10 @@ from dforest.core.types cimport MOST_BUCKETS, Column, LeafRules, Node, Split, nu
 
 cdef extern from "numerics.h" nogil:
     double df_between(double lo, double hi, double u, int is_float32)
+
+cdef extern from "keys.h" nogil:
+    double df_value_of(uint64_t key, int is_wide)
+    uint64_t df_last_key(double x, int is_wide)
 
 
 cdef class DenseSplitter(Splitter):
@@ -69,14 +73,19 @@ cdef class RandomDenseSplitter(RandomSplitter):
 
     def __cinit__(self, *args, **kwargs):
         self.method = "dense"
+        self.takes_keys = type(self) is RandomDenseSplitter     # a subclass may look codes up in the data
 
-    cdef uint32_t draw_cut(self, const Column* column, uint32_t lo, uint32_t hi, double u, double* threshold) noexcept nogil:
-        cdef uint32_t middle
-        threshold[0] = df_between(number_at(column, column.values, lo), number_at(column, column.values, hi), u,
-                                  column.is_float32)
+    cdef uint64_t draw_cut(self, const Column* column, uint64_t lo, uint64_t hi, double u, double* threshold) noexcept nogil:
+        cdef bint is_wide = column.width == 8
+        cdef uint64_t middle
+        if column.has_keys:
+            threshold[0] = df_between(df_value_of(lo, is_wide), df_value_of(hi, is_wide), u, column.is_float32)
+            return df_last_key(threshold[0], is_wide)
+        threshold[0] = df_between(number_at(column, column.values, <uint32_t> lo), number_at(column, column.values, <uint32_t> hi),
+                                  u, column.is_float32)
         while hi - lo > 1:     # value[lo] <= threshold < value[hi]
             middle = lo + (hi - lo) // 2
-            if number_at(column, column.values, middle) <= threshold[0]:
+            if number_at(column, column.values, <uint32_t> middle) <= threshold[0]:
                 lo = middle
             else:
                 hi = middle

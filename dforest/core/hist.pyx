@@ -1,5 +1,5 @@
 """Splits at the edges of bins (method "hist"), best and random."""
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from dforest.core.splitter cimport code_above
 from dforest.core.types cimport Column, Node, Split, number_at
@@ -52,7 +52,8 @@ cdef class HistSplitter(Splitter):
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
         cdef const Column* column = &node.columns[split.feature]
         cdef uint32_t above = code_above(node, column, split)
-        return number_at(column, column.values, split.code + (above - 1 - split.code) // 2)
+        cdef uint32_t code = <uint32_t> split.code
+        return number_at(column, column.values, code + (above - 1 - code) // 2)
 
 
 cdef class RandomHistSplitter(RandomSplitter):
@@ -62,12 +63,13 @@ cdef class RandomHistSplitter(RandomSplitter):
     def __cinit__(self, *args, **kwargs):
         self.method = "hist"
 
-    cdef uint32_t draw_cut(self, const Column* column, uint32_t lo, uint32_t hi, double u, double* threshold) noexcept nogil:
-        cdef double drawn = df_between(number_at(column, column.lows, lo), number_at(column, column.highs, hi), u,
+    cdef uint64_t draw_cut(self, const Column* column, uint64_t lo, uint64_t hi, double u, double* threshold) noexcept nogil:
+        cdef uint32_t first = <uint32_t> lo, last = <uint32_t> hi - 1, found
+        cdef double drawn = df_between(number_at(column, column.lows, first), number_at(column, column.highs, last + 1), u,
                                        column.is_float32)
         if column.is_float32:
-            lo = nearest_edge[float](<const float*> column.values, column.n_codes - 1, lo, hi - 1, drawn)
+            found = nearest_edge[float](<const float*> column.values, column.n_codes - 1, first, last, drawn)
         else:
-            lo = nearest_edge[double](<const double*> column.values, column.n_codes - 1, lo, hi - 1, drawn)
-        threshold[0] = number_at(column, column.values, lo)
-        return lo
+            found = nearest_edge[double](<const double*> column.values, column.n_codes - 1, first, last, drawn)
+        threshold[0] = number_at(column, column.values, found)
+        return found

@@ -27,8 +27,10 @@ typedef struct {
                   uint32_t *code_of);
     void (*rank_sums)(const uint32_t *codes, const uint64_t *words, int64_t n, const uint64_t *marks, const uint32_t *before,
                       uint64_t *sums, uint32_t *code_of);
-    void (*extent)(const uint32_t *code, int64_t n, uint32_t missing, df_extent *extent);
-    uint64_t (*side)(const uint32_t *code, const uint64_t *word, int64_t n, uint32_t last);
+    void (*extent32)(const uint32_t *code, int64_t n, uint64_t missing, df_extent *extent);
+    void (*extent64)(const uint64_t *code, int64_t n, uint64_t missing, df_extent *extent);
+    uint64_t (*side32)(const uint32_t *code, const uint64_t *word, int64_t n, uint32_t last);
+    uint64_t (*side64)(const uint64_t *code, const uint64_t *word, int64_t n, uint64_t last);
 } df_loops;
 
 #define DF_NO_CUT(cut) \
@@ -105,11 +107,21 @@ typedef struct {
                                               uint32_t *code_of) {                                                        \
         df_rank_sums_loop(codes, words, n, marks, before, sums, code_of);                                                 \
     }                                                                                                                     \
-    attribute static void df_extent_##name(const uint32_t *code, int64_t n, uint32_t missing, df_extent *extent) {        \
-        df_extent_loop(code, n, missing, extent);                                                                         \
+    attribute static void df_extent32_##name(const uint32_t *code, int64_t n, uint64_t missing,                           \
+                                              df_extent *extent) {                                                        \
+        df_extent32_loop(code, n, missing, extent);                                                                       \
     }                                                                                                                     \
-    attribute static uint64_t df_side_##name(const uint32_t *code, const uint64_t *word, int64_t n, uint32_t last) {      \
-        return df_side_loop(code, word, n, last);                                                                         \
+    attribute static void df_extent64_##name(const uint64_t *code, int64_t n, uint64_t missing,                           \
+                                              df_extent *extent) {                                                        \
+        df_extent64_loop(code, n, missing, extent);                                                                       \
+    }                                                                                                                     \
+    attribute static uint64_t df_side32_##name(const uint32_t *code, const uint64_t *word, int64_t n,                     \
+                                                uint32_t last) {                                                          \
+        return df_side32_loop(code, word, n, last);                                                                       \
+    }                                                                                                                     \
+    attribute static uint64_t df_side64_##name(const uint64_t *code, const uint64_t *word, int64_t n,                     \
+                                                uint64_t last) {                                                          \
+        return df_side64_loop(code, word, n, last);                                                                       \
     }                                                                                                                     \
     static const df_loops df_loops_##name = {#name,                                                                       \
                                              df_gini_##name,                                                              \
@@ -123,8 +135,10 @@ typedef struct {
                                              df_before_##name,                                                            \
                                              df_ranks_##name,                                                             \
                                              df_rank_sums_##name,                                                         \
-                                             df_extent_##name,                                                            \
-                                             df_side_##name};
+                                             df_extent32_##name,                                                          \
+                                             df_extent64_##name,                                                          \
+                                             df_side32_##name,                                                            \
+                                             df_side64_##name};
 
 #define DF_NO_ATTRIBUTE
 DF_COMPILE_LOOPS(portable, DF_NO_ATTRIBUTE)

@@ -21,9 +21,9 @@ cdef extern from "loops.h" nogil:
         int left
         double score
     ctypedef struct df_extent:
-        uint32_t lowest
-        uint32_t highest
-        uint32_t highest_value
+        uint64_t lowest
+        uint64_t highest
+        uint64_t highest_value
     ctypedef struct df_loops:
         const char* name
         int64_t (*gini)(const uint64_t* run, int64_t n, uint64_t offset, double weight, double first,
@@ -45,7 +45,9 @@ cdef extern from "loops.h" nogil:
                       uint32_t* code_of) noexcept nogil
         void (*rank_sums)(const uint32_t* codes, const uint64_t* words, int64_t n, const uint64_t* marks,
                           const uint32_t* before, uint64_t* sums, uint32_t* code_of) noexcept nogil
-        void (*extent)(const uint32_t* code, int64_t n, uint32_t missing, df_extent* extent) noexcept nogil
-        uint64_t (*side)(const uint32_t* code, const uint64_t* word, int64_t n, uint32_t last) noexcept nogil
+        void (*extent32)(const uint32_t* code, int64_t n, uint64_t missing, df_extent* extent) noexcept nogil
+        void (*extent64)(const uint64_t* code, int64_t n, uint64_t missing, df_extent* extent) noexcept nogil
+        uint64_t (*side32)(const uint32_t* code, const uint64_t* word, int64_t n, uint32_t last) noexcept nogil
+        uint64_t (*side64)(const uint64_t* code, const uint64_t* word, int64_t n, uint64_t last) noexcept nogil
 
 cdef const df_loops* loops         # those in use

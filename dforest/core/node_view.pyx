@@ -315,7 +315,8 @@ cdef int take_cut(NodeView view, Py_ssize_t feature, given, Split* best) except 
     if column.kind != CATEGORICAL:
         codes = code_range(node, column)
         code = given
-        if code < codes.lowest or codes.highest <= codes.lowest and not codes.has_missing or code > codes.highest:
+        if (code < <int64_t> codes.lowest or codes.highest <= codes.lowest and not codes.has_missing
+                or code > <int64_t> codes.highest):
             return 0
         splitter.cuts.find_at(node, column, <uint32_t> code, &splitter.rules, best)
         return 0

@@ -21,7 +21,7 @@ from dforest.core.random cimport (
     df_stream,
     df_stream_open,
 )
-from dforest.core.types cimport MOST_BUCKETS, Column, Draw, Split, bucket_of, code_t, data_row, in_subset
+from dforest.core.types cimport MOST_BUCKETS, Column, Draw, Split, bucket_of, column_t, data_row, in_subset
 
 cdef extern from *:
     """
@@ -38,8 +38,8 @@ cdef struct Bootstrap:
     int64_t n_rows
 
 cdef struct CodeTest:             # which draws go left: codes up to the cut,
-    uint32_t cut
-    uint32_t also                 # and this one: missing, or one that does so anyway
+    uint64_t cut
+    uint64_t also                 # and this one: missing, or one that does so anyway
 
 cdef struct BucketTest:           # the same, looking codes up only in the bucket of the cut
     const uint8_t* buckets        # by Draw.row
@@ -170,8 +170,8 @@ cdef Py_ssize_t all_rows(DataView data, const uint32_t* weight, Draw* out) noexc
     return data.n_rows
 
 
-cdef inline bint goes_left(test_t test, const code_t* codes, uint32_t row) noexcept nogil:
-    cdef uint32_t code
+cdef inline bint goes_left(test_t test, const column_t* codes, uint32_t row) noexcept nogil:
+    cdef uint64_t code
     if test_t is CodeTest:
         code = codes[row]
         return (code <= test.cut) | (code == test.also)
@@ -182,10 +182,10 @@ cdef inline bint goes_left(test_t test, const code_t* codes, uint32_t row) noexc
         return (code < test.cut_bucket) | (code == test.also)
     else:
         code = codes[row]
-        return (code < test.n_codes and in_subset(test.subset, code)) != test.missing_left
+        return (code < test.n_codes and in_subset(test.subset, <uint32_t> code)) != test.missing_left
 
 
-cdef Py_ssize_t partition_codes(Draw* draws, Py_ssize_t n, const code_t* codes, test_t test, Draw* scratch) noexcept nogil:
+cdef Py_ssize_t partition_codes(Draw* draws, Py_ssize_t n, const column_t* codes, test_t test, Draw* scratch) noexcept nogil:
     cdef Py_ssize_t i, n_left = 0, n_right = 0
     cdef bint left
     for i in range(n):
@@ -231,11 +231,13 @@ cdef Py_ssize_t partition(Draw* draws, Py_ssize_t n, const Column* column, const
     if column.coarse == NULL:
         by_code.cut = split.code
         by_code.also = column.n_codes if missing_left else split.code
+        if column.width == 8:
+            return partition_codes(draws, n, <const uint64_t*> column.codes, by_code, scratch)
         return partition_column(draws, n, column, by_code, scratch)
     by_bucket.buckets = column.coarse
     by_bucket.rows = rows
-    by_bucket.cut = split.code
-    by_bucket.cut_bucket = bucket_of(column, split.code)
+    by_bucket.cut = <uint32_t> split.code
+    by_bucket.cut_bucket = bucket_of(column, <uint32_t> split.code)
     by_bucket.also = MOST_BUCKETS if missing_left else by_bucket.cut_bucket
     return partition_column(draws, n, column, by_bucket, scratch)
 

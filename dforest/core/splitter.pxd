@@ -113,6 +113,7 @@ cdef class Splitter(Component):
     cdef readonly bint has_own_leaves  # `open_leaf` does something
     cdef readonly bint needs_rows  # of X, in data.x; has_own_tests brings them too
     cdef bint takes_ranks          # only the order of codes matters: they may be ranks, see Column.origins
+    cdef readonly bint takes_keys  # in place of a continuous feature's codes: see Column.has_keys
     # Set by the forest, before `attach`
     cdef readonly Py_ssize_t max_features
     cdef readonly bint skip_constant_features  # they don't count among these
@@ -188,21 +189,22 @@ cdef class Splitter(Component):
 cdef struct Draft:           # of the cut of a feature
     uint64_t turn            # of the node it is for, see Side.turn; 0: not drawn ahead
     CodeRange range
-    uint32_t* codes          # gathered
+    void* codes              # gathered
     df_stream stream
     double u                 # drawn from it, for a continuous column
-    uint32_t code
+    uint64_t code
     double threshold
 
 
 cdef class RandomSplitter(Splitter):
     cdef Py_ssize_t foresee_up_to  # in nodes of so many records, cuts of the first features are drawn ahead
     cdef Draft* drafts             # [n_features]
-    cdef uint32_t* ahead           # [max_features, foresee_up_to + DF_STRIDE] codes of these
+    cdef uint8_t* ahead            # [max_features, ahead_bytes] codes of these
+    cdef Py_ssize_t ahead_bytes    # of foresee_up_to + DF_STRIDE codes
 
-    cdef void begin_draft(self, const Node* node, Py_ssize_t feature, uint32_t* codes) noexcept nogil
+    cdef void begin_draft(self, const Node* node, Py_ssize_t feature, void* codes) noexcept nogil
     cdef void finish_draft(self, const Node* node, Py_ssize_t feature) noexcept nogil
 
     # Where to cut a continuous column, whose lowest and highest code in the node these are, lo < hi;
     # draws of the code returned and lower ones go left. OUT threshold
-    cdef uint32_t draw_cut(self, const Column* column, uint32_t lo, uint32_t hi, double u, double* threshold) noexcept nogil
+    cdef uint64_t draw_cut(self, const Column* column, uint64_t lo, uint64_t hi, double u, double* threshold) noexcept nogil

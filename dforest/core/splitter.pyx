@@ -65,10 +65,10 @@ cdef uint32_t code_above(const Node* node, const Column* column, const Split* sp
     if split.above:
         return split.above
     if column.width == 1:
-        return scan_next[uint8_t](node, <const uint8_t*> column.codes, split.code, column.n_codes)
+        return scan_next[uint8_t](node, <const uint8_t*> column.codes, <uint32_t> split.code, column.n_codes)
     if column.width == 2:
-        return scan_next[uint16_t](node, <const uint16_t*> column.codes, split.code, column.n_codes)
-    return scan_next[uint32_t](node, <const uint32_t*> column.codes, split.code, column.n_codes)
+        return scan_next[uint16_t](node, <const uint16_t*> column.codes, <uint32_t> split.code, column.n_codes)
+    return scan_next[uint32_t](node, <const uint32_t*> column.codes, <uint32_t> split.code, column.n_codes)
 
 
 cdef uint32_t scan_next(const Node* node, const code_t* codes, uint32_t code, uint32_t n_codes) noexcept nogil:
@@ -423,7 +423,7 @@ cdef class Splitter:
 
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
         cdef const Column* column = &node.columns[split.feature]
-        return df_middle(number_at(column, column.highs, data_code(column, split.code)),
+        return df_middle(number_at(column, column.highs, data_code(column, <uint32_t> split.code)),
                          number_at(column, column.lows, data_code(column, code_above(node, column, split))), column.is_float32)
 
     cdef double ordinal_threshold(self, const Node* node, const Split* split) noexcept nogil:
@@ -458,7 +458,8 @@ cdef class RandomSplitter(Splitter):
         self.cuts.one_by_one = True
         self.foresee_up_to = min(n_records, <Py_ssize_t> self.tuning.get("foresee_up_to", FORESEE_UP_TO))
         self.drafts = <Draft*> calloc(data.n_features, sizeof(Draft))
-        self.ahead = <uint32_t*> malloc(self.max_features * (self.foresee_up_to + DF_STRIDE) * sizeof(uint32_t))
+        self.ahead_bytes = (self.foresee_up_to + DF_STRIDE) * self.cuts.side.code_bytes
+        self.ahead = <uint8_t*> malloc(self.max_features * self.ahead_bytes)
         if self.drafts == NULL or self.ahead == NULL:
             raise MemoryError()
         return 0
@@ -469,12 +470,12 @@ cdef class RandomSplitter(Splitter):
         if node.n == 2 or node.n > self.foresee_up_to:
             return
         for i in range(n):
-            self.begin_draft(node, self.first[i], self.ahead + i * (self.foresee_up_to + DF_STRIDE))
+            self.begin_draft(node, self.first[i], self.ahead + i * self.ahead_bytes)
             self.drafts[self.first[i]].turn = self.cuts.side.turn
         for i in range(n):
             self.finish_draft(node, self.first[i])
 
-    cdef void begin_draft(self, const Node* node, Py_ssize_t feature, uint32_t* codes) noexcept nogil:
+    cdef void begin_draft(self, const Node* node, Py_ssize_t feature, void* codes) noexcept nogil:
         """Gather the codes of a feature, and draw what says where to cut between them."""
         cdef const Column* column = &node.columns[feature]
         cdef Draft* draft = &self.drafts[feature]
@@ -496,8 +497,8 @@ cdef class RandomSplitter(Splitter):
         if draft.range.lowest >= draft.range.highest:
             return
         if column.kind == ORDINAL:
-            draft.code += df_below(&draft.stream, draft.range.highest - draft.range.lowest)
-            draft.threshold = number_at(column, column.highs, draft.code)
+            draft.code += df_below(&draft.stream, <uint32_t> (draft.range.highest - draft.range.lowest))
+            draft.threshold = number_at(column, column.highs, <uint32_t> draft.code)
         else:
             draft.code = self.draw_cut(column, draft.range.lowest, draft.range.highest, draft.u, &draft.threshold)
 
@@ -517,14 +518,14 @@ cdef class RandomSplitter(Splitter):
         if draft.range.lowest > draft.range.highest or (draft.range.lowest == draft.range.highest
                                                         and not draft.range.has_missing):
             return True
-        self.cuts.side.code = draft.codes
+        self.cuts.side.use(column, draft.codes)
         self.cuts.find_gathered(node, column, draft.code, draft.range.has_missing, rules, best)
         if best.score > before:
             best.threshold = draft.threshold
         return False
 
-    cdef uint32_t draw_cut(self, const Column* column, uint32_t lo, uint32_t hi, double u, double* threshold) noexcept nogil:
-        threshold[0] = number_at(column, column.values, lo)
+    cdef uint64_t draw_cut(self, const Column* column, uint64_t lo, uint64_t hi, double u, double* threshold) noexcept nogil:
+        threshold[0] = number_at(column, column.values, <uint32_t> lo)
         return lo
 
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:

@@ -2,7 +2,8 @@
 
 Words: a *row* is a row of X; a *draw* is one selection of a row by the bootstrap. Equal draws of a
 tree are held as one `Draw` record with a count, so n records stand for at least n draws. A *code* is
-an integer standing for a feature's value; a column's largest code means "missing" where it has any.
+an integer standing for a feature's value; a column's largest code means "missing" where it has any. A *key*
+is a code made from the value alone (keys.h).
 A *statistic* is a record of int64 words, the sum over draws of what the criterion needs:
 
     word 0           number of draws
@@ -17,6 +18,12 @@ ctypedef fused code_t:
     uint8_t
     uint16_t
     uint32_t
+
+ctypedef fused column_t:     # codes of a column, keys included
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
 
 cdef extern from "rows.h" nogil:
     ctypedef struct df_rows:   # of X, one after another: values as `fit` and `predict` take them
@@ -47,8 +54,9 @@ cdef struct Column:
     const void* codes      # n_rows codes
     Kind kind
     int32_t direction      # 1 or -1: predictions may only rise or only fall with the feature; 0: either
-    int32_t width          # bytes of a code: 1, 2 or 4
-    uint32_t n_codes       # codes of values are 0, ..., n_codes - 1
+    int32_t width          # bytes of a code: 1, 2 or 4; or 8, if these are keys
+    bint has_keys          # these are keys: values, lows and highs are NULL
+    uint64_t n_codes       # codes of values are 0, ..., n_codes - 1
     bint has_missing       # if so, code n_codes means missing
     const uint32_t* origins  # NULL; or these codes are ranks in a subtree, and this is the data's code of each
     const void* values     # dense: its values; hist: the bins' upper edges; categorical: 0, 1, ...
@@ -73,7 +81,7 @@ cdef inline uint32_t data_code(const Column* column, uint32_t code) noexcept nog
     return column.origins[code] if column.origins != NULL else code
 
 cdef inline uint32_t code_at(const Column* column, uint32_t row) noexcept nogil:
-    """The code of a record in a column of its node, given Draw.row; not for columns with buckets."""
+    """The code of a record in a column of its node, given Draw.row; not for columns with buckets or keys."""
     if column.width == 1:
         return (<const uint8_t*> column.codes)[row]
     if column.width == 2:
@@ -110,7 +118,7 @@ cdef inline uint32_t data_row(const uint32_t* rows, uint32_t row) noexcept nogil
 
 cdef struct Split:
     Py_ssize_t feature     # -1: no valid cut
-    uint32_t code          # a draw goes left if its code is at most this; not for a categorical feature
+    uint64_t code          # a draw goes left if its code is at most this; not for a categorical feature
     uint32_t above         # the lowest code in the node above that; 0: not known
     bint missing_left
     bint only_missing_right  # the cut divides missing from all the rest
