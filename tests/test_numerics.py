@@ -1,4 +1,4 @@
-"""Tests of numerics.h where compilers have no integers of 128 bits, against those that have and against Python's."""
+"""Tests of keys.h, and of numerics.h where compilers have no integers of 128 bits, against those that have and Python's."""
 
 import ctypes
 import shutil
@@ -11,7 +11,12 @@ import pytest
 import dforest
 
 SOURCE = """
+#include "keys.h"
 #include "numerics.h"
+uint32_t key32(float x) { return df_key32(x); }
+uint64_t key64(double x) { return df_key64(x); }
+uint64_t last_key(double x, int is_wide) { return df_last_key(x, is_wide); }
+double value_of(uint64_t key, int is_wide) { return df_value_of(key, is_wide); }
 double cross(int64_t a, int64_t b, int64_t c, int64_t d) { return df_cross(a, b, c, d); }
 int64_t floor_mean(int64_t low, int64_t high, int64_t weight) { return df_floor_mean(low, high, weight); }
 double offset_sum(int64_t low, int64_t high, int64_t weight, int64_t mean) { return df_offset_sum(low, high, weight, mean); }
@@ -45,6 +50,10 @@ def numerics(request, tmp_path_factory):
     for name in ("cross", "offset_sum", "squares"):
         getattr(library, name).restype = ctypes.c_double
     library.floor_mean.restype = ctypes.c_int64
+    library.key32.restype, library.key32.argtypes = ctypes.c_uint32, [ctypes.c_float]
+    library.key64.restype, library.key64.argtypes = ctypes.c_uint64, [ctypes.c_double]
+    library.last_key.restype, library.last_key.argtypes = ctypes.c_uint64, [ctypes.c_double, ctypes.c_int]
+    library.value_of.restype, library.value_of.argtypes = ctypes.c_double, [ctypes.c_uint64, ctypes.c_int]
     return library
 
 
@@ -88,3 +97,39 @@ def test_exact_sums(numerics):
         there = [np.array(x, np.int64) for x in (a, w)]
         found = numerics.squares(*(ctypes.c_void_p(x.ctypes.data) for x in there), ctypes.c_int64(n))
         assert found == nearest(sum(x * x * y - x * y for x, y in zip(a, w, strict=True)))
+
+
+MISSING_KEYS = {np.float32: 0xFF800001, np.float64: 0xFFF0000000000001}
+
+
+def all_floats(dtype):
+    """Floats of all sizes, ascending, neighbours among them; 0 once."""
+    rng = np.random.default_rng(0)
+    limits = np.finfo(dtype)
+    x = np.concatenate([rng.standard_normal(300) * 2.0 ** rng.integers(-150, 128, 300), [0.0, 1.0, np.inf]])
+    with np.errstate(over="ignore"):
+        x = np.concatenate([x.astype(dtype), [limits.max, limits.tiny, limits.smallest_subnormal]]).astype(dtype)
+        return np.unique(np.concatenate([x, np.nextafter(x, dtype(np.inf)), np.nextafter(x, dtype(0)), -x]) + dtype(0))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_keys_order_like_values(numerics, dtype):
+    is_wide = dtype == np.float64
+    key = numerics.key64 if is_wide else numerics.key32
+    x = all_floats(dtype)
+    keys = [key(v) for v in x]
+    assert keys == sorted(set(keys)) and keys[-1] + 1 == MISSING_KEYS[dtype]
+    assert [numerics.value_of(k, is_wide) for k in keys] == x.tolist()
+    assert key(-0.0) == key(0.0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_last_keys(numerics, dtype):
+    """Values up to a threshold, of either type, are those of keys up to its last key."""
+    is_wide = dtype == np.float64
+    x = all_floats(dtype)
+    keys = np.array([(numerics.key64 if is_wide else numerics.key32)(v) for v in x], np.uint64)
+    for threshold in np.concatenate([all_floats(np.float64), x, [-0.0, 3.5e38, -3.5e38, 1e300, -1e300, -np.inf]]):
+        last = numerics.last_key(threshold, is_wide)
+        assert last < MISSING_KEYS[dtype]
+        assert np.array_equal(keys <= last, x.astype(np.float64) <= threshold), threshold

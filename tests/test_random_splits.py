@@ -13,7 +13,11 @@ from dforest import (
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    estimator,
 )
+from dforest.core.binning import code_columns
+from dforest.core.data import DataView
+from dforest.core.dense import RandomDenseSplitter
 
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
 KINDS = pytest.mark.parametrize("kind", [ExtraTreesClassifier, ExtraTreesRegressor])
@@ -304,3 +308,74 @@ def test_it_learns(kind):
     for method in ("hist", "dense"):
         model = kind(50, method=method, random_state=0).fit(X[:1000], y[:1000])
         assert model.score(X[1000:], y[1000:]) > 0.8
+
+
+# Keys in place of ranks
+
+
+def awkward_columns(rng, n):
+    """Columns whose keys have 32 bits and 64, with values of all kinds that floats have."""
+    x = rng.standard_normal(n)
+    zeros = [-0.0, 0.0, 5e-324, -5e-324, 1e-46, -1e-46]
+    limits = [np.inf, -np.inf, 1e308, -1e308, 3.5e38, -3.5e38, np.finfo(np.float32).max, -np.finfo(np.float32).max]
+    columns = [
+        x, np.round(x), x.astype(np.float32), 1e9 + 1e-6 * x, rng.choice(zeros, n), rng.choice(zeros[:2], n),
+        rng.choice(limits, n), rng.choice([np.inf, -np.inf, 0.25], n), rng.choice(limits[-2:], n), np.where(x > 1, np.nan, x),
+        np.where(x > 0.5, np.nan, np.round(x, 1)), np.full(n, np.nan),
+    ]  # fmt: skip
+    return np.column_stack(columns)
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
+@DTYPES
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("criterion", ["gini", "squared_error", "absolute_error"])
+def test_keys_and_ranks_give_the_same_forest(dtype, seed, criterion, monkeypatch):
+    """A column is coded by keys unless a subclass may look into it: then by the ranks of its values."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(5, 500))
+    X = awkward_columns(rng, n).astype(dtype)
+    y = rng.integers(0, [2, 3, 12][seed % 3], n)
+    weight = rng.random(n) if seed % 2 else None
+    parameters = {"random_state": seed, "min_samples_leaf": 1 + seed % 2, "max_leaf_nodes": [None, 25][seed // 2]}
+    kind = ExtraTreesClassifier if criterion == "gini" else ExtraTreesRegressor
+    if criterion != "gini" and seed % 2:
+        parameters["monotonic_cst"] = rng.integers(-1, 2, X.shape[1])
+
+    def fit(**more):
+        return kind(4, criterion=criterion, method="dense", **parameters, **more).fit(X, y, weight)
+
+    class Looking(RandomDenseSplitter):
+        pass
+
+    by_keys = fit(n_jobs=2)
+    assert same_forest(by_keys, fit(splitter=Looking()))
+    monkeypatch.setitem(estimator.TUNING, "keys", False)
+    assert same_forest(by_keys, fit())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_columns_are_coded_by_keys(dtype):
+    rng = np.random.default_rng(0)
+    X = awkward_columns(rng, 200)
+    with np.errstate(over="ignore"):
+        X = X.astype(dtype)
+        single = X.astype(np.float32).astype(dtype)
+    for j, column in enumerate(code_columns(X, takes_keys=True)):
+        x = X[:, j]
+        fits = np.array_equal(x, single[:, j], equal_nan=True)
+        assert column.codes.dtype == (np.uint32 if fits else np.uint64)
+        assert column.has_missing == np.isnan(x).any()
+        _, ranks = np.unique(np.where(np.isnan(x), np.nan, x + 0.0), return_inverse=True)
+        assert np.array_equal(np.unique(column.codes, return_inverse=True)[1], ranks)
+
+
+def test_columns_are_not_sorted(monkeypatch):
+    """What each kind of splitter looks at: keys where a cut needs a range and a count; else ranks or bins."""
+    seen = []
+    monkeypatch.setattr(estimator, "DataView", lambda columns, *rest: seen.extend(columns) or DataView(columns, *rest))
+    X, y = problem(ExtraTreesRegressor)
+    for method, splitter, has_keys in [("dense", "random", True), ("dense", "best", False), ("hist", "random", False)]:
+        seen.clear()
+        RandomForestRegressor(2, method=method, splitter=splitter, ordinal_features=[1]).fit(np.round(X, 1), y)
+        assert [column.has_keys for column in seen] == [has_keys, False, has_keys, has_keys]

@@ -165,9 +165,9 @@ class Frame:
 
 
 class Coding:
-    """Eight columns on one thread; 0 codes: one for each distinct value, as method "dense" has them."""
+    """Eight columns on one thread; 0 codes: one for each distinct value, as method "dense" has them; "keys": for random cuts."""
 
-    params = (["distinct", "float32", "whole", "missing", "columns", "weighted"], [256, 0])
+    params = (["distinct", "float32", "whole", "missing", "columns", "weighted"], [256, 0, "keys"])
     param_names = ("values", "max_codes")
 
     def setup(self, values, max_codes):
@@ -185,7 +185,8 @@ class Coding:
         self.weight = random.integers(1, 100, len(X), np.uint32) if values == "weighted" else None
 
     def time_code_columns(self, values, max_codes):
-        code_columns(self.X, max_codes, self.weight)
+        takes_keys = max_codes == "keys"
+        code_columns(self.X, 0 if takes_keys else max_codes, self.weight, takes_keys=takes_keys)
 
 
 class Bootstrap:
@@ -306,7 +307,7 @@ class Random:
         criterion, _, n_classes = criterion.partition(" ")
         X = np.random.default_rng(1).random((data.scaled(LARGE), 16))
         y = made_target(X, int(n_classes or 0))
-        columns = code_columns(X, 256 if method == "hist" else 0)
+        columns = code_columns(X, 256 if method == "hist" else 0, takes_keys=method == "dense")
         self.growth = Growth(columns, y, criterion, method, "random", max_depth=1)
 
     def time_stump(self, method, criterion):
@@ -365,7 +366,7 @@ class Tree:
         n_rows, n_features = problem.X.shape
         is_class = problem.task == "classification"
         self.growth = Growth(
-            code_columns(problem.X, 256 if method == "hist" else 0),
+            code_columns(problem.X, 256 if method == "hist" else 0, takes_keys=(method, splitter) == ("dense", "random")),
             problem.y,
             "gini" if is_class else "squared_error",
             method,

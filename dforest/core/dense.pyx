@@ -78,14 +78,15 @@ cdef class RandomDenseSplitter(RandomSplitter):
     cdef uint64_t draw_cut(self, const Column* column, uint64_t lo, uint64_t hi, double u, double* threshold) noexcept nogil:
         cdef bint is_wide = column.width == 8
         cdef uint64_t middle
+        cdef const void* values = column.values
         if column.has_keys:
             threshold[0] = df_between(df_value_of(lo, is_wide), df_value_of(hi, is_wide), u, column.is_float32)
             return df_last_key(threshold[0], is_wide)
-        threshold[0] = df_between(number_at(column, column.values, <uint32_t> lo), number_at(column, column.values, <uint32_t> hi),
-                                  u, column.is_float32)
+        threshold[0] = df_between(number_at(column, values, <uint32_t> lo), number_at(column, values, <uint32_t> hi), u,
+                                  column.is_float32)
         while hi - lo > 1:     # value[lo] <= threshold < value[hi]
             middle = lo + (hi - lo) // 2
-            if number_at(column, column.values, <uint32_t> middle) <= threshold[0]:
+            if number_at(column, values, <uint32_t> middle) <= threshold[0]:
                 lo = middle
             else:
                 hi = middle

@@ -52,7 +52,8 @@ cdef class Ranker:
 
     cdef bint is_worth_it(self, const Column* column, Py_ssize_t n) noexcept nogil:
         """Whether to rank a column's codes among those of n records."""
-        return column.kind != CATEGORICAL and not column.has_keys and column.width > 1 and <double> column.n_codes > self.ranked_above * <double> n
+        return (column.kind != CATEGORICAL and not column.has_keys and column.width > 1
+                and <double> column.n_codes > self.ranked_above * <double> n)
 
     cdef uint32_t rank(self, const uint32_t* rows, Py_ssize_t n, const Column* column, uint16_t* ranks,
                        uint32_t* origins) noexcept nogil:

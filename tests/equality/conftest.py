@@ -25,6 +25,7 @@ EXTREMES = {
     "no ranks": {"buckets": 0, "ranked_above": 10**9},
     "count by code always": {"few_below": 0, "small_codes": 10**9, "copy_from": 2**31},
     "insertion sort always": {"few_below": 0, "small_draws": 0, "sort_below": 2**62, "insertion_below": 2**62},
+    "ranks in place of keys": {"keys": False},
     "portable loops": {"loops": "portable", "buckets": 5},
     "AVX2 loops": {"loops": "avx2"},
     "share everything": {"share_from": 1, "share_visits_from": 0},
