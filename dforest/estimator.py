@@ -388,7 +388,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
             plan.n_threads,
             self._features.kinds,
             self._features.n_categories,
-            splitter.takes_keys and TUNING.get("keys", True),
+            splitter.takes_keys and (device is not None or TUNING.get("keys", True)),
         )
         limits = {
             "max_depth": self.max_depth,

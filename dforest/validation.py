@@ -225,8 +225,11 @@ def check_device(device, method, splitter):
     what = "a queue's device" if device is None else f"device={device!r}"
     if isinstance(splitter, Splitter) and not splitter.runs_on(device):
         raise ValueError(f"splitter={splitter!r} has no code for {what}; it runs on the CPU: device=None")
-    if method != "hist":
-        raise ValueError(f'method={method!r} has no code for {what}; allowed there is method="hist"')
+    if method == "dense" and not (splitter == "random" if isinstance(splitter, str) else splitter.takes_keys):
+        raise ValueError(
+            f"method={method!r} with splitter={splitter!r} has no code for {what}; allowed there are "
+            'method="hist", and splitter="random" with either method'
+        )
 
 
 def check_directions(estimator, monotonic_cst, n_classes):

@@ -9,8 +9,7 @@ cdef extern from "numerics.h" nogil:
     double df_between(double lo, double hi, double u, int is_float32)
 
 cdef extern from "keys.h" nogil:
-    double df_value_of(uint64_t key, int is_wide)
-    uint64_t df_last_key(double x, int is_wide)
+    uint64_t df_draw_key(uint64_t lo, uint64_t hi, double u, int is_wide, int is_float32, double* threshold)
 
 
 cdef class DenseSplitter(Splitter):
@@ -76,12 +75,10 @@ cdef class RandomDenseSplitter(RandomSplitter):
         self.takes_keys = type(self) is RandomDenseSplitter     # a subclass may look codes up in the data
 
     cdef uint64_t draw_cut(self, const Column* column, uint64_t lo, uint64_t hi, double u, double* threshold) noexcept nogil:
-        cdef bint is_wide = column.width == 8
         cdef uint64_t middle
         cdef const void* values = column.values
         if column.has_keys:
-            threshold[0] = df_between(df_value_of(lo, is_wide), df_value_of(hi, is_wide), u, column.is_float32)
-            return df_last_key(threshold[0], is_wide)
+            return df_draw_key(lo, hi, u, column.width == 8, column.is_float32, threshold)
         threshold[0] = df_between(number_at(column, values, <uint32_t> lo), number_at(column, values, <uint32_t> hi), u,
                                   column.is_float32)
         while hi - lo > 1:     # value[lo] <= threshold < value[hi]

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "numerics.h"
+
 #define DF_MISSING_KEY32 0xFF800001u /* the next one after that of infinity */
 #define DF_MISSING_KEY64 0xFFF0000000000001ull
 
@@ -56,6 +58,12 @@ static inline uint64_t df_last_key(double x, int is_wide) {
         return df_key32(-FLT_MAX) - 1;
     f = (float)x;
     return df_key32(f) - ((double)f > x);
+}
+
+/* A random cut between the keys of a node's lowest and highest value, lo < hi: keys up to the one returned go left. */
+static inline uint64_t df_draw_key(uint64_t lo, uint64_t hi, double u, int is_wide, int is_float32, double *threshold) {
+    *threshold = df_between(df_value_of(lo, is_wide), df_value_of(hi, is_wide), u, is_float32);
+    return df_last_key(*threshold, is_wide);
 }
 
 #endif

@@ -198,7 +198,7 @@ class Batch:
         grown = np.zeros(len(places), record("df_grown"))
         for name in ("first", "n", "centre", "exponent", "lower", "upper"):
             grown[name] = places[name]
-        for name in ("feature", "code", "above", "missing_left", "only_missing"):
+        for name in ("feature", "code", "above", "missing_left", "only_missing", "threshold"):
             grown[name] = cuts[name]
         self.large.append(grown)
         self.subsets.append(subsets)
@@ -256,19 +256,34 @@ class Batch:
         histograms = device.zeros((n_nodes, n_tried, entries, t.n_words), np.int64)
         there, places_there, totals_there = device.array(features), device.array(places), device.array(totals)
         chunks = self._cut_up(places)
+        chunks_there = device.array(chunks)
+        drafts = self._draft(places_there, chunks, chunks_there, there) if t.problem["has_keys"] else None
         together, n_local = t.features_at_once(lambda k: 4 * k * entries * planes + 8 * t.n_words * t.tuning.n_items)
         together = min(together, n_tried)
         n_groups = min(len(chunks) * -(-n_tried // together), t.tuning.n_groups)
-        t.run_with_memory("df_add_histograms", n_groups, n_local, t.problem_there, t.codes, self.draws, device.array(chunks),
-                          len(chunks), there, n_tried, together, histograms)  # fmt: skip
+        t.run_with_memory("df_add_histograms", n_groups, n_local, t.problem_there, t.codes, self.draws, chunks_there,
+                          len(chunks), there, drafts, n_tried, together, histograms)  # fmt: skip
         cuts = device.empty((n_nodes, n_tried), record("df_cut"))
         subsets = device.empty((n_nodes, n_tried, t.subset_words), np.uint64)
         words = device.empty((n_nodes, n_tried, 3, t.n_words), np.int64)
         keys = device.empty((n_nodes, n_tried, t.most_categories), np.float64)
         ranked = device.empty((n_nodes, n_tried, t.most_categories), np.uint32)
         t.run_items("df_find_cuts", n_nodes * n_tried, t.problem_there, t.columns, *t.numbers, places_there, n_nodes,
-                    totals_there, there, n_tried, histograms, words, keys, ranked, cuts, subsets)  # fmt: skip
+                    totals_there, there, drafts, n_tried, histograms, words, keys, ranked, cuts, subsets)  # fmt: skip
         return cuts.get(), subsets.get()
+
+    def _draft(self, places, chunks, chunks_there, features):
+        """The random cuts of those features that have keys: `df_draft`s of the shape of `features`."""
+        t, device = self.training, self.device
+        n_nodes, n_tried = features.shape
+        ranges = device.empty((len(chunks), n_tried, 2), np.uint64)
+        t.run("df_find_key_ranges", len(chunks) * n_tried, t.problem_there, t.columns, t.codes, self.draws, chunks_there,
+              len(chunks), features, n_tried, ranges)  # fmt: skip
+        firsts = device.array(np.searchsorted(chunks["node"], np.arange(n_nodes + 1)))
+        drafts = device.empty((n_nodes, n_tried), record("df_draft"))
+        t.run_items("df_draw_cuts", n_nodes * n_tried, t.problem_there, t.columns, places, n_nodes, firsts, ranges, features,
+                    n_tried, drafts)  # fmt: skip
+        return drafts
 
     def _partition(self, places, cuts, subsets):
         """Partition the draws of nodes; return how many records go left."""
@@ -426,8 +441,8 @@ class Batch:
             at = code
         else:
             at = np.where(is_ordinal, above - 1, code + (above - 1 - code) // 2)
-        is_plain = (nodes["feature"] >= 0) & (nodes["only_missing"] == 0)
-        at = np.where(is_plain, column["first"] + at, 0)
-        found = np.where(is_ordinal, t.highs[at], t.values[at])
+        is_plain, has_keys = (nodes["feature"] >= 0) & (nodes["only_missing"] == 0), column["key_bits"] > 0
+        at = np.where(is_plain & ~has_keys, column["first"] + at, 0)
+        found = np.where(has_keys, nodes["threshold"], np.where(is_ordinal, t.highs[at], t.values[at]))
         found = np.where(is_plain, found, np.where(nodes["feature"] >= 0, np.inf, 0.0))
         return np.where((nodes["feature"] >= 0) & (column["kind"] == constants()["DF_CATEGORICAL"]), np.nan, found)

@@ -14,7 +14,7 @@ from dforest.sycl.records import FOLDER, record
 
 MAIN = "kernels.cpp"
 # What kernels may include of dforest/core.
-HEADERS = ("criteria.h", "numerics.h", "random.h", "rows.h", "totals.h", "walk.h")
+HEADERS = ("criteria.h", "keys.h", "numerics.h", "random.h", "rows.h", "totals.h", "walk.h")
 
 # What a pointer points to; char: anything.
 _DTYPES = {

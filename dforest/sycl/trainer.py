@@ -11,6 +11,7 @@ from itertools import count
 import numpy as np
 
 from dforest.core.criterion import Entropy, Gini
+from dforest.core.dense import RandomDenseSplitter
 from dforest.core.hist import RandomHistSplitter
 from dforest.core.out_of_bag import block_draws
 from dforest.core.regression import Poisson, SquaredError
@@ -28,6 +29,7 @@ NAMES = {Gini: "gini", Entropy: "entropy", SquaredError: "squared_error", Poisso
 
 BLOCK = 4096  # rows of a block of the bootstrap
 ROOT_PATH = 0x243F6A8885A308D3
+KEY_ENTRIES = 3  # of a histogram: see df_draft
 
 
 def grow_trees(device, columns, target, y, weight, directions, criterion, splitter, limits, trees, seeds, n_draws, put,
@@ -116,7 +118,7 @@ class Training:
         As for `DataView`.
     criterion : Criterion
         Configured; one of `NAMES`.
-    splitter : HistSplitter or RandomHistSplitter
+    splitter : HistSplitter, RandomHistSplitter or RandomDenseSplitter
         Configured.
     limits : dict
         As for `Grower`.
@@ -131,17 +133,18 @@ class Training:
         self.criterion = NAMES[type(criterion)]
         self.impurity_of = criterion.impurity_of
         n_words, is_wide = criterion.n_words, criterion.is_wide
-        self.is_random = isinstance(splitter, RandomHistSplitter)
+        self.is_random = isinstance(splitter, RandomHistSplitter | RandomDenseSplitter)
         self.has_weight = weight is not None
         self.heaviest = int(weight.max()) if self.has_weight else 1
         self.order = FeatureOrder(self.n_features)
-        most_entries = max(len(column.values) + column.has_missing for column in columns)
+        most_entries = max(KEY_ENTRIES if column.has_keys else len(column.values) + column.has_missing for column in columns)
         self.problem = problem = np.zeros((), record("df_problem"))
         problem["n_features"] = self.n_features
         problem["max_features"] = self.max_features = splitter.max_features
         problem["skip_constant"] = self.skip_constant = splitter.skip_constant_features
         problem["code_bytes"] = max(column.codes.dtype.itemsize for column in columns)
         problem["most_entries"] = most_entries
+        problem["has_keys"] = any(column.has_keys for column in columns)
         problem["criterion"] = constants()["DF_" + self.criterion.upper()]
         problem["n_words"] = self.n_words = n_words
         problem["is_unit"] = not self.has_weight
@@ -175,8 +178,10 @@ class Training:
                 codes[first : first + rows, j] = column.codes[first : first + rows]
         self.codes = device.array(codes)
         self.table = np.zeros(self.n_features, record("df_column"))
-        self.table["n_codes"] = [len(column.values) for column in columns]
-        self.table["first"] = np.cumsum(self.table["n_codes"]) - self.table["n_codes"]
+        n_values = np.array([len(column.values) for column in columns])
+        self.table["n_codes"] = [KEY_ENTRIES - 1 if column.has_keys else len(column.values) for column in columns]
+        self.table["first"] = np.cumsum(n_values) - n_values
+        self.table["key_bits"] = [8 * column.codes.dtype.itemsize if column.has_keys else 0 for column in columns]
         self.table["has_missing"] = [column.has_missing for column in columns]
         self.table["kind"] = [int(column.kind) for column in columns]
         self.table["direction"] = directions
@@ -240,7 +245,7 @@ class Training:
         entries = int(p["most_entries"])
         words = (1 + 3 * n_together) * self.n_words + n_together * ((entries + 63) // 64 + self.most_categories)
         words += (1 + n_together) * self.subset_words + (n_together * (1 + self.most_categories) + 1) // 2
-        records = n_together * record("df_cut").itemsize
+        records = n_together * (record("df_cut").itemsize + record("df_draft").itemsize)
         planes = 4 * int(p["n_planes"]) * (1 + n_together * entries)
         return constants()["DF_SHARED_BYTES"] + 8 * words + records + planes
 

@@ -227,7 +227,7 @@ class Halves(PythonCriterion):
 @pytest.mark.parametrize(
     ("parameters", "told"),
     [
-        ({"method": "dense"}, "method='dense' has no code"),
+        ({"method": "dense"}, "method='dense' with splitter='best' has no code"),
         ({"criterion": Halves()}, "criterion=.*has no code for .*gini, entropy"),
     ],
 )

@@ -144,7 +144,7 @@ DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df
     const bool missing_left = left.score > right.score
                               || (left.score >= 0.0 && left.score == right.score && left.code < right.code);
     df_take_cut(cut, missing_left ? &left : &right, n_missing, missing_left, total[0]);
-    const uint32_t entry = cut->code;
+    const uint32_t entry = (uint32_t) cut->code;
     if (!is_random)
         for (uint32_t i = 0; i < n; i++)
             if (i == entry || (is_single ? entry == n : i < entry))
@@ -163,10 +163,11 @@ template <class Codes> DF_INLINE bool df_is_constant(const df_problem *p, const 
     return code < p->most_entries && codes.after(code + 1) >= p->most_entries;
 }
 
-// The cut of any feature, by the splitter's strategy.
+// The cut of any feature, by the splitter's strategy. IN draft : of a column of keys
 template <class Codes>
 DF_INLINE void df_find_cut(const df_problem *p, const df_node *node, const df_column *columns, const df_numbers *numbers,
-                           int32_t feature, const int64_t *total, const Codes &codes, const df_cut_room *room, df_cut *cut)
+                           int32_t feature, const int64_t *total, const df_draft *draft, const Codes &codes,
+                           const df_cut_room *room, df_cut *cut)
 {
     const df_column *column = columns + feature;
     int64_t *words = room->words;
@@ -188,6 +189,11 @@ DF_INLINE void df_find_cut(const df_problem *p, const df_node *node, const df_co
     else
         df_find_best<0>(p, node, column, total, codes, words, cut);
     cut->feature = feature;
+    cut->threshold = 0.0;
+    if (column->key_bits) {
+        cut->code = draft->cut;
+        cut->threshold = draft->threshold;
+    }
 }
 
 #endif

@@ -286,6 +286,43 @@ DF_INLINE uint32_t df_nearest_edge(const double *edges, uint32_t first, uint32_t
     return x - edges[before] < edges[low] - x ? before : low;
 }
 
+// The lowest and highest key of some draws. IN missing : the key of missing values; OUT range : [2]
+template <class Group>
+DF_INLINE void df_key_range(const Group &group, const df_problem *p, const char *codes, const df_draw *draws, int64_t n,
+                            int32_t feature, uint64_t missing, uint64_t *range)
+{
+    range[0] = group.template lowest<uint64_t>([&](int64_t item) {
+        uint64_t low = missing;
+        for (int64_t i = item; i < n; i += group.n_items) {
+            const uint64_t key = df_code_at(p, codes, draws[i].row, feature);
+            low = key < low ? key : low;
+        }
+        return low;
+    });
+    range[1] = ~group.template lowest<uint64_t>([&](int64_t item) {
+        uint64_t low = ~(uint64_t) 0; // of the keys of values, each bit turned
+        for (int64_t i = item; i < n; i += group.n_items) {
+            const uint64_t key = df_code_at(p, codes, draws[i].row, feature);
+            low = key < missing && ~key < low ? ~key : low;
+        }
+        return low;
+    });
+}
+
+// Draw the cut between the lowest and the highest key of a draft; of a single value, the one after it.
+DF_INLINE void df_draw_cut(const df_problem *p, const df_open_node *place, const df_column *column, int32_t feature,
+                           df_draft *draft)
+{
+    df_stream stream;
+    draft->cut = draft->highest;
+    draft->threshold = 0.0;
+    if (draft->lowest >= draft->highest)
+        return;
+    df_stream_open(&stream, place->seed, df_feature_path(place->path, (uint64_t) feature), DF_THRESHOLD);
+    draft->cut = df_draw_key(draft->lowest, draft->highest, df_uniform(&stream), column->key_bits == 64,
+                             (int) column->is_float32, &draft->threshold);
+}
+
 // The same of one random cut.
 template <int n_words, class Codes>
 DF_CALLED void df_find_random(const df_problem *p, const df_node *node, const df_column *column, const df_numbers *numbers,
@@ -308,7 +345,7 @@ DF_CALLED void df_find_random(const df_problem *p, const df_node *node, const df
     }
     if (lowest == highest && n_missing == 0)
         return;
-    if (lowest < highest) {
+    if (lowest < highest && column->key_bits == 0) {
         df_stream_open(&stream, node->place.seed, df_feature_path(node->place.path, (uint64_t) feature), DF_THRESHOLD);
         if (column->kind == DF_ORDINAL)
             cut_code += df_below(&stream, highest - lowest);

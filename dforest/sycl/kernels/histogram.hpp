@@ -13,6 +13,7 @@
 #ifndef DFOREST_KERNELS_HISTOGRAM_HPP
 #define DFOREST_KERNELS_HISTOGRAM_HPP
 
+#include "keys.h"
 #include "records.hpp"
 
 DF_INLINE bool df_has_classes(const df_problem *p) { return p->criterion <= DF_ENTROPY; }
@@ -126,9 +127,13 @@ DF_INLINE void df_clear(const df_group &group, uint32_t *words, int64_t n)
     });
 }
 
+// The entry of a key in a histogram: the key of a missing value is above all of values.
+DF_INLINE int64_t df_entry_of(const df_draft *draft, uint64_t key) { return key <= draft->cut ? 0 : key <= draft->highest ? 1 : 2; }
+
 template <int kind, class Code>
 DF_CALLED void df_count_codes(const df_group &group, const df_problem *p, const Code *codes, const df_draw *draws, int64_t n,
-                              const int32_t *features, int64_t n_features, uint32_t *planes, uint64_t *flags)
+                              const int32_t *features, int64_t n_features, const df_draft *drafts, uint32_t *planes,
+                              uint64_t *flags)
 {
     const int64_t row_codes = p->n_features, n_planes = p->n_planes;
     const int64_t stride = p->most_entries * n_planes, flag_stride = df_flag_words(p);
@@ -137,7 +142,8 @@ DF_CALLED void df_count_codes(const df_group &group, const df_problem *p, const 
             const df_draw draw = draws[i];
             const Code *row = codes + (int64_t) draw.row * row_codes;
             for (int64_t f = 0; f < n_features; f++) {
-                const int64_t code = row[features[f]];
+                const Code given = row[features[f]];
+                const int64_t code = drafts && drafts[f].is_used ? df_entry_of(drafts + f, given) : (int64_t) given;
                 df_add_draw<kind>(group, p, planes + f * stride + code * n_planes, &draw);
                 if (flags)
                     df_set_flag(group, flags + f * flag_stride, code);
@@ -148,14 +154,17 @@ DF_CALLED void df_count_codes(const df_group &group, const df_problem *p, const 
 
 template <int kind>
 DF_INLINE void df_count_kind(const df_group &group, const df_problem *p, const char *codes, const df_draw *draws, int64_t n,
-                             const int32_t *features, int64_t n_features, uint32_t *planes, uint64_t *flags)
+                             const int32_t *features, int64_t n_features, const df_draft *drafts, uint32_t *planes,
+                             uint64_t *flags)
 {
     if (p->code_bytes == 1)
-        df_count_codes<kind>(group, p, (const uint8_t *) codes, draws, n, features, n_features, planes, flags);
+        df_count_codes<kind>(group, p, (const uint8_t *) codes, draws, n, features, n_features, drafts, planes, flags);
     else if (p->code_bytes == 2)
-        df_count_codes<kind>(group, p, (const uint16_t *) codes, draws, n, features, n_features, planes, flags);
+        df_count_codes<kind>(group, p, (const uint16_t *) codes, draws, n, features, n_features, drafts, planes, flags);
+    else if (p->code_bytes == 4)
+        df_count_codes<kind>(group, p, (const uint32_t *) codes, draws, n, features, n_features, drafts, planes, flags);
     else
-        df_count_codes<kind>(group, p, (const uint32_t *) codes, draws, n, features, n_features, planes, flags);
+        df_count_codes<kind>(group, p, (const uint64_t *) codes, draws, n, features, n_features, drafts, planes, flags);
 }
 
 // Fill the histograms of some features of a chunk.
@@ -163,17 +172,19 @@ DF_INLINE void df_count_kind(const df_group &group, const df_problem *p, const c
 // IN codes : [n_rows, n_features]
 // IN draws : [n]
 // IN features : [n_features]
+// IN drafts : NULL, or [n_features]
 // INOUT planes : [n_features, most_entries, n_planes]
 // INOUT flags : NULL, or [n_features, df_flag_words]
 DF_INLINE void df_count(const df_group &group, const df_problem *p, const char *codes, const df_draw *draws, int64_t n,
-                        const int32_t *features, int64_t n_features, uint32_t *planes, uint64_t *flags)
+                        const int32_t *features, int64_t n_features, const df_draft *drafts, uint32_t *planes,
+                        uint64_t *flags)
 {
     if (!df_has_classes(p))
-        df_count_kind<DF_SUMS>(group, p, codes, draws, n, features, n_features, planes, flags);
+        df_count_kind<DF_SUMS>(group, p, codes, draws, n, features, n_features, drafts, planes, flags);
     else if (p->is_unit)
-        df_count_kind<DF_UNIT_CLASSES>(group, p, codes, draws, n, features, n_features, planes, flags);
+        df_count_kind<DF_UNIT_CLASSES>(group, p, codes, draws, n, features, n_features, drafts, planes, flags);
     else
-        df_count_kind<DF_WEIGHTED_CLASSES>(group, p, codes, draws, n, features, n_features, planes, flags);
+        df_count_kind<DF_WEIGHTED_CLASSES>(group, p, codes, draws, n, features, n_features, drafts, planes, flags);
 }
 
 // Add up some draws in an entry.
@@ -200,22 +211,34 @@ DF_INLINE void df_add_up(const df_group &group, const df_problem *p, const df_dr
     });
 }
 
+DF_INLINE uint64_t df_code_at(const df_problem *p, const char *codes, uint32_t row, int32_t feature)
+{
+    const int64_t at = (int64_t) row * p->n_features + feature;
+    return p->code_bytes == 1   ? ((const uint8_t *) codes)[at]
+           : p->code_bytes == 2 ? ((const uint16_t *) codes)[at]
+           : p->code_bytes == 4 ? ((const uint32_t *) codes)[at]
+                                : ((const uint64_t *) codes)[at];
+}
+
+// The code of missing values.
+DF_INLINE uint64_t df_missing_code(const df_column *column)
+{
+    return column->key_bits == 0 ? column->n_codes : column->key_bits == 32 ? DF_MISSING_KEY32 : DF_MISSING_KEY64;
+}
+
 // Which draws go left: those of codes up to a cut, and of one more: missing, or one that does so anyway. Of a categorical
 // column those whose category is in a subset, or is not, if the missing go left.
 struct df_left_test {
     const df_problem *p;
     const char *codes;
     int32_t feature;
-    uint32_t cut, also;
+    uint64_t cut, also;
     const uint64_t *subset;    // NULL: of numbers
-    uint32_t n_codes;
+    uint64_t n_codes;          // missing has the next one
     bool missing_left;
     bool operator()(uint32_t row) const
     {
-        const int64_t at = (int64_t) row * p->n_features + feature;
-        const uint32_t code = p->code_bytes == 1   ? ((const uint8_t *) codes)[at]
-                              : p->code_bytes == 2 ? ((const uint16_t *) codes)[at]
-                                                   : ((const uint32_t *) codes)[at];
+        const uint64_t code = df_code_at(p, codes, row, feature);
         if (subset)
             return (code < n_codes && (subset[code / 64] >> (code % 64) & 1)) != missing_left;
         return (code <= cut) | (code == also);
@@ -226,7 +249,7 @@ struct df_left_test {
 DF_INLINE df_left_test df_test_of(const df_problem *p, const df_column *columns, const char *codes, const df_cut *cut,
                                   const uint64_t *subset)
 {
-    const uint32_t n_codes = columns[cut->feature].n_codes;
+    const uint64_t n_codes = df_missing_code(columns + cut->feature);
     const bool is_categorical = columns[cut->feature].kind == DF_CATEGORICAL;
     df_left_test test = {p, codes, cut->feature, cut->only_missing ? n_codes - 1 : cut->code, 0,
                          is_categorical ? subset : (const uint64_t *) 0, n_codes, cut->missing_left != 0};

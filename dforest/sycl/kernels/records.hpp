@@ -17,8 +17,9 @@ typedef struct {
     int64_t n_features;
     int64_t max_features;
     int64_t skip_constant;     // features that are constant in a node don't count among these
-    int64_t code_bytes;        // 1, 2 or 4
-    int64_t most_entries;      // of a column: its codes, and the one for missing
+    int64_t code_bytes;        // 1, 2 or 4; or 8, where there are such keys
+    int64_t most_entries;      // of a column: its codes, and the one for missing; of keys: see df_draft
+    int64_t has_keys;          // some column has keys
     int64_t criterion;
     int64_t n_words;           // of a statistic
     int64_t is_unit;           // all weights are 1
@@ -42,12 +43,12 @@ typedef struct {
 
 typedef struct {
     int64_t first;             // where its numbers begin, in the tables of values, lows and highs
-    uint32_t n_codes;          // of values; missing has the next one
+    uint32_t n_codes;          // of values; missing has the next one. Keys: entries of values, 2
     uint32_t has_missing;
     uint32_t kind;
     uint32_t is_float32;       // what the numbers were, which are kept as float64
     int32_t direction;         // 1 or -1: predictions may only rise or only fall with the feature; 0: either
-    uint32_t unused;
+    uint32_t key_bits;         // 32 or 64: its codes are keys (keys.h); 0: they are not
 } df_column;
 
 typedef struct {
@@ -73,12 +74,23 @@ typedef struct {
     uint32_t right;            // in a subtree: the node whose right child it is, counted from 1; 0: a left child
 } df_open_node;
 
+// The random cut of a column of keys in a node. It is drawn before anything is counted: a histogram then has the entries 0 of
+// the draws on its left, 1 on its right, and 2 of missing ones.
+typedef struct {
+    uint64_t lowest;           // key of a value in the node
+    uint64_t highest;          // below lowest: there is none
+    uint64_t cut;              // the highest key on the left
+    double threshold;
+    int64_t is_used;           // 0: the column has no keys
+} df_draft;
+
 // The best cut of a feature.
 typedef struct {
     double score;              // -1: there is none
     double middle;             // between the predictions of the two sides, where features have directions
+    double threshold;          // of keys
+    uint64_t code;             // the highest on the left
     int32_t feature;
-    uint32_t code;             // the highest on the left
     uint32_t above;            // the lowest on the right in the node
     uint32_t missing_left;
     uint32_t only_missing;     // on the right
@@ -92,14 +104,14 @@ typedef struct {
     double centre;
     double lower;
     double upper;
+    double threshold;          // these from the cut
+    uint64_t code;
     int32_t exponent;
     int32_t feature;           // -1: a leaf
-    uint32_t code;
     uint32_t above;
     uint32_t missing_left;
     uint32_t only_missing;
     uint32_t right;            // the right child, counted from the subtree's first node
-    uint32_t unused;
 } df_grown;
 
 // A stretch of a node's draws.

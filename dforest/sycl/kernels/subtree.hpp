@@ -43,6 +43,7 @@ typedef struct {
     double *keys;              // [n_together, most_categories]
     uint64_t *subsets;         // [1 + n_together, subset_words] of the best cut, and of those in `cuts`
     df_cut *cuts;              // [n_together]
+    df_draft *drafts;          // [n_together]
     int32_t *features;         // [n_together]
     uint32_t *ranked;          // [n_together, most_categories]
     uint32_t *entry;           // [n_planes]
@@ -59,7 +60,8 @@ DF_INLINE df_desk df_desk_at(const df_problem *p, char *memory, int64_t n_togeth
     desk.keys = (double *) (desk.words + n_together * 3 * p->n_words);
     desk.subsets = (uint64_t *) (desk.keys + n_together * p->most_categories);
     desk.cuts = (df_cut *) (desk.subsets + (1 + n_together) * p->subset_words);
-    desk.features = (int32_t *) (desk.cuts + n_together);
+    desk.drafts = (df_draft *) (desk.cuts + n_together);
+    desk.features = (int32_t *) (desk.drafts + n_together);
     desk.ranked = (uint32_t *) desk.features + n_together;
     desk.flags = (uint64_t *) (desk.ranked + (n_together * (1 + p->most_categories) + 1) / 2 * 2 - n_together);
     desk.entry = (uint32_t *) (desk.flags + n_together * df_flag_words(p));
@@ -207,6 +209,28 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_desk &
     }
 }
 
+// Draw the cuts of those features of this turn that have keys.
+DF_INLINE void df_draft_cuts(const df_group &group, const df_fit *fit, const df_desk &desk, const df_draw *draws, int64_t n)
+{
+    const df_problem *p = fit->problem;
+    for (int64_t f = 0; f < desk.shared->n_tried; f++) {
+        const int32_t feature = desk.features[f];
+        const df_column *column = fit->columns + feature;
+        uint64_t range[2] = {1, 0};
+        if (column->key_bits)
+            df_key_range(group, p, fit->codes, draws, n, feature, df_missing_code(column), range);
+        group.each([&](int64_t item) {
+            df_draft *draft = desk.drafts + f;
+            if (item > 0)
+                return;
+            draft->is_used = column->key_bits != 0;
+            draft->lowest = range[0];
+            draft->highest = range[1];
+            df_draw_cut(p, &desk.shared->node.place, column, feature, draft);
+        });
+    }
+}
+
 // Set the best cut of the node; its feature is -1 if there is none.
 DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk &desk, const df_features &features,
                          int64_t n_together)
@@ -241,7 +265,10 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk
             shared->n_counted = n_counted;
         });
         const int64_t n_tried = shared->n_tried;
-        df_count(group, p, fit->codes, draws, n, desk.features, n_tried, desk.planes, desk.flags);
+        if (p->has_keys)
+            df_draft_cuts(group, fit, desk, draws, n);
+        df_count(group, p, fit->codes, draws, n, desk.features, n_tried, p->has_keys ? desk.drafts : (const df_draft *) 0,
+                 desk.planes, desk.flags);
         group.each([&](int64_t item) {
             for (int64_t f = item; f < n_tried; f += group.n_items) {
                 uint64_t *flags = desk.flags + f * df_flag_words(p);
@@ -249,7 +276,8 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk
                 const df_cut_room room = {desk.words + f * 3 * p->n_words, desk.keys + f * p->most_categories,
                                           desk.ranked + f * p->most_categories, desk.subsets + (1 + f) * p->subset_words};
                 const int32_t feature = desk.features[f];
-                df_find_cut(p, &shared->node, fit->columns, &fit->numbers, feature, desk.total, codes, &room, desk.cuts + f);
+                df_find_cut(p, &shared->node, fit->columns, &fit->numbers, feature, desk.total, desk.drafts + f, codes, &room,
+                            desk.cuts + f);
                 if (p->is_random || fit->columns[feature].kind == DF_CATEGORICAL) // not all have been taken
                     for (uint32_t code = codes.after(0); code < p->most_entries; code = codes.after(code + 1))
                         df_clear_entry(p, codes.planes + (int64_t) code * p->n_planes);
@@ -429,6 +457,7 @@ DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_des
             node->lower = at->lower;
             node->upper = at->upper;
             node->feature = shared->is_leaf ? -1 : shared->best.feature;
+            node->threshold = shared->best.threshold;
             node->code = shared->best.code;
             node->above = shared->best.above;
             node->missing_left = shared->best.missing_left;

@@ -118,14 +118,64 @@ DF_KERNEL df_requantise(df_draw *draws, const df_chunk *chunks, int64_t n_chunks
     }
 }
 
+// The range of keys of each feature tried in each chunk. IN features : [n_nodes, n_tried]; OUT ranges : [n_chunks, n_tried, 2]
+DF_KERNEL df_find_key_ranges(const df_problem *problem, const df_column *columns, const char *codes, const df_draw *draws,
+                             const df_chunk *chunks, int64_t n_chunks, const int32_t *features, int64_t n_tried,
+                             uint64_t *ranges, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        for (int64_t at = group.number; at < n_chunks * n_tried; at += group.n_groups) {
+            const df_chunk chunk = chunks[at / n_tried];
+            const int32_t feature = features[chunk.node * n_tried + at % n_tried];
+            const df_column *column = columns + feature;
+            uint64_t range[2] = {1, 0};
+            if (column->key_bits)
+                df_key_range(group, problem, codes, draws + chunk.first, chunk.n, feature, df_missing_code(column), range);
+            group.each([&](int64_t item) {
+                if (item == 0) {
+                    ranges[2 * at] = range[0];
+                    ranges[2 * at + 1] = range[1];
+                }
+            });
+        }
+    }
+}
+
+// Draw the cut of each feature of keys tried in each node, an item each.
+//
+// IN firsts : [n_nodes + 1] where the chunks of each begin, whose `ranges` these are
+// OUT drafts : [n_nodes, n_tried]
+DF_KERNEL df_draw_cuts(const df_problem *problem, const df_column *columns, const df_open_node *places, int64_t n_nodes,
+                       const int64_t *firsts, const uint64_t *ranges, const int32_t *features, int64_t n_tried,
+                       df_draft *drafts, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        group.each([&](int64_t item) {
+            const int64_t at = group.number * group.n_items + item, node = at / n_tried;
+            if (node >= n_nodes)
+                return;
+            df_draft draft = {~(uint64_t) 0, 0, 0, 0.0, columns[features[at]].key_bits != 0};
+            for (int64_t c = firsts[node]; c < firsts[node + 1]; c++) {
+                const uint64_t *range = ranges + 2 * (c * n_tried + at % n_tried);
+                draft.lowest = range[0] < draft.lowest ? range[0] : draft.lowest;
+                draft.highest = range[1] > draft.highest ? range[1] : draft.highest;
+            }
+            df_draw_cut(problem, places + node, columns + features[at], features[at], &draft);
+            drafts[at] = draft;
+        });
+    }
+}
+
 // Add chunks to the histograms of their nodes, `n_together` features at a time: a group for each chunk and such a turn.
 //
-// IN features : [n_nodes, n_tried]
+// IN features : [n_nodes, n_tried]; drafts : NULL, or likewise
 // INOUT histograms : [n_nodes, n_tried, most_entries, n_words]
 // Memory of the group: [n_together, most_entries, n_planes] of 32 bits, and n_items times n_words of 64
 DF_KERNEL df_add_histograms(const df_problem *problem, const char *codes, const df_draw *draws, const df_chunk *chunks,
-                            int64_t n_chunks, const int32_t *features, int64_t n_tried, int64_t n_together, int64_t *histograms,
-                            char *memory, int64_t n_bytes, DF_LOCAL)
+                            int64_t n_chunks, const int32_t *features, const df_draft *drafts, int64_t n_tried,
+                            int64_t n_together, int64_t *histograms, char *memory, int64_t n_bytes, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -139,8 +189,8 @@ DF_KERNEL df_add_histograms(const df_problem *problem, const char *codes, const 
             const int64_t first = at % n_turns * n_together;
             const int64_t n = n_tried - first < n_together ? n_tried - first : n_together;
             int64_t *to = histograms + (chunk.node * n_tried + first) * p->most_entries * p->n_words;
-            df_count(group, p, codes, draws + chunk.first, chunk.n, features + chunk.node * n_tried + first, n, planes,
-                     (uint64_t *) 0);
+            df_count(group, p, codes, draws + chunk.first, chunk.n, features + chunk.node * n_tried + first, n,
+                     drafts ? drafts + chunk.node * n_tried + first : drafts, planes, (uint64_t *) 0);
             group.each([&](int64_t item) {
                 int64_t *own = words + item * p->n_words;
                 for (int64_t i = item; i < n * p->most_entries; i += group.n_items) {
@@ -180,8 +230,8 @@ struct df_global_codes {
 // OUT words : [n_nodes, n_tried, 3, n_words] scratch; keys, ranked : [n_nodes, n_tried, most_categories] likewise
 DF_KERNEL df_find_cuts(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
                        const double *highs, const df_open_node *places, int64_t n_nodes, const int64_t *totals,
-                       const int32_t *features, int64_t n_tried, const int64_t *histograms, int64_t *words,
-                       double *keys, uint32_t *ranked, df_cut *cuts, uint64_t *subsets, DF_LOCAL)
+                       const int32_t *features, const df_draft *drafts, int64_t n_tried, const int64_t *histograms,
+                       int64_t *words, double *keys, uint32_t *ranked, df_cut *cuts, uint64_t *subsets, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -198,7 +248,8 @@ DF_KERNEL df_find_cuts(const df_problem *problem, const df_column *columns, cons
             df_node node;
             node.place = places[at / n_tried];
             df_measure_node(p, total, &node);
-            df_find_cut(p, &node, columns, &numbers, features[at], total, own, &room, cuts + at);
+            df_find_cut(p, &node, columns, &numbers, features[at], total, drafts ? drafts + at : drafts, own, &room,
+                        cuts + at);
         });
     }
 }
