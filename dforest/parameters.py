@@ -50,8 +50,8 @@ METHOD = """\
         default device) or a filter string such as "level_zero:gpu:1": a SYCL device, with the same
         bits; `dforest.devices` lists what there is. None: where X lies, if that is an array on a
         device; else the device of ``dforest.config_context(queue=...)``; else the processor. Trees
-        are grown there by method "hist" only; importances by impurity and pruning run on the
-        processor."""
+        are grown there by method "hist", or by random splits; importances by impurity and pruning run
+        on the processor."""
 
 FITTED = """\
     is_categorical_, is_ordinal_ : ndarray of shape (n_features,), dtype bool
