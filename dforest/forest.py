@@ -70,6 +70,8 @@ _METHOD = f"""
         rows left out when the feature is permuted; "mda_scaled", that divided by its standard error.
 """
 
+_OF_EXTRA_TREES = _METHOD.replace('default="hist"', 'default="dense"', 1)
+
 _ATTRIBUTES = f"""
     Attributes
     ----------
@@ -241,7 +243,7 @@ class ExtraTreesClassifier(ForestClassifier):
     class_weight : dict, {{"balanced", "balanced_subsample"}} or None, default=None
         Factors of the rows' weights by class; "balanced": total weight / (n_classes * weight of the
         class); "balanced_subsample": likewise, of each tree's draws.
-{_METHOD.strip(chr(10))}
+{_OF_EXTRA_TREES.strip(chr(10))}
     voting : {{"soft", "hard"}}, default="soft"
         How trees are put together: the mean of their class shares, or one vote each.
 {_ATTRIBUTES.format(tree="ExtraTreeClassifier").rstrip()}
@@ -287,7 +289,7 @@ class ExtraTreesClassifier(ForestClassifier):
         warm_start=False,
         class_weight=None,
         max_samples=None,
-        method="hist",
+        method="dense",
         max_bins=256,
         categorical_features="from_dtype",
         ordinal_features="from_dtype",
@@ -309,7 +311,7 @@ class ExtraTreesRegressor(ForestRegressor):
         Trees.
 {NUMBER_CRITERIA}
 {_PARAMETERS.format(splitter='"random"', max_features="1.0", bootstrap=False).strip(chr(10))}
-{_METHOD.strip(chr(10))}
+{_OF_EXTRA_TREES.strip(chr(10))}
 {_ATTRIBUTES.format(tree="ExtraTreeRegressor").rstrip()}
 
     References
@@ -350,7 +352,7 @@ class ExtraTreesRegressor(ForestRegressor):
         verbose=0,
         warm_start=False,
         max_samples=None,
-        method="hist",
+        method="dense",
         max_bins=256,
         categorical_features="from_dtype",
         ordinal_features="from_dtype",

@@ -16,8 +16,10 @@ NUMBER_CRITERIA = """\
 METHOD = """\
     method : {"hist", "dense"}, default="hist"
         "hist" looks for splits between the bins that a feature's values are sorted into; "dense"
-        between all of its values: exact, and slower. Rules about fewer rows than a bin holds, 0.4 % of
-        them by default, escape "hist": choose "dense", or more bins, where rare cases count.
+        between all of its values: exact, and slower for best splits; random splits have thresholds
+        anywhere between a node's smallest and largest value, at about the price of bins. Rules about
+        fewer rows than a bin holds, 0.4 % of them by default, escape "hist": choose "dense", or more
+        bins, where rare cases count.
     max_bins : int, default=256
         Method "hist": most bins of a feature, one for missing values included.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"

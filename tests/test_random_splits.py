@@ -283,8 +283,8 @@ def test_nodes_of_very_many_draws(method, n_classes):
 def test_extra_trees_are_a_random_forest_with_other_defaults(extra, random, tree, method):
     X, y = problem(extra)
     defaults, others = extra().get_params(), random().get_params()
-    assert {name for name in defaults if defaults[name] != others[name]} == {"splitter", "bootstrap"}
-    assert (defaults["splitter"], defaults["bootstrap"]) == ("random", False)
+    assert {name for name in defaults if defaults[name] != others[name]} == {"splitter", "bootstrap", "method"}
+    assert (defaults["splitter"], defaults["bootstrap"], defaults["method"]) == ("random", False, "dense")
     model = extra(5, method=method, random_state=0).fit(X, y)
     assert (model.forest_.n_draws == 0).all()
     assert same_forest(model, random(5, splitter="random", bootstrap=False, method=method, random_state=0).fit(X, y))
@@ -379,3 +379,14 @@ def test_columns_are_not_sorted(monkeypatch):
         seen.clear()
         RandomForestRegressor(2, method=method, splitter=splitter, ordinal_features=[1]).fit(np.round(X, 1), y)
         assert [column.has_keys for column in seen] == [has_keys, False, has_keys, has_keys]
+
+
+@KINDS
+def test_extra_trees_draw_thresholds_by_default(kind):
+    """Not the edges of bins, of which there are but three here."""
+    rng = np.random.default_rng(0)
+    X = rng.random((300, 1))
+    y = (X[:, 0] > 0.5) * 1
+    model = kind(50, max_bins=4, max_depth=1, random_state=0).fit(X, y)
+    assert model.method == "dense"
+    assert len(np.unique(model.forest_.threshold[model.forest_.feature >= 0])) == 50

@@ -313,11 +313,13 @@ def code_by_keys(const real_t[::1] x not None):
     CodedColumn
     """
     cdef Py_ssize_t i, n = x.shape[0]
-    cdef bint has_missing = False
+    cdef bint has_missing = False, fits
     cdef uint32_t[::1] keys32
     cdef uint64_t[::1] keys64
     none = np.empty(0, np.float32 if real_t is float else np.float64)
-    if fits_float32(&x[0], n):
+    with nogil:
+        fits = fits_float32(&x[0], n)
+    if fits:
         codes = keys32 = np.empty(n, np.uint32)
         with nogil:
             for i in range(n):

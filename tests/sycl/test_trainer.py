@@ -2,6 +2,7 @@
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 
 import dforest
+from dforest.core.dense import RandomDenseSplitter
 from dforest.criterion import PythonCriterion
 from dforest.errors import DeviceError
 from dforest.sycl.device import Device
@@ -18,6 +20,7 @@ from dforest.testing.device_forests import TUNINGS, differences, fit_there, rand
 FORESTS = {
     "best": (dforest.RandomForestClassifier, dforest.RandomForestRegressor),
     "random": (dforest.ExtraTreesClassifier, dforest.ExtraTreesRegressor),
+    "random edges": tuple(partial(kind, method="hist") for kind in (dforest.ExtraTreesClassifier, dforest.ExtraTreesRegressor)),
 }
 
 
@@ -73,6 +76,16 @@ def test_large_nodes(where, tuning):
     assert_same(dforest.RandomForestRegressor(3, max_features=0.5, min_samples_leaf=5, random_state=0), X, y, where, None, tuning)
     weight = rng.random(len(X)) * 1e9
     assert_same(dforest.RandomForestClassifier(3, max_depth=9, random_state=0), X, y > 0, where, weight, tuning)
+    assert_same(dforest.ExtraTreesClassifier(2, random_state=0), X, np.digitize(y, [-1, 0, 1]), where, None, tuning)
+    X = X + 1e-9 * rng.standard_normal(X.shape)      # no float32 numbers any more
+    X[rng.random(X.shape) < 0.05] = np.nan
+    assert_same(dforest.ExtraTreesRegressor(2, min_samples_leaf=5, random_state=0), X, y, where, weight, tuning)
+
+
+def test_a_splitter_object(where):
+    X, y = load_iris(return_X_y=True)
+    tree = dforest.DecisionTreeClassifier(method="dense", splitter=RandomDenseSplitter(), random_state=0)
+    assert_same(tree, X, y, where)
 
 
 def test_sums_of_two_words(where):

@@ -66,9 +66,9 @@ def test_also_of_rows_of_every_sort(kind, split):
 
 def test_other_estimators_take_it_and_pickles_keep_it():
     X, y = load_diabetes(return_X_y=True)
-    forest = ExtraTreesRegressor(5, splitter=TemplateSplitter(), random_state=0).fit(X, y)
+    forest = ExtraTreesRegressor(5, splitter=TemplateSplitter(), method="hist", random_state=0).fit(X, y)
     assert_equal_forests(forest, pickle.loads(pickle.dumps(forest)))
-    assert_equal_forests(forest, ExtraTreesRegressor(5, splitter="best", random_state=0).fit(X, y))
+    assert_equal_forests(forest, ExtraTreesRegressor(5, splitter="best", method="hist", random_state=0).fit(X, y))
 
 
 def test_it_is_for_bins():
