@@ -27,7 +27,7 @@ from dforest.core.criterion cimport Criterion
 from dforest.core.cuts cimport LONE, SINGLES, Choice
 from dforest.core.data cimport DataView
 from dforest.core.sorting cimport insertion_sort, radix_sort
-from dforest.core.types cimport CATEGORICAL, Column, Draw, LeafRules, Node, code_t, column_t, in_subset
+from dforest.core.types cimport CATEGORICAL, Column, Draw, LeafRules, Node, column_t, in_subset
 
 
 cdef enum:
