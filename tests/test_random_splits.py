@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import chisquare, kstest
 
 from dforest import (
-    DecisionTreeClassifier,
-    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     RandomForestClassifier,
@@ -275,8 +275,8 @@ def test_nodes_of_very_many_draws(method, n_classes):
 @pytest.mark.parametrize(
     ("extra", "random", "tree"),
     [
-        (ExtraTreesClassifier, RandomForestClassifier, DecisionTreeClassifier),
-        (ExtraTreesRegressor, RandomForestRegressor, DecisionTreeRegressor),
+        (ExtraTreesClassifier, RandomForestClassifier, ExtraTreeClassifier),
+        (ExtraTreesRegressor, RandomForestRegressor, ExtraTreeRegressor),
     ],
 )
 @METHODS
@@ -289,8 +289,10 @@ def test_extra_trees_are_a_random_forest_with_other_defaults(extra, random, tree
     assert (model.forest_.n_draws == 0).all()
     assert same_forest(model, random(5, splitter="random", bootstrap=False, method=method, random_state=0).fit(X, y))
     assert not same_forest(model, extra(5, splitter="best", method=method, random_state=0).fit(X, y))
-    single = tree(splitter="random", method=method, random_state=0).fit(X, y)
-    assert same_forest(single, extra(1, max_features=None, method=method, random_state=0).fit(X, y))
+    forest = extra(1, max_features=None, method=method, random_state=0).fit(X, y)
+    single = tree(max_features=None, method=method, random_state=int(forest.forest_.seeds[0])).fit(X, y)
+    for name in ("feature", "threshold", "right", "missing_left"):
+        np.testing.assert_array_equal(getattr(single.forest_, name), getattr(forest.forest_, name))
     assert type(model.estimators_[0]) is tree and model.estimators_[0].splitter == "random"
 
 

@@ -214,7 +214,7 @@ cdef class Side:
         found.highest = extent.highest_value
         found.has_missing = extent.highest == missing
         if extent.lowest == missing:
-            found.lowest = missing
+            found.lowest = <uint64_t> -1
             found.highest = 0
         return found
 
