@@ -53,7 +53,8 @@ class Statistics(NamedTuple):
 class PythonCriterion(PythonCriterionBase):
     """A criterion written in Python: slow, for trying ideas.
 
-    A subclass overrides ``impurity(statistics)``: given `Statistics` of n sets of draws, an array of n numbers; and, for
+    A subclass overrides ``impurity(statistics)``: given `Statistics` of n sets of draws, an array of n finite numbers, for
+    classification from 0; and, for
     regression, where leaves do not predict the mean, ``value(statistics)``. For regression, what is the same for all cuts
     of a node, such as its mean square, may be left out of the impurity.
 
@@ -94,5 +95,5 @@ class PythonCriterion(PythonCriterionBase):
 
     def score(self, left, right, node):
         """The node's weight times the decrease of its impurity; not below 0."""
-        before, at_left, at_right = (part.weight * self.impurity(part) for part in (node, left, right))
+        before, at_left, at_right = (part.weight * self.checked_impurity(part) for part in (node, left, right))
         return np.maximum(before - at_left - at_right, 0.0)

@@ -125,11 +125,13 @@ class PythonSplitter(PythonSplitterBase):
             answer = self.best_cut(node, feature)
             if answer is None:
                 continue
+            if isinstance(answer, tuple) and len(answer) != 2:
+                raise self.broken(f"best_cut returned {answer!r}; allowed are a code, (code, score), and None for no cut")
             code, score = answer if isinstance(answer, tuple) else (answer, None)
             criterion_score = node.score_cut(feature, code)
             if criterion_score < 0:
                 raise self.broken(self.reason(node, feature, code))
-            cut = Cut(feature, code, criterion_score if score is None else score)
+            cut = Cut(feature, code, criterion_score if score is None else self.score_of(score))
             if best is None or cut.score > best.score:
                 best = cut
         return best

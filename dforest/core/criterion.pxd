@@ -22,8 +22,9 @@ once; a subclass that keeps something by class overrides it (a `def` method) and
 Kept: scratch, made in `configure` or in `attach`. Each thread has a criterion of its own, made from the class and
 its parameters (component.pxd), and nothing is shared.
 
-Always: the same question has the same answer, in any thread, so there are no random numbers here. Scores are
-finite and not below 0; one that a compiler or a math library may round in another way (libm's log does) gives
+Always: the same question has the same answer, in any thread, so there are no random numbers here. Impurities are
+finite, and of classes not below 0; scores are finite and not below 0. One that a compiler or a math library may
+round in another way (libm's log does) gives
 another forest on another machine: numerics.h has its own logarithms. All methods run without the GIL. Where one that
 may not raise has to, it calls `fail` with the exception, which the forest raises as soon as it looks.
 
@@ -49,6 +50,9 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from dforest.core.component cimport Component
 from dforest.core.loops cimport df_cut, df_few
 from dforest.core.types cimport DrawKind, Node
+
+
+cdef double LEAST_IMPURITY       # of classes: what rounding may make of 0
 
 
 cdef class Criterion(Component):
@@ -120,6 +124,13 @@ cdef class Criterion(Component):
 
     # Raise it.
     cdef int check(self) except -1 nogil
+
+    # The base class's own: `best_cut`; of criteria that are not dforest's own, what it says is checked, and -1 with an
+    # error for the forest to raise is returned in place of what cannot be used.
+    cdef Py_ssize_t ask_best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil
+    cdef bint can_be_used(self, const char* method, Py_ssize_t place, Py_ssize_t n, double score) noexcept nogil
+    cdef void refuse_cut(self, const char* method, Py_ssize_t place, Py_ssize_t n, double score) noexcept nogil
+    cdef void refuse_impurity(self, double found) noexcept nogil
 
 
 cdef class ClassCriterion(Criterion):

@@ -6,11 +6,16 @@ impurities, scores and leaf values, each one expression of criteria.h.
 
 A criterion owns `scratch`; everything else it is handed.
 """
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free
 
 from dforest.core.loops cimport DF_FEW, DF_FEW_CLASSES, loops
 from dforest.core.types cimport CLASS_WEIGHTS, Draw
+
+from dforest.core.component import CriterionError
+
+LEAST_IMPURITY = -1e-9
 
 cdef extern from "criteria.h" nogil:
     double df_gini_score(const int64_t* left, const int64_t* total, int64_t n_words)
@@ -70,6 +75,32 @@ cdef class Criterion:
                 raise self.error
         return 0
 
+    cdef Py_ssize_t ask_best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
+        cdef Py_ssize_t best = self.best_cut(left, n, total, score)
+        if self.is_built_in or best == -1 or self.can_be_used("best_cut", best, n, score[0]):
+            return best
+        return -1
+
+    cdef bint can_be_used(self, const char* method, Py_ssize_t place, Py_ssize_t n, double score) noexcept nogil:
+        """Whether a cut is one of n, and its score is one; if not, the forest will raise."""
+        if 0 <= place < n and 0.0 <= score < INFINITY:
+            return True
+        self.refuse_cut(method, place, n, score)
+        return False
+
+    cdef void refuse_cut(self, const char* method, Py_ssize_t place, Py_ssize_t n, double score) noexcept nogil:
+        with gil:
+            name = f"{type(self).__name__}.{method.decode()}"
+            if 0 <= place < n:
+                self.fail(CriterionError(f"{name} gave cut {place} the score {score}; a score is a finite number from 0"))
+            else:
+                self.fail(CriterionError(f"{name} returned {place} for {n} cuts; allowed are 0 to {n - 1}, and -1: no cut"))
+
+    cdef void refuse_impurity(self, double found) noexcept nogil:
+        with gil:
+            least = " from 0" if self.n_classes else ""
+            self.fail(CriterionError(f"{type(self).__name__}.impurity returned {found}; allowed are finite numbers{least}"))
+
     cdef int reserve(self, Py_ssize_t n_words) except -1:
         self.n_words = n_words
         free(self.scratch)
@@ -95,13 +126,21 @@ cdef class Criterion:
 
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
         cdef Py_ssize_t i, k, best = 0
-        cdef double s, highest = -1.0
-        cdef double parent = <double> total[1] * self.impurity(total)
+        cdef double s, highest = -1.0, impurity = self.impurity(total), at_left, at_right
+        cdef double parent = <double> total[1] * impurity
         cdef int64_t* right = self.scratch
+        if not -INFINITY < impurity < INFINITY or (self.n_classes > 0 and impurity < LEAST_IMPURITY):
+            self.refuse_impurity(impurity)
+            return -1
         for i in range(n):
             for k in range(self.n_words):
                 right[k] = total[k] - left[k]
-            s = parent - <double> left[1] * self.impurity(left) - <double> right[1] * self.impurity(right)
+            at_left = self.impurity(left)
+            at_right = self.impurity(right)
+            s = parent - <double> left[1] * at_left - <double> right[1] * at_right
+            if not -INFINITY < s < INFINITY:
+                self.refuse_impurity(at_right if -INFINITY < at_left < INFINITY else at_left)
+                return -1
             if s < 0.0:
                 s = 0.0
             if s > highest:

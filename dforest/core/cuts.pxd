@@ -2,6 +2,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from dforest.core.criterion cimport Criterion
 from dforest.core.data cimport DataView
+from dforest.core.loops cimport df_cut
 from dforest.core.random cimport df_stream
 from dforest.core.side cimport Side
 from dforest.core.tally cimport Tally
@@ -24,6 +25,7 @@ cdef struct Ranked:
 
 cdef class Cuts:
     cdef Criterion criterion
+    cdef bint is_foreign             # it is not dforest's own: what it says is checked
     cdef Tally tally
     cdef Side side                   # for single cuts
     cdef bint one_by_one             # it is single cuts that are asked for
@@ -63,6 +65,7 @@ cdef class Cuts:
     cdef void choose(self, const Node* node, const Column* column, Py_ssize_t n, const LeafRules* rules,
                      Split* best) noexcept nogil
     cdef Choice best_packed(self, const Node* node, Py_ssize_t n, bint missing_left, const LeafRules* rules) noexcept nogil
+    cdef void check_cut(self, const char* method, df_cut* cut, Py_ssize_t n) noexcept nogil
     cdef void add_missing(self, Py_ssize_t n) noexcept nogil
     cdef Py_ssize_t keep_valid(self, const Node* node, const Column* column, Py_ssize_t n,
                                const LeafRules* rules) noexcept nogil

@@ -94,6 +94,7 @@ cdef class Cuts:
     def __cinit__(self, Criterion criterion not None, DataView data not None, Py_ssize_t n_records, bint one_hot,
                   dict tuning not None):
         self.criterion = criterion
+        self.is_foreign = not criterion.is_built_in
         self.n_words = criterion.n_words
         self.one_hot = one_hot
         self.tally = Tally(criterion, data.weight == NULL, tuning)
@@ -189,8 +190,12 @@ cdef class Cuts:
             return True
         few.least = <int> least_draws(rules)
         self.criterion.best_few(few, 0, node.statistics, &cut)
+        if self.is_foreign:
+            self.check_cut("best_few", &cut, node.n)
         if few.n_missing > 0:
             self.criterion.best_few(few, missing, node.statistics, &other)
+            if self.is_foreign:
+                self.check_cut("best_few", &other, node.n)
             if other.score > cut.score or (other.score == cut.score and few.code[other.place] < few.code[cut.place]):
                 cut = other
                 missing_left = True
@@ -211,10 +216,14 @@ cdef class Cuts:
             return True
         n_missing = (missing & 0xFFFF) + (missing >> 16)
         self.criterion.best_small(run, n_codes, 0, node.statistics, least, &cut)
+        if self.is_foreign:
+            self.check_cut("best_small", &cut, n_codes)
         if n_missing > 0:
             while run[lowest] == 0:        # before the lowest value, missing ones are alone on the left: no cut
                 lowest += 1
             self.criterion.best_small(run + lowest, n_codes - lowest, missing, node.statistics, least, &other)
+            if self.is_foreign:
+                self.check_cut("best_small", &other, n_codes - lowest)
             other.place += lowest
             if other.score > cut.score or (other.score == cut.score and other.place < cut.place):
                 cut = other
@@ -277,7 +286,7 @@ cdef class Cuts:
         if (min(left[0], total[0] - left[0]) < rules.min_draws
                 or <double> min(left[1], total[1] - left[1]) < rules.min_weight):
             return -1.0
-        return score if self.criterion.best_cut(left, 1, total, &score) == 0 else -1.0
+        return score if self.criterion.ask_best_cut(left, 1, total, &score) == 0 else -1.0
 
     cdef uint32_t find_present(self, const Node* node, const Column* column) noexcept nogil:
         """Put the categories in the node into `present`; return how many there are."""
@@ -457,7 +466,7 @@ cdef class Cuts:
         if self.is_bounded or self.entries == SINGLES:
             last = self.keep_valid(node, column, n, rules)
             if last > 0:
-                choice.entry = self.criterion.best_cut(self.spare, last, total, &choice.score)
+                choice.entry = self.criterion.ask_best_cut(self.spare, last, total, &choice.score)
             if choice.entry >= 0:
                 choice.middle = self.keys[choice.entry]
                 choice.entry = self.spare_at[choice.entry]
@@ -469,10 +478,16 @@ cdef class Cuts:
                                 or <double> (total[1] - left[(last - 1) * n_words + 1]) < rules.min_weight):
             last -= 1
         if first < last:
-            choice.entry = self.criterion.best_cut(left + first * n_words, last - first, total, &choice.score)
+            choice.entry = self.criterion.ask_best_cut(left + first * n_words, last - first, total, &choice.score)
             if choice.entry >= 0:
                 choice.entry += first
         return choice
+
+    cdef void check_cut(self, const char* method, df_cut* cut, Py_ssize_t n) noexcept nogil:
+        """Let a cut be none unless it is one of n, or said to be none."""
+        if cut.score == -1.0 or not self.criterion.can_be_used(method, cut.place, n, cut.score):
+            cut.score = -1.0
+            cut.place = 0
 
     cdef Choice best_packed(self, const Node* node, Py_ssize_t n, bint missing_left, const LeafRules* rules) noexcept nogil:
         """The same from packed words."""
@@ -490,6 +505,8 @@ cdef class Cuts:
             last -= 1
         if first < last:
             choice.entry = first + self.criterion.best_word(run + first, last - first, offset, node.statistics, &choice.score)
+            if self.is_foreign and not self.criterion.can_be_used("best_word", choice.entry - first, last - first, choice.score):
+                choice.entry = -1
         return choice
 
     cdef Py_ssize_t keep_valid(self, const Node* node, const Column* column, Py_ssize_t n,

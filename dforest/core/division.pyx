@@ -297,7 +297,7 @@ cdef class Divisions:
             last -= 1
         if first == last:
             return -1
-        best = self.criterion.best_cut(left + first * self.n_words, last - first, total, score)
+        best = self.criterion.ask_best_cut(left + first * self.n_words, last - first, total, score)
         return first + best if best >= 0 else -1
 
     cdef bint find_sides(self, const Node* node, const uint8_t* left, const LeafRules* rules, Split* best) noexcept nogil:

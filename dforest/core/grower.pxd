@@ -117,8 +117,10 @@ cdef class Grower:
     cdef int add_hole(self, const Place* place) except -1 nogil
     cdef int open(self, const Place* place, Node* node) except -1 nogil
     cdef int find_split(self, Node* node, Split* split) except -1 nogil
-    cdef int check_split(self, const Split* split) except -1 nogil
-    cdef int refuse_split(self, const Split* split) except -1
+    cdef int find_foreign_split(self, const Node* node, Split* split) except -1 nogil
+    cdef bint has_test(self, const Node* node, const Split* split) noexcept nogil
+    cdef bint parts_codes(self, const Node* node, const Split* split) noexcept nogil
+    cdef int refuse_split(self, const Node* node, const Split* split) except -1
     cdef int check_side(self, const Place* place, const Node* node) except -1 nogil
     cdef int refuse_side(self, const Place* place, const Node* node) except -1
     cdef int check_division(self, const Node* node, Py_ssize_t n_left) except -1 nogil
@@ -128,6 +130,7 @@ cdef class Grower:
     cdef int divide(self, const Node* node, const Split* split, Place* left, Place* right) except -1 nogil
     cdef Py_ssize_t add_node(self, const Place* place, const Split* split) except -1 nogil
     cdef int judge(self, const Node* node, Judgement* out) except -1 nogil
+    cdef int refuse_judgement(self, const Judgement* judgement) except -1 nogil
     cdef int add_inner(self, const Judgement* judgement) except -1 nogil
     cdef int add_leaf(self, Node* node) except -1 nogil
     cdef int reserve_tree(self, Py_ssize_t most_leaves) except -1

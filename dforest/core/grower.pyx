@@ -35,10 +35,10 @@ from dforest.core.rows cimport all_rows, count_blocks, draw_rows, partition
 from dforest.core.shared_rows cimport draw_rows_together, partition_together
 from dforest.core.team cimport Task
 from dforest.core.threads cimport check_signals, df_add_to
-from dforest.core.types cimport Column, Split, data_row
+from dforest.core.types cimport CATEGORICAL, Column, Split, code_at, data_code, data_row, number_at
 
 from dforest.core.assembly import TreeArrays
-from dforest.core.component import SplitterError
+from dforest.core.component import CriterionError, SplitterError
 
 cdef enum:
     POLL_RECORDS = 200000      # look for signals each time so many records have been split
@@ -134,8 +134,12 @@ cdef class Grower:
                 and not splitter.has_own_tests)
         n_bytes = splitter.tuning.get("block_bytes", 1 << 18) if pays else 0
         self.block = Block(data, n_bytes, capacity, splitter.tuning, splitter.takes_ranks)
+        if criterion.n_words < 2:
+            raise CriterionError(f"{type(criterion).__name__}.configure does not call its base's")
         criterion.attach(capacity)
         splitter.attach(data, criterion, capacity)
+        if splitter.cuts is None:
+            raise SplitterError(f"{type(splitter).__name__}.attach does not call its base's")
         splitter.join(team, member)
         self.statistics = <int64_t*> malloc(criterion.n_words * sizeof(int64_t))
         self.of_block = <int64_t*> malloc(count_blocks(data.n_rows) * sizeof(int64_t))
@@ -333,35 +337,89 @@ cdef class Grower:
         split.feature = -1
         if self.is_leaf(node):
             return 0
-        self.splitter.find_split(node, split)
-        self.criterion.check()
-        if split.feature >= 0 and not self.splitter.is_built_in:
-            self.check_split(split)
+        if self.splitter.is_built_in:
+            self.splitter.find_split(node, split)
+            self.criterion.check()
+        else:
+            self.find_foreign_split(node, split)
         if split.feature >= 0 and self.limits.min_impurity_decrease > 0.0:
             decrease = ldexp(split.score, self.criterion.score_exponent(node)) / <double> self.trunk.root_weight
             if decrease < self.limits.min_impurity_decrease:
                 split.feature = -1
         return 0
 
-    cdef int check_split(self, const Split* split) except -1 nogil:
-        """Raise if what a splitter from elsewhere says cannot be used.
+    cdef int find_foreign_split(self, const Node* node, Split* split) except -1 nogil:
+        """The split that a splitter from elsewhere finds, checked before anything is done with it.
 
-        What says so is another function: one with Python's objects takes the GIL, even if it does not get to them.
+        What refuses it is another function: one with Python's objects takes the GIL, even if it does not get to them.
         """
-        if split.feature < self.data.n_features and 0.0 <= split.score < INFINITY and (
-                split.payload != NULL or not self.splitter.has_own_tests):
+        split.threshold = NAN
+        split.payload = NULL
+        split.code = split.above = 0
+        split.missing_left = split.only_missing_right = False
+        split.middle = 0.0
+        self.splitter.cuts.open_node(node)     # what was there before is gone, if it does not do so itself
+        self.splitter.find_split(node, split)
+        self.criterion.check()
+        if split.feature < 0 or (split.feature < self.data.n_features and 0.0 <= split.score < INFINITY
+                                 and self.has_test(node, split)):
             return 0
         with gil:
-            self.refuse_split(split)
+            self.refuse_split(node, split)
         return 0
 
-    cdef int refuse_split(self, const Split* split) except -1:
+    cdef bint has_test(self, const Node* node, const Split* split) noexcept nogil:
+        """Whether a split has what tells its sides apart, as far as that can be seen without a look at the draws."""
+        cdef const Column* column = &node.columns[split.feature]
+        cdef uint32_t n_codes = column.n_codes
+        if self.splitter.has_own_tests:
+            return split.payload != NULL and split.n_payload_words > 0
+        if column.kind == CATEGORICAL:
+            return split.payload != NULL and split.n_payload_words * 64 >= <Py_ssize_t> n_codes
+        if split.payload != NULL or split.code >= n_codes or not split.threshold == split.threshold:
+            return False
+        return split.only_missing_right or column.coarse != NULL or self.parts_codes(node, split)
+
+    cdef bint parts_codes(self, const Node* node, const Split* split) noexcept nogil:
+        """Whether the threshold of a split by a code is not below values up to that code, or above the next ones."""
+        cdef const Column* column = &node.columns[split.feature]
+        cdef uint32_t code
+        cdef Py_ssize_t i
+        if split.threshold >= number_at(column, column.highs, data_code(column, split.code)) and (
+                not split.code < split.above < column.n_codes
+                or split.threshold < number_at(column, column.lows, data_code(column, split.above))):
+            return True
+        for i in range(node.n):                # the code need not occur in the node
+            code = code_at(column, node.draws[i].row)
+            if code <= split.code and not number_at(column, column.highs, data_code(column, code)) <= split.threshold:
+                return False
+            if split.code < code < column.n_codes and number_at(column, column.lows, data_code(column, code)) <= split.threshold:
+                return False
+        return True
+
+    cdef int refuse_split(self, const Node* node, const Split* split) except -1:
+        cdef Py_ssize_t feature = split.feature
         name = type(self.splitter).__name__
-        if split.feature >= self.data.n_features:
-            raise SplitterError(f"{name}: feature={split.feature}; the data have {self.data.n_features} features")
-        if self.splitter.has_own_tests and split.payload == NULL:
+        if feature >= self.data.n_features:
+            raise SplitterError(f"{name}.find_split: feature={feature}; the data have {self.data.n_features} features")
+        if not 0.0 <= split.score < INFINITY:
+            raise SplitterError(f"{name}.find_split: score={split.score}; a score is a finite number from 0")
+        if self.splitter.has_own_tests:
             raise SplitterError(f"{name}: a test of its own needs a payload, set by store_split")
-        raise SplitterError(f"{name}: score={split.score}; a score is a finite number from 0")
+        n_codes = node.columns[feature].n_codes
+        if node.columns[feature].kind == CATEGORICAL:
+            raise SplitterError(f"{name}.find_split: a split of feature {feature}, which is categorical, needs the payload of "
+                                f"{(n_codes + 63) // 64} words that `cuts` sets")
+        if split.payload != NULL:
+            raise SplitterError(f"{name}.find_split: a split of feature {feature}, which is not categorical, has a payload; "
+                                "tests of a splitter's own set has_own_tests")
+        if split.code >= n_codes:
+            raise SplitterError(f"{name}.find_split: code={split.code} of feature {feature}; its codes are 0 to {n_codes - 1}")
+        if split.threshold != split.threshold:
+            raise SplitterError(f"{name}.find_split: the threshold of a split of feature {feature} is not a number; a search "
+                                "ends with store_split, which sets it")
+        raise SplitterError(f"{name}.threshold: {split.threshold} of feature {feature} does not part the values in the node as "
+                            f"its code {split.code} does")
 
     cdef int check_side(self, const Place* place, const Node* node) except -1 nogil:
         """Raise if a side of a split by a splitter from elsewhere breaks the rules."""
@@ -657,7 +715,18 @@ cdef class Grower:
         self.criterion.leaf_value(node, &out.value)
         out.value = min(max(out.value, node.lower), node.upper)
         out.impurity = 0.0 if node.is_pure else self.criterion.node_impurity(node)
+        if not self.criterion.is_built_in and not (-INFINITY < out.value < INFINITY and -INFINITY < out.impurity < INFINITY):
+            self.refuse_judgement(out)
         return self.criterion.check()
+
+    cdef int refuse_judgement(self, const Judgement* judgement) except -1 nogil:
+        """Raise, as a number is not finite."""
+        self.criterion.check()
+        with gil:
+            method, found = "value", judgement.value
+            if -INFINITY < judgement.value < INFINITY:
+                method, found = "impurity", judgement.impurity
+            raise CriterionError(f"{type(self.criterion).__name__}.{method} returned {found}; allowed are finite numbers")
 
     cdef int add_inner(self, const Judgement* judgement) except -1 nogil:
         """Append what does not follow from the leaves; after `add_node`, for a node that is no leaf."""

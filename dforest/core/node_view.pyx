@@ -3,6 +3,8 @@
 All arrays are read-only copies, made when asked for: records come in an order that the node's own splits
 change, and stay valid when the node is gone. A `NodeView` itself may be asked only while the node is open.
 """
+from numbers import Integral
+
 from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -64,6 +66,8 @@ cdef class NodeView:
         return self.node
 
     cdef Py_ssize_t feature_number(self, feature) except -1:
+        if not isinstance(feature, Integral):
+            raise SplitterError(f"{type(self.splitter).__name__}: feature={feature!r}; allowed are integers")
         if not 0 <= feature < self.splitter.data.n_features:
             raise IndexError(f"feature={feature}; the data have {self.splitter.data.n_features} features")
         return feature
@@ -314,6 +318,9 @@ cdef int take_cut(NodeView view, Py_ssize_t feature, given, Split* best) except 
     cdef Py_ssize_t at, n_words
     if column.kind != CATEGORICAL:
         codes = code_range(node, column)
+        if not isinstance(given, Integral):
+            name = type(splitter).__name__
+            raise SplitterError(f"{name}: code={given!r} of feature {feature}; allowed is an integer, after which to cut")
         code = given
         if (code < <int64_t> codes.lowest or codes.highest <= codes.lowest and not codes.has_missing
                 or code > <int64_t> codes.highest):
@@ -325,6 +332,8 @@ cdef int take_cut(NodeView view, Py_ssize_t feature, given, Split* best) except 
     for at in range(n_words):
         splitter.cuts.left_ones[at] = 0
     for number in np.atleast_1d(given).tolist():
+        if not isinstance(number, Integral):
+            raise SplitterError(f"{type(splitter).__name__}: category {number!r} of feature {feature}; allowed are integers")
         if not 0 <= number < column.n_codes:
             raise SplitterError(f"{type(splitter).__name__}: category {number} of feature {feature}; it has {column.n_codes}")
         category = number

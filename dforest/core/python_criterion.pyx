@@ -11,7 +11,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from dforest.core.criterion cimport Criterion, Gini
+from dforest.core.criterion cimport LEAST_IMPURITY, Criterion, Gini
 from dforest.core.regression cimport NumberCriterion
 from dforest.core.types cimport Node
 
@@ -114,10 +114,22 @@ cdef class PythonCriterionBase(Criterion):
 
     def numbers(self, answer, method, n):
         """What a method returned, checked: ndarray of shape (n,), dtype float64."""
-        array = np.asarray(answer, np.float64)
+        try:
+            array = np.asarray(answer, np.float64)
+        except (TypeError, ValueError) as error:
+            raise self.broken(f"{method} returned {answer!r}; allowed are {n} numbers") from error
         if array.shape != (n,):
             raise self.broken(f"{method} returned an array of shape {array.shape} for {n} statistics; allowed is ({n},)")
         return array
+
+    def checked_impurity(self, statistics):
+        """Impurities of some sets of draws, checked: ndarray of shape (n,), dtype float64."""
+        found = self.numbers((<object> self).impurity(statistics), "impurity", len(statistics.weight))
+        wrong = ~np.isfinite(found) | ((found < LEAST_IMPURITY) if self.n_classes else False)
+        if wrong.any():
+            least = " from 0" if self.n_classes else ""
+            raise self.broken(f"impurity returned {found[wrong][0]}; allowed are finite numbers{least}")
+        return found
 
     def broken(self, rule):
         """The error of a broken rule."""

@@ -5,7 +5,7 @@ it is used, so that no answer can do more harm than to raise `SplitterError`.
 
 A `PythonSplitterBase` owns the payload and the draws that it lends until it is asked again.
 """
-from numbers import Integral
+from numbers import Integral, Real
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -70,11 +70,13 @@ cdef class PythonSplitterBase(Splitter):
                 return 0
             if hasattr(answer, "payload"):
                 self.take_test(view, answer, out)
-            else:
+            elif hasattr(answer, "code"):
                 self.take_code(view, answer, out)
+            else:
+                raise self.broken(f"find_split returned {answer!r}; allowed are a Cut, a Test, and None for no split")
             self.criterion.check()
             if answer.score is not None:
-                out.score = answer.score
+                out.score = self.score_of(answer.score)
         finally:
             view.close()
         return 0
@@ -110,6 +112,12 @@ cdef class PythonSplitterBase(Splitter):
             raise self.broken(f"feature={feature!r}; allowed are numbers from 0 to {view.n_features - 1}")
         return feature
 
+    def score_of(self, score):
+        """A score that a method returned, checked."""
+        if not isinstance(score, Real) or not 0.0 <= score < np.inf:
+            raise self.broken(f"score={score!r}; a score is a finite number from 0")
+        return score
+
     def broken(self, rule):
         """The error of a broken rule."""
         return SplitterError(f"{type(self).__name__}: {rule}")
@@ -123,7 +131,10 @@ cdef class PythonSplitterBase(Splitter):
             raise self.broken("find_split returned a Test, but there is no `goes_left`")
         if self.divisions is None:
             raise self.broken(f"criterion={self.criterion!r} scores cuts of columns only")
-        payload = np.array(answer.payload, np.float64).ravel()
+        try:
+            payload = np.array(answer.payload, np.float64).ravel()
+        except (TypeError, ValueError) as error:
+            raise self.broken(f"the payload of a Test is {answer.payload!r}; allowed are numbers") from error
         if not len(payload):
             raise self.broken("a Test has an empty payload; give it one number at least")
         sides = self.sides_of(frozen(payload), view.X)

@@ -337,6 +337,7 @@ cdef class Splitter:
             if best.score > before:
                 best.feature = (<Splitter> trial.leader).first[item]
         self.settle(trial.node, &self.rules, &best)
+        self.criterion.check()
         while best_item < trial.task.n_items and (<Splitter> trial.leader).first[best_item] != best.feature:
             best_item += 1
         if best_item == trial.task.n_items:        # none of these
