@@ -11,7 +11,7 @@ import traceback
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -660,6 +660,7 @@ NUMBERS = st.one_of(
 
 
 @settings(max_examples=150, deadline=None)
+@example([0.0, -0.0, np.inf], "gini", 2, 1, 0.0, False, 0)  # the threshold is no -0
 @given(st.lists(NUMBERS, min_size=2, max_size=60), st.sampled_from(["gini", "entropy", "squared_error"]), st.integers(2, 4),
        st.integers(1, 3), st.sampled_from([0.0, 0.2]), st.booleans(), st.integers(0, 2**32))
 def test_the_best_cut_along_numbers_is_that_of_the_twin(numbers, criterion, n_classes, least, share, weighted, seed):

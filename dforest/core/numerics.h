@@ -305,7 +305,7 @@ static inline double df_middle(double lo, double hi, int is_float32) {
     double m = 0.5 * lo + 0.5 * hi;
     if (is_float32)
         m = (double)(float)m;
-    return m < hi && m >= lo ? m : lo;
+    return (m < hi && m >= lo ? m : lo) + 0.0; /* 0.0 for -0.0, which may stand for it */
 }
 
 /* A random threshold in [lo, hi), lo < hi, for u in [0, 1); infinite ends count as the largest

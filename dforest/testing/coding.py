@@ -43,11 +43,11 @@ class Scale(NamedTuple):
 
 
 def middle(lo, hi, is_float32):
-    """The middle of lo < hi, in float64 or rounded to float32; lo where rounding would reach hi."""
+    """The middle of lo < hi, in float64 or rounded to float32; lo where rounding would reach hi; no -0."""
     m = 0.5 * lo + 0.5 * hi  # NaN from -inf and inf
     if is_float32:
         m = float(np.float32(m))
-    return m if lo <= m < hi else lo
+    return (m if lo <= m < hi else lo) + 0.0  # 0.0 for -0.0
 
 
 def distinct(x):
