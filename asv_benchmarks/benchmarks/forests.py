@@ -165,9 +165,10 @@ class ManyClasses:
 
     def setup(self, n_jobs):
         n = data.scaled(20_000)
-        self.X = np.random.default_rng(0).standard_normal((n, 4))
+        X = np.random.default_rng(0).standard_normal((3 * n, 4))
         self.forest = dforest.RandomForestClassifier(2, max_depth=2, max_features=1, n_jobs=n_jobs, random_state=0)
-        self.forest.fit(self.X, np.arange(n))
+        self.forest.fit(X, np.repeat(np.arange(n), 3))
+        self.X = X[:n]
 
     def time_predict(self, n_jobs):
         self.forest.predict(self.X[:2000])
