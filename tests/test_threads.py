@@ -14,7 +14,7 @@ import dforest
 from dforest import ensemble, estimator
 from dforest.core import binning, trainer
 from dforest.core.team import Team
-from dforest.core.threads import each
+from dforest.core.threads import Stopped, each
 from dforest.validation import count_threads
 
 RNG = np.random.default_rng(0)
@@ -206,6 +206,22 @@ def test_the_first_error_is_raised_when_all_calls_have_ended():
             each(1000, work, 6)
         assert at_work == []
         assert len(begun) < 20
+
+
+def test_what_made_others_stop_is_raised_even_if_they_say_so_first():
+    together, told = threading.Barrier(2), threading.Event()
+
+    def work(item, _):
+        together.wait(60)
+        if item == 0:
+            told.set()
+            raise Stopped
+        told.wait(60)
+        time.sleep(0.1)  # for the other error to be kept first
+        raise KeyError("the cause")
+
+    with pytest.raises(KeyError, match="the cause"):
+        each(2, work, 2)
 
 
 def test_jobs_within_jobs():

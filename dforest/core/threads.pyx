@@ -274,7 +274,8 @@ cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads) e
     finally:
         PyThread_free_lock(job.done)
     if errors:
-        raise errors[0]
+        # A thread that was told to stop may have said so before the one that failed did.
+        raise next((error for error in errors if not isinstance(error, Stopped)), errors[0])
     return 0
 
 
