@@ -85,9 +85,9 @@ class PythonSplitter(PythonSplitterBase):
     - ``describe(payload, names)``: what is true of rows that go left, for `export_text` and `plot_tree`, given the names of
       the features: str.
 
-    `node` is a `dforest.core.node_view.NodeView`: values, codes, targets, weights, and random numbers, which must come from
-    ``node.random()`` for the forest to be the same on any number of threads. A method that raises ends the fit, with that
-    exception; a split that breaks a rule raises `SplitterError`.
+    `node` is a `dforest.core.node_view.NodeView`: values, codes, targets, weights, the features that splits above it use, and
+    random numbers, which must come from ``node.random()`` for the forest to be the same on any number of threads. A method
+    that raises ends the fit, with that exception; a split that breaks a rule raises `SplitterError`.
 
     Parameters of the constructor are kept as attributes of the same name; each thread has an object of its own, made from
     the class and these.

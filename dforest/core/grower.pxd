@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from dforest.core.block cimport Block
 from dforest.core.criterion cimport Criterion
 from dforest.core.data cimport DataView
+from dforest.core.path_features cimport PathFeatures
 from dforest.core.splitter cimport Splitter
 from dforest.core.team cimport Team
 from dforest.core.types cimport Column, Draw, LeafRules, Node, Scale, Split
@@ -42,9 +43,10 @@ cdef struct Place:                 # where a node stands
     double lower, upper            # bounds of its predictions
     int piece                      # the one it was given away as; -1: none
 
-cdef struct Subtree:               # given away
+cdef struct Subtree:               # given away; n_path_features of int32_t follow it in memory
     Trunk* trunk
     Place place
+    Py_ssize_t n_path_features
 
 cdef struct Hole:                  # where another piece belongs, and how much of this one comes before
     int64_t piece
@@ -62,6 +64,9 @@ cdef struct Candidate:             # a node grown best first, numbered in order 
     Judgement judgement            # unless it follows from the leaves
     double score                   # of the split, comparable between nodes
     Py_ssize_t left                # number of its left child, the right one's is 1 more; -1: a leaf so far
+    # The last one on the path, from the root to this one, whose split uses a feature for the first time on that
+    # path; -1: none, or nobody asks
+    Py_ssize_t last_new
 
 
 cdef struct Words:                 # a growing array
@@ -83,6 +88,7 @@ cdef class Grower:
     cdef Draw* draws               # the trunk's
     cdef int64_t* of_block         # [blocks] draws of each block of the bootstrap
     cdef int64_t* statistics       # [n_words] of the node at hand
+    cdef PathFeatures path         # of the node at hand, if the splitter asks for it
     cdef Block block
     cdef bint in_block
     cdef Py_ssize_t block_base     # the block's subtree is done when fewer nodes than this wait
@@ -110,6 +116,7 @@ cdef class Grower:
     cdef Team team
     cdef int member                # this grower's number in it
 
+    cdef void recall_path(self, Py_ssize_t parent) noexcept nogil
     cdef int grow(self, uint32_t tree, uint32_t seed) except -1 nogil
     cdef bint help(self) except -1 nogil
     cdef int enter(self, Trunk* trunk, int piece) except -1 nogil

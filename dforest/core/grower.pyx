@@ -141,6 +141,7 @@ cdef class Grower:
         if splitter.cuts is None:
             raise SplitterError(f"{type(splitter).__name__}.attach does not call its base's")
         splitter.join(team, member)
+        self.path = PathFeatures(data.n_features if splitter.needs_path_features else 0)
         self.statistics = <int64_t*> malloc(criterion.n_words * sizeof(int64_t))
         self.of_block = <int64_t*> malloc(count_blocks(data.n_rows) * sizeof(int64_t))
         self.reserve_tree(capacity)
@@ -223,6 +224,7 @@ cdef class Grower:
         root.upper = INFINITY
         self.draws = trunk.draws
         self.in_block = False
+        self.path.leave(-1)
         self.open(&root, &node)
         root.scale = node.scale
         trunk.seed = seed
@@ -241,12 +243,18 @@ cdef class Grower:
         cdef void* offer
         cdef Task* task
         cdef Subtree subtree
+        cdef const int32_t* path_features
+        cdef Py_ssize_t i
         cdef int piece
         while self.team.wait(self.member, &offer, &task):
             if task != NULL:
                 self.team.help(task, <void*> self.splitter)
                 continue
             subtree = (<Subtree*> offer)[0]
+            path_features = <const int32_t*> (<Subtree*> offer + 1)
+            self.path.leave(-1)
+            for i in range(subtree.n_path_features):
+                self.path.add(path_features[i], -1)
             free(offer)
             piece = subtree.place.piece
             subtree.place.piece = -1
@@ -274,16 +282,22 @@ cdef class Grower:
         cdef Py_ssize_t end = min(self.n_stack, self.block_base) if self.in_block else self.n_stack
         cdef Place* place
         cdef Subtree* subtree
+        cdef Py_ssize_t n_path_features
         while self.n_offered < end and self.team.has_idle():
             place = &self.stack[self.n_offered]
             self.n_offered += 1
             if place.n < self.share_from or place.piece >= 0:
                 continue
-            subtree = <Subtree*> malloc(sizeof(Subtree))
+            # What waits here hangs on the path of the node at hand, which is as deep at least.
+            n_path_features = self.path.count_above(place.depth)
+            subtree = <Subtree*> malloc(sizeof(Subtree) + n_path_features * sizeof(int32_t))
             if subtree == NULL:        # then it stays here
                 return
             subtree.trunk = self.trunk
             subtree.place = place[0]
+            subtree.n_path_features = n_path_features
+            if n_path_features > 0:
+                memcpy(subtree + 1, self.path.features, n_path_features * sizeof(int32_t))
             subtree.place.parent = -1
             subtree.place.is_right = False
             subtree.place.piece = df_add_to(self.trunk.n_pieces, 1)
@@ -326,6 +340,9 @@ cdef class Grower:
         node.columns = self.block.columns if self.in_block else self.data.columns
         node.rows = self.block.rows if self.in_block else NULL
         node.y = <const double*> self.block.y if self.in_block else self.data.y
+        node.path_features = self.path.features
+        node.n_path_features = self.path.n
+        node.on_path = self.path.bits
         self.criterion.open_node(node)
         if not self.splitter.is_built_in:
             self.check_side(place, node)
@@ -554,6 +571,8 @@ cdef class Grower:
             if place.piece >= 0:
                 self.add_hole(&place)
                 continue
+            if self.splitter.needs_path_features:
+                self.path.leave(place.depth)
             self.poll(place.n)
             if self.team.has_idle():
                 self.give()
@@ -569,6 +588,8 @@ cdef class Grower:
             if split.feature < 0:
                 self.add_leaf(&node)
                 continue
+            if self.splitter.needs_path_features:
+                self.path.add(split.feature, place.depth)
             if not self.criterion.is_additive:
                 self.judge(&node, &judgement)
                 self.add_inner(&judgement)
@@ -610,6 +631,7 @@ cdef class Grower:
         ensure_room(<void**> &self.heap, &self.heap_room, self.n_candidates, sizeof(Py_ssize_t))
         self.heap[0] = 0
         self.n_heap = 1
+        self.path.leave(-1)
         while self.n_heap > 0:
             self.n_heap -= 1
             candidate = &self.candidates[self.heap[self.n_heap]]
@@ -617,10 +639,14 @@ cdef class Grower:
                 candidate.split.feature = -1
             self.lend_subset(candidate)
             number = self.add_node(&candidate.place, &candidate.split)
+            if self.splitter.needs_path_features:
+                self.path.leave(candidate.place.depth)
             if candidate.left < 0:
                 self.open(&candidate.place, &node)
                 self.add_leaf(&node)
                 continue
+            if self.splitter.needs_path_features:
+                self.path.add(candidate.split.feature, candidate.place.depth)
             if not self.criterion.is_additive:
                 self.add_inner(&candidate.judgement)
             self.candidates[candidate.left].place.parent = self.candidates[candidate.left + 1].place.parent = number
@@ -638,13 +664,18 @@ cdef class Grower:
         self.n_candidates += 1
         candidate = &self.candidates[number]
         candidate.place = place[0]
-        candidate.left = candidate.subset_at = -1
+        candidate.left = candidate.subset_at = candidate.last_new = -1
+        if self.splitter.needs_path_features and place.parent >= 0:
+            self.recall_path(place.parent)
+            candidate.last_new = self.candidates[place.parent].last_new
         self.open(place, &node)
         candidate.place.scale = node.scale
         self.splitter.forget_constants()       # what was found constant was so in another subtree
         self.find_split(&node, &candidate.split)
         if candidate.split.feature < 0:
             return 0
+        if self.splitter.needs_path_features and self.path.add(candidate.split.feature, place.depth):
+            candidate.last_new = number
         if candidate.split.payload != NULL:
             candidate.subset_at = self.waiting.n
             append_words(&self.waiting, candidate.split.payload, candidate.split.n_payload_words)
@@ -662,6 +693,16 @@ cdef class Grower:
             at = above
         self.heap[at] = number
         return 0
+
+    cdef void recall_path(self, Py_ssize_t parent) noexcept nogil:
+        """Find the features on the path to a child of a candidate."""
+        cdef Py_ssize_t number = self.candidates[parent].last_new, above
+        self.path.leave(-1)
+        while number >= 0:                     # each of these used another feature
+            self.path.add(self.candidates[number].split.feature, -1)
+            above = self.candidates[number].place.parent
+            number = self.candidates[above].last_new if above >= 0 else -1
+        self.path.reverse()
 
     cdef void lend_subset(self, Candidate* candidate) noexcept nogil:
         """Point to where the split's subset lies now."""

@@ -55,6 +55,9 @@ cdef class NodeView:
         Draws, weight, and the criterion's own words.
     order : ndarray of shape (n_features,), dtype int64
         All features, in the random order in which the built-in splitters try them.
+    path_features : ndarray of shape (n,), dtype int64
+        The features that the splits on the path from the root to this node use, each once, in order of first use. Of
+        a `Test`, its `feature` counts.
     """
 
     cdef void close(self) noexcept:
@@ -168,6 +171,13 @@ cdef class NodeView:
             drawn = self.splitter.order.draw(self.splitter.seed, self.path, self.n_features)
             self.kept["order"] = frozen(np.array(drawn, np.int64))
         return self.kept["order"]
+
+    @property
+    def path_features(self):
+        cdef const Node* node = self.opened()
+        if node.path_features == NULL:
+            raise RuntimeError(f"{type(self.splitter).__name__}: path_features needs needs_path_features")
+        return frozen(np.array([node.path_features[k] for k in range(node.n_path_features)], np.int64))
 
     def values(self, feature):
         """A feature's values: ndarray of shape (n_records,), dtype float64; NaN if missing."""

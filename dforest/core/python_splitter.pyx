@@ -33,6 +33,7 @@ cdef class PythonSplitterBase(Splitter):
     def __cinit__(self, *args, **kwargs):
         self.is_built_in = False           # what it says is never taken on trust
         self.needs_rows = True
+        self.needs_path_features = True
         self.has_own_tests = hasattr(type(self), "goes_left")
         self.has_own_leaves = hasattr(type(self), "leaf_records")
 

@@ -23,6 +23,9 @@ Leaves that learn from other draws than the node's set `has_own_leaves` and over
 Given: the node (types.pxd: its draws, codes, statistics, path, depth), `data`, `criterion`, `rules`, and the
 tree's `seed`. With `needs_rows` set, `data.x` has the rows of X as numbers, else it is empty; Draw.row of a record leads
 there by data_row(node.rows, row). Nothing of these may be written to, but for the node that `open_leaf` gets.
+With `needs_path_features` set, node.path_features are the features that the splits above the node use, each once, in
+order of first use, and `is_on_path` tells of a feature whether it is one of them: for splits that cost less where a
+feature was used before, or that keep some features apart. Of a split with a test of its own, `feature` counts.
 
 Kept: scratch, made in `attach`, which is called once per thread. Each thread has a splitter of its own, made
 from the class and its parameters (component.pxd); they share nothing. Other threads may try some of the features
@@ -78,16 +81,19 @@ cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil
 cdef uint32_t code_above(const Node* node, const Column* column, const Split* split) noexcept nogil
 
 
+# The features of a node, drawn at random without replacement: open, then next up to n_features times, then close,
+# before another node's open. Which come first follows from the seed and the path alone; next and close cost the same
+# however many features there are.
 @cython.final
 cdef class FeatureOrder:
     cdef Py_ssize_t n_features
-    cdef Py_ssize_t n_drawn
+    cdef Py_ssize_t n_drawn        # since open
     cdef Py_ssize_t* order         # [n_features] 0, 1, 2, ... between nodes
     cdef Py_ssize_t* swapped       # [n_features] with which place each place was swapped
     cdef df_stream stream
 
     cdef void open(self, uint32_t seed, uint64_t path) noexcept nogil
-    cdef Py_ssize_t next(self) noexcept nogil
+    cdef Py_ssize_t next(self) noexcept nogil      # not after all have been drawn
     cdef void close(self) noexcept nogil
 
 
@@ -112,6 +118,7 @@ cdef class Splitter(Component):
     cdef readonly bint has_own_tests   # (c)
     cdef readonly bint has_own_leaves  # `open_leaf` does something
     cdef readonly bint needs_rows  # of X, in data.x; has_own_tests brings them too
+    cdef readonly bint needs_path_features  # in nodes
     cdef bint takes_ranks          # only the order of codes matters: they may be ranks, see Column.origins
     cdef readonly bint takes_keys  # in place of a continuous feature's codes: see Column.has_keys
     # Set by the forest, before `attach`
@@ -166,6 +173,9 @@ cdef class Splitter(Component):
     # the right.
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil
     cdef double ordinal_threshold(self, const Node* node, const Split* split) noexcept nogil
+
+    # Whether a split above the node uses a feature. Raises RuntimeError without needs_path_features.
+    cdef bint is_on_path(self, const Node* node, Py_ssize_t feature) except -1 nogil
 
     # (c) Whether rows of X go left. It uses nothing but parameters and these: after training there is no data.
     # It writes to nothing but `left`: in prediction one object serves all threads.

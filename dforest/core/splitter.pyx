@@ -14,7 +14,7 @@ import numpy as np
 from dforest.core.loops cimport DF_STRIDE
 from dforest.core.random cimport DF_FEATURES, DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
 from dforest.core.threads cimport PyThread_acquire_lock, PyThread_release_lock, WAIT_LOCK
-from dforest.core.types cimport CATEGORICAL, CONTINUOUS, ORDINAL, Column, code_t, data_code, number_at
+from dforest.core.types cimport CATEGORICAL, CONTINUOUS, ORDINAL, Column, code_t, data_code, in_subset, number_at
 
 cdef extern from "numerics.h" nogil:
     double df_middle(double lo, double hi, int is_float32)
@@ -285,6 +285,13 @@ cdef class Splitter:
         self.marks[self.n_marks].feature = feature
         self.marks[self.n_marks].depth = node.depth
         self.n_marks += 1
+
+    cdef bint is_on_path(self, const Node* node, Py_ssize_t feature) except -1 nogil:
+        if node.on_path == NULL:
+            with gil:
+                name = type(self).__name__
+                raise RuntimeError(f"{name}: is_on_path needs needs_path_features, to be set in __cinit__")
+        return in_subset(node.on_path, <uint32_t> feature)
 
     cdef int share_features(self, const Node* node, Py_ssize_t n, Split* out) except -1 nogil:
         """Try the first n features of `first` together with idle threads."""

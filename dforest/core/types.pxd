@@ -111,6 +111,10 @@ cdef struct Node:
     Scale scale            # regression only
     bint is_pure           # one class, or one target
     double lower, upper    # bounds of predictions, where features have directions
+    # Features that the splits on the path from the root to here use; none unless Splitter.needs_path_features
+    const int32_t* path_features  # [n_path_features] each once, in order of first use
+    Py_ssize_t n_path_features
+    const uint64_t* on_path       # [n_features bits] see Splitter.is_on_path; NULL without
 
 cdef inline uint32_t data_row(const uint32_t* rows, uint32_t row) noexcept nogil:
     """Where the data have a record's code, given Node.rows and Draw.row."""

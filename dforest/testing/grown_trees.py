@@ -62,6 +62,15 @@ class GrownTree:
         for node in self.inner:
             self.depth[[node + 1, self.right[node]]] = self.depth[node] + 1
 
+    def path_features(self, node):
+        """The features that the nodes above a node divide by, each once, in order of first use: list of int."""
+        features, here = [], 0
+        while here != node:
+            if self.feature[here] not in features:
+                features.append(int(self.feature[here]))
+            here = here + 1 if node < self.right[here] else int(self.right[here])
+        return features
+
     def statistic(self, node):
         """Draws, weight, and weight by class of a node: list of int."""
         here = self.reached[:, node]

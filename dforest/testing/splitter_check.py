@@ -42,11 +42,12 @@ def check_splitter(splitter, *, tasks=tuple(TASKS), mixed=True, own_score=False)
 
     Notes
     -----
-    The rules: the same forest again; on 1, 2 and 8 threads that share all they can; of codes copied or not; whichever nodes
-    and trees came before; from clones, pickles, and parameters got and set. Every row of the training set goes down the
-    grown tree as it did in training, alone or among others, and no split leaves a side empty. Limits on leaves, depth and
-    nodes hold. Scores are the decrease of impurity. Importances, out-of-bag estimates and paths are there and finite.
-    Exceptions come through and leave the estimator as it was. Data are not written to, and nothing around them is read.
+    The rules: the same forest again; on 1, 2 and 8 threads that share all they can; depth first or best first; of codes
+    copied or not; whichever nodes and trees came before; from clones, pickles, and parameters got and set. Every row of the
+    training set goes down the grown tree as it did in training, alone or among others, and no split leaves a side empty.
+    Limits on leaves, depth and nodes hold. Scores are the decrease of impurity. Importances, out-of-bag estimates and paths
+    are there and finite. Exceptions come through and leave the estimator as it was. Data are not written to, and nothing
+    around them is read.
 
     That memory outside of the data is left alone, this can only make probable. To see it proved for the rows that you have,
     compile the module of the splitter with ``-fsanitize=address -fno-omit-frame-pointer -g``, link it with
