@@ -181,7 +181,7 @@ LONG = {
     "apply": "chained(20).apply(np.full((10**6, 1), 1e9, np.float32))",
     "out of bag": "oob.estimate(chain(20, 10**5), np.full((10**6, 1), 1e9), y_long, 'soft', N)",
     "permutations": "importance.accuracy_decrease(chain(20, 10**5), np.full((10**6, 1), 1e9), y_long, None, N)",
-    "pruning": "pruning.cost_complexity(chain(20, 10**5), range(20), 1e-12, N)",
+    "pruning": "for deep in [chain(20, 10**5)] * 10**4: pruning.cost_complexity(deep, range(20), 1e-12, N)",
 }
 
 
