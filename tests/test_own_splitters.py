@@ -686,6 +686,7 @@ def test_the_best_cut_along_numbers_is_that_of_the_twin(numbers, criterion, n_cl
 def test_the_best_cut_along_many_numbers(spread):
     """More cuts than are scored at a time, ties across these stretches, and numbers that only their last bits tell apart."""
     rng = np.random.default_rng(0)
+    useless = 0
     for n in (255, 256, 257, 1500):
         for missing in (0.0, 0.1):
             numbers = rng.permutation(n) / 7
@@ -693,12 +694,14 @@ def test_the_best_cut_along_many_numbers(spread):
                 numbers = 1 + rng.permutation(n) * 2.0**-50
                 numbers[:3] = {"close together": 1.0, "far apart": 1e12, "infinite": np.inf}[spread]
             numbers[rng.random(n) < missing] = np.nan
-            y = np.arange(n) % 2
-            kept = []
-            DecisionTreeClassifier(splitter=Recorder(numbers, kept)).fit(np.zeros((n, 1)), y)
-            (draws, targets, found, _), = kept
-            draws = [draw._replace(target=int(target)) for draw, target in zip(draws, targets, strict=True)]
-            assert repr(found) == repr(best_along(numbers.tolist(), draws, criterion="gini", n_classes=2))
+            for values, y in ((numbers, np.arange(n) % 2), (np.repeat(numbers, 2), np.arange(2 * n) % 2)):
+                kept = []
+                DecisionTreeClassifier(splitter=Recorder(values, kept)).fit(np.zeros((len(y), 1)), y)
+                (draws, targets, found, _), = kept
+                draws = [draw._replace(target=int(target)) for draw, target in zip(draws, targets, strict=True)]
+                assert repr(found) == repr(best_along(values.tolist(), draws, criterion="gini", n_classes=2))
+                useless += found[0] == 0.0
+    assert useless == 8                      # one cut of which is in the middle
 
 
 def test_real_data():

@@ -33,6 +33,10 @@ from dforest.core.types cimport CATEGORICAL, Column, Draw, LeafRules, Node, colu
 cdef enum:
     INSERTION_BELOW = 24
 
+cdef extern from "numerics.h" nogil:
+    int64_t df_imbalance(double score, int64_t w_left, int64_t w)
+    bint df_is_better(double score, int64_t imbalance, double other_score, int64_t other_imbalance)
+
 
 cdef int compare_weighted(const void* a, const void* b) noexcept nogil:
     cdef double x = (<const Weighted*> a).value, y = (<const Weighted*> b).value
@@ -304,7 +308,9 @@ cdef class MedianCuts(Cuts):
         cdef Choice choice
         cdef Spread at_left, at_right
         cdef double score, v_left = 0.0, v_right = 0.0
+        cdef int64_t imbalance
         choice.entry = -1
+        choice.imbalance = 0
         choice.score = -1.0
         choice.middle = 0.0
         memset(self.left, 0, (self.n + 1) * sizeof(Level))
@@ -335,9 +341,12 @@ cdef class MedianCuts(Cuts):
                 if self.is_bounded:
                     v_left = node.scale.centre + ldexp(at_left.median, -node.scale.exponent)
                     v_right = node.scale.centre + ldexp(at_right.median, -node.scale.exponent)
-                if score > choice.score and self.is_allowed(node, column, v_left, v_right):
+                imbalance = df_imbalance(score, left[1], total[1])
+                if (df_is_better(score, imbalance, choice.score, choice.imbalance)
+                        and self.is_allowed(node, column, v_left, v_right)):
                     choice.entry = i
                     choice.score = score
+                    choice.imbalance = imbalance
                     choice.middle = 0.5 * v_left + 0.5 * v_right
             if self.entries == SINGLES and i < n_values:
                 self.move_group(node, i, -1)

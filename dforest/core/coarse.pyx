@@ -249,6 +249,8 @@ cdef class CoarseSearch:
                     to[row] += column.coarse[<uint32_t> keys[j]] == column.coarse[row] and keys[j] >> 32 < keys[i] >> 32
             found = best[0]
             is_constant = self.cuts.find_few(node, &near, rules, &found)
+        if best.score < found.score == 0.0:
+            return self.find_by_code(node, column, rules, best)
         if found.score > best.score and not found.only_missing_right:
             row = found.code
             found.code = min(last_code(column, row >> 8), column.n_codes - 1)

@@ -7,7 +7,8 @@ and which of the cuts of a node scores most. From the least to the most that a s
     Regression, `NumberCriterion` (regression.pxd): `impurity`, and `value` where a leaf does not predict the mean.
     Its `mean` turns a statistic into the mean target, in the units of the targets.
 (b) A scan of its own: `best_cut`. It is handed the statistics of the left sides of n cuts and the node's, and says
-    which is the first of the best. By default a cut scores w i(t) - w_L i(t_L) - w_R i(t_R), below 0 taken as 0,
+    which is the first of the best; if that scores 0, the forest takes the evenest of those that are allowed, and may ask
+    about single ones whether they are. By default a cut scores w i(t) - w_L i(t_L) - w_R i(t_R), below 0 taken as 0,
     with w the weight of a node. What another scan scores by decides between cuts, also in `min_impurity_decrease`
     and in the order of best-first growth; importances and pruning keep to the decrease of `impurity`.
     Of a column's cuts, all that the rules allow come at once, so that what one scores may depend on how many there are;
@@ -125,8 +126,9 @@ cdef class Criterion(Component):
     # Raise it.
     cdef int check(self) except -1 nogil
 
-    # The base class's own: `best_cut`; of criteria that are not dforest's own, what it says is checked, and -1 with an
-    # error for the forest to raise is returned in place of what cannot be used.
+    # The base class's own: `best_cut`, and if that scores 0 the evenest of all n cuts (df_imbalance, numerics.h); of
+    # criteria that are not dforest's own, what it says is checked, and -1 with an error for the forest to raise is
+    # returned in place of what cannot be used.
     cdef Py_ssize_t ask_best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil
     cdef bint can_be_used(self, const char* method, Py_ssize_t place, Py_ssize_t n, double score) noexcept nogil
     cdef void refuse_cut(self, const char* method, Py_ssize_t place, Py_ssize_t n, double score) noexcept nogil

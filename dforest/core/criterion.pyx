@@ -17,11 +17,43 @@ from dforest.core.component import CriterionError
 
 LEAST_IMPURITY = -1e-9
 
+cdef extern from "numerics.h" nogil:
+    int64_t df_imbalance(double score, int64_t w_left, int64_t w)
+
 cdef extern from "criteria.h" nogil:
     double df_gini_score(const int64_t* left, const int64_t* total, int64_t n_words)
     double df_gini_impurity(const int64_t* statistic, int64_t n_words)
     double df_entropy_score(const int64_t* left, const int64_t* total, int64_t n_words)
     double df_entropy_impurity(const int64_t* statistic, int64_t n_words)
+
+
+cdef bint allows(Criterion criterion, const int64_t* left, const int64_t* total) noexcept nogil:
+    cdef double score
+    return criterion.best_cut(left, 1, total, &score) == 0
+
+
+cdef Py_ssize_t evenest(Criterion criterion, const int64_t* left, Py_ssize_t n, const int64_t* total,
+                        Py_ssize_t best) noexcept nogil:
+    """The evenest cut that is allowed, the first of several, where no cut scores above 0.
+
+    best : the first that is allowed
+    """
+    cdef Py_ssize_t i, found = best, n_words = criterion.n_words
+    cdef int64_t imbalance, least = df_imbalance(0.0, left[best * n_words + 1], total[1])
+    for i in range(best + 1, n):
+        imbalance = df_imbalance(0.0, left[i * n_words + 1], total[1])
+        if imbalance < least:
+            least = imbalance
+            found = i
+    if found == best or allows(criterion, left + found * n_words, total):
+        return found
+    least = df_imbalance(0.0, left[best * n_words + 1], total[1])
+    for i in range(best + 1, n):       # seldom: each that is more even is asked about
+        imbalance = df_imbalance(0.0, left[i * n_words + 1], total[1])
+        if imbalance < least and allows(criterion, left + i * n_words, total):
+            least = imbalance
+            best = i
+    return best
 
 
 cdef class Criterion:
@@ -77,9 +109,9 @@ cdef class Criterion:
 
     cdef Py_ssize_t ask_best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
         cdef Py_ssize_t best = self.best_cut(left, n, total, score)
-        if self.is_built_in or best == -1 or self.can_be_used("best_cut", best, n, score[0]):
-            return best
-        return -1
+        if best == -1 or not (self.is_built_in or self.can_be_used("best_cut", best, n, score[0])):
+            return -1
+        return evenest(self, left, n, total, best) if score[0] == 0.0 and n > 1 else best
 
     cdef bint can_be_used(self, const char* method, Py_ssize_t place, Py_ssize_t n, double score) noexcept nogil:
         """Whether a cut is one of n, and its score is one; if not, the forest will raise."""

@@ -16,6 +16,7 @@ cdef enum Entries:            # what the entries of Tally.left are, besides left
 cdef struct Choice:
     Py_ssize_t entry          # -1: no valid cut
     double score
+    int64_t imbalance         # of a cut that scores 0, else 0: see numerics.h
     double middle             # as Split.middle
 
 cdef struct Ranked:

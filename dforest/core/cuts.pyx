@@ -3,7 +3,7 @@
 A feature of numbers (continuous or ordinal) has a cut after each value that occurs: the tally's
 statistics, each of all draws up to a value, are those of the left sides. As they grow from one value
 to the next, the cuts that satisfy the leaf rules are a run among them, and the criterion picks the
-best of that run.
+best of that run; if none scores above 0, the evenest is taken (df_imbalance, numerics.h).
 
 The categories of a categorical feature are put in the order of their mean response first, then cut
 like values: for two classes, and for squared error, the best of all subsets is among these cuts [1]_.
@@ -33,6 +33,10 @@ from dforest.core.random cimport df_below, df_next
 from dforest.core.side cimport CodeRange
 from dforest.core.tally cimport draws_of
 from dforest.core.types cimport CATEGORICAL, MOST_BUCKETS, code_at, code_t
+
+cdef extern from "numerics.h" nogil:
+    int64_t df_imbalance(double score, int64_t w_left, int64_t w)
+    bint df_is_better(double score, int64_t imbalance, double other_score, int64_t other_imbalance)
 
 
 cdef void mark_present(const Node* node, const code_t* codes, uint32_t n_codes, uint64_t* present) noexcept nogil:
@@ -159,11 +163,15 @@ cdef class Cuts:
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
         """Replace `best` if a cut of this column has a higher score; return whether it is constant."""
         cdef Py_ssize_t n
-        if column.kind != CATEGORICAL and not self.is_bounded:
-            if self.tally.is_few:
-                return self.find_few(node, column, rules, best)
-            if self.tally.counts_small(node, column):
-                return self.find_small(node, column, rules, best)
+        cdef double before = best.score
+        cdef bint is_constant
+        if (column.kind != CATEGORICAL and not self.is_bounded
+                and (self.tally.is_few or self.tally.counts_small(node, column))):
+            is_constant = (self.find_few(node, column, rules, best) if self.tally.is_few
+                           else self.find_small(node, column, rules, best))
+            if not before < best.score == 0.0:
+                return is_constant
+            best.score = before    # of cuts that score 0 these take the first
         n = self.tally.cumulate(node, column)
         if n + (self.tally.missing[0] > 0) == 1:
             return True
@@ -179,7 +187,7 @@ cdef class Cuts:
         return False
 
     cdef bint find_few(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
-        """The same for a node of few records and a feature of numbers."""
+        """The same for a node of few records and a feature of numbers; of cuts that score 0, the first."""
         cdef df_few* few = &self.tally.few
         cdef uint64_t missing
         cdef df_cut cut, other
@@ -205,7 +213,7 @@ cdef class Cuts:
         return False
 
     cdef bint find_small(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
-        """The same for a node of few draws and two classes, and a column of few codes."""
+        """The same for a node of few draws and two classes, and a column of few codes; of cuts that score 0, the first."""
         cdef uint32_t missing
         cdef double least = least_draws(rules)
         cdef df_cut cut, other
@@ -256,7 +264,7 @@ cdef class Cuts:
                             const LeafRules* rules, Split* best) noexcept nogil:
         """The same for a column of numbers whose codes the side has, some of which are missing or none."""
         cdef int64_t* left = self.tally.left
-        cdef int64_t n_left, n_missing
+        cdef int64_t n_left, n_missing, w_left
         cdef double score, other
         cdef bint missing_left = False
         self.side.add_up(node, code, column.n_codes, has_missing, left, self.tally.missing)
@@ -271,9 +279,11 @@ cdef class Cuts:
         score = self.score_lone(node, left, rules)
         if n_missing > 0:
             self.tally.is_packed = False
+            w_left = left[1]
             self.add_missing(1)
             other = self.score_lone(node, left, rules)
-            missing_left = other > score
+            missing_left = df_is_better(other, df_imbalance(other, left[1], node.statistics[1]), score,
+                                        df_imbalance(score, w_left, node.statistics[1]))
             score = other if missing_left else score
         if node.n == 2 and self.criterion.few > 0 and self.side.chunk > 0 and node.statistics[0] <= DF_FEW_DRAWS:
             self.score_of_two = score
@@ -407,8 +417,10 @@ cdef class Cuts:
             self.add_missing(n)
             other = (self.best_packed(node, n, True, rules) if self.tally.is_packed
                      else self.best_entry(node, column, n, True, rules))
-            if other.entry >= 0 and (choice.entry < 0 or other.score > choice.score
-                                     or (other.score == choice.score and other.entry < choice.entry)):
+            if other.entry >= 0 and (choice.entry < 0
+                                     or df_is_better(other.score, other.imbalance, choice.score, choice.imbalance)
+                                     or (other.score == choice.score and other.imbalance == choice.imbalance
+                                         and other.entry < choice.entry)):
                 choice = other
                 missing_left = True
         if choice.entry < 0 or choice.score <= best.score:
@@ -456,18 +468,20 @@ cdef class Cuts:
 
     cdef Choice best_entry(self, const Node* node, const Column* column, Py_ssize_t n, bint missing_left,
                            const LeafRules* rules) noexcept nogil:
-        """The first of the best cuts among those that are valid."""
+        """The first of the best cuts among those that are valid; of cuts that score 0, the first of the evenest."""
         cdef const int64_t* total = node.statistics
         cdef const int64_t* left = self.tally.left
         cdef Py_ssize_t first = 0, last = n, n_words = self.n_words       # cuts in [0, first) and [last, n) are not
         cdef Choice choice
         choice.entry = -1
         choice.score = choice.middle = 0.0
+        choice.imbalance = 0
         if self.is_bounded or self.entries == SINGLES:
             last = self.keep_valid(node, column, n, rules)
             if last > 0:
                 choice.entry = self.criterion.ask_best_cut(self.spare, last, total, &choice.score)
             if choice.entry >= 0:
+                choice.imbalance = df_imbalance(choice.score, self.spare[choice.entry * n_words + 1], total[1])
                 choice.middle = self.keys[choice.entry]
                 choice.entry = self.spare_at[choice.entry]
             return choice
@@ -481,6 +495,7 @@ cdef class Cuts:
             choice.entry = self.criterion.ask_best_cut(left + first * n_words, last - first, total, &choice.score)
             if choice.entry >= 0:
                 choice.entry += first
+                choice.imbalance = df_imbalance(choice.score, left[choice.entry * n_words + 1], total[1])
         return choice
 
     cdef void check_cut(self, const char* method, df_cut* cut, Py_ssize_t n) noexcept nogil:
@@ -494,11 +509,12 @@ cdef class Cuts:
         cdef const uint64_t* run = self.tally.run
         cdef uint64_t offset = self.tally.missing_word if missing_left else 0
         cdef bint is_pairs = self.tally.is_pairs
-        cdef int64_t least = max(rules.min_draws, <int64_t> ceil(rules.min_weight)), total = node.statistics[0]
-        cdef Py_ssize_t first = 0, last = n
+        cdef int64_t least = max(rules.min_draws, <int64_t> ceil(rules.min_weight)), total = node.statistics[0], imbalance
+        cdef Py_ssize_t i, first = 0, last = n
         cdef Choice choice
         choice.entry = -1
         choice.score = choice.middle = 0.0
+        choice.imbalance = 0
         while first < last and draws_of(run[first] + offset, is_pairs) < least:
             first += 1
         while last > first and total - draws_of(run[last - 1] + offset, is_pairs) < least:
@@ -507,6 +523,13 @@ cdef class Cuts:
             choice.entry = first + self.criterion.best_word(run + first, last - first, offset, node.statistics, &choice.score)
             if self.is_foreign and not self.criterion.can_be_used("best_word", choice.entry - first, last - first, choice.score):
                 choice.entry = -1
+        if choice.entry >= 0 and choice.score == 0.0:
+            choice.imbalance = total + 1
+            for i in range(first, last):
+                imbalance = df_imbalance(0.0, draws_of(run[i] + offset, is_pairs), total)
+                if imbalance < choice.imbalance:
+                    choice.imbalance = imbalance
+                    choice.entry = i
         return choice
 
     cdef Py_ssize_t keep_valid(self, const Node* node, const Column* column, Py_ssize_t n,

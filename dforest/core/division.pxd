@@ -14,6 +14,7 @@ cdef class Divisions:
     cdef int64_t* sum              # [n_words] of the left sides so far
     cdef int64_t* missing          # [n_words]
     cdef int64_t* shifted          # [CUTS, n_words] `left` with the missing ones
+    cdef int64_t imbalance         # of the best cut so far, see numerics.h
 
     # Replace `best` if a cut of numbers has a higher score: set its score, threshold, missing_left and
     # only_missing_right. A cut is between two different numbers, or the missing ones (NaN) against the rest.

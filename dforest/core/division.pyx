@@ -2,7 +2,7 @@
 
 For splitters whose tests are their own. Numbers are sorted; the left sides of the cuts between them are
 summed up a stretch at a time, and the criterion picks the best cut of each stretch. The rules for ties are those
-of columns: a higher score, then the lower cut, then missing values on the right.
+of columns: a higher score, then, of cuts that score 0, the evenest, then the lower cut, then missing values on the right.
 
 A `Divisions` belongs to one thread and owns its scratch.
 """
@@ -16,6 +16,8 @@ from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, Draw, add_draws
 
 cdef extern from "numerics.h" nogil:
     double df_middle(double lo, double hi, int is_float32)
+    int64_t df_imbalance(double score, int64_t w_left, int64_t w)
+    bint df_is_better(double score, int64_t imbalance, double other_score, int64_t other_imbalance)
 
 cdef enum:
     CUTS = 256                 # of a stretch
@@ -181,7 +183,6 @@ cdef class Divisions:
     cdef bint find_along(self, const Node* node, const double* values, const LeafRules* rules, Split* best) noexcept nogil:
         cdef Py_ssize_t i = 0, m, at = -1, n
         cdef const uint64_t* keys = self.sort(values, node.n, &m)
-        cdef double before = best.score
         if m == 0 or (m == node.n and values[record_of(keys[0])] == values[record_of(keys[m - 1])]):
             return True
         memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
@@ -194,7 +195,7 @@ cdef class Divisions:
             n = self.sum_up(node.draws, values, keys, &i, m)
             if n > 0:
                 self.score(node, n, rules, best, &at)
-        if best.score > before:
+        if at >= 0:
             best.only_missing_right = at == m and not best.missing_left
             best.threshold = INFINITY
             if at < m:
@@ -265,20 +266,28 @@ cdef class Divisions:
         """Replace `best` if one of n cuts in `left` has a higher score. OUT at : then, how many values are on its left"""
         cdef Py_ssize_t i, k, right, left
         cdef double score = -1.0, other = -1.0
+        cdef int64_t imbalance = 0, of_other, weight = node.statistics[1]
         cdef bint missing_left = False
         right = self.best_of(node, self.left, n, rules, &score)
+        if right >= 0:
+            imbalance = df_imbalance(score, self.left[right * self.n_words + 1], weight)
         if self.missing[0] > 0:
             for i in range(n):
                 for k in range(self.n_words):
                     self.shifted[i * self.n_words + k] = self.left[i * self.n_words + k] + self.missing[k]
             left = self.best_of(node, self.shifted, n, rules, &other)
-            if left >= 0 and (right < 0 or other > score or (other == score and left < right)):
+            of_other = df_imbalance(other, self.shifted[left * self.n_words + 1], weight) if left >= 0 else 0
+            if left >= 0 and (right < 0 or df_is_better(other, of_other, score, imbalance)
+                              or (other == score and of_other == imbalance and left < right)):
                 right = left
                 score = other
+                imbalance = of_other
                 missing_left = True
-        if right < 0 or score <= best.score:
+        # Evenness decides between cuts by the same numbers only: at < 0 if `best` is by others.
+        if right < 0 or not df_is_better(score, imbalance, best.score, self.imbalance if at[0] >= 0 else 0):
             return
         best.score = score
+        self.imbalance = imbalance
         at[0] = self.end[right]
         # Where none is missing, missing values will go with the larger side.
         best.missing_left = (missing_left if self.missing[0] > 0

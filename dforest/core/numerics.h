@@ -239,6 +239,19 @@ static inline double df_ratio_unit(int64_t weight_left, int64_t weight) {
  * quotients as they are rounded. */
 static inline int df_may_exceed(double a, double b, double c, double d) { return a * d >= c * b * (1.0 - 0x1p-50); }
 
+/* What decides between cuts of a feature whose scores are equal, before their order does: of cuts that score 0, how much
+ * the weights of the sides differ; the evenest is taken. If a node's cuts are all useless, the first one would send as good
+ * as all draws to one side, and so would the next: the tree would be as deep as the node has values. */
+static inline int64_t df_imbalance(double score, int64_t w_left, int64_t w) {
+    const int64_t w_right = w - w_left;
+    return score != 0.0 ? 0 : w_left > w_right ? w_left - w_right : w_right - w_left;
+}
+
+/* Whether a cut is taken in place of another one of the feature that comes before it; no cut scores -1. */
+static inline int df_is_better(double score, int64_t imbalance, double other_score, int64_t other_imbalance) {
+    return score > other_score || (score == other_score && imbalance < other_imbalance);
+}
+
 /* A sum of w * q over draws is high * 2^31 + low; high is 0 where one word is enough. It is taken
  * relative to the node's mean rounded down, m = floor(sum / w):
  *     cross = w * (s_L - w_L m) - w_L * (s - w m),

@@ -27,7 +27,7 @@ class _BadScore(Exception):
 
 
 class EveryCut(PythonSplitter):
-    """Scores the cuts of numbers one by one, and takes the first of the best of a feature."""
+    """Scores the cuts of numbers one by one, and takes the first of the best of a feature; if these score 0, the evenest."""
 
     def best_cut(self, node, feature):
         codes = np.unique(node.codes(feature)).tolist()
@@ -35,7 +35,12 @@ class EveryCut(PythonSplitter):
         for score in scores:
             if not np.isfinite(score) or (score < 0 and score != -1.0):
                 raise _BadScore(f"a cut of feature {feature} scores {score}")
-        return codes[int(np.argmax(scores))] if max(scores) >= 0 else None
+        if max(scores) != 0.0:
+            return codes[int(np.argmax(scores))] if max(scores) > 0 else None
+        weight = node.counts.astype(np.int64) * node.weights
+        imbalance = [abs(2 * int(weight[node.codes(feature) <= code].sum()) - int(weight.sum())) for code in codes]
+        allowed = [i for i, score in enumerate(scores) if score == 0.0]
+        return codes[min(allowed, key=imbalance.__getitem__)]
 
 
 def check_criterion(criterion, *, tasks=None, complete=True, own_score=False, alone=True, methods=("hist", "dense")):

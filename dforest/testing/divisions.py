@@ -3,7 +3,7 @@
 import math
 
 from dforest.testing.coding import middle
-from dforest.testing.scores import SCORES, statistic
+from dforest.testing.scores import SCORES, evenness, statistic
 
 
 def best_along(values, draws, *, criterion, n_classes, min_draws=1, min_weight=0.0):
@@ -28,7 +28,7 @@ def best_along(values, draws, *, criterion, n_classes, min_draws=1, min_weight=0
     total = statistic(draws, n_classes)
     missing = [draw for draw, value in zip(draws, values, strict=True) if value != value]
     distinct = sorted({value for value in values if value == value})
-    best = -1.0, math.nan, False
+    best, rank = (-1.0, math.nan, False), (-1.0, 0)
     for i, highest in enumerate(distinct):
         threshold = middle(highest, distinct[i + 1], False) if i + 1 < len(distinct) else math.inf
         below = [draw for draw, value in zip(draws, values, strict=True) if value <= highest]
@@ -38,7 +38,8 @@ def best_along(values, draws, *, criterion, n_classes, min_draws=1, min_weight=0
             if min(left[0], right[0]) < min_draws or min(float(left[1]), float(right[1])) < min_weight:
                 continue
             score = SCORES[criterion](left, total)
-            if score > best[0]:
+            if (score, evenness(score, left, total)) > rank:
+                rank = score, evenness(score, left, total)
                 # Where none is missing, missing ones go with the larger side.
                 best = score, threshold, missing_left if missing else 2 * left[0] > total[0]
     return best

@@ -137,6 +137,11 @@ def score_of(criterion, left, total, draws_left, draws_right, scale):
     return SCORES[criterion](left, total)
 
 
+def evenness(score, left, total):
+    """What decides between cuts of equal scores: of cuts that score 0, minus the difference of the sides' weights."""
+    return -abs(2 * left[1] - total[1]) if score == 0.0 else 0
+
+
 # Impurities ------------------------------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dforest.testing.coding import CATEGORICAL, ORDINAL, Scale, middle
-from dforest.testing.scores import is_zero, lower_median, score_of, statistic
+from dforest.testing.scores import evenness, is_zero, lower_median, score_of, statistic
 from dforest.testing.streams import FEATURES, Stream
 
 
@@ -206,6 +206,7 @@ def best_split(draws, columns, order, max_features, *, criterion, n_classes=0, s
             by_code.setdefault(int(column.codes[draw.row]), []).append(draw)
         if len(by_code) > 1 or not skip_constant_features:
             n_counted += 1
+        found, rank = None, ()
         statistics = {code: statistic(members, n_classes) for code, members in by_code.items()}
         if stream_of is None:
             tests = all_tests(draws, column, n_classes, categorical_split)
@@ -235,11 +236,14 @@ def best_split(draws, columns, order, max_features, *, criterion, n_classes=0, s
                     if d != 0 and not (v_left - v_right) * d <= 0.0:
                         continue
                 score = score_of(criterion, left, total, *sides, scale)
-                if best is None or score > best.score:  # not >=: the first of equal scores stays
+                if found is None or (score, evenness(score, left, total)) > rank:  # not >=: the first of equal ones stays
+                    rank = score, evenness(score, left, total)
                     if column.missing not in by_code:  # unseen here, missing values go with the larger side
                         missing_left = 2 * left[0] > total[0]
                     subset = None
                     if column.kind == CATEGORICAL:
                         subset = sorted(c for c in by_code if c != column.missing and (c not in codes) == missing_left)
-                    best = Split(feature, missing_left, threshold, subset, score, values)
+                    found = Split(feature, missing_left, threshold, subset, score, values)
+        if found is not None and (best is None or found.score > best.score):
+            best = found
     return best

@@ -95,6 +95,27 @@ def test_all_kinds_of_features(criterion, constrained, method, extremes, tuning,
 
 
 @pytest.mark.parametrize("method", ["hist", "dense"])
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error", "poisson", "absolute_error"])
+def test_useless_cuts(criterion, method, extremes, tuning, assert_equal):
+    """Pairs of rows of two targets, or of four rows of three classes: no cut scores above 0."""
+    X = np.repeat(problem_of_all_kinds(260)[0], 2, axis=0)
+    y = np.tile([1, 2], len(X) // 2)
+    if method == "hist" and criterion in ("gini", "entropy"):
+        X, y = np.repeat(X, 2, axis=0), np.tile([1, 2, 3, 1], len(X) // 2)
+    kind = dforest.RandomForestClassifier if criterion in ("gini", "entropy") else dforest.RandomForestRegressor
+    first = None
+    for extreme, n_jobs in product(extremes, [1, 4]):
+        with tuning(extreme):
+            forest = kind(3, criterion=criterion, method=method, bootstrap=False, max_features=2, n_jobs=n_jobs, random_state=0,
+                          categorical_features=[2, 3], ordinal_features=[1, 4])  # fmt: skip
+            forest.fit(X, y)
+        first = first or forest
+        assert_equal(first, forest, (extreme, n_jobs))
+    assert set(first.forest_.feature) == {-1, 0, 1, 2, 3, 4}
+    assert max(tree.get_depth() for tree in first.estimators_) < 20
+
+
+@pytest.mark.parametrize("method", ["hist", "dense"])
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_a_million_rows(task, method, assert_equal):
     rng = np.random.default_rng(0)

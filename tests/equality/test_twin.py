@@ -53,6 +53,10 @@ def problems(draw):
         "one heavy": np.where(np.arange(n) == 0, 1e12, 1.0),
         "huge": (rng.integers(1, 2**31, n) * 2.0**300),
     }[weight]
+    if draw(st.sampled_from([False, False, True])):          # pairs of rows of two targets: no cut scores above 0
+        X, n = np.repeat(X, 2, axis=0), 2 * n
+        y = np.tile([1, 2] if criterion in ("gini", "entropy") else [1.0, 2.0], n // 2)
+        sample_weight = None if sample_weight is None else np.repeat(sample_weight, 2)
     parameters = {
         "criterion": criterion,
         "method": draw(st.sampled_from(["hist", "dense"])),

@@ -82,6 +82,25 @@ def test_large_nodes(where, tuning):
     assert_same(dforest.ExtraTreesRegressor(2, min_samples_leaf=5, random_state=0), X, y, where, weight, tuning)
 
 
+@pytest.mark.parametrize("categorical_split", ["subset", "one_hot"])
+@pytest.mark.parametrize("strategy", FORESTS)
+def test_useless_cuts(where, strategy, categorical_split):
+    """Pairs of rows of two targets: no cut scores above 0, and the evenest is taken, of more codes than are scored at a time."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, n, 600) for n in (40, 250, 7)] + [rng.standard_normal(600)]).astype(float)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X, y, weight = np.repeat(X, 2, axis=0), np.tile([0, 1], 600), np.repeat(rng.integers(1, 9, 600), 2)
+    parameters = {"categorical_features": [1], "categorical_split": categorical_split, "bootstrap": False, "random_state": 0}
+    classes, numbers = (partial(kind, 2, max_features=2, **parameters) for kind in FORESTS[strategy])
+    for tuning in TUNINGS:
+        tree = assert_same(classes(), X, y, where, None, tuning).estimators_[0]
+        assert strategy != "best" or categorical_split != "subset" or tree.get_depth() < 20
+        assert_same(classes(criterion="entropy"), X, y, where, weight, tuning)
+        assert_same(classes(), np.repeat(X, 2, axis=0), np.tile([0, 1, 2, 0], 600), where, None, tuning)
+        assert_same(numbers(max_leaf_nodes=50), X, y, where, weight, tuning)
+        assert_same(numbers(criterion="poisson"), X, y + 1.0, where, None, tuning)
+
+
 def test_a_splitter_object(where):
     X, y = load_iris(return_X_y=True)
     tree = dforest.DecisionTreeClassifier(method="dense", splitter=RandomDenseSplitter(), random_state=0)

@@ -89,7 +89,7 @@ DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df
     df_three<0> w(p, room->words);
     const uint32_t n_codes = column->n_codes;
     const bool is_random = p->is_random != 0, is_single = p->one_hot && !is_random;
-    df_leader right = {{-1.0, 1.0}, -1.0, 0, 0, 0, 0.0}, left = right; // where the missing go
+    df_leader right = {{-1.0, 1.0}, -1.0, 0, 0, 0, 0.0, 0}, left = right; // where the missing go
     uint32_t n = 0, n_entries;
     int64_t n_missing = 0;
     cut->score = -1.0;
@@ -141,8 +141,7 @@ DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df
             df_compare<0>(p, node, column, w.entry, total, i, 0, n_left, &left);
         }
     }
-    const bool missing_left = left.score > right.score
-                              || (left.score >= 0.0 && left.score == right.score && left.code < right.code);
+    const bool missing_left = df_leads_left(&left, &right);
     df_take_cut(cut, missing_left ? &left : &right, n_missing, missing_left, total[0]);
     const uint32_t entry = (uint32_t) cut->code;
     if (!is_random)

@@ -100,7 +100,16 @@ typedef struct {
     uint32_t code, above;
     int64_t n_left;
     double middle;
+    int64_t imbalance;         // see numerics.h
 } df_leader;
+
+// Whether the best cut with the missing on the left is taken, and not that with them on the right.
+DF_INLINE bool df_leads_left(const df_leader *left, const df_leader *right)
+{
+    return df_is_better(left->score, left->imbalance, right->score, right->imbalance)
+           || (left->score >= 0.0 && left->score == right->score && left->imbalance == right->imbalance
+               && left->code < right->code);
+}
 
 template <int n_words>
 DF_INLINE void df_compare(const df_problem *p, const df_node *node, const df_column *column, const int64_t *left,
@@ -114,9 +123,11 @@ DF_INLINE void df_compare(const df_problem *p, const df_node *node, const df_col
     if (!df_may_exceed(parts.numerator, parts.unit, leader->parts.numerator, leader->parts.unit))
         return;
     const double score = parts.numerator / parts.unit;
-    if (score > leader->score) {
+    const int64_t imbalance = df_imbalance(score, left[1], total[1]);
+    if (df_is_better(score, imbalance, leader->score, leader->imbalance)) {
         leader->parts = parts;
         leader->score = score;
+        leader->imbalance = imbalance;
         leader->code = code;
         leader->above = above;
         leader->n_left = n_left;
@@ -167,7 +178,7 @@ DF_CALLED void df_find_best(const df_problem *p, const df_node *node, const df_c
     const uint32_t n_codes = column->n_codes;
     int64_t n_missing = 0;
     uint32_t code = codes.after(0);
-    df_leader right = {{-1.0, 1.0}, -1.0, 0, 0, 0, 0.0}, left = right; // where the missing go
+    df_leader right = {{-1.0, 1.0}, -1.0, 0, 0, 0, 0.0, 0}, left = right; // where the missing go
     for (int64_t k = 0; k < w.n(); k++)
         run[k] = 0;
     if (column->has_missing && codes.after(n_codes) == n_codes) {
@@ -189,8 +200,7 @@ DF_CALLED void df_find_best(const df_problem *p, const df_node *node, const df_c
         }
         code = above;
     }
-    const bool missing_left = left.score > right.score
-                              || (left.score >= 0.0 && left.score == right.score && left.code < right.code);
+    const bool missing_left = df_leads_left(&left, &right);
     df_take_cut(cut, missing_left ? &left : &right, n_missing, missing_left, total[0]);
 }
 
@@ -208,7 +218,7 @@ DF_INLINE df_leader df_lead_exact(const df_problem *p, const df_node *node, uint
     const double weight = node->weight, factor = is_gini ? 2.0 : 1.0;
     const double rest = is_gini ? node->first : node->measure.remainder;
     const int64_t n_outside = run[0]; // missing ones
-    df_leader leader = {{-1.0, 1.0}, -1.0, 0, 0, 0, 0.0};
+    df_leader leader = {{-1.0, 1.0}, -1.0, 0, 0, 0, 0.0, 0};
     double first[DF_CUTS], left[DF_CUTS], scores[DF_CUTS];
     int64_t n_left[DF_CUTS], entry[n_words];
     uint32_t at[DF_CUTS], code = codes.after(0);
@@ -242,7 +252,17 @@ DF_INLINE df_leader df_lead_exact(const df_problem *p, const df_node *node, uint
             leader.score = highest;
             leader.code = at[best];
             leader.n_left = n_left[best];
+            leader.imbalance = df_imbalance(highest, (int64_t) left[best], total[1]);
         }
+        if (leader.score == 0.0)
+            for (int i = 0; i < n; i++) {
+                const int64_t imbalance = scores[i] == 0.0 ? df_imbalance(0.0, (int64_t) left[i], total[1]) : INT64_MAX;
+                if (imbalance < leader.imbalance) {
+                    leader.code = at[i];
+                    leader.n_left = n_left[i];
+                    leader.imbalance = imbalance;
+                }
+            }
     }
     leader.above = codes.after(leader.code + 1);
     leader.above = leader.above < n_codes ? leader.above : n_codes;
@@ -255,7 +275,7 @@ DF_CALLED void df_find_exact(const df_problem *p, const df_node *node, const df_
 {
     const uint32_t n_codes = column->n_codes;
     int64_t run[n_words], missing[n_words];
-    df_leader left = {{-1.0, 1.0}, -1.0, 0, 0, 0, 0.0};
+    df_leader left = {{-1.0, 1.0}, -1.0, 0, 0, 0, 0.0, 0};
     for (int k = 0; k < n_words; k++)
         run[k] = missing[k] = 0;
     if (column->has_missing && codes.after(n_codes) == n_codes)
@@ -264,8 +284,7 @@ DF_CALLED void df_find_exact(const df_problem *p, const df_node *node, const df_
     if (n_missing > 0)
         left = df_lead_exact<n_words, false>(p, node, n_codes, total, codes, missing, false);
     const df_leader right = df_lead_exact<n_words, true>(p, node, n_codes, total, codes, run, n_missing > 0);
-    const bool missing_left = left.score > right.score
-                              || (left.score >= 0.0 && left.score == right.score && left.code < right.code);
+    const bool missing_left = df_leads_left(&left, &right);
     df_take_cut(cut, missing_left ? &left : &right, n_missing, missing_left, total[0]);
 }
 
@@ -362,7 +381,7 @@ DF_CALLED void df_find_random(const df_problem *p, const df_node *node, const df
         for (int64_t k = 0; k < w.n(); k++)
             run[k] += entry[k];
     }
-    df_leader right = {{-1.0, 1.0}, -1.0, 0, 0, 0, 0.0}, left = right;
+    df_leader right = {{-1.0, 1.0}, -1.0, 0, 0, 0, 0.0, 0}, left = right;
     const int64_t n_left = run[0];
     df_compare<n_words>(p, node, column, run, total, cut_code, 0, n_left, &right);
     if (n_missing > 0) {
@@ -370,7 +389,8 @@ DF_CALLED void df_find_random(const df_problem *p, const df_node *node, const df
             run[k] += missing[k];
         df_compare<n_words>(p, node, column, run, total, cut_code, 0, n_left, &left);
     }
-    df_take_cut(cut, left.score > right.score ? &left : &right, n_missing, left.score > right.score, total[0]);
+    const bool missing_left = df_leads_left(&left, &right);
+    df_take_cut(cut, missing_left ? &left : &right, n_missing, missing_left, total[0]);
 }
 
 #endif
