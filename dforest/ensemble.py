@@ -15,18 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 from dforest import importance, oob
 from dforest.config import in_kind
 from dforest.core.rows import bootstrap_counts
-from dforest.core.trainer import tree_seeds
 from dforest.estimator import (
     ClassifierPart,
     Plan,
     RegressorPart,
-    TrainingRows,
     TreeEstimator,
-    balanced_factors,
 )
 from dforest.scoring import score_of_classes, score_of_numbers
 from dforest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.validation import check_weights, check_X, count_threads
+from dforest.weights import TrainingRows
 
 _OOB_ATTRIBUTES = [
     "oob_score_",
@@ -125,12 +123,10 @@ class ForestEstimator(TreeEstimator):
             plan.on_tree = lambda n_more: self._report(plan.n_grown + n_more)
         return plan
 
-    def _seeds(self, plan, trees):
-        if plan.grown is None:
-            seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
-        else:
-            seed = plan.grown.seed
-        return seed, tree_seeds(seed, trees)
+    def _seed(self, plan):
+        if plan.grown is not None:
+            return plan.grown.seed, False
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64)), False
 
     def _tree_class_weight(self, rows):
         """What `class_weight` is of trees alone that are to weigh classes as those grown on these rows."""
@@ -392,7 +388,7 @@ class ForestClassifier(ClassifierPart, ForestEstimator):
     def _plan(self):
         plan = super()._plan()
         if self.class_weight == "balanced_subsample":
-            plan.reweigh = self._balance
+            plan.balances_draws = True
         return plan
 
     def _tree_class_weight(self, rows):
@@ -402,11 +398,6 @@ class ForestClassifier(ClassifierPart, ForestEstimator):
             labels, first = np.unique(rows.y, return_index=True)
             return dict(zip(self.classes_[labels].tolist(), self._class_factors(rows)[first].tolist(), strict=True))
         return self.class_weight
-
-    def _balance(self, rows, counts):
-        """Weights that give all classes of a tree's draws the same total, but for the rows' own weights."""
-        factors = balanced_factors(rows, counts, self.n_classes_)
-        return factors if rows.sample_weight is None else factors * rows.sample_weight
 
 
 class ForestRegressor(RegressorPart, ForestEstimator):

@@ -7,33 +7,27 @@ a fit that fails leaves the estimator as it was.
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
-from importlib import import_module
 from numbers import Integral, Real
-from time import perf_counter
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier, is_regressor
 from sklearn.utils._param_validation import Interval, Options, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from dforest import pruning
 from dforest.config import in_kind, on_host, queue_of
 from dforest.constraints import Names, SubclassOf
 from dforest.core.absolute_error import AbsoluteError
-from dforest.core.assembly import Assembly
 from dforest.core.binning import code_columns
 from dforest.core.criterion import Criterion, Entropy, Gini
-from dforest.core.data import DataView, integer_weights
 from dforest.core.dense import DenseSplitter, RandomDenseSplitter
-from dforest.core.forest_arrays import Forest
 from dforest.core.hist import HistSplitter, RandomHistSplitter
 from dforest.core.regression import Poisson, SquaredError
-from dforest.core.rows import bootstrap_counts
 from dforest.core.splitter import Splitter
-from dforest.core.trainer import grow_trees
 from dforest.features import CATEGORICAL, ORDINAL, Features
 from dforest.fit_report import FitReport
+from dforest.fitting import ForestSink, engine_on, grow_forest
 from dforest.prediction import PredictionPart
+from dforest.problem import GrowthRules, Problem, Targets, needs_wide_sums
 from dforest.validation import (
     MOST_ROWS,
     check_class_weight,
@@ -48,6 +42,7 @@ from dforest.validation import (
     count_features,
     count_samples,
 )
+from dforest.weights import ClassBalance, TrainingRows
 
 CRITERIA = {
     "gini": Gini,
@@ -84,71 +79,11 @@ class Plan:
     on_tree: object = None  # callable, given the number of trees grown
     grown: object = None  # a Forest to go on with
     classes: object = None  # of the Forest to go on with
-    reweigh: object = None  # callable, given the rows and how often each was drawn: weights for one tree
+    balances_draws: bool = False  # classes have the same weight in each tree
 
     @property
     def n_grown(self):
         return 0 if self.grown is None else self.grown.n_trees
-
-
-class TrainingRows:
-    """The rows of positive weight.
-
-    Attributes
-    ----------
-    X, y : ndarray
-        Of these rows.
-    sample_weight : ndarray or None
-        As the user gave it.
-    weight : ndarray or None
-        Times class weights.
-    kept : ndarray of bool
-        Which of all rows they are.
-    """
-
-    def __init__(self, X, y, sample_weight):
-        self.X, self.y, self.sample_weight, self.weight = X, y, sample_weight, sample_weight
-        self.kept = np.ones(len(X), bool)
-        self._drop_zeros()
-
-    def _drop_zeros(self):
-        if self.weight is None or self.weight.all():
-            return
-        positive = self.weight > 0
-        self.kept[self.kept] = positive
-        self.X, self.y, self.weight = self.X[positive], self.y[positive], self.weight[positive]
-        if self.sample_weight is not None:
-            self.sample_weight = self.sample_weight[positive]
-
-    def apply_class_weight(self, factors):
-        """Multiply weights by what `factors` says for each row; None: by 1."""
-        if factors is None:
-            return
-        if not factors.any():
-            raise ValueError("`class_weight` is zero for the classes of all rows of positive weight")
-        with np.errstate(over="ignore", under="ignore"):
-            self.weight = factors if self.sample_weight is None else factors * self.sample_weight
-        if not (np.isfinite(self.weight) & ((self.weight > 0) | (factors == 0))).all():
-            raise ValueError("`class_weight` times `sample_weight` is beyond the range of float64; rescale one of them")
-        self._drop_zeros()
-
-    def integer_weight(self):
-        """(integer weights, exponent); None for weights that are all 1."""
-        if self.weight is None:
-            return None, 0
-        weight, exponent = integer_weights(self.weight)
-        return (None if weight.max() == 1 else weight), exponent
-
-    def integer_bin_weight(self):
-        return None if self.sample_weight is None else integer_weights(self.sample_weight)[0]
-
-
-def balanced_factors(rows, counts, n_classes):
-    """Factors of the weights of rows that give all classes drawn the same total weight, on average 1."""
-    weight = rows.integer_bin_weight()
-    total = np.zeros(n_classes, np.int64)
-    np.add.at(total, rows.y, counts.astype(np.int64) * (1 if weight is None else weight.astype(np.int64)))
-    return (int(total.sum()) / (np.count_nonzero(total) * np.maximum(total, 1)))[rows.y]
 
 
 def instance_of(kind, name, given):
@@ -221,8 +156,8 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         """A `Plan` for a fit; raises where parameters contradict each other."""
 
     @abstractmethod
-    def _seeds(self, plan, trees):
-        """(the forest's seed, those of some trees: ndarray of shape (n_trees,), dtype uint32)."""
+    def _seed(self, plan):
+        """(a seed, whether it is that of a tree alone, or else of a forest)."""
 
     def _check_plan(self, rows, plan):
         """Raise where the rows do not fit the plan."""
@@ -239,11 +174,11 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         criterion = instance_of(Criterion, "criterion", self.criterion)
         return NAMES.get(type(criterion), criterion)
 
-    def _configured_criterion(self, n_classes, wide):
+    def _configured_criterion(self, wide):
         """A `Criterion` to work with."""
         criterion = self._own_criterion()
         criterion = CRITERIA[criterion]() if isinstance(criterion, str) else clone(criterion)
-        return criterion.configure(n_classes, wide)
+        return criterion.configure(self.n_classes_ if is_classifier(self) else 0, wide)
 
     def _configured_splitter(self, n_features):
         """A `Splitter` to work with."""
@@ -261,8 +196,8 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         """What the weight of each row is to be multiplied by; None: by 1."""
 
     @abstractmethod
-    def _targets(self, y, wide):
-        """(criterion, class numbers or zeros, exact targets or None)."""
+    def _targets(self, rows, plan):
+        """The `Targets` of training rows."""
 
     def fit(self, X, y, sample_weight=None):
         """Grow the trees.
@@ -338,42 +273,46 @@ class TreeEstimator(PredictionPart, BaseEstimator):
 
     def _grow(self, plan, rows, device=None):
         """Set `forest_`: what is there already according to the plan, and the trees that are to come; and `fit_report_`."""
-        n_rows, n_features = rows.X.shape
-        n_draws = count_draws(plan.max_samples, n_rows)
-        weight, exponent = rows.integer_weight()
-        heaviest = int(weight.max()) if weight is not None else 1
-        criterion, target, exact = self._targets(rows.y, wide=heaviest * n_draws > 2**31)
-        min_samples_split, min_samples_leaf = (
-            count_samples(name, getattr(self, name), n_draws, least)
-            for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1))
-        )
-        splitter = self._configured_splitter(n_features)
+        engine = engine_on(device, plan.n_threads)
+        splitter = self._configured_splitter(rows.X.shape[1])
         own_tests = clone(splitter) if splitter.has_own_tests else None
+        self._check_tests(plan, own_tests)
+        if plan.n_grown == plan.n_trees:
+            self.forest_ = plan.grown
+            self.fit_report_ = FitReport(engine.name)
+            return
+        if plan.grown is not None:
+            # float32 values and thresholds are exact in float64, not the other way round.
+            rows.X = rows.X.astype(np.result_type(rows.X, plan.grown.threshold), copy=False)
+        sink = ForestSink(rows.X.dtype, plan.n_trees, plan.grown, plan.on_tree)
+        self.forest_, self.fit_report_ = grow_forest(
+            self._state_problem(plan, rows, splitter, engine),
+            engine,
+            range(plan.n_grown, plan.n_trees),
+            sink,
+            self.ccp_alpha,
+            plan.n_threads,
+            n_categories=self._features.n_categories,
+            criterion=self._own_criterion(),
+            splitter=own_tests,
+        )
+
+    def _check_tests(self, plan, own_tests):
+        """Raise where trees with tests of another kind are to be added to those there are."""
         if plan.grown is not None and plan.grown.splitter != own_tests:
             raise ValueError(
                 f"splitter={self.splitter!r}, but warm_start=True goes on with trees "
                 + (f"of tests by {plan.grown.splitter!r}" if plan.grown.splitter else "of tests of single features")
             )
-        if plan.n_grown == plan.n_trees:
-            self.forest_ = plan.grown
-            self.fit_report_ = FitReport("cpu" if device is None else device.name)
-            return
-        if plan.grown is not None:
-            # float32 values and thresholds are exact in float64, not the other way round.
-            rows.X = rows.X.astype(np.result_type(rows.X, plan.grown.threshold), copy=False)
-        trees = range(plan.n_grown, plan.n_trees)
-        seed, seeds = self._seeds(plan, trees)
-        draws = n_draws if plan.bootstrap else 0
-        reweigh, exponents = None, dict.fromkeys(trees, exponent)
-        if plan.reweigh is not None:
-            weight = np.ones(n_rows, np.uint32) if weight is None else weight
 
-            def reweigh(tree):
-                counts = bootstrap_counts(n_rows, draws, seeds[tree - trees.start]) if draws else np.ones(n_rows, np.uint32)
-                drawn, integers = counts > 0, np.ones(n_rows, np.uint32)
-                integers[drawn], exponents[tree] = integer_weights(plan.reweigh(rows, counts)[drawn])
-                return integers
-
+    def _state_problem(self, plan, rows, splitter, engine):
+        """The `Problem` that the trees to come are grown for."""
+        n_rows = len(rows.X)
+        n_draws = count_draws(plan.max_samples, n_rows)
+        rules = self._rules(n_rows, n_draws)
+        targets = self._targets(rows, plan)
+        n_draws = n_draws if plan.bootstrap else 0
+        criterion = self._configured_criterion(needs_wide_sums(targets, n_rows, n_draws))
         directions = check_directions(self, self.monotonic_cst, criterion.n_classes)
         if plan.grown is not None and not np.array_equal(directions, self._directions):
             raise ValueError(
@@ -381,6 +320,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
                 f"constraints {self._directions.tolist()}"
             )
         self._directions = directions
+        seed, is_tree = self._seed(plan)
         columns = code_columns(
             rows.X,
             self.max_bins if self.method == "hist" else 0,
@@ -388,45 +328,26 @@ class TreeEstimator(PredictionPart, BaseEstimator):
             plan.n_threads,
             self._features.kinds,
             self._features.n_categories,
-            splitter.takes_keys and (device is not None or TUNING.get("keys", True)),
+            splitter.takes_keys and (engine.needs_keys or TUNING.get("keys", True)),
         )
-        limits = {
-            "max_depth": self.max_depth,
-            "min_samples_split": min_samples_split,
-            "min_samples_leaf": min_samples_leaf,
-            "min_weight_fraction_leaf": self.min_weight_fraction_leaf,
-            "impurity_threshold": self.impurity_threshold,
-            "min_impurity_decrease": self.min_impurity_decrease,
-            "max_leaf_nodes": self.max_leaf_nodes and min(self.max_leaf_nodes, max(2, n_rows)),
-        }
-        assembly = Assembly(rows.X.dtype, plan.n_trees, plan.grown)
-        work = (criterion, splitter, limits, trees, seeds, draws)
-        if device is None:
-            X = np.ascontiguousarray(rows.X) if splitter.needs_rows or splitter.has_own_tests else None
-            data = DataView(columns, target, exact, weight, directions, X)
-            start = perf_counter()
-            grow_trees(data, *work, plan.n_threads, assembly.put, plan.on_tree, reweigh)
-            self.fit_report_ = FitReport("cpu", len(trees), train_seconds=perf_counter() - start)
-        else:
-            grow_there = import_module("dforest.sycl.trainer").grow_trees
-            self.fit_report_ = grow_there(
-                device, columns, target, exact, weight, directions, *work, assembly.put, plan.on_tree, reweigh
-            )
-        forest = Forest.assembled(
-            assembly,
-            plan.grown,
-            n_rows=np.full(len(trees), n_rows, np.int64),
-            n_draws=np.full(len(trees), draws, np.int64),
-            weight_exponent=np.array([exponents[tree] for tree in trees], np.int64),
-            n_features=n_features,
-            n_classes=criterion.n_classes,
-            n_categories=self._features.n_categories,
-            criterion=self._own_criterion(),
-            splitter=own_tests,
-            seed=seed,
-            seeds=seeds,
+        X = np.ascontiguousarray(rows.X) if splitter.needs_rows or splitter.has_own_tests else None
+        return Problem(tuple(columns), targets, criterion, splitter, rules, n_draws, seed, is_tree, directions, X)
+
+    def _rules(self, n_rows, n_draws):
+        """When a node becomes a leaf, for trees of so many draws."""
+        min_samples_split, min_samples_leaf = (
+            count_samples(name, getattr(self, name), n_draws, least)
+            for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1))
         )
-        self.forest_ = pruning.cost_complexity(forest, trees, self.ccp_alpha, plan.n_threads)
+        return GrowthRules(
+            self.max_depth,
+            min_samples_split,
+            min_samples_leaf,
+            self.min_weight_fraction_leaf,
+            self.impurity_threshold,
+            self.min_impurity_decrease,
+            self.max_leaf_nodes and min(self.max_leaf_nodes, max(2, n_rows)),
+        )
 
     @property
     def n_outputs_(self):
@@ -471,7 +392,7 @@ class ClassifierPart(ClassifierMixin):
             return None
         if isinstance(self.class_weight, dict):
             return check_class_weight(self.class_weight, self.classes_)[rows.y]
-        return balanced_factors(rows, np.ones(len(rows.y), np.int64), self.n_classes_)
+        return ClassBalance.of(rows, self.n_classes_).factors(np.ones(len(rows.y), np.int64))
 
     def _encode_known(self, y):
         """Class numbers of labels that must all be known."""
@@ -480,8 +401,12 @@ class ClassifierPart(ClassifierMixin):
             raise ValueError(f"y holds {np.asarray(y)[unknown][0]!r}; the classes are {self.classes_.tolist()}")
         return np.searchsorted(self.classes_, y).astype(np.int32)
 
-    def _targets(self, y, wide):
-        return self._configured_criterion(self.n_classes_, wide), y, None
+    def _targets(self, rows, plan):
+        balance = ClassBalance.of(rows, self.n_classes_) if plan.balances_draws else None
+        weight, exponent = rows.integer_weight()
+        if balance is not None and weight is None:
+            weight = np.ones(len(rows.y), np.uint32)
+        return Targets(rows.y, None, weight, exponent, balance)
 
     def predict_proba(self, X):
         """Class probabilities.
@@ -537,10 +462,10 @@ class NumberTargets:
     def _class_factors(self, rows):
         return None
 
-    def _targets(self, y, wide):
+    def _targets(self, rows, plan):
         if self._own_criterion() == "poisson":
-            check_counts(y)
-        return self._configured_criterion(0, wide), np.zeros(len(y), np.int32), y
+            check_counts(rows.y)
+        return Targets(np.zeros(len(rows.y), np.int32), rows.y, *rows.integer_weight())
 
 
 class RegressorPart(NumberTargets, RegressorMixin):

@@ -11,10 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest import pruning
 from dforest.config import in_kind
-from dforest.estimator import ClassifierPart, Plan, RegressorPart, TrainingRows, TreeEstimator, keep_parameters
+from dforest.estimator import ClassifierPart, Plan, RegressorPart, TreeEstimator, keep_parameters
 from dforest.interop import Tree
 from dforest.parameters import CLASS_CRITERIA, FITTED, METHOD, NUMBER_CRITERIA
 from dforest.validation import check_weights, check_X, count_features
+from dforest.weights import TrainingRows
 
 _PARAMETERS = """
     splitter : {{"best", "random"}} or Splitter, default={splitter}
@@ -93,11 +94,11 @@ class DecisionTree(TreeEstimator):
     def _plan(self):
         return Plan(n_trees=1)
 
-    def _seeds(self, plan, trees):
+    def _seed(self, plan):
         seed = self.random_state
         if not isinstance(seed, Integral):
             seed = int(check_random_state(seed).randint(2**32, dtype=np.uint32))
-        return int(seed), np.array([seed], np.uint32)
+        return int(seed), True
 
     @property
     def tree_(self):

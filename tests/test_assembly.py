@@ -1,6 +1,4 @@
-"""Trees put together in any order, and tables of distinct rows, against what plain Python makes of them."""
-
-import threading
+"""Trees put together, and tables of distinct rows, against what plain Python makes of them."""
 
 import numpy as np
 import pytest
@@ -30,10 +28,10 @@ def made_tree(seed):
     )
 
 
-def put_together(trees, order, dtype=np.float64):
+def put_together(trees, dtype=np.float64):
     assembly = Assembly(dtype, len(trees))
-    for number in order:
-        assembly.put(number, trees[number])
+    for tree in trees:
+        assembly.append(tree)
     return assembly.release(0)
 
 
@@ -62,49 +60,37 @@ def assert_same(arrays, others):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_trees", [1, 2, 30])
-def test_any_order(n_trees, dtype):
+def test_trees_one_after_another(n_trees, dtype):
     trees = [made_tree(seed) for seed in range(n_trees)]
-    right = expected(trees, dtype)
-    for order in (range(n_trees), range(n_trees)[::-1], np.random.default_rng(0).permutation(n_trees).tolist()):
-        assert_same(put_together(trees, order, dtype), right)
+    assert_same(put_together(trees, dtype), expected(trees, dtype))
 
 
 def test_trees_are_lent():
-    """What waits for its turn has been copied."""
     trees = [made_tree(seed) for seed in range(3)]
     assembly = Assembly(np.float64, 3)
-    for number in (2, 1, 0):
-        lent = trees[number].copy()
-        assembly.put(number, lent)
+    for tree in trees:
+        lent = tree.copy()
+        assembly.append(lent)
         for part in lent:
             part[...] = 7
     assert_same(assembly.release(0), expected(trees, np.float64))
 
 
-def test_many_threads():
-    trees = [made_tree(seed) for seed in range(400)]
-    right = expected(trees, np.float64)
-    for _ in range(5):
-        assembly = Assembly(np.float64, len(trees))
-        numbers = iter(range(len(trees)))
-
-        def work(numbers=numbers, assembly=assembly):
-            for number in numbers:
-                assembly.put(number, trees[number].copy())
-
-        threads = [threading.Thread(target=work) for _ in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert_same(assembly.release(0), right)
+@pytest.mark.parametrize("n_expected", [1, 3, 50])
+def test_other_trees_than_expected(n_expected):
+    """Fewer, where growing was stopped, or more."""
+    trees = [made_tree(seed) for seed in range(7)]
+    assembly = Assembly(np.float64, n_expected)
+    for tree in trees:
+        assembly.append(tree)
+    assert_same(assembly.release(0), expected(trees, np.float64))
 
 
 def test_a_small_tree_first_and_a_large_one_last():
     """Room taken ahead is too much, or not enough."""
     trees = sorted((made_tree(seed) for seed in range(20)), key=lambda tree: len(tree.feature))
     for ordered in (trees, trees[::-1]):
-        assert_same(put_together(ordered, range(20)), expected(ordered, np.float64))
+        assert_same(put_together(ordered), expected(ordered, np.float64))
 
 
 @pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])

@@ -336,9 +336,9 @@ def test_errors_of_oob_importance(kind):
 @pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier])
 @pytest.mark.parametrize("importance", ["mda_raw", "mda_scaled"])
 def test_permutation_needs_bootstrap(kind, importance, monkeypatch):
-    def grow_trees(*args):
+    def grow_forest(*_, **__):
         raise AssertionError("it has been grown")
 
-    monkeypatch.setattr("dforest.estimator.grow_trees", grow_trees)
+    monkeypatch.setattr("dforest.estimator.grow_forest", grow_forest)
     with pytest.raises(ValueError, match=f"variable_importance='{importance}' needs bootstrap=True"):
         kind(3, bootstrap=False, variable_importance=importance).fit([[0], [1]], [0, 1])

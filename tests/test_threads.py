@@ -11,11 +11,13 @@ from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
 import dforest
-from dforest import ensemble, estimator
+from dforest import ensemble, estimator, fitting
 from dforest.core import binning, trainer
 from dforest.core.team import Team
 from dforest.core.threads import Stopped, each
+from dforest.engines import cpu
 from dforest.validation import count_threads
+from dforest.weights import ClassBalance
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((400, 5))
@@ -27,12 +29,12 @@ def planned(monkeypatch):
     """How many threads each fit asks for."""
     seen = []
 
-    def grow_trees(*args):
-        seen.append(args[7])
-        return grow(*args)
+    class Counted(cpu.CpuEngine):
+        def __init__(self, n_threads):
+            seen.append(n_threads)
+            super().__init__(n_threads)
 
-    grow = estimator.grow_trees
-    monkeypatch.setattr(estimator, "grow_trees", grow_trees)
+    monkeypatch.setattr(fitting, "CpuEngine", Counted)
     return seen
 
 
@@ -154,13 +156,14 @@ def test_the_first_error_ends_all_threads(failing, n_trees, sharing, monkeypatch
     """Also those that sleep, or work at another's tree; and it is that error that is raised."""
     error = RuntimeError("no more")
 
-    def raise_error(self, n_grown, *args):
+    def raise_error(self, *args):
         raise error
 
     monkeypatch.setattr(estimator, "TUNING", sharing)
-    name = {"weights": "_balance", "report": "_report"}[failing]
-    monkeypatch.setattr(ensemble.ForestEstimator, name, raise_error, raising=False)
-    monkeypatch.setattr(dforest.RandomForestClassifier, name, raise_error)
+    if failing == "weights":
+        monkeypatch.setattr(ClassBalance, "integer_weight", raise_error)
+    else:
+        monkeypatch.setattr(ensemble.ForestEstimator, "_report", raise_error)
     before = threading.active_count()
     for _ in range(20):
         model = dforest.RandomForestClassifier(n_trees, n_jobs=4, class_weight="balanced_subsample", verbose=2)

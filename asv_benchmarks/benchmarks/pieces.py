@@ -24,18 +24,17 @@ on. In the order of a fit and of a prediction:
 import numpy as np
 
 from dforest import importance, oob, pruning
-from dforest.core.assembly import Assembly
 from dforest.core.binning import code_columns
 from dforest.core.criterion import Entropy, Gini
-from dforest.core.data import DataView
-from dforest.core.forest_arrays import Forest
 from dforest.core.predict import PackedForest
 from dforest.core.regression import SquaredError
 from dforest.core.rows import bootstrap_counts
 from dforest.core.splitter import FeatureOrder
-from dforest.core.trainer import grow_trees, tree_seeds
+from dforest.engines.cpu import CpuEngine
 from dforest.estimator import CRITERIA, SPLITTERS
 from dforest.features import Features
+from dforest.fitting import ForestSink
+from dforest.problem import GrowthRules, Problem, Targets
 
 from . import data
 from .forests import ROWS, forest_for
@@ -48,6 +47,17 @@ COUNT = {"sort_below": 0, "codes_per_record": 10**9, "mark_from": 2**31}
 MARK = {**COUNT, "mark_from": 0}
 RADIX = {"sort_below": NEVER, "insertion_below": 0}
 INSERTION = {"sort_below": NEVER, "insertion_below": NEVER}
+
+
+class Kept:
+    """A sink that keeps copies of the trees."""
+
+    def __init__(self):
+        self.trees = []
+
+    def put(self, tree):
+        self.trees.append(tree._replace(arrays=tree.arrays.copy()))
+        return True
 
 
 class Growth:
@@ -71,55 +81,36 @@ class Growth:
 
     def __init__(self, columns, y, criterion, method="hist", splitter="best", draws=0, max_features=None, tuning=None, **limits):
         if criterion in ("gini", "entropy"):
-            self.n_classes = int(y.max()) + 1
-            self.criterion, target, exact = CRITERIA[criterion]().configure(self.n_classes), y.astype(np.int32), None
+            targets = Targets(y.astype(np.int32))
+            configured = CRITERIA[criterion]().configure(int(y.max()) + 1)
         else:
-            self.n_classes = 0
-            exact = np.ascontiguousarray(y, np.float64)
-            target = np.zeros(len(y), np.int32)
-            self.criterion = CRITERIA[criterion]().configure()
+            targets = Targets(np.zeros(len(y), np.int32), np.ascontiguousarray(y, np.float64))
+            configured = CRITERIA[criterion]().configure()
         self.name = criterion
-        self.view = DataView(columns, target, exact)
-        self.splitter = SPLITTERS[method, splitter]().configure(max_features or len(columns), False, tuning or {})
-        self.draws = draws
-        self.n_rows, self.n_features = len(y), len(columns)
-        self.limits = {
-            "max_depth": None,
-            "min_samples_split": 2,
-            "min_samples_leaf": 1,
-            "min_weight_fraction_leaf": 0.0,
-            "impurity_threshold": 0.0,
-            "min_impurity_decrease": 0.0,
-            "max_leaf_nodes": None,
-            **limits,
-        }
+        self.problem = Problem(
+            tuple(columns),
+            targets,
+            configured,
+            SPLITTERS[method, splitter]().configure(max_features or len(columns), False, tuning or {}),
+            GrowthRules(**limits),
+            draws,
+            seed=0,
+            is_tree=False,
+            directions=np.zeros(len(columns), np.int8),
+        )
 
     def run(self, n_trees=1):
-        trees = []
-        grow_trees(
-            self.view, self.criterion, self.splitter, self.limits, range(n_trees), tree_seeds(0, range(n_trees)), self.draws, 1,
-            lambda number, tree: trees.append(tree.copy()),
-        )  # fmt: skip
-        return trees
+        kept = Kept()
+        CpuEngine(1).open(self.problem).grow(range(n_trees), kept)
+        return kept.trees
 
     def forest(self, trees):
         """The forest of some grown trees."""
-        n = len(trees)
-        assembly = Assembly(np.float64, n)
-        for number, tree in enumerate(trees):
-            assembly.put(number, tree)
-        return Forest.assembled(
-            assembly,
-            n_rows=np.full(n, self.n_rows),
-            n_draws=np.full(n, self.draws),
-            weight_exponent=np.zeros(n, np.int64),
-            n_features=self.n_features,
-            n_classes=self.n_classes,
-            n_categories=np.zeros(self.n_features, np.int32),
-            criterion=self.name,
-            splitter=None,
-            seed=0,
-            seeds=tree_seeds(0, range(n)),
+        sink = ForestSink(np.float64, len(trees))
+        for tree in trees:
+            sink.put(tree)
+        return sink.forest(
+            self.problem, n_categories=np.zeros(self.problem.n_features, np.int32), criterion=self.name, splitter=None
         )
 
 

@@ -1,13 +1,11 @@
-"""Trees put together to a forest as they come.
+"""Trees put together to a forest, one after another.
 
-Words: a *tree* is handed in as `TreeArrays`; its *turn* is when all trees before it are in their
-places. Trees that come before their turn wait, as copies of their own.
+Words: a *tree* is handed in as `TreeArrays`, in the order of the forest.
 
 An `Assembly` owns what it has put together until that becomes a forest's. Room for the trees to come
 is taken ahead, by the size of those that came; memory that nobody has written to costs nothing.
 """
 from collections import namedtuple
-from threading import Lock
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -294,7 +292,7 @@ class Assembly:
     dtype : dtype
         Of thresholds: float32 or float64.
     n_trees : int
-        How many trees there will be.
+        How many trees there will be, as far as is known: room is made for them.
     before : Forest, optional
         The trees that come first.
     """
@@ -307,44 +305,19 @@ class Assembly:
         self._leaves = None
         self._lengths = []
         self._n_trees = n_trees
-        self._waiting = {}         # trees by number
-        self._is_busy = False      # a thread appends
-        self._lock = Lock()
         if before is not None:
-            for number, tree in enumerate(before.trees()):
-                self.put(number, tree)
+            for tree in before.trees():
+                self.append(tree)
 
-    def put(self, number, tree):
-        """Put a tree in its place; any thread may.
+    def append(self, tree):
+        """Put the next tree in its place.
 
         Parameters
         ----------
-        number : int
-            The tree's; those from 0 to n_trees - 1 must come, in any order.
         tree : TreeArrays
             Lent until this returns.
         """
-        if not self._take_turn(number):
-            self._waiting[number] = tree.copy()
-            # It is this tree's turn now, or the thread that appends the one before will find it.
-            if not self._take_turn(number):
-                return
-            tree = self._waiting.pop(number)
-        while tree is not None:
-            self._append(tree)
-            with self._lock:
-                tree = self._waiting.pop(len(self._lengths), None)
-                self._is_busy = tree is not None
-
-    def _take_turn(self, number):
-        with self._lock:
-            if self._is_busy or number != len(self._lengths):
-                return False
-            self._is_busy = True
-            return True
-
-    def _append(self, tree):
-        share = (len(self._lengths) + 1) / self._n_trees
+        share = min(1.0, (len(self._lengths) + 1) / self._n_trees)
         added = {name: part.append(getattr(tree, name), share) for name, part in self._parts.items()}
         if self._leaves is None:
             self._leaves = RowTable(tree.leaves.shape[1])
@@ -356,7 +329,7 @@ class Assembly:
         self._lengths.append(len(tree.feature))
 
     def release(self, n_classes):
-        """The arrays of the forest, once all trees have come; ends the assembly.
+        """The arrays of the forest of the trees that have come; ends the assembly.
 
         Parameters
         ----------

@@ -12,7 +12,7 @@ cdef class DataView:
     cdef const uint32_t* weight     # [n_rows] integer weights; NULL: all 1
     cdef df_rows x                  # the rows of X, if the splitter asked for them; else .x is NULL
     cdef uint8_t* coarse            # [coarse columns, n_rows] see Column.coarse; NULL: none
-    cdef object owners              # the NumPy arrays behind the other pointers
+    cdef object owners, target_owners  # the NumPy arrays behind the other pointers
 
     cdef int widest(self) noexcept
     cdef int add_coarse(self, uint64_t n_buckets) except -1

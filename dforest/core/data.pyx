@@ -95,8 +95,6 @@ cdef class DataView:
         self.n_features = len(columns)
         if self.n_rows == 0 or self.n_features == 0:
             raise ValueError(f"a data view needs rows and columns; got {self.n_rows} x {self.n_features}")
-        if (y is not None and y.shape[0] != self.n_rows) or (weight is not None and weight.shape[0] != self.n_rows):
-            raise ValueError("target, y and weight differ in length")
         self.columns = <Column*> calloc(self.n_features, sizeof(Column))
         if self.columns == NULL:
             raise MemoryError()
@@ -129,10 +127,8 @@ cdef class DataView:
             if given.has_keys:
                 column.values = column.lows = column.highs = NULL
             column.is_float32 = given.values.dtype == np.float32
-        self.target = &target[0]
-        self.y = &y[0] if y is not None else NULL
-        self.weight = &weight[0] if weight is not None else NULL
-        self.owners = (columns, target, y, weight, X)
+        self.owners = (columns, X)
+        self.set_targets(target, y, weight)
         if X is not None:
             if X.shape != (self.n_rows, self.n_features) or not X.flags.c_contiguous or X.dtype not in (np.float32, np.float64):
                 raise ValueError(f"X has shape {X.shape} and dtype {X.dtype}; allowed are contiguous rows of floats")
@@ -140,6 +136,16 @@ cdef class DataView:
             self.x.x = <const char*> address
             self.x.stride = X.strides[0]
             self.x.is_double = X.dtype == np.float64
+
+    def set_targets(self, const int32_t[::1] target not None, const double[::1] y=None, const uint32_t[::1] weight=None):
+        """Take other targets and weights for the rows, while nobody reads them: see the class for each."""
+        if (target.shape[0] != self.n_rows or (y is not None and y.shape[0] != self.n_rows)
+                or (weight is not None and weight.shape[0] != self.n_rows)):
+            raise ValueError(f"target, y and weight must have an entry for each of {self.n_rows} rows")
+        self.target = &target[0]
+        self.y = &y[0] if y is not None else NULL
+        self.weight = &weight[0] if weight is not None else NULL
+        self.target_owners = (target, y, weight)
 
     def __dealloc__(self):
         free(self.columns)

@@ -138,7 +138,7 @@ class Forest:
         Parameters
         ----------
         assembly : Assembly
-            To which all trees have come; it ends.
+            Of all its trees; it ends.
         before : Forest, optional
             Whose trees came first.
         **settings
@@ -295,8 +295,8 @@ class Forest:
         words = None if all(is_cut) else self._leaf_words()
         assembly = Assembly(self.threshold.dtype, self.n_trees)
         for t in range(self.n_trees):
-            assembly.put(t, self._cut_tree(t, cut[self.node_offsets[t] : self.node_offsets[t + 1]]) if is_cut[t]
-                         else self.tree(t)._as_tree(words))
+            assembly.append(self._cut_tree(t, cut[self.node_offsets[t] : self.node_offsets[t + 1]]) if is_cut[t]
+                            else self.tree(t)._as_tree(words))
         return Forest.assembled(assembly, **self._settings())
 
     def _cut_tree(self, t, cut):

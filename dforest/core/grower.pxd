@@ -26,6 +26,10 @@ cdef struct NodeRecord:
 cdef struct Trunk:                 # what the pieces of a tree share
     Draw* draws                    # [capacity]
     Draw* scratch                  # [capacity]
+    Py_ssize_t n                   # records
+    # NULL; or the rows of the records by place, which numbers in a block hide, and whether one is its leaf's first
+    uint32_t* rows                 # [capacity]
+    uint8_t* is_first              # [capacity]
     uint32_t tree                  # its number
     uint32_t seed                  # of its random streams
     int64_t root_weight
@@ -83,6 +87,7 @@ cdef class Grower:
     cdef const uint32_t[::1] weight  # of the rows in the tree at hand; None: the data's
     cdef Py_ssize_t capacity       # most records of a tree
     cdef Trunk own                 # of the trees that this grower begins
+    cdef Py_ssize_t row_room, first_room  # of its rows and is_first
     cdef Trunk* trunk              # of the piece at hand
     cdef readonly int piece        # its number
     cdef Draw* draws               # the trunk's
@@ -139,6 +144,7 @@ cdef class Grower:
     cdef int judge(self, const Node* node, Judgement* out) except -1 nogil
     cdef int refuse_judgement(self, const Judgement* judgement) except -1 nogil
     cdef int add_inner(self, const Judgement* judgement) except -1 nogil
+    cdef void note_rows(self, const Node* node) noexcept nogil
     cdef int add_leaf(self, Node* node) except -1 nogil
     cdef int reserve_tree(self, Py_ssize_t most_leaves) except -1
     cdef int grow_depth_first(self, const Place* root) except -1 nogil

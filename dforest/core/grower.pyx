@@ -97,35 +97,28 @@ cdef class Grower:
     data : DataView
     criterion, splitter : Criterion, Splitter
         Of this thread; the splitter gets attached.
-    limits : dict
-        max_depth (None: no limit), min_samples_split, min_samples_leaf, min_weight_fraction_leaf,
-        impurity_threshold, min_impurity_decrease, max_leaf_nodes (None: no limit, depth-first growth).
+    rules : GrowthRules
+        When a node becomes a leaf: see `dforest.problem.GrowthRules`.
     n_draws : int
         Draws of the bootstrap; 0: every row once.
-    team : Team
-        Shared with the growers of other threads.
-    member : int
-        The number of this grower in it.
     """
 
-    def __cinit__(self, DataView data not None, Criterion criterion not None, Splitter splitter not None,
-                  dict limits not None, int64_t n_draws, Team team not None, int member):
+    def __cinit__(self, DataView data not None, Criterion criterion not None, Splitter splitter not None, rules,
+                  int64_t n_draws):
         cdef Py_ssize_t capacity = min(data.n_rows, n_draws) if n_draws else data.n_rows
         self.capacity = capacity
         self.data = data
         self.criterion = criterion
         self.splitter = splitter
         self.n_draws = n_draws
-        self.team = team
-        self.member = member
         self.weight = None
-        self.limits.max_depth = data.n_rows if limits["max_depth"] is None else min(limits["max_depth"], data.n_rows)
-        self.limits.min_samples_split = limits["min_samples_split"]
-        self.limits.min_samples_leaf = max(1, limits["min_samples_leaf"])
-        self.limits.min_weight_fraction_leaf = limits["min_weight_fraction_leaf"]
-        self.limits.impurity_threshold = limits["impurity_threshold"]
-        self.limits.min_impurity_decrease = limits["min_impurity_decrease"]
-        self.limits.max_leaf_nodes = limits["max_leaf_nodes"] or 0
+        self.limits.max_depth = data.n_rows if rules.max_depth is None else min(rules.max_depth, data.n_rows)
+        self.limits.min_samples_split = rules.min_samples_split
+        self.limits.min_samples_leaf = max(1, rules.min_samples_leaf)
+        self.limits.min_weight_fraction_leaf = rules.min_weight_fraction_leaf
+        self.limits.impurity_threshold = rules.impurity_threshold
+        self.limits.min_impurity_decrease = rules.min_impurity_decrease
+        self.limits.max_leaf_nodes = rules.max_leaf_nodes or 0
         self.share_from = splitter.tuning.get("share_from", SHARE_FROM)
         # A leaf keeps its draws and class weights, or its draws, weight, value and impurity.
         self.n_leaf_words = 1 + criterion.n_classes if criterion.n_classes else 4
@@ -140,7 +133,6 @@ cdef class Grower:
         splitter.attach(data, criterion, capacity)
         if splitter.cuts is None:
             raise SplitterError(f"{type(splitter).__name__}.attach does not call its base's")
-        splitter.join(team, member)
         self.path = PathFeatures(data.n_features if splitter.needs_path_features else 0)
         self.statistics = <int64_t*> malloc(criterion.n_words * sizeof(int64_t))
         self.of_block = <int64_t*> malloc(count_blocks(data.n_rows) * sizeof(int64_t))
@@ -151,6 +143,8 @@ cdef class Grower:
     def __dealloc__(self):
         free(self.own.draws)
         free(self.own.scratch)
+        free(self.own.rows)
+        free(self.own.is_first)
         free(self.holes)
         free(self.statistics)
         free(self.of_block)
@@ -164,13 +158,37 @@ cdef class Grower:
         free(self.leaves)
         free(self.inner)
 
+    def join(self, Team team not None, int member, bint keeps_rows):
+        """Get ready to grow trees.
+
+        Parameters
+        ----------
+        team : Team
+            Shared with the growers of other threads.
+        member : int
+            The number of this grower in it.
+        keeps_rows : bool
+            Whether `record_table` is to have the records of each tree that this grower begins.
+        """
+        self.team = team
+        self.member = member
+        self.splitter.join(team, member)
+        if keeps_rows:
+            ensure_room(<void**> &self.own.rows, &self.row_room, self.capacity, sizeof(uint32_t))
+            ensure_room(<void**> &self.own.is_first, &self.first_room, self.capacity, 1)
+        else:
+            free(self.own.rows)
+            free(self.own.is_first)
+            self.own.rows = NULL
+            self.own.is_first = NULL
+            self.row_room = self.first_room = 0
+
     @staticmethod
-    def most_members(DataView data not None, Splitter splitter not None, dict limits not None, int64_t n_draws,
-                     Py_ssize_t n_trees):
+    def most_members(DataView data not None, Splitter splitter not None, rules, int64_t n_draws, Py_ssize_t n_trees):
         """How many threads can have work to do at the same time."""
         cdef int64_t n = min(data.n_rows, n_draws) if n_draws else data.n_rows
         cdef int64_t by_tree = 1
-        if not limits["max_leaf_nodes"]:
+        if not rules.max_leaf_nodes:
             by_tree = n // max(1, <int64_t> splitter.tuning.get("share_from", SHARE_FROM))
         if n * splitter.max_features >= splitter.share_visits_from:
             by_tree = max(by_tree, splitter.max_features)
@@ -212,6 +230,7 @@ cdef class Grower:
             root.n = draw_rows(self.data, weight, seed, self.n_draws, self.of_block, trunk.draws)
         else:
             root.n = all_rows(self.data, weight, trunk.draws)
+        trunk.n = root.n
         root.first = 0
         root.path = DF_ROOT_PATH
         root.depth = 0
@@ -776,9 +795,18 @@ cdef class Grower:
         self.n_inner += 1
         return 0
 
+    cdef void note_rows(self, const Node* node) noexcept nogil:
+        """Note which rows a leaf has, for `record_table`."""
+        cdef Py_ssize_t i, first = node.draws - self.draws
+        for i in range(node.n):
+            self.trunk.rows[first + i] = data_row(node.rows, node.draws[i].row)
+            self.trunk.is_first[first + i] = i == 0
+
     cdef int add_leaf(self, Node* node) except -1 nogil:
         cdef int64_t* words
         cdef Py_ssize_t k
+        if self.trunk.rows != NULL:
+            self.note_rows(node)
         if self.splitter.has_own_leaves:
             self.splitter.open_leaf(node)
         ensure_room(<void**> &self.leaves, &self.leaf_room, self.n_leaves + 1, self.n_leaf_words * sizeof(int64_t))
@@ -800,6 +828,19 @@ cdef class Grower:
         if self.n_holes > 0:
             memcpy(&to[0, 0], self.holes, self.n_holes * sizeof(Hole))
         return table
+
+    def record_table(self):
+        """The records of the tree at hand, all of whose pieces are finished, if its grower was to keep them.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_records,), dtype uint32
+            Those of each leaf together, leaves in preorder.
+        is_first : ndarray of shape (n_records,), dtype bool
+            Which are the first of their leaf.
+        """
+        return (lend(self.trunk.rows, self.trunk.n * sizeof(uint32_t), np.uint32).copy(),
+                lend(self.trunk.is_first, self.trunk.n, np.bool_).copy())
 
     def arrays(self):
         """The piece grown last, as `TreeArrays`: lent until the next one is."""

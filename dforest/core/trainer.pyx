@@ -9,8 +9,6 @@ The calling thread is one of them, the others are those that the process has for
 (`dforest.core.threads`): where fewer come than were asked for, fewer grow the same trees. They hold the
 interpreter's lock only between trees, or pieces of trees.
 """
-from itertools import count
-
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 import numpy as np
@@ -24,7 +22,7 @@ from dforest.core.team cimport Team
 from dforest.core.threads cimport df_glance
 
 from dforest.core.pieces import join_pieces
-from dforest.core.threads import each
+from dforest.core.threads import Stopped, each
 
 
 def tree_seeds(uint64_t seed, trees):
@@ -49,89 +47,110 @@ def tree_seeds(uint64_t seed, trees):
     return result
 
 
-def grow_trees(DataView data not None, Criterion criterion not None, Splitter splitter not None, dict limits not None,
-               trees, const uint32_t[::1] seeds not None, int64_t n_draws, int n_threads, put, on_tree=None,
-               reweigh=None):
-    """Grow some trees of a forest.
+class Trainer:
+    """Grows trees of one problem; what its threads work with stays from call to call.
 
     Parameters
     ----------
     data : DataView
     criterion, splitter : Criterion, Splitter
         Patterns, of which every thread gets a clone.
-    limits : dict
-        As for `dforest.core.grower.Grower`.
-    trees : range
-        Numbers of the trees.
-    seeds : ndarray of shape (n_trees,), dtype uint32
-        Their seeds.
+    rules : GrowthRules
+        When a node becomes a leaf: see `dforest.problem.GrowthRules`.
     n_draws : int
         Draws of each tree's bootstrap; 0: every row once.
     n_threads : int
-        Fewer are used where more can have no work.
-    put : callable
-        Given the number and the `TreeArrays` of each tree, lent, by the thread that grew it: see
-        `dforest.core.assembly.Assembly.put`.
-    on_tree : callable, optional
-        Called with the number of trees finished, after each, by the thread that finished it.
-    reweigh : callable, optional
-        Given a tree's number, the integer weights of its rows in place of the data's (which must
-        have some): ndarray of shape (n_rows,), dtype uint32.
-
-    Raises
-    ------
-    Exception
-        What a thread raised first; all threads have stopped by then.
+        Most threads; fewer are used where more can have no work.
     """
-    n_threads = min(n_threads, Grower.most_members(data, splitter, limits, n_draws, len(trees)))
-    cdef Team team = Team(n_threads)
-    splitter.prepare(data, criterion)
-    growers = {}                 # of each thread, kept until all are done: they work in each other's memory
-    pieces = {}                  # of trees not yet finished, by number: their pieces, as for `join_pieces`
-    n_grown = count(1)
-    to_grow = iter(range(len(trees)))        # shared: each thread takes the next tree
 
-    def keep(Grower grower):
-        """Keep the piece that a grower has finished."""
-        number = grower.trunk.tree
-        holes = grower.hole_table()
-        tree = grower.arrays()
-        if len(holes) or grower.piece:
-            pieces[number][grower.piece] = tree.copy(), holes
-        if not grower.finish():
-            return
-        put(number, join_pieces(pieces[number]) if pieces[number] else tree)
-        del pieces[number]
-        if on_tree is not None:
-            on_tree(next(n_grown))
+    def __init__(self, DataView data not None, Criterion criterion not None, Splitter splitter not None, rules,
+                 int64_t n_draws, int n_threads):
+        self._data, self._criterion, self._splitter = data, criterion, splitter
+        self._rules, self._n_draws, self._n_threads = rules, n_draws, n_threads
+        self._growers = {}         # of the threads by number
+        splitter.prepare(data, criterion)
 
-    def work(member, _):
-        cdef Grower grower
-        cdef Py_ssize_t i
-        cdef uint32_t tree, seed
-        cdef bint has_piece
-        if not team.join():
-            return
-        try:
-            growers[member] = grower = Grower(data, criterion.clone(), splitter.clone(), limits, n_draws, team, member)
-            for i in to_grow:
-                if df_glance(team.stopped):
-                    return
-                tree, seed = trees[i], seeds[i]
-                pieces[tree] = {}
-                if reweigh is not None:
-                    grower.set_weight(reweigh(tree))
-                with nogil:
-                    grower.grow(tree, seed)
-                keep(grower)
-            while True:
-                with nogil:
-                    has_piece = grower.help()
-                if not has_piece:
-                    return
-                keep(grower)
-        except BaseException:
-            team.stop()
-            raise
+    def grow(self, trees, const uint32_t[::1] seeds not None, put, weigh=None, bint keep_rows=False):
+        """Grow some trees.
 
-    each(n_threads, work, n_threads)
+        Parameters
+        ----------
+        trees : range
+            Numbers of the trees.
+        seeds : ndarray of shape (n_trees,), dtype uint32
+            Their seeds.
+        put : callable
+            Given each finished tree by the thread that finished it, in any order: its number, its `TreeArrays`, lent, the
+            exponent of its weights, None but with `weigh`, and its `Grower.record_table`, None but with `keep_rows`.
+            Answers whether growing is to go on.
+        weigh : callable, optional
+            Given a tree's seed, the integer weights of its rows, ndarray of shape (n_rows,), dtype uint32, and their exponent.
+            They take the place of the data's weights, which must have some.
+        keep_rows : bool, default=False
+
+        Raises
+        ------
+        Exception
+            What a thread raised first; all threads have stopped by then.
+        """
+        most = Grower.most_members(self._data, self._splitter, self._rules, self._n_draws, len(trees))
+        cdef int n_threads = min(self._n_threads, most)
+        cdef Team team = Team(n_threads)
+        cdef bint is_wanted = True
+        growers = self._growers      # kept until all are done: they work in each other's memory
+        pieces = {}                  # of trees not yet finished, by number: their pieces, as for `join_pieces`
+        exponents = {}               # of their weights
+        to_grow = iter(range(len(trees)))        # shared: each thread takes the next tree
+
+        def keep(Grower grower):
+            """Keep the piece that a grower has finished; return whether more trees are wanted."""
+            number = grower.trunk.tree
+            holes = grower.hole_table()
+            tree = grower.arrays()
+            if len(holes) or grower.piece:
+                pieces[number][grower.piece] = tree.copy(), holes
+            if not grower.finish():
+                return True
+            tree = join_pieces(pieces[number]) if pieces[number] else tree
+            del pieces[number]
+            return put(number, tree, exponents.pop(number), grower.record_table() if keep_rows else None)
+
+        def work(member, _):
+            nonlocal is_wanted
+            cdef Grower grower
+            cdef uint32_t tree, seed
+            cdef bint has_piece
+            if not team.join():
+                return
+            try:
+                if member not in growers:
+                    growers[member] = Grower(self._data, self._criterion.clone(), self._splitter.clone(), self._rules,
+                                             self._n_draws)
+                grower = growers[member]
+                grower.join(team, member, keep_rows)
+                for i in to_grow:
+                    if not is_wanted or df_glance(team.stopped):
+                        return
+                    tree, seed = trees[i], seeds[i]
+                    pieces[tree], exponents[tree] = {}, None
+                    if weigh is not None:
+                        weight, exponents[tree] = weigh(seed)
+                        grower.set_weight(weight)
+                    with nogil:
+                        grower.grow(tree, seed)
+                    is_wanted = keep(grower) and is_wanted
+                while is_wanted:
+                    with nogil:
+                        has_piece = grower.help()
+                    if not has_piece:
+                        return
+                    is_wanted = keep(grower) and is_wanted
+                team.stop()            # the others need not finish what they are at
+            except Stopped:
+                if is_wanted:
+                    raise
+            except BaseException:
+                team.stop()
+                raise
+
+        each(n_threads, work, n_threads)

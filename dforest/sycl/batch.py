@@ -7,6 +7,8 @@ draws cut into *chunks*; whatever is smaller is a *subtree*, which one group of 
 This side keeps the tables of large nodes, which are few. A `Batch` owns the draws of its trees, on the device.
 """
 
+from itertools import pairwise
+
 import numpy as np
 
 from dforest.core.assembly import TreeArrays
@@ -69,6 +71,8 @@ class Batch:
         self.children = []  # references to the two children of each
         self.subtrees = []  # df_open_node, by level
         self.n_large = self.n_subtrees = 0
+        self.leaf_starts = []  # where the draws of each tree's leaves begin, once it is grown
+        self.rows = None  # of all draws, once they are asked for
 
     def grow(self):
         """Grow the trees; return their `TreeArrays`, in order."""
@@ -110,7 +114,7 @@ class Batch:
 
     def _open(self, places):
         """(statistics, whether they are leaves) of large nodes; those that need another scale get it."""
-        t, limits = self.training, self.training.limits
+        t, rules = self.training, self.training.rules
         chunks = self._cut_up(places)
         statistics, extents = self._statistics(chunks)
         if t.has_classes:
@@ -120,12 +124,12 @@ class Batch:
             is_pure = self._rescale(places, chunks, statistics, extents)
             totals = by_node(chunks, statistics, np.add)
         n, weight = totals[:, 0], totals[:, 1].astype(np.float64)
-        least = 2.0 * limits["min_weight_fraction_leaf"] * places["root_weight"].astype(np.float64)
+        least = 2.0 * rules.min_weight_fraction_leaf * places["root_weight"].astype(np.float64)
         p = t.problem
         is_small = (n < p["min_split"]) | (n < 2 * p["min_draws"]) | (weight < least)
         is_leaf = is_pure | is_small | (places["depth"] >= p["max_depth"])
-        if limits["impurity_threshold"] > 0.0:
-            is_leaf |= self._impurities(places, totals) < limits["impurity_threshold"]
+        if rules.impurity_threshold > 0.0:
+            is_leaf |= self._impurities(places, totals) < rules.impurity_threshold
         return totals, is_leaf
 
     def _rescale(self, places, chunks, statistics, extents):
@@ -183,9 +187,9 @@ class Batch:
         cuts["feature"] = -1
         subsets = np.zeros((len(places), t.subset_words), np.uint64)
         cuts[~is_leaf], subsets[~is_leaf] = self._search(places[~is_leaf], totals[~is_leaf])
-        if t.limits["min_impurity_decrease"] > 0.0:
+        if t.rules.min_impurity_decrease > 0.0:
             decrease = self._scores(places, cuts) / places["root_weight"].astype(np.float64)
-            cuts["feature"][decrease < t.limits["min_impurity_decrease"]] = -1
+            cuts["feature"][decrease < t.rules.min_impurity_decrease] = -1
         return cuts, subsets
 
     def _scores(self, places, cuts):
@@ -392,8 +396,9 @@ class Batch:
         leaves = leaves[is_leaf]
         thresholds = self._thresholds(nodes)
         leaf_ends = np.cumsum(is_leaf)
+        self.leaf_starts = [nodes["first"][first:last][is_leaf[first:last]] for first, last in pairwise(starts)]
         has_subset = ~is_leaf & (t.table["kind"][np.maximum(nodes["feature"], 0)] == constants()["DF_CATEGORICAL"])
-        for first, last in zip(starts, starts[1:], strict=False):
+        for first, last in pairwise(starts):
             leaf = slice(leaf_ends[first - 1] if first else 0, leaf_ends[last - 1])
             yield TreeArrays(
                 nodes["feature"][first:last],
@@ -404,6 +409,15 @@ class Batch:
                 np.zeros((0, 2)),
                 *self._payloads(subsets[first:last][has_subset[first:last]]),
             )
+
+    def record_table(self, t):
+        """The records of tree t of the batch, once it is grown: as `dforest.core.grower.Grower.record_table`."""
+        if self.rows is None:
+            self.rows = self.draws.get()["row"]
+        root, starts = self.roots[t], self.leaf_starts[t]
+        is_first = np.zeros(root["n"], bool)
+        is_first[starts - root["first"]] = True
+        return self.rows[root["first"] : root["first"] + root["n"]], is_first
 
     def _payloads(self, subsets):
         """(how many words of each subset to keep, these words): those of 0 at the end are left out."""

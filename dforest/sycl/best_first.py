@@ -80,7 +80,7 @@ class BestFirstBatch(Batch):
 
     def _advance(self, frontier):
         """Split nodes as long as the next one is divided; return which ones to divide, none if the tree is done."""
-        most = self.training.limits["max_leaf_nodes"]
+        most = self.training.rules.max_leaf_nodes
         while frontier.heap and frontier.n_leaves < most:
             _, sides, number = frontier.heap[0]
             if number not in self.pairs:

@@ -1,12 +1,10 @@
-"""Grows forests on a device: the same trees as `dforest.core.trainer`, to the bit.
+"""A SYCL device as an engine: it grows the trees that `dforest.engines.cpu` grows, to the bit.
 
 Words: a *batch* is trees that are grown together: see `dforest.sycl.batch`.
 
 What all batches share is laid out here: the data on the device, the sizes of the machinery, the draws. A `Training` owns
 the memory it holds on the device; kernels own nothing.
 """
-
-from itertools import count
 
 import numpy as np
 
@@ -16,6 +14,7 @@ from dforest.core.hist import RandomHistSplitter
 from dforest.core.out_of_bag import block_draws
 from dforest.core.regression import Poisson, SquaredError
 from dforest.core.splitter import FeatureOrder
+from dforest.engines.base import Engine, GrownTree, Session, leaves_of_rows
 from dforest.errors import DeviceError
 from dforest.features import CATEGORICAL
 from dforest.sycl import device as machinery
@@ -32,43 +31,67 @@ ROOT_PATH = 0x243F6A8885A308D3
 KEY_ENTRIES = 3  # of a histogram: see df_draft
 
 
-def grow_trees(device, columns, target, y, weight, directions, criterion, splitter, limits, trees, seeds, n_draws, put,
-               on_tree=None, reweigh=None):
-    """Grow some trees of a forest on a device.
+class DeviceEngine(Engine):
+    """Grows trees on a SYCL device.
 
     Parameters
     ----------
     device : Device
-    columns, target, y, weight, directions
-        As for `DataView`.
-    criterion, splitter, limits, trees, seeds, n_draws, put, on_tree, reweigh
-        As for `dforest.core.trainer.grow_trees`; but on_tree is called by this thread, for the trees of a batch together.
+    """
 
-    Returns
-    -------
-    FitReport
+    needs_keys = True
 
-    Raises
-    ------
-    ValueError
-        If there is no code on devices for what is asked.
-    DeviceError
-        If the device has not the memory that a tree needs, or fails.
-    """  # fmt: skip
-    what = f"a forest on the device {device.name!r}"
-    if type(criterion) not in NAMES:
-        raise ValueError(f"criterion={criterion!r} has no code for {what}; allowed are {', '.join(NAMES.values())}")
-    if n_draws >= 1 << 32:
-        raise ValueError(f"max_samples: {what} has up to 2**32 - 1 draws a tree, not {n_draws}")
-    tuning = Tuning(device, machinery.TUNING)
-    recorder = Recorder(device)
-    with recorder.timed("build"):
-        device.build()
-    with recorder.timed("upload"):
-        training = Training(recorder, columns, target, y, weight, directions, criterion, splitter, limits, tuning)
-    with recorder.timed("train"):
-        training.grow(trees, seeds, n_draws, put, on_tree, reweigh)
-    return recorder.report(len(trees))
+    def __init__(self, device):
+        self.device = device
+        self.name = device.name
+
+    def open(self, problem):
+        what = f"a forest on the device {self.name!r}"
+        if type(problem.criterion) not in NAMES:
+            raise ValueError(f"criterion={problem.criterion!r} has no code for {what}; allowed are {', '.join(NAMES.values())}")
+        if problem.n_draws >= 1 << 32:
+            raise ValueError(f"max_samples: {what} has up to 2**32 - 1 draws a tree, not {problem.n_draws}")
+        return DeviceSession(problem, self.device)
+
+
+class DeviceSession(Session):
+    """A device at work on a problem; see `Session`. What the device knows of the problem stays there from call to call."""
+
+    def __init__(self, problem, device):
+        super().__init__(problem)
+        tuning = Tuning(device, machinery.TUNING)
+        self._recorder = Recorder(device)
+        with self._recorder.timed("build"):
+            device.build()
+        with self._recorder.timed("upload"):
+            self._training = Training(self._recorder, problem, tuning)
+
+    def close(self):
+        self._training = None
+
+    def _take_targets(self):
+        with self._recorder.timed("upload"):
+            self._training.set_targets(self.problem.targets)
+
+    def _grow(self, trees, sink, keep_leaves):
+        problem, training = self.problem, self._training
+        seeds = problem.seeds_of(trees)
+        with self._recorder.timed("train"):
+            for some in training.batches(len(trees), problem.n_draws):
+                weight, exponents = None, np.full(len(trees[some]), problem.targets.weight_exponent)
+                if problem.targets.balance is not None:
+                    weights, exponents = zip(*map(problem.weigh_draws, seeds[some].tolist()), strict=True)
+                    weight = np.stack(weights)
+                batch = training.begin(seeds[some], problem.n_draws, weight)
+                for t, (arrays, exponent) in enumerate(zip(batch.grow(), exponents, strict=True)):
+                    number = trees[some][t]
+                    if keep_leaves:
+                        self._leaves[number] = leaves_of_rows(problem.n_rows, *batch.record_table(t), arrays.feature)
+                    if not sink.put(GrownTree(number, arrays, int(exponent))):
+                        return
+
+    def report(self):
+        return self._recorder.report(self._n_trees)
 
 
 class Tuning:
@@ -113,29 +136,22 @@ class Training:
     Parameters
     ----------
     device : Device or Recorder
-    columns : list of CodedColumn
-    target, y, weight, directions : ndarray
-        As for `DataView`.
-    criterion : Criterion
-        Configured; one of `NAMES`.
-    splitter : HistSplitter, RandomHistSplitter or RandomDenseSplitter
-        Configured.
-    limits : dict
-        As for `Grower`.
+    stated : Problem
+        Its criterion is one of `NAMES`; its splitter a HistSplitter, RandomHistSplitter or RandomDenseSplitter.
     tuning : Tuning
     """
 
-    def __init__(self, device, columns, target, y, weight, directions, criterion, splitter, limits, tuning):
+    def __init__(self, device, stated, tuning):
+        columns, criterion, splitter, directions = stated.columns, stated.criterion, stated.splitter, stated.directions
         self.device = device
         self.tuning = tuning
-        self.n_rows, self.n_features = len(target), len(columns)
-        self.limits = limits
+        self.n_rows, self.n_features = stated.n_rows, stated.n_features
+        self.rules = rules = stated.rules
         self.criterion = NAMES[type(criterion)]
         self.impurity_of = criterion.impurity_of
         n_words, is_wide = criterion.n_words, criterion.is_wide
         self.is_random = isinstance(splitter, RandomHistSplitter | RandomDenseSplitter)
-        self.has_weight = weight is not None
-        self.heaviest = int(weight.max()) if self.has_weight else 1
+        self.has_weight = stated.targets.weight is not None
         self.order = FeatureOrder(self.n_features)
         most_entries = max(KEY_ENTRIES if column.has_keys else len(column.values) + column.has_missing for column in columns)
         self.problem = problem = np.zeros((), record("df_problem"))
@@ -155,18 +171,24 @@ class Training:
         problem["most_categories"] = self.most_categories = max(categories, default=0)
         problem["subset_words"] = self.subset_words = -(-self.most_categories // 64)
         problem["is_bounded"] = directions.any()
-        problem["max_depth"] = self.n_rows if limits["max_depth"] is None else min(limits["max_depth"], self.n_rows)
-        problem["min_split"] = limits["min_samples_split"]
-        problem["min_draws"] = max(1, limits["min_samples_leaf"])
-        problem["min_weight_fraction"] = limits["min_weight_fraction_leaf"]
-        problem["impurity_threshold"] = limits["impurity_threshold"]
-        problem["min_decrease"] = limits["min_impurity_decrease"]
+        problem["max_depth"] = self.n_rows if rules.max_depth is None else min(rules.max_depth, self.n_rows)
+        problem["min_split"] = rules.min_samples_split
+        problem["min_draws"] = max(1, rules.min_samples_leaf)
+        problem["min_weight_fraction"] = rules.min_weight_fraction_leaf
+        problem["impurity_threshold"] = rules.impurity_threshold
+        problem["min_decrease"] = rules.min_impurity_decrease
         self.has_classes = self.criterion in ("gini", "entropy")
         self.n_leaf_words = n_words - 1 if self.has_classes else 4
         self._lay_columns(columns, directions)
-        self.target = device.array(target)
-        self.y = None if y is None else device.array(y)
-        self.weight = device.array(weight) if self.has_weight else None
+        self.set_targets(stated.targets)
+
+    def set_targets(self, targets):
+        """Put targets and weights on the device."""
+        array = self.device.array
+        self.heaviest = targets.heaviest
+        self.target = array(targets.classes)
+        self.y = None if targets.numbers is None else array(targets.numbers)
+        self.weight = None if targets.weight is None else array(targets.weight)
 
     def _lay_columns(self, columns, directions):
         """Codes row by row, and the numbers of all columns one after another."""
@@ -302,17 +324,9 @@ class Training:
         places["lower"], places["upper"] = -np.inf, np.inf
         return draws, places
 
-    def grow(self, trees, seeds, n_draws, put, on_tree, reweigh):
-        """Grow trees; see `dforest.core.trainer.grow_trees`."""
-        numbers = count(1)
-        for some in self.batches(len(trees), n_draws):
-            batch = trees[some]
-            weight = None if reweigh is None else np.stack([reweigh(tree) for tree in batch])
-            if weight is not None:
-                self.heaviest = int(weight.max())
-            draws, roots = self._draw(seeds[some], n_draws, weight)
-            grown = (BestFirstBatch if self.limits["max_leaf_nodes"] else Batch)(self, draws, roots)
-            for number, tree in zip(batch, grown.grow(), strict=True):
-                put(number, tree)
-                if on_tree is not None:
-                    on_tree(next(numbers))
+    def begin(self, seeds, n_draws, weight):
+        """A `Batch` of trees, by their seeds; weight of shape (n_trees, n_rows): theirs in place of all trees' own, or None."""
+        if weight is not None:
+            self.heaviest = int(weight.max())
+        draws, roots = self._draw(seeds, n_draws, weight)
+        return (BestFirstBatch if self.rules.max_leaf_nodes else Batch)(self, draws, roots)

@@ -60,8 +60,8 @@ def diabetes():
 def pixels():
     """Classes by categories of three columns, levels of two and numbers of two more."""
     X, y = load_digits(return_X_y=True)
-    X = np.stack([X[:, 20], 17 * X[:, 28] + X[:, 36], X[:, 43], X[:, 10], X[:, 50], X[:, 2:30].sum(1), X[:, 33:60].sum(1)], axis=1)
-    return X[:700], y[:700] % 3
+    columns = [X[:, 20], 17 * X[:, 28] + X[:, 36], X[:, 43], X[:, 10], X[:, 50], X[:, 2:30].sum(1), X[:, 33:60].sum(1)]
+    return np.stack(columns, axis=1)[:700], y[:700] % 3
 
 
 def patients():

@@ -8,8 +8,8 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 
 import dforest
-from dforest import estimator
 from dforest.core import trainer
+from dforest.engines import cpu
 
 
 def random_problem(seed, n=400, p=8):
@@ -170,11 +170,11 @@ def pieces_joined(monkeypatch):
     """How many pieces each tree was put together from; trees begin late."""
     counts = []
 
-    def grow_trees(*args):
-        return grow(*args[:4], LateTrees(args[4]), *args[5:])
+    class LateTrainer(trainer.Trainer):
+        def grow(self, trees, *others):
+            return super().grow(LateTrees(trees), *others)
 
-    grow = estimator.grow_trees
-    monkeypatch.setattr(estimator, "grow_trees", grow_trees)
+    monkeypatch.setattr(cpu, "Trainer", LateTrainer)
 
     def join_pieces(pieces):
         counts.append(len(pieces))

@@ -1,0 +1,267 @@
+"""What an engine is: it takes a problem and gives trees, in the order of their numbers.
+
+Words: an *engine* says where trees are grown, on how many threads or on which device. A *session* is an engine at work on one
+problem; it owns scratch and the device's memory, and keeps them from one call to the next. A *sink* is where the trees go. It
+sees tree 0 first, then tree 1, and so on, although a later tree may be finished earlier; what it answers decides whether
+growing goes on. So a fit that a sink stops gives the trees 0 to n - 1 for some n that depends on these trees alone, and not on
+which thread was faster.
+
+Arrays of a `GrownTree` belong to who grew it, and are lent until `Sink.put` returns.
+"""
+
+from abc import ABC, abstractmethod
+from threading import Lock
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+
+class GrownTree(NamedTuple):
+    """A finished tree.
+
+    Attributes
+    ----------
+    number : int
+        Among all trees of the forest.
+    arrays : dforest.core.assembly.TreeArrays
+    weight_exponent : int
+        The tree's integer weights are the weights of its draws times ``2**weight_exponent``.
+    """
+
+    number: int
+    arrays: tuple
+    weight_exponent: int
+
+
+class Sink(Protocol):
+    """Where trees go."""
+
+    def put(self, tree):
+        """Take a tree.
+
+        Parameters
+        ----------
+        tree : GrownTree
+            The next one; lent until this returns. Calls come one at a time, from any thread.
+
+        Returns
+        -------
+        bool
+            Whether growing is to go on. Once this is False, there are no more calls.
+        """
+
+
+class InOrder:
+    """Puts trees into a sink in the order of their numbers, whichever is finished first.
+
+    A tree that is early waits, as a copy. The thread that brings the tree whose turn it is puts that one, and all that waited
+    for it, into the sink.
+
+    Parameters
+    ----------
+    sink : Sink
+    first : int
+        The number of the first tree.
+
+    Attributes
+    ----------
+    is_open : bool
+        Whether the sink wants more trees.
+    n_put : int
+        Trees that the sink has taken.
+    """
+
+    def __init__(self, sink, first=0):
+        self._sink = sink
+        self._next = first
+        self._waiting = {}  # trees by number
+        self._is_busy = False  # a thread is at the sink
+        self._lock = Lock()
+        self.is_open = True
+        self.n_put = 0
+
+    def put(self, tree):
+        """Bring a finished tree, from any thread.
+
+        Parameters
+        ----------
+        tree : GrownTree
+            Lent until this returns.
+
+        Returns
+        -------
+        bool
+            Whether growing is to go on, as far as the sink has said.
+        """
+        if not self._take_turn(tree.number):
+            self._waiting[tree.number] = tree._replace(arrays=tree.arrays.copy())
+            # It is this tree's turn now, or the thread at the sink will find it.
+            if not self._take_turn(tree.number):
+                return self.is_open
+            tree = self._waiting.pop(tree.number)
+        while tree is not None:
+            if self.is_open:
+                self.is_open = bool(self._sink.put(tree))
+                self.n_put += 1
+            with self._lock:
+                self._next += 1
+                tree = self._waiting.pop(self._next, None)
+                self._is_busy = tree is not None
+        return self.is_open
+
+    def _take_turn(self, number):
+        with self._lock:
+            if self._is_busy or number != self._next:
+                return False
+            self._is_busy = True
+            return True
+
+
+class Session(ABC):
+    """An engine at work on a problem; a context manager that gives back what it holds.
+
+    Parameters
+    ----------
+    problem : Problem
+    """
+
+    def __init__(self, problem):
+        self.problem = problem
+        self._leaves = {}  # of training rows, by tree: see `leaves`
+        self._n_trees = 0  # that sinks have taken
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    @abstractmethod
+    def close(self):
+        """Give back scratch and device memory; the session ends."""
+
+    def grow(self, trees, sink, targets=None, keep_leaves=False):
+        """Grow some trees.
+
+        Parameters
+        ----------
+        trees : range
+            Their numbers among all trees of the forest.
+        sink : Sink
+            Where they go, in this order.
+        targets : Targets, optional
+            What these trees, and those of later calls, are to predict, in place of the problem's: of the same kind and number
+            of rows, weighed if those were.
+        keep_leaves : bool, default=False
+            Whether to remember which leaf each training row reached, for `leaves`.
+
+        Raises
+        ------
+        ValueError
+            If the targets do not fit the problem, or the engine has no code for it.
+        """
+        if targets is not None:
+            self.problem = self.problem.with_targets(targets)
+            self._take_targets()
+        self._leaves = {}
+        if len(trees):
+            ordered = InOrder(sink, trees.start)
+            self._grow(trees, ordered, keep_leaves)
+            self._n_trees += ordered.n_put
+
+    @abstractmethod
+    def _grow(self, trees, sink, keep_leaves):
+        """Grow one or more trees; put them into an `InOrder` sink, until that is no longer open."""
+
+    @abstractmethod
+    def _take_targets(self):
+        """Get ready for the problem's targets, which are other ones than before."""
+
+    def leaves(self, tree):
+        """Which leaf each training row reached while a tree was grown: no row walks down the tree for that.
+
+        Parameters
+        ----------
+        tree : int
+            The number of a tree of the last call of `grow`, which was to keep its leaves.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), dtype int64
+            Numbers of nodes, counted in preorder from the root, 0. -1 for a row that the tree did not draw.
+
+        Raises
+        ------
+        ValueError
+            If the leaves of this tree were not kept.
+        """
+        if tree not in self._leaves:
+            kept = f"trees {sorted(self._leaves)}" if self._leaves else "no tree; grow(..., keep_leaves=True) does"
+            raise ValueError(f"tree={tree}, but the last call of grow kept the leaves of {kept}")
+        return self._leaves[tree]
+
+    @abstractmethod
+    def report(self):
+        """What growing took so far: a `dforest.fit_report.FitReport`."""
+
+
+class Engine(ABC):
+    """Where trees are grown.
+
+    Attributes
+    ----------
+    name : str
+        "cpu", or what the device is called.
+    needs_keys : bool
+        Whether random splits by ``method="dense"`` have code for columns of keys alone.
+    """
+
+    name: str
+    needs_keys = False
+
+    @abstractmethod
+    def open(self, problem):
+        """A `Session` for a problem.
+
+        Parameters
+        ----------
+        problem : Problem
+
+        Raises
+        ------
+        ValueError
+            If the engine has no code for what the problem asks.
+        DeviceError
+            If a device cannot be used.
+        """
+
+
+def leaves_of_rows(n_rows, rows, is_first, feature):
+    """The leaf of each row, given a tree's records as growing left them: those of each leaf together, leaves in preorder.
+
+    Parameters
+    ----------
+    n_rows : int
+    rows : ndarray of shape (n_records,)
+        The row of each record.
+    is_first : ndarray of shape (n_records,), dtype bool
+        Which records are the first of their leaf.
+    feature : ndarray of shape (n_nodes,)
+        Of the tree, in preorder; -1: a leaf.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), dtype int64
+        As of `Session.leaves`.
+
+    Examples
+    --------
+    A root with two leaves, nodes 1 and 2. Rows 3 and 0 went left, row 2 went right, and row 1 was not drawn:
+
+    >>> import numpy as np
+    >>> leaves_of_rows(4, np.array([3, 0, 2]), np.array([True, False, True]), np.array([5, -1, -1]))
+    array([ 1, -1,  2,  1])
+    """
+    found = np.full(n_rows, -1, np.int64)
+    found[rows] = np.flatnonzero(feature < 0)[np.cumsum(is_first) - 1]
+    return found

@@ -1,0 +1,64 @@
+"""The processor as an engine: threads that grow trees depth first, or best first (`dforest.core.trainer`)."""
+
+from time import perf_counter
+
+from dforest.core.data import DataView
+from dforest.core.trainer import Trainer
+from dforest.engines.base import Engine, GrownTree, Session, leaves_of_rows
+from dforest.fit_report import FitReport
+
+
+class CpuEngine(Engine):
+    """Grows trees on threads of the process.
+
+    Parameters
+    ----------
+    n_threads : int
+        Most of them.
+    """
+
+    name = "cpu"
+
+    def __init__(self, n_threads):
+        self.n_threads = n_threads
+
+    def open(self, problem):
+        return CpuSession(problem, self.n_threads)
+
+
+class CpuSession(Session):
+    """Threads at work on a problem; see `Session`. The growers of the threads keep their scratch from call to call."""
+
+    def __init__(self, problem, n_threads):
+        super().__init__(problem)
+        targets = problem.targets
+        self._data = DataView(
+            list(problem.columns), targets.classes, targets.numbers, targets.weight, problem.directions, problem.X
+        )
+        self._trainer = Trainer(self._data, problem.criterion, problem.splitter, problem.rules, problem.n_draws, n_threads)
+        self._seconds = 0.0
+
+    def close(self):
+        self._data = self._trainer = None
+
+    def _take_targets(self):
+        targets = self.problem.targets
+        self._data.set_targets(targets.classes, targets.numbers, targets.weight)
+
+    def _grow(self, trees, sink, keep_leaves):
+        problem = self.problem
+        weigh = None if problem.targets.balance is None else problem.weigh_draws
+
+        def put(number, arrays, exponent, records):
+            if keep_leaves:
+                self._leaves[number] = leaves_of_rows(problem.n_rows, *records, arrays.feature)
+            return sink.put(GrownTree(number, arrays, problem.targets.weight_exponent if exponent is None else exponent))
+
+        start = perf_counter()
+        try:
+            self._trainer.grow(trees, problem.seeds_of(trees), put, weigh, keep_leaves)
+        finally:
+            self._seconds += perf_counter() - start
+
+    def report(self):
+        return FitReport(CpuEngine.name, self._n_trees, train_seconds=self._seconds)

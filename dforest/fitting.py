@@ -1,0 +1,100 @@
+"""From a problem to a forest: an engine grows the trees, and a sink puts them together."""
+
+from importlib import import_module
+
+import numpy as np
+
+from dforest import pruning
+from dforest.core.assembly import Assembly
+from dforest.core.forest_arrays import Forest
+from dforest.engines.cpu import CpuEngine
+
+
+def engine_on(device, n_threads):
+    """The `Engine` of a device, or, for None, of the processor with so many threads at most."""
+    if device is None:
+        return CpuEngine(n_threads)
+    return import_module("dforest.sycl.trainer").DeviceEngine(device)
+
+
+class ForestSink:
+    """Puts trees together to a forest, after those there are already.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of thresholds: that of X.
+    n_trees : int
+        How many there will be in the end.
+    before : Forest, optional
+        What to go on with.
+    on_tree : callable, optional
+        Called with the number of new trees, after each.
+    """
+
+    def __init__(self, dtype, n_trees, before=None, on_tree=None):
+        self._assembly = Assembly(dtype, n_trees, before)
+        self._before = before
+        self._on_tree = on_tree
+        self._exponents = []  # of the new trees' weights
+
+    def put(self, tree):
+        self._assembly.append(tree.arrays)
+        self._exponents.append(tree.weight_exponent)
+        if self._on_tree is not None:
+            self._on_tree(len(self._exponents))
+        return True
+
+    def forest(self, problem, **settings):
+        """The `Forest` of all these trees; ends the sink.
+
+        Parameters
+        ----------
+        problem : Problem
+            Which the new trees were grown for.
+        **settings
+            Attributes of the forest that are not the problem's: `n_categories`, `criterion`, `splitter`.
+        """
+        n_new = len(self._exponents)
+        first = 0 if self._before is None else self._before.n_trees
+        return Forest.assembled(
+            self._assembly,
+            self._before,
+            n_rows=np.full(n_new, problem.n_rows, np.int64),
+            n_draws=np.full(n_new, problem.n_draws, np.int64),
+            weight_exponent=np.array(self._exponents, np.int64),
+            n_features=problem.n_features,
+            n_classes=problem.n_classes,
+            seed=problem.seed,
+            seeds=problem.seeds_of(range(first, first + n_new)),
+            **settings,
+        )
+
+
+def grow_forest(problem, engine, trees, sink, ccp_alpha, n_threads, **settings):
+    """Grow some trees of a forest, and cut them back.
+
+    Parameters
+    ----------
+    problem : Problem
+    engine : Engine
+    trees : range
+        Numbers of the trees.
+    sink : ForestSink
+        That has the trees before these.
+    ccp_alpha : float
+        What each leaf costs; 0: nothing is cut back.
+    n_threads : int
+        For cutting back.
+    **settings
+        As for `ForestSink.forest`.
+
+    Returns
+    -------
+    Forest, FitReport
+    """
+    with engine.open(problem) as session:
+        session.grow(trees, sink)
+        report = session.report()
+    forest = sink.forest(problem, **settings)
+    return pruning.cost_complexity(forest, trees, ccp_alpha, n_threads), report

@@ -1,0 +1,162 @@
+"""All that decides a forest, in one frozen object: every engine that is given the same `Problem` grows the same trees.
+
+What is not here changes the speed alone: the number of threads, the device, sizes of the machinery. A problem borrows its arrays
+from who made it, and nobody writes to them.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dforest.core.criterion import Criterion
+from dforest.core.rows import bootstrap_counts
+from dforest.core.splitter import Splitter
+from dforest.core.trainer import tree_seeds
+from dforest.weights import ClassBalance
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """What trees are to predict, and how much each training row counts.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_rows,), dtype int32
+        Class numbers; regression: zeros.
+    numbers : ndarray of shape (n_rows,), dtype float64, or None
+        Regression: what is to be predicted; None for classification.
+    weight : ndarray of shape (n_rows,), dtype uint32, or None
+        Integer weights; None: all 1.
+    weight_exponent : int
+        `weight` is the sample weights times ``2**weight_exponent``.
+    balance : ClassBalance, optional
+        Makes the weights of each tree anew, from its draws.
+    """
+
+    classes: np.ndarray
+    numbers: np.ndarray | None = None
+    weight: np.ndarray | None = None
+    weight_exponent: int = 0
+    balance: ClassBalance | None = None
+
+    @property
+    def heaviest(self):
+        """The largest integer weight."""
+        return 1 if self.weight is None else int(self.weight.max())
+
+
+@dataclass(frozen=True)
+class GrowthRules:
+    """When a node becomes a leaf.
+
+    Attributes
+    ----------
+    max_depth : int or None
+        A node at this depth is a leaf; None: no limit.
+    min_samples_split : int
+        A node of fewer draws is a leaf.
+    min_samples_leaf : int
+        Draws that each side of a split has at least.
+    min_weight_fraction_leaf : float
+        Share of the weight of the tree's draws that each side of a split has at least.
+    impurity_threshold : float
+        A node of lower impurity is a leaf.
+    min_impurity_decrease : float
+        A node is split only if that decreases the impurity by at least this much, weighted by the node's share of the weight.
+    max_leaf_nodes : int or None
+        Most leaves, for growth best first; None: no limit, and growth depth first.
+    """
+
+    max_depth: int | None = None
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    min_weight_fraction_leaf: float = 0.0
+    impurity_threshold: float = 0.0
+    min_impurity_decrease: float = 0.0
+    max_leaf_nodes: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """All that decides a forest.
+
+    Attributes
+    ----------
+    columns : tuple of dforest.core.data.CodedColumn
+        Each feature's codes.
+    targets : Targets
+    criterion : Criterion
+        Configured; engines work with copies.
+    splitter : Splitter
+        Configured; engines work with copies.
+    rules : GrowthRules
+    n_draws : int
+        Draws of each tree's bootstrap; 0: every row once.
+    seed : int
+        Of the forest, below 2**64; or of the tree alone, below 2**32.
+    is_tree : bool
+        Whether this is a tree alone, whose seed is the given one.
+    directions : ndarray of shape (n_features,), dtype int8
+        1 or -1: predictions may only rise or only fall with the feature; 0: either.
+    X : ndarray of shape (n_rows, n_features), C-contiguous, or None
+        What the columns were made from, where the splitter looks at it.
+    """
+
+    columns: tuple
+    targets: Targets
+    criterion: Criterion
+    splitter: Splitter
+    rules: GrowthRules
+    n_draws: int
+    seed: int
+    is_tree: bool
+    directions: np.ndarray
+    X: np.ndarray | None = None
+
+    @property
+    def n_rows(self):
+        """Training rows."""
+        return len(self.targets.classes)
+
+    @property
+    def n_features(self):
+        return len(self.columns)
+
+    @property
+    def n_classes(self):
+        """0 for regression."""
+        return self.criterion.n_classes
+
+    def seeds_of(self, trees):
+        """The seeds of some trees, given a range of their numbers: ndarray of shape (n_trees,), dtype uint32."""
+        return np.array([self.seed], np.uint32) if self.is_tree else tree_seeds(self.seed, trees)
+
+    def weigh_draws(self, seed):
+        """(integer weights of the rows, their exponent) of a tree with weights of its own, given its seed."""
+        if self.n_draws:
+            counts = bootstrap_counts(self.n_rows, self.n_draws, seed)
+        else:
+            counts = np.ones(self.n_rows, np.uint32)
+        return self.targets.balance.integer_weight(counts)
+
+    def with_targets(self, targets):
+        """This problem for other targets.
+
+        Raises
+        ------
+        ValueError
+            If they have not as many rows, or are not of the same kind.
+        """
+        if len(targets.classes) != self.n_rows:
+            raise ValueError(f"targets of {len(targets.classes)} rows, for a problem of {self.n_rows} rows")
+        for name in ("numbers", "weight", "balance"):
+            if (getattr(targets, name) is None) != (getattr(self.targets, name) is None):
+                raise ValueError(f"targets.{name} must be None where that of the problem's own targets is, and only there")
+        if needs_wide_sums(targets, self.n_rows, self.n_draws) != needs_wide_sums(self.targets, self.n_rows, self.n_draws):
+            raise ValueError(f"targets.weight goes up to {targets.heaviest}, which needs sums of another width")
+        return replace(self, targets=targets)
+
+
+def needs_wide_sums(targets, n_rows, n_draws):
+    """Whether sums of weight times target, over a tree's draws, may leave 64 bits: then they are kept in two words."""
+    return targets.heaviest * (n_draws or n_rows) > 2**31

@@ -1,0 +1,111 @@
+"""Trees in order, whichever is finished first; leaves of training rows; problems that refuse targets."""
+
+import doctest
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dforest.engines.base
+from dforest.engines.base import GrownTree, InOrder, leaves_of_rows
+from dforest.problem import Targets
+from dforest.testing.engine_check import Kept, random_problem, random_targets
+
+
+class Letter:
+    """Stands in for a tree's arrays, which are lent."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def copy(self):
+        return Letter(self.text)
+
+
+def letters(kept):
+    return "".join(tree.arrays.text for tree in kept.trees)
+
+
+@pytest.mark.parametrize("order", ["012345", "543210", "240531", "102345"])
+def test_any_order(order):
+    kept = Kept()
+    ordered = InOrder(kept)
+    for digit in order:
+        lent = Letter("abcdef"[int(digit)])
+        assert ordered.put(GrownTree(int(digit), lent, 0))
+        lent.text = "?"  # it was the caller's
+    assert letters(kept) == "abcdef"
+    assert ordered.n_put == 6
+
+
+def test_numbers_begin_anywhere():
+    kept = Kept()
+    ordered = InOrder(kept, 10)
+    ordered.put(GrownTree(11, Letter("b"), 0))
+    assert kept.trees == []
+    ordered.put(GrownTree(10, Letter("a"), 0))
+    assert letters(kept) == "ab"
+
+
+@pytest.mark.parametrize("order", ["012345", "543210", "240531"])
+@pytest.mark.parametrize("most", [1, 3, 5])
+def test_a_sink_that_has_enough(order, most):
+    """It has the first trees; whoever brings one after that is told."""
+    kept = Kept(most)
+    ordered = InOrder(kept)
+    answers = [ordered.put(GrownTree(int(digit), Letter("abcdef"[int(digit)]), 0)) for digit in order]
+    assert letters(kept) == "abcdef"[:most]
+    assert not answers[-1] and not ordered.is_open
+    assert ordered.n_put == most
+
+
+def test_many_threads():
+    for _ in range(5):
+        kept = Kept()
+        ordered = InOrder(kept)
+        numbers = iter(range(400))
+
+        def work(numbers=numbers, ordered=ordered):
+            for number in numbers:
+                ordered.put(GrownTree(number, Letter("x"), number))
+
+        threads = [threading.Thread(target=work) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert [tree.number for tree in kept.trees] == [tree.weight_exponent for tree in kept.trees] == list(range(400))
+
+
+def test_an_error_of_a_sink_is_raised():
+    class Broken:
+        def put(self, tree):
+            raise RuntimeError("full")
+
+    with pytest.raises(RuntimeError, match="full"):
+        InOrder(Broken()).put(GrownTree(0, Letter("a"), 0))
+
+
+def test_leaves_of_a_root_alone():
+    assert leaves_of_rows(3, np.array([2, 0]), np.array([True, False]), np.array([-1])).tolist() == [0, -1, 0]
+
+
+def test_examples_in_docstrings():
+    assert doctest.testmod(dforest.engines.base).failed == 0
+
+
+def test_targets_that_do_not_fit():
+    problem = random_problem(0, "weighted classes")[1]
+    assert problem.with_targets(random_targets(1, 300, "weighted classes")).n_rows == 300
+    with pytest.raises(ValueError, match="targets of 200 rows.*300 rows"):
+        problem.with_targets(random_targets(1, 200, "weighted classes"))
+    with pytest.raises(ValueError, match="targets.weight must be None"):
+        problem.with_targets(random_targets(1, 300, "classes"))
+    with pytest.raises(ValueError, match="targets.numbers must be None"):
+        problem.with_targets(random_targets(1, 300, "numbers"))
+    with pytest.raises(ValueError, match="targets.weight goes up to 2147483648"):
+        heavy = problem.targets.weight.copy()
+        heavy[0] = 2**31
+        problem.with_targets(replace(problem.targets, weight=heavy))
+    assert Targets(problem.targets.classes).heaviest == 1
