@@ -14,7 +14,7 @@ def engine_on(device, n_threads):
     """The `Engine` of a device, or, for None, of the processor with so many threads at most."""
     if device is None:
         return CpuEngine(n_threads)
-    return import_module("dforest.sycl.trainer").DeviceEngine(device)
+    return import_module("dforest.sycl.engine").DeviceEngine(device)
 
 
 class ForestSink:

@@ -69,7 +69,7 @@ def stump_of(benchmark, *values):
     subject = benchmark()
     subject.setup(*values)
     (tree,) = subject.growth.run()
-    return len(tree.feature)
+    return len(tree.arrays.feature)
 
 
 def test_pieces_are_what_they_say(small):

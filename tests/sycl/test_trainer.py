@@ -14,7 +14,7 @@ from dforest.core.dense import RandomDenseSplitter
 from dforest.criterion import PythonCriterion
 from dforest.errors import DeviceError
 from dforest.sycl.device import Device
-from dforest.sycl.trainer import Tuning
+from dforest.sycl.training import Tuning
 from dforest.testing.device_forests import TUNINGS, differences, fit_there, random_fit, standing_in
 
 FORESTS = {

@@ -144,11 +144,10 @@ DF_KERNEL df_find_key_ranges(const df_problem *problem, const df_column *columns
 
 // Draw the cut of each feature of keys tried in each node, an item each.
 //
-// IN firsts : [n_nodes + 1] where the chunks of each begin, whose `ranges` these are
+// IN ranges : [n_nodes, n_tried, 2] of keys, the lowest and the highest; the other way round: there are none
 // OUT drafts : [n_nodes, n_tried]
 DF_KERNEL df_draw_cuts(const df_problem *problem, const df_column *columns, const df_open_node *places, int64_t n_nodes,
-                       const int64_t *firsts, const uint64_t *ranges, const int32_t *features, int64_t n_tried,
-                       df_draft *drafts, DF_LOCAL)
+                       const uint64_t *ranges, const int32_t *features, int64_t n_tried, df_draft *drafts, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -156,12 +155,7 @@ DF_KERNEL df_draw_cuts(const df_problem *problem, const df_column *columns, cons
             const int64_t at = group.number * group.n_items + item, node = at / n_tried;
             if (node >= n_nodes)
                 return;
-            df_draft draft = {~(uint64_t) 0, 0, 0, 0.0, columns[features[at]].key_bits != 0};
-            for (int64_t c = firsts[node]; c < firsts[node + 1]; c++) {
-                const uint64_t *range = ranges + 2 * (c * n_tried + at % n_tried);
-                draft.lowest = range[0] < draft.lowest ? range[0] : draft.lowest;
-                draft.highest = range[1] > draft.highest ? range[1] : draft.highest;
-            }
+            df_draft draft = {ranges[2 * at], ranges[2 * at + 1], 0, 0.0, columns[features[at]].key_bits != 0};
             df_draw_cut(problem, places + node, columns + features[at], features[at], &draft);
             drafts[at] = draft;
         });

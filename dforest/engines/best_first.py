@@ -1,4 +1,4 @@
-"""Trees grown best first on a device: the frontier is evaluated ahead, a heap commits in order.
+"""Trees grown best first, many nodes at once: the frontier is evaluated ahead, a heap commits in order.
 
 Words: a node is *evaluated* once its best cut is known; it is *divided* once its draws are partitioned and both children
 evaluated; it is *split* once the heap's order has come to it. As the best cut of a node depends on nothing but the node,
@@ -10,7 +10,7 @@ import heapq
 
 import numpy as np
 
-from dforest.sycl.batch import Batch
+from dforest.engines.levels import Levels
 from dforest.sycl.records import record
 
 LEAST_AHEAD = 16  # nodes of a tree that are divided at once, if there are as many
@@ -22,7 +22,7 @@ class Frontier:
     Parameters
     ----------
     root : int
-        Numbers of nodes are those of all trees of a batch.
+        Its number; nodes are numbered through all trees that are grown together.
     """
 
     def __init__(self, root):
@@ -35,17 +35,18 @@ class Frontier:
         heapq.heappush(self.heap, (-score, sides, number))
 
 
-class BestFirstBatch(Batch):
-    """A `Batch` of trees with a limit on leaves."""
+class BestFirst(Levels):
+    """`Levels` of trees with a limit on leaves."""
 
     def grow(self):
         """Grow the trees; return their `TreeArrays`, in order."""
         self._set_root_weights()
-        self.places, self.cuts, self.scores = self.roots[:0], np.zeros(0, record("df_cut")), np.zeros(0)
-        self.subsets_of = np.zeros((0, self.training.subset_words), np.uint64)
+        roots = self.shard.roots
+        self.places, self.cuts, self.scores = roots[:0], np.zeros(0, record("df_cut")), np.zeros(0)
+        self.subsets_of = np.zeros((0, self.layout.subset_words), np.uint64)
         self.pairs = {}  # of divided nodes: the number of the left child, the right one's is 1 more
         self.is_split = set()
-        frontiers = [Frontier(root) for root in self._add(self.roots).tolist()]
+        frontiers = [Frontier(root) for root in self._add(roots).tolist()]
         for frontier in frontiers:
             self._enter_node(frontier, frontier.root, b"")
         while wanted := [number for frontier in frontiers for number in self._advance(frontier)]:
@@ -80,7 +81,7 @@ class BestFirstBatch(Batch):
 
     def _advance(self, frontier):
         """Split nodes as long as the next one is divided; return which ones to divide, none if the tree is done."""
-        most = self.training.rules.max_leaf_nodes
+        most = self.rules.max_leaf_nodes
         while frontier.heap and frontier.n_leaves < most:
             _, sides, number = frontier.heap[0]
             if number not in self.pairs:

@@ -1,0 +1,97 @@
+"""How a problem's columns and statistics are laid out, for engines whose code is not compiled with dforest.
+
+Such engines know columns as a table of records, with the numbers of all columns one after another, and criteria by their names.
+"""
+
+import numpy as np
+
+from dforest.core.criterion import Entropy, Gini
+from dforest.core.dense import RandomDenseSplitter
+from dforest.core.hist import RandomHistSplitter
+from dforest.core.regression import Poisson, SquaredError
+from dforest.features import CATEGORICAL
+from dforest.sycl.records import constants, record
+
+# Criteria that such engines have code for.
+NAMES = {Gini: "gini", Entropy: "entropy", SquaredError: "squared_error", Poisson: "poisson"}
+
+KEY_ENTRIES = 3  # of a histogram: see df_draft
+
+
+class Layout:
+    """That of one problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its criterion is one of `NAMES`; its splitter a HistSplitter, RandomHistSplitter or RandomDenseSplitter.
+
+    Attributes
+    ----------
+    criterion : str
+        Its name.
+    has_classes : bool
+    n_words : int
+        Of a statistic.
+    n_leaf_words : int
+        That a leaf keeps.
+    is_random : bool
+        Whether cuts are drawn.
+    has_keys : bool
+        Whether any column has keys for codes.
+    most_entries : int
+        Of the longest histogram.
+    most_categories, subset_words : int
+        Of a categorical feature, and 64-bit words with a bit for each of these.
+    table : ndarray of shape (n_features,), dtype df_column
+    values, lows, highs : ndarray of float64
+        Those of all columns one after another, and a 0.
+    """
+
+    def __init__(self, problem):
+        columns, criterion = problem.columns, problem.criterion
+        self.criterion = NAMES[type(criterion)]
+        self.has_classes = self.criterion in ("gini", "entropy")
+        self.n_words = criterion.n_words
+        self.n_leaf_words = self.n_words - 1 if self.has_classes else 4
+        self.is_random = isinstance(problem.splitter, RandomHistSplitter | RandomDenseSplitter)
+        self.has_keys = any(column.has_keys for column in columns)
+        self.most_entries = max(KEY_ENTRIES if c.has_keys else len(c.values) + c.has_missing for c in columns)
+        self.most_categories = max((len(c.values) for c in columns if int(c.kind) == CATEGORICAL), default=0)
+        self.subset_words = -(-self.most_categories // 64)
+        self.table = table = np.zeros(len(columns), record("df_column"))
+        n_values = np.array([len(column.values) for column in columns])
+        table["n_codes"] = [KEY_ENTRIES - 1 if column.has_keys else len(column.values) for column in columns]
+        table["first"] = np.cumsum(n_values) - n_values
+        table["key_bits"] = [8 * column.codes.dtype.itemsize if column.has_keys else 0 for column in columns]
+        table["has_missing"] = [column.has_missing for column in columns]
+        table["kind"] = [int(column.kind) for column in columns]
+        table["direction"] = problem.directions
+        table["is_float32"] = [column.values.dtype == np.float32 for column in columns]
+        # For leaves and missing values something has to be there, even if no column has a value.
+        self.values, self.lows, self.highs = (
+            np.append(np.concatenate([getattr(c, name) for c in columns], dtype=np.float64), 0.0)
+            for name in ("values", "lows", "highs")
+        )
+
+    def thresholds(self, nodes):
+        """Where nodes cut, as `store_split` of the splitters has it; 0 for leaves.
+
+        Parameters
+        ----------
+        nodes : ndarray of df_grown
+
+        Returns
+        -------
+        ndarray of float64
+        """
+        column = self.table[np.maximum(nodes["feature"], 0)]
+        code, above = nodes["code"].astype(np.int64), nodes["above"].astype(np.int64)
+        is_ordinal = column["kind"] == constants()["DF_ORDINAL"]
+        at = code if self.is_random else np.where(is_ordinal, above - 1, code + (above - 1 - code) // 2)
+        is_inner, has_keys = nodes["feature"] >= 0, column["key_bits"] > 0
+        is_plain = is_inner & (nodes["only_missing"] == 0)
+        at = np.where(is_plain & ~has_keys, column["first"] + at, 0)
+        found = np.where(has_keys, nodes["threshold"], np.where(is_ordinal, self.highs[at], self.values[at]))
+        found = np.where(is_plain, found, np.where(is_inner, np.inf, 0.0))
+        return np.where(is_inner & (column["kind"] == constants()["DF_CATEGORICAL"]), np.nan, found)

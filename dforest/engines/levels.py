@@ -1,0 +1,336 @@
+"""Trees grown together, level by level: the one driver of every engine whose work is worth starting for many nodes at once.
+
+Words: a node of more than `subtree_up_to` records is *large*: it is split here, all large nodes of a level at once. Whatever is
+smaller is a *subtree*, which the shard grows to its end. A *reference* to a node is its number among the large ones, or -1 less
+the number of its subtree.
+
+This side keeps the tables of large nodes, which are few, and decides; the shard (`dforest.engines.shard`) adds up and partitions
+draws. A `Levels` owns its tables.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+
+from dforest.core.assembly import TreeArrays
+from dforest.core.splitter import FeatureOrder
+from dforest.sycl.records import constants, record
+
+REQUANTISE = 256  # a node's targets get a scale of their own below 1 / 256 of the range of theirs: see regression.pyx
+
+_SIDES = (np.uint64(0xA0761D6478BD642F), np.uint64(0xE7037ED1A0B428DB))
+
+# The exponent of a score's unit, in units of that of the node's targets.
+_SCORE_POWERS = {"squared_error": -2, "poisson": -1}
+
+
+def child_paths(paths, side):
+    """The paths of children: `df_child_path` of random.h."""
+    z = paths ^ _SIDES[side]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def scale_exponents(largest):
+    """`df_scale_exponent` of numerics.h, for 31 bits."""
+    exponent = 31 - np.frexp(largest)[1]
+    return exponent - (np.rint(np.ldexp(largest, exponent)) >= 2.0**31)
+
+
+class Levels:
+    """Trees that are grown together, depth-first or as if they were.
+
+    Parameters
+    ----------
+    problem : Problem
+    layout : dforest.engines.layout.Layout
+        How the problem's columns and statistics are laid out.
+    shard : Shard
+    subtree_up_to : int
+        Records of the largest subtree.
+    histogram_bytes : int
+        Most memory for histograms at a time.
+    extra_features : int
+        How many features at least are tried at once, in search of any cut.
+    """
+
+    def __init__(self, problem, layout, shard, subtree_up_to, histogram_bytes, extra_features):
+        self.rules, self.splitter = problem.rules, problem.splitter
+        self.n_features = problem.n_features
+        self.order = FeatureOrder(problem.n_features)
+        self.impurity_of = problem.criterion.impurity_of
+        self.layout, self.shard = layout, shard
+        self.subtree_up_to, self.histogram_bytes, self.extra_features = subtree_up_to, histogram_bytes, extra_features
+        self.large = []  # df_grown of the large nodes, by level
+        self.subsets = []  # [n, subset_words] of each
+        self.children = []  # references to the two children of each
+        self.subtrees = []  # df_open_node, by level
+        self.n_large = self.n_subtrees = 0
+        self.leaf_starts = []  # where the draws of each tree's leaves begin, once it is grown
+        self.rows = None  # of all draws, once they are asked for
+
+    def grow(self):
+        """Grow the trees; return their `TreeArrays`, in order."""
+        self._set_root_weights()
+        root_references, places = self._enter(self.shard.roots)
+        while len(places):
+            places = self._grow_level(places)
+        return self._assemble(root_references)
+
+    def record_table(self, t):
+        """The records of tree t, once it is grown: as `dforest.core.grower.Grower.record_table`."""
+        if self.rows is None:
+            self.rows = self.shard.rows()
+        root, starts = self.shard.roots[t], self.leaf_starts[t]
+        is_first = np.zeros(root["n"], bool)
+        is_first[starts - root["first"]] = True
+        return self.rows[root["first"] : root["first"] + root["n"]], is_first
+
+    def _enter(self, places):
+        """References for new nodes; those that are large are returned too."""
+        is_large = places["n"] > self.subtree_up_to
+        references = np.empty(len(places), np.int64)
+        references[is_large] = self.n_large + np.arange(is_large.sum())
+        references[~is_large] = -1 - self.n_subtrees - np.arange((~is_large).sum())
+        self.n_large += int(is_large.sum())
+        self.n_subtrees += int((~is_large).sum())
+        self.subtrees.append(places[~is_large])
+        return references, places[is_large]
+
+    def _set_root_weights(self):
+        self.shard.roots["root_weight"] = self.shard.add_up(self.shard.roots)[0][:, 1]
+
+    def _open(self, places):
+        """(statistics, whether they are leaves) of large nodes; those that need another scale get it."""
+        rules, least_draws = self.rules, max(1, self.rules.min_samples_leaf)
+        totals, extents = self.shard.add_up(places)
+        if self.layout.has_classes:
+            is_pure = (totals[:, 2:] > 0).sum(axis=1) <= 1
+        else:
+            is_pure = self._rescale(places, totals, extents)
+        n, weight = totals[:, 0], totals[:, 1].astype(np.float64)
+        least = 2.0 * rules.min_weight_fraction_leaf * places["root_weight"].astype(np.float64)
+        is_leaf = is_pure | (n < rules.min_samples_split) | (n < 2 * least_draws) | (weight < least)
+        if rules.max_depth is not None:
+            is_leaf |= places["depth"] >= rules.max_depth
+        if rules.impurity_threshold > 0.0:
+            is_leaf |= self._impurities(places, totals) < rules.impurity_threshold
+        return totals, is_leaf
+
+    def _rescale(self, places, totals, extents):
+        """Give nodes of narrow range a scale of their own, and new statistics; return which are pure."""
+        ranges = extents[:, 1] - extents[:, 0]
+        is_pure = np.zeros(len(places), bool)
+        nodes = np.flatnonzero((ranges == 0) | (REQUANTISE * ranges < places["range"]))
+        if len(nodes) == 0:
+            return is_pure
+        lo, hi = self.shard.target_extents(places[nodes]).T
+        is_pure[nodes] = lo == hi
+        lo, hi, nodes = lo[lo < hi], hi[lo < hi], nodes[lo < hi]
+        if len(nodes):
+            centre = 0.5 * lo + 0.5 * hi
+            places["centre"][nodes] = centre
+            places["exponent"][nodes] = scale_exponents(np.maximum(hi - centre, centre - lo))
+            self.shard.requantise(places[nodes])
+            totals[nodes], extents = self.shard.add_up(places[nodes])
+            places["range"][nodes] = extents[:, 1] - extents[:, 0]
+        return is_pure
+
+    def _impurities(self, places, totals):
+        if self.layout.has_classes:
+            return np.array([self.impurity_of(total) for total in totals])
+        return self.shard.judge(_grown(places))[:, 3].view(np.float64)
+
+    def _evaluate(self, places):
+        """The cuts of nodes, as `df_cut`, feature -1 if they are leaves, and their subsets. Some nodes get a new scale."""
+        totals, is_leaf = self._open(places)
+        cuts = np.zeros(len(places), record("df_cut"))
+        cuts["feature"] = -1
+        subsets = np.zeros((len(places), self.layout.subset_words), np.uint64)
+        cuts[~is_leaf], subsets[~is_leaf] = self._search(places[~is_leaf], totals[~is_leaf])
+        if self.rules.min_impurity_decrease > 0.0:
+            decrease = self._scores(places, cuts) / places["root_weight"].astype(np.float64)
+            cuts["feature"][decrease < self.rules.min_impurity_decrease] = -1
+        return cuts, subsets
+
+    def _scores(self, places, cuts):
+        """Scores in units of weight times impurity."""
+        return np.ldexp(cuts["score"], _SCORE_POWERS.get(self.layout.criterion, 0) * places["exponent"])
+
+    def _keep(self, places, cuts, subsets):
+        """The `df_grown` of large nodes, to be assembled."""
+        grown = _grown(places)
+        for name in ("feature", "code", "above", "missing_left", "only_missing", "threshold"):
+            grown[name] = cuts[name]
+        self.large.append(grown)
+        self.subsets.append(subsets)
+
+    def _grow_level(self, places):
+        """Split large nodes; return the large ones among their children."""
+        cuts, subsets = self._evaluate(places)
+        self._keep(places, cuts, subsets)
+        inner = np.flatnonzero(cuts["feature"] >= 0)
+        n_left = self._partition(places[inner], cuts[inner], subsets[inner])
+        references, below = self._enter(self._divide(places[inner], cuts[inner], n_left))
+        children = np.zeros((len(places), 2), np.int64)
+        children[inner] = references.reshape(-1, 2)
+        self.children.append(children)
+        return below
+
+    def _search(self, places, totals):
+        """The best cut of each node, as `df_cut`, and its subset; feature -1 where there is none."""
+        splitter, p = self.splitter, self.n_features
+        cuts, subsets = np.zeros(len(places), record("df_cut")), np.zeros((len(places), self.layout.subset_words), np.uint64)
+        cuts["feature"] = -1
+        cuts["score"] = -1.0
+        node_bytes = 8 * self.layout.n_words * self.layout.most_entries
+        counted = np.zeros(len(places), np.int64)  # features tried, against max_features
+        nodes, tried, n = np.arange(len(places)), 0, splitter.max_features
+        while len(nodes) and tried < p:
+            size = max(1, self.histogram_bytes // (node_bytes * n))
+            for begin in range(0, len(nodes), size):
+                some = nodes[begin : begin + size]
+                seeds, paths = (np.ascontiguousarray(places[name][some]) for name in ("seed", "path"))
+                found, found_subsets = self._try(places[some], totals[some], self.order.draw_each(seeds, paths, tried, n))
+                counts = (found["is_constant"] == 0) | (not splitter.skip_constant_features)
+                is_first = counted[some, None] + np.cumsum(counts, axis=1) - counts < splitter.max_features
+                counted[some] += counts.sum(axis=1)
+                # Of the first ones the best is taken; without one, the first that has a cut. Of equal ones the one drawn earlier.
+                best = np.where(is_first, found["score"], -1.0).argmax(axis=1)
+                later = (~is_first & (found["score"] >= 0.0)).argmax(axis=1)
+                for place, wins in ((best, found["score"] > cuts["score"][some, None]), (later, found["score"] >= 0.0)):
+                    at = np.arange(len(some)), place
+                    is_taken = wins[at] & (is_first[at] if place is best else cuts["feature"][some] < 0)
+                    cuts[some[is_taken]] = found[at][is_taken]
+                    subsets[some[is_taken]] = found_subsets[at][is_taken]
+            tried += n
+            nodes = nodes[(counted[nodes] < splitter.max_features) | (cuts["feature"][nodes] < 0)]
+            # As many more as are still to be counted; or, in search of any cut, by turns that double.
+            missing = splitter.max_features - counted[nodes].min(initial=splitter.max_features)
+            n = min(missing if missing > 0 else max(self.extra_features, tried), p - tried)
+        return cuts, subsets
+
+    def _try(self, places, totals, features):
+        """The best cuts of some features of each node: `df_cut`s of the shape of `features`, and their subsets."""
+        ranges = self.shard.key_ranges(places, features) if self.layout.has_keys else None
+        histograms = self.shard.count(places, features, ranges)
+        return self.shard.find_cuts(places, totals, features, ranges, histograms)
+
+    def _partition(self, places, cuts, subsets):
+        return self.shard.partition(places, cuts, subsets) if len(places) else np.zeros(0, np.int64)
+
+    def _divide(self, places, cuts, n_left):
+        """The places of the children, left and right in turn."""
+        children = np.repeat(places, 2)
+        left, right = children[::2], children[1::2]
+        left["n"] = n_left
+        right["first"] += n_left
+        right["n"] -= n_left
+        children["depth"] += 1
+        left["path"], right["path"] = child_paths(places["path"], 0), child_paths(places["path"], 1)
+        direction = self.layout.table["direction"][cuts["feature"]]
+        rises, falls = direction > 0, direction < 0
+        left["upper"][rises] = right["lower"][rises] = cuts["middle"][rises]
+        left["lower"][falls] = right["upper"][falls] = cuts["middle"][falls]
+        return children
+
+    def _assemble(self, root_references):
+        """The trees' arrays."""
+        layout = self.layout
+        large = np.concatenate(self.large) if self.large else np.zeros(0, record("df_grown"))
+        children = np.concatenate(self.children) if self.children else np.zeros((0, 2), np.int64)
+        subtrees = self.shard.grow_subtrees(np.concatenate(self.subtrees) if self.subtrees else self.shard.roots[:0])
+        at, starts = _lay_out(root_references, large["feature"], children, subtrees.lengths)
+        at_large, at_subtree, n_nodes = at[: len(large)], at[len(large) :][::-1], starts[-1]
+        is_kept = at_large >= 0
+        at_large = at_large[is_kept]
+        # Where the nodes of subtrees come to stand, one subtree after another.
+        ends = np.cumsum(subtrees.lengths)
+        at_small = np.arange(len(subtrees.nodes)) + np.repeat(at_subtree - ends + subtrees.lengths, subtrees.lengths)
+        nodes = np.empty(n_nodes, record("df_grown"))
+        nodes[at_large], nodes[at_small] = large[is_kept], subtrees.nodes
+        subsets = np.zeros((n_nodes, layout.subset_words), np.uint64)
+        if layout.subset_words:
+            subsets[at_small] = subtrees.subsets
+            if len(large):
+                subsets[at_large] = np.concatenate(self.subsets)[is_kept]
+        # `right` is counted from the subtree's first node so far; from now on, from the tree's.
+        right = nodes["right"].astype(np.int64)
+        right[at_small] += np.repeat(at_subtree, subtrees.lengths)
+        right[at_large] = at[children[is_kept, 1]]
+        right -= np.repeat(starts[:-1], np.diff(starts))
+        is_leaf = nodes["feature"] < 0
+        leaves = np.empty((n_nodes, layout.n_leaf_words), np.int64)
+        leaves[at_small[subtrees.nodes["feature"] < 0]] = subtrees.leaves
+        large_leaves = is_kept & (large["feature"] < 0)
+        if large_leaves.any():
+            leaves[at[: len(large)][large_leaves]] = self.shard.judge(large[large_leaves])
+        leaves = leaves[is_leaf]
+        thresholds = layout.thresholds(nodes)
+        leaf_ends = np.cumsum(is_leaf)
+        self.leaf_starts = [nodes["first"][first:last][is_leaf[first:last]] for first, last in pairwise(starts)]
+        is_categorical = layout.table["kind"][np.maximum(nodes["feature"], 0)] == constants()["DF_CATEGORICAL"]
+        has_subset = ~is_leaf & is_categorical
+        for first, last in pairwise(starts):
+            leaf = slice(leaf_ends[first - 1] if first else 0, leaf_ends[last - 1])
+            yield TreeArrays(
+                nodes["feature"][first:last],
+                thresholds[first:last],
+                right[first:last].astype(np.uint32),
+                nodes["missing_left"][first:last].astype(bool) & ~is_leaf[first:last],
+                leaves[leaf],
+                np.zeros((0, 2)),
+                *_payloads(subsets[first:last][has_subset[first:last]]),
+            )
+
+
+def _grown(places):
+    """The `df_grown` of nodes, without cuts."""
+    grown = np.zeros(len(places), record("df_grown"))
+    for name in ("first", "n", "centre", "exponent", "lower", "upper"):
+        grown[name] = places[name]
+    return grown
+
+
+def _payloads(subsets):
+    """(how many words of each subset to keep, these words): those of 0 at the end are left out."""
+    is_kept = np.logical_or.accumulate((subsets != 0)[:, ::-1], axis=1)[:, ::-1]
+    return is_kept.sum(axis=1), subsets[is_kept]
+
+
+def _lay_out(root_references, feature, children, lengths):
+    """Put trees into preorder, one after another.
+
+    Parameters
+    ----------
+    root_references : ndarray of shape (n_trees,)
+    feature : ndarray of shape (n_large,)
+        Of the large nodes; -1: a leaf.
+    children : ndarray of shape (n_large, 2)
+        References to those of each.
+    lengths : ndarray of shape (n_subtrees,)
+        Nodes of each subtree.
+
+    Returns
+    -------
+    at : ndarray of shape (n_large + n_subtrees,)
+        Where each node or subtree comes to stand, by reference, negative ones counted from the end; -1: in no tree.
+    starts : list of int
+        Where each tree begins, and the last one ends.
+    """
+    at = np.full(len(feature) + len(lengths), -1)
+    starts, n_nodes = [], 0
+    for root in root_references.tolist():
+        starts.append(n_nodes)
+        pending = [root]
+        while pending:
+            reference = pending.pop()
+            at[reference] = n_nodes
+            if reference < 0:
+                n_nodes += int(lengths[-1 - reference])
+                continue
+            n_nodes += 1
+            if feature[reference] >= 0:
+                pending += children[reference, ::-1].tolist()
+    return at, [*starts, n_nodes]

@@ -1,0 +1,142 @@
+"""What a level-wise driver asks of the rows that one device, or one rank, holds.
+
+Words: a *place* is a node that is to be grown, a `df_open_node`: where its draws lie, its path, the bounds of its predictions,
+the scale of its targets. The *statistic* of a node is the sum over its draws; an *entry* of a histogram is such a sum over the
+draws of one code.
+
+Whatever a shard adds up is an integer of 64 bits, and whatever else it tells of its draws is a least or a greatest number. So
+what several shards say together is the sum, the least or the greatest of what each says, in any order, to the bit: a shard made
+of several others, on other machines, needs nothing more.
+
+A shard owns the draws of a batch of trees. The driver never sees them; it knows nodes.
+"""
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from dforest.sycl.records import record
+
+
+class Subtrees(NamedTuple):
+    """Subtrees that a shard has grown to the end, one after another, the nodes of each in preorder.
+
+    Attributes
+    ----------
+    lengths : ndarray of shape (n_subtrees,), dtype int64
+        Nodes of each.
+    nodes : ndarray of shape (n_nodes,), dtype df_grown
+        `right` is counted from the first node of the subtree.
+    subsets : ndarray of shape (n_nodes, n_subset_words), dtype uint64
+        Of nodes that test categories.
+    leaves : ndarray of shape (n_leaves, n_leaf_words), dtype int64
+        What the leaves among these nodes keep.
+    """
+
+    lengths: np.ndarray
+    nodes: np.ndarray
+    subsets: np.ndarray
+    leaves: np.ndarray
+
+    @classmethod
+    def none(cls, layout):
+        """No subtrees, of a `Layout`."""
+        sizes = (np.int64,), (record("df_grown"),), (np.uint64, layout.subset_words), (np.int64, layout.n_leaf_words)
+        return cls(*(np.zeros((0, *shape), dtype) for dtype, *shape in sizes))
+
+
+class Shard(ABC):
+    """The draws of some trees on the rows of one device, or rank.
+
+    Attributes
+    ----------
+    roots : ndarray of shape (n_trees,), dtype df_open_node
+        The roots of the trees; the driver sets their weights.
+    """
+
+    roots: np.ndarray
+
+    @abstractmethod
+    def add_up(self, places):
+        """Sums over the draws of nodes.
+
+        Returns
+        -------
+        statistics : ndarray of shape (n_nodes, n_words), dtype int64
+        extents : ndarray of shape (n_nodes, 2), dtype int64
+            The least and the greatest integer target; classification: nothing in particular.
+        """
+
+    @abstractmethod
+    def target_extents(self, places):
+        """The least and the greatest exact target of nodes: ndarray of shape (n_nodes, 2), dtype float64. Regression only."""
+
+    @abstractmethod
+    def requantise(self, places):
+        """Give the draws of nodes integer targets by the scales that the nodes have now. Regression only."""
+
+    @abstractmethod
+    def key_ranges(self, places, features):
+        """The least and the greatest key of features in nodes; a least one above the greatest: there is none.
+
+        Parameters
+        ----------
+        features : ndarray of shape (n_nodes, n_tried), dtype uint32
+
+        Returns
+        -------
+        ndarray of shape (n_nodes, n_tried, 2), dtype uint64
+        """
+
+    @abstractmethod
+    def count(self, places, features, ranges):
+        """Histograms of features in nodes.
+
+        Parameters
+        ----------
+        features : ndarray of shape (n_nodes, n_tried), dtype uint32
+        ranges : ndarray or None
+            Those of `key_ranges`, if any feature has keys: the random cuts follow from these, and each such histogram has one
+            entry for either side.
+
+        Returns
+        -------
+        object
+            For `find_cuts`, where the shard wants it: sums of int64, of shape (n_nodes, n_tried, n_entries, n_words).
+        """
+
+    @abstractmethod
+    def find_cuts(self, places, totals, features, ranges, histograms):
+        """The best cut of each feature in each node.
+
+        Parameters
+        ----------
+        totals : ndarray of shape (n_nodes, n_words), dtype int64
+            Statistics of the nodes.
+
+        Returns
+        -------
+        cuts : ndarray of shape (n_nodes, n_tried), dtype df_cut
+            Score -1 where there is no valid one.
+        subsets : ndarray of shape (n_nodes, n_tried, n_subset_words), dtype uint64
+        """
+
+    @abstractmethod
+    def partition(self, places, cuts, subsets):
+        """Move the draws that go left to the front of their node's run: how many records do, ndarray of (n_nodes,), int64."""
+
+    @abstractmethod
+    def judge(self, nodes):
+        """What nodes, as `df_grown`, keep as leaves: ndarray of shape (n_nodes, n_leaf_words), dtype int64.
+
+        Draws and class weights; or draws, weight, and the bits of value and impurity.
+        """
+
+    @abstractmethod
+    def grow_subtrees(self, places):
+        """Grow all that is below nodes of few draws: `Subtrees`."""
+
+    @abstractmethod
+    def rows(self):
+        """The row of each record, as growing left them: those of a leaf together."""

@@ -1,0 +1,81 @@
+"""A SYCL device as an engine: it grows the trees that `dforest.engines.cpu` grows, to the bit.
+
+Words: a *batch* is trees that are grown together, as many as the device has memory for.
+"""
+
+import numpy as np
+
+from dforest.engines.base import Engine, GrownTree, Session, leaves_of_rows
+from dforest.engines.best_first import BestFirst
+from dforest.engines.layout import NAMES
+from dforest.engines.levels import Levels
+from dforest.sycl import device as machinery
+from dforest.sycl.recorder import Recorder
+from dforest.sycl.shard import DeviceShard
+from dforest.sycl.training import Training, Tuning
+
+
+class DeviceEngine(Engine):
+    """Grows trees on a SYCL device.
+
+    Parameters
+    ----------
+    device : Device
+    """
+
+    needs_keys = True
+
+    def __init__(self, device):
+        self.device = device
+        self.name = device.name
+
+    def open(self, problem):
+        what = f"a forest on the device {self.name!r}"
+        if type(problem.criterion) not in NAMES:
+            raise ValueError(f"criterion={problem.criterion!r} has no code for {what}; allowed are {', '.join(NAMES.values())}")
+        if problem.n_draws >= 1 << 32:
+            raise ValueError(f"max_samples: {what} has up to 2**32 - 1 draws a tree, not {problem.n_draws}")
+        return DeviceSession(problem, self.device)
+
+
+class DeviceSession(Session):
+    """A device at work on a problem; see `Session`. What the device knows of the problem stays there from call to call."""
+
+    def __init__(self, problem, device):
+        super().__init__(problem)
+        tuning = Tuning(device, machinery.TUNING)
+        self._recorder = Recorder(device)
+        with self._recorder.timed("build"):
+            device.build()
+        with self._recorder.timed("upload"):
+            self._training = Training(self._recorder, problem, tuning)
+        self._sizes = tuning.subtree_up_to, tuning.histogram_bytes, tuning.extra_features
+
+    def close(self):
+        self._training = None
+
+    def _take_targets(self):
+        with self._recorder.timed("upload"):
+            self._training.set_targets(self.problem.targets)
+
+    def _grow(self, trees, sink, keep_leaves):
+        problem, training = self.problem, self._training
+        seeds = problem.seeds_of(trees)
+        driver = BestFirst if problem.rules.max_leaf_nodes else Levels
+        with self._recorder.timed("train"):
+            for some in training.batches(len(trees), problem.n_draws):
+                weight, exponents = None, np.full(len(trees[some]), problem.targets.weight_exponent)
+                if problem.targets.balance is not None:
+                    weights, exponents = zip(*map(problem.weigh_draws, seeds[some].tolist()), strict=True)
+                    weight = np.stack(weights)
+                shard = DeviceShard(training, seeds[some], problem.n_draws, weight)
+                batch = driver(problem, training.layout, shard, *self._sizes)
+                for t, (arrays, exponent) in enumerate(zip(batch.grow(), exponents, strict=True)):
+                    number = trees[some][t]
+                    if keep_leaves:
+                        self._leaves[number] = leaves_of_rows(problem.n_rows, *batch.record_table(t), arrays.feature)
+                    if not sink.put(GrownTree(number, arrays, int(exponent))):
+                        return
+
+    def report(self):
+        return self._recorder.report(self._n_trees)

@@ -1,0 +1,238 @@
+"""The draws of a batch of trees on a SYCL device: what `dforest.engines.levels` asks of a shard, by kernels.
+
+Words: draws of large nodes are cut into *chunks*, of which a group of the device does one at a time.
+"""
+
+import numpy as np
+
+from dforest.core.out_of_bag import block_draws
+from dforest.engines.shard import Shard, Subtrees
+from dforest.sycl.records import constants, record
+from dforest.validation import count_threads
+
+BLOCK = 4096  # rows of a block of the bootstrap
+ROOT_PATH = 0x243F6A8885A308D3
+
+
+def cut_up(firsts, lengths, size):
+    """Chunks of at most `size` draws: df_chunk records, those of each stretch one after another."""
+    n = -(-lengths // size)
+    chunks = np.empty(n.sum(), record("df_chunk"))
+    node = np.repeat(np.arange(len(n)), n)
+    number = np.arange(len(node)) - np.repeat(np.cumsum(n) - n, n)
+    chunks["node"] = node
+    chunks["first"] = firsts[node] + number * size
+    chunks["n"] = np.minimum(size, lengths[node] - number * size)
+    return chunks
+
+
+def by_node(chunks, values, reduce):
+    """Values of chunks put together for each node."""
+    starts = np.flatnonzero(np.diff(chunks["node"], prepend=-1))
+    return reduce.reduceat(values, starts, axis=0)
+
+
+class DeviceShard(Shard):
+    """All draws of a batch: the one shard there is on a device.
+
+    Parameters
+    ----------
+    training : Training
+    seeds : ndarray of shape (n_trees,), dtype uint32
+        Of the trees.
+    n_draws : int
+        Of each bootstrap; 0: every row once.
+    weight : ndarray of shape (n_trees, n_rows), dtype uint32, or None
+        The trees' own, in place of those of all trees.
+    """
+
+    def __init__(self, training, seeds, n_draws, weight):
+        self.training, self.device = training, training.device
+        if weight is not None:
+            training.heaviest = int(weight.max())
+        self.draws, self.roots = self._draw(seeds, n_draws, weight)
+        self.scratch = self.device.empty(self.draws.shape, self.draws.dtype)
+
+    def _draw(self, seeds, n_draws, weight):
+        """The draws of trees of these seeds on the device, and their `df_open_node`s as roots."""
+        t, device, n_rows = self.training, self.device, self.training.n_rows
+        n_blocks, n_trees = -(-n_rows // BLOCK), len(seeds)
+        counts = None
+        if n_draws:
+            of_blocks = block_draws(n_rows, np.full(n_trees, n_draws), seeds, count_threads(-1))
+            counts = device.empty((n_trees, n_rows), np.uint32)
+            drawn, highest = device.empty(of_blocks.shape, np.int64), device.empty(of_blocks.shape, np.uint32)
+            t.run_items("df_draw_rows", of_blocks.size, device.array(seeds), n_trees, n_rows, device.array(of_blocks), counts,
+                           drawn, highest)  # fmt: skip
+            drawn, most = drawn.get(), int(highest.get().max())
+        else:
+            drawn = np.full((n_trees, n_blocks), BLOCK, np.int64)
+            drawn[:, -1] = n_rows - BLOCK * (n_blocks - 1)
+            most = 1
+        t.set_planes(most)
+        ends = np.cumsum(drawn).reshape(drawn.shape)
+        draws = device.empty((ends[-1, -1],), record("df_draw"))
+        stride = 0
+        if weight is not None:
+            there, stride = device.array(weight), n_rows
+        else:
+            there = t.weight
+        t.run_items("df_write_draws", drawn.size, n_trees, n_rows, counts, device.array(ends - drawn), t.target, there,
+                       stride, draws)
+        places = np.zeros(n_trees, record("df_open_node"))
+        places["n"] = drawn.sum(axis=1)
+        places["first"] = np.cumsum(places["n"]) - places["n"]
+        places["seed"] = seeds
+        places["path"] = ROOT_PATH
+        places["lower"], places["upper"] = -np.inf, np.inf
+        return draws, places
+
+    def _cut_up(self, places):
+        return cut_up(places["first"], places["n"], self.training.tuning.chunk)
+
+    def rows(self):
+        return self.draws.get()["row"]
+
+    def add_up(self, places):
+        t, device = self.training, self.device
+        chunks = self._cut_up(places)
+        there, n = device.array(chunks), len(chunks)
+        statistics = device.empty((n, t.layout.n_words), np.int64)
+        extents = device.empty((n, 2), np.int32)
+        n_bytes = 4 * int(t.problem["n_planes"])
+        t.run_with_memory("df_add_chunks", min(n, t.tuning.n_groups), n_bytes, t.problem_there, self.draws, there, n, statistics,
+                          extents)  # fmt: skip
+        extents = extents.get().astype(np.int64)
+        extremes = by_node(chunks, extents[:, 0], np.minimum), by_node(chunks, extents[:, 1], np.maximum)
+        return by_node(chunks, statistics.get(), np.add), np.stack(extremes, axis=1)
+
+    def target_extents(self, places):
+        t, device = self.training, self.device
+        chunks = self._cut_up(places)
+        found = device.empty((len(chunks), 2), np.float64)
+        t.run("df_find_extents", len(chunks), self.draws, device.array(chunks), len(chunks), t.y, found)
+        found = found.get()
+        return np.stack([by_node(chunks, found[:, 0], np.minimum), by_node(chunks, found[:, 1], np.maximum)], axis=1)
+
+    def requantise(self, places):
+        t, device = self.training, self.device
+        chunks = self._cut_up(places)
+        t.run("df_requantise", len(chunks), self.draws, device.array(chunks), len(chunks), device.array(places), t.y)
+
+    def key_ranges(self, places, features):
+        t, device = self.training, self.device
+        chunks, n_tried = self._cut_up(places), features.shape[1]
+        ranges = device.empty((len(chunks), n_tried, 2), np.uint64)
+        t.run("df_find_key_ranges", len(chunks) * n_tried, t.problem_there, t.columns, t.codes, self.draws, device.array(chunks),
+              len(chunks), device.array(features), n_tried, ranges)  # fmt: skip
+        ranges = ranges.get()
+        return np.stack(
+            [by_node(chunks, ranges[..., 0], np.minimum), by_node(chunks, ranges[..., 1], np.maximum)], axis=-1
+        )
+
+    def count(self, places, features, ranges):
+        t, device = self.training, self.device
+        n_nodes, n_tried = features.shape
+        entries, planes = t.layout.most_entries, int(t.problem["n_planes"])
+        histograms = device.zeros((n_nodes, n_tried, entries, t.layout.n_words), np.int64)
+        chunks = self._cut_up(places)
+        features = device.array(features)
+        drafts = self._draft(places, features, n_tried, ranges)
+        together, n_local = t.features_at_once(lambda k: 4 * k * entries * planes + 8 * t.layout.n_words * t.tuning.n_items)
+        together = min(together, n_tried)
+        n_groups = min(len(chunks) * -(-n_tried // together), t.tuning.n_groups)
+        t.run_with_memory("df_add_histograms", n_groups, n_local, t.problem_there, t.codes, self.draws, device.array(chunks),
+                          len(chunks), features, drafts, n_tried, together, histograms)  # fmt: skip
+        return histograms
+
+    def find_cuts(self, places, totals, features, ranges, histograms):
+        t, device, layout = self.training, self.device, self.training.layout
+        n_nodes, n_tried = features.shape
+        features = device.array(features)
+        drafts = self._draft(places, features, n_tried, ranges)
+        cuts = device.empty((n_nodes, n_tried), record("df_cut"))
+        subsets = device.empty((n_nodes, n_tried, layout.subset_words), np.uint64)
+        words = device.empty((n_nodes, n_tried, 3, layout.n_words), np.int64)
+        keys = device.empty((n_nodes, n_tried, layout.most_categories), np.float64)
+        ranked = device.empty((n_nodes, n_tried, layout.most_categories), np.uint32)
+        t.run_items("df_find_cuts", n_nodes * n_tried, t.problem_there, t.columns, *t.numbers, device.array(places), n_nodes,
+                    device.array(totals), features, drafts, n_tried, histograms, words, keys, ranked, cuts,
+                    subsets)  # fmt: skip
+        return cuts.get(), subsets.get()
+
+    def _draft(self, places, features, n_tried, ranges):
+        """The random cuts of those features that have keys, `df_draft`s, given their ranges in the nodes; None without."""
+        if ranges is None:
+            return None
+        t, device, n_nodes = self.training, self.device, len(places)
+        drafts = device.empty((n_nodes, n_tried), record("df_draft"))
+        t.run_items("df_draw_cuts", n_nodes * n_tried, t.problem_there, t.columns, device.array(places), n_nodes,
+                    device.array(ranges), features, n_tried, drafts)  # fmt: skip
+        return drafts
+
+    def partition(self, places, cuts, subsets):
+        t, device = self.training, self.device
+        chunks = self._cut_up(places)
+        there, n = device.array(chunks), len(chunks)
+        test = device.array(cuts), device.array(subsets)
+        counted = device.empty((n,), np.int64)
+        t.run("df_count_left", n, t.problem_there, t.columns, t.codes, self.draws, there, n, *test, counted)
+        counted = counted.get()
+        n_left = by_node(chunks, counted, np.add)
+        node = chunks["node"]
+        before = np.cumsum(counted) - counted  # of all nodes
+        before -= before[np.flatnonzero(np.diff(node, prepend=-1))][node]
+        to_left = places["first"][node] + before
+        to_right = n_left[node] + chunks["first"] - before
+        t.run("df_move_draws", n, t.problem_there, t.columns, t.codes, self.draws, there, n, *test, device.array(to_left),
+              device.array(to_right), self.scratch)
+        t.run("df_copy_draws", n, self.scratch, there, n, self.draws)
+        return n_left
+
+    def judge(self, nodes):
+        return self._judge(self.device.array(nodes), np.arange(len(nodes)))
+
+    def _judge(self, nodes, numbers):
+        """What some of `nodes`, on the device, keep as leaves."""
+        t, n = self.training, len(numbers)
+        words = self.device.empty((n, t.layout.n_leaf_words), np.int64)
+        if n:
+            t.run("df_judge_nodes", n, t.problem_there, t.y, self.draws, nodes, self.device.array(numbers.astype(np.int64)), n,
+                  t.tuning.alone_up_to, t.layout.n_leaf_words, words)  # fmt: skip
+        return words.get()
+
+    def grow_subtrees(self, places):
+        t, device, subset_words = self.training, self.device, self.training.layout.subset_words
+        if len(places) == 0:
+            return Subtrees.none(t.layout)
+        n_grown = np.zeros(len(places), np.int64)
+        grown = device.empty((2 * self.draws.shape[0],), record("df_grown"))
+        subsets = device.empty((2 * self.draws.shape[0], subset_words), np.uint64)
+        together, n_local = t.features_at_once(t.desk_bytes)
+        # The largest first; in turns short enough to be interrupted.
+        by_size = np.argsort(-places["n"], kind="stable")
+        turns = np.cumsum(places["n"][by_size]) // t.tuning.slice_records
+        for turn in np.split(by_size, np.flatnonzero(np.diff(turns)) + 1):
+            if len(turn) == 0:
+                continue
+            n_groups = min(len(turn), t.tuning.n_growing)
+            most = int(places["n"][turn].max())
+            pending = device.empty((n_groups, most + 1), record("df_open_node"))
+            features = device.empty((n_groups, constants()["DF_FEATURE_ARRAYS"], t.n_features), np.uint32)
+            block = rows = y = None
+            if most * t.n_features * t.codes.dtype.itemsize <= t.tuning.block_bytes:
+                block = device.empty((n_groups, most, t.n_features), t.codes.dtype)
+                rows = device.empty((n_groups, most), np.uint32)
+                y = device.empty((n_groups, most if t.y is not None else 0), np.float64)
+            numbers = device.empty((len(turn),), np.int64)
+            t.run_with_memory("df_grow_subtrees", n_groups, n_local, t.problem_there, t.columns, *t.numbers, t.codes, t.y,
+                              self.draws, self.scratch, device.array(places[turn]), len(turn), most, pending, features, block,
+                              rows, y, together, grown, subsets, numbers)  # fmt: skip
+            n_grown[turn] = numbers.get()
+        ends = np.cumsum(n_grown)
+        nodes = device.empty((ends[-1],), grown.dtype)
+        gathered = device.empty((ends[-1], subset_words), np.uint64)
+        t.run("df_gather_nodes", len(places), grown, subsets, subset_words, device.array(places), device.array(n_grown),
+              device.array(ends - n_grown), len(places), nodes, gathered)  # fmt: skip
+        found = nodes.get()
+        return Subtrees(n_grown, found, gathered.get(), self._judge(nodes, np.flatnonzero(found["feature"] < 0)))

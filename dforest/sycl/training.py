@@ -1,0 +1,186 @@
+"""What a fit holds on a device: codes, targets, tables; and the sizes of the machinery.
+
+A `Training` owns the memory it holds on the device; kernels own nothing.
+"""
+
+import numpy as np
+
+from dforest.engines.layout import Layout
+from dforest.errors import DeviceError
+from dforest.sycl.records import constants, record
+
+
+class Tuning:
+    """Sizes of the machinery; they change the speed, never the forest.
+
+    Parameters
+    ----------
+    device : Device
+    given : dict
+        What is to be other than the device would have it.
+    """
+
+    def __init__(self, device, given):
+        # On a CPU one item does best alone, and its group may have much to do; elsewhere many items share a group.
+        self.subtree_up_to = given.get("subtree_up_to", 1 << 13 if device.is_cpu else 1000)
+        self.chunk = given.get("chunk", 1 << 15 if device.is_cpu else 1 << 11)
+        self.n_items = given.get("n_items", device.n_items)
+        self.n_groups = given.get("n_groups", 64 * device.n_units)
+        self.n_growing = given.get("n_growing", 8 * device.n_units)
+        self.block_bytes = given.get("block_bytes", 1 << 19 if device.is_cpu else 0)
+        # Some is left for what the compiler puts there.
+        self.local_bytes = given.get("local_bytes", device.local_bytes - (0 if device.is_cpu else 1 << 12))
+        self.n_together = given.get("n_together", 0)
+        # What is counted at once: on a CPU, what its first cache holds; elsewhere two groups share a unit's memory.
+        together_bytes = min(self.local_bytes, 1 << 14) if device.is_cpu else self.local_bytes // 2
+        self.together_bytes = given.get("together_bytes", together_bytes)
+        self.batch_bytes = given.get("batch_bytes", min(device.memory_bytes // 4, 1 << 32))
+        self.array_bytes = given.get("array_bytes", device.array_bytes)
+        self.histogram_bytes = given.get("histogram_bytes", 1 << 28)
+        self.slice_records = given.get("slice_records", 1 << 20 if device.is_cpu else 1 << 24)
+        self.extra_features = given.get("extra_features", 8)
+        self.alone_up_to = given.get("alone_up_to", 1 << 62 if device.is_cpu else 64)
+        if not self.subtree_up_to <= self.chunk <= 1 << 20:
+            raise ValueError(
+                f"subtree_up_to={self.subtree_up_to}, chunk={self.chunk}; allowed are numbers in this order, up to 2**20"
+            )
+
+
+class Training:
+    """What a fit holds on a device.
+
+    Parameters
+    ----------
+    device : Device or Recorder
+    stated : Problem
+        As for `Layout`.
+    tuning : Tuning
+    """
+
+    def __init__(self, device, stated, tuning):
+        splitter, rules = stated.splitter, stated.rules
+        self.device = device
+        self.tuning = tuning
+        self.layout = layout = Layout(stated)
+        self.n_rows, self.n_features = stated.n_rows, stated.n_features
+        self.max_features = splitter.max_features
+        self.has_weight = stated.targets.weight is not None
+        self.problem = problem = np.zeros((), record("df_problem"))
+        problem["n_features"] = self.n_features
+        problem["max_features"] = splitter.max_features
+        problem["skip_constant"] = splitter.skip_constant_features
+        problem["code_bytes"] = max(column.codes.dtype.itemsize for column in stated.columns)
+        problem["most_entries"] = layout.most_entries
+        problem["has_keys"] = layout.has_keys
+        problem["criterion"] = constants()["DF_" + layout.criterion.upper()]
+        problem["n_words"] = layout.n_words
+        problem["is_unit"] = not self.has_weight
+        problem["is_wide"] = stated.criterion.is_wide
+        problem["is_random"] = layout.is_random
+        problem["one_hot"] = splitter.one_hot
+        problem["most_categories"] = layout.most_categories
+        problem["subset_words"] = layout.subset_words
+        problem["is_bounded"] = stated.directions.any()
+        problem["max_depth"] = self.n_rows if rules.max_depth is None else min(rules.max_depth, self.n_rows)
+        problem["min_split"] = rules.min_samples_split
+        problem["min_draws"] = max(1, rules.min_samples_leaf)
+        problem["min_weight_fraction"] = rules.min_weight_fraction_leaf
+        problem["impurity_threshold"] = rules.impurity_threshold
+        problem["min_decrease"] = rules.min_impurity_decrease
+        self.codes = device.array(self._rows_of_codes(stated.columns))
+        self.numbers = [device.array(numbers) for numbers in (layout.values, layout.lows, layout.highs)]
+        self.columns = device.array(layout.table)
+        self.set_targets(stated.targets)
+
+    def set_targets(self, targets):
+        """Put targets and weights on the device."""
+        array = self.device.array
+        self.heaviest = targets.heaviest
+        self.target = array(targets.classes)
+        self.y = None if targets.numbers is None else array(targets.numbers)
+        self.weight = None if targets.weight is None else array(targets.weight)
+
+    def _rows_of_codes(self, columns):
+        """Codes row by row: ndarray of shape (n_rows, n_features)."""
+        codes = np.empty((self.n_rows, self.n_features), f"u{int(self.problem['code_bytes'])}")
+        rows = max(1, (1 << 18) // self.n_features)  # what is written stays in the cache
+        for first in range(0, self.n_rows, rows):
+            for j, column in enumerate(columns):
+                codes[first : first + rows, j] = column.codes[first : first + rows]
+        return codes
+
+    def set_planes(self, most_drawn):
+        """Lay out the planes of histograms, given how often a row is drawn at most: see kernels/histogram.hpp."""
+        problem = self.problem
+        bits = 32 - (self.tuning.chunk - 1).bit_length()
+        heaviest = self.heaviest * most_drawn
+
+        def pieces(most):
+            return -(-(int(most).bit_length() + 1) // bits)
+
+        problem["piece_bits"] = bits
+        problem["weight_pieces"] = pieces(heaviest)
+        problem["sum_pieces"] = pieces(most_drawn << 31 if problem["is_wide"] else heaviest << 31)
+        n_classes = self.layout.n_words - 2
+        if self.layout.has_classes:
+            n = n_classes if problem["is_unit"] else 1 + n_classes * problem["weight_pieces"]
+        else:
+            n = 1 + (0 if problem["is_unit"] else problem["weight_pieces"])
+            n += problem["sum_pieces"] * (2 if problem["is_wide"] else 1)
+        problem["n_planes"] = n
+        self.problem_there = self.device.array(problem.reshape(1))
+
+    def run(self, kernel, n, *arguments):
+        """Run a kernel on n groups' worth of work."""
+        self.device.run(kernel, min(n, self.tuning.n_groups), *arguments, n_items=self.tuning.n_items)
+
+    def run_with_memory(self, kernel, n_groups, n_bytes, *arguments):
+        """Run a kernel whose groups need n_bytes of memory each: their own, or else global memory, in fewer groups."""
+        n_bytes = -(-n_bytes // 8) * 8
+        is_own = n_bytes <= self.tuning.local_bytes
+        if not is_own:
+            n_groups = min(n_groups, max(1, self.tuning.histogram_bytes // n_bytes))
+        memory = None if is_own else self.device.empty((n_groups, n_bytes), np.uint8)
+        self.device.run(kernel, n_groups, *arguments, memory, n_bytes, n_items=self.tuning.n_items,
+                        n_local=n_bytes if is_own else 8)  # fmt: skip
+
+    def run_items(self, kernel, n, *arguments):
+        """Run a kernel with an item for each of n."""
+        self.device.run(kernel, -(-n // self.tuning.n_items), *arguments, n_items=self.tuning.n_items)
+
+    def features_at_once(self, bytes_of):
+        """How many features to try at once, and the memory that takes, given that of a number of them."""
+        most = self.tuning.n_together or self.max_features
+        most = min(most, self.max_features)
+        while most > 1 and bytes_of(most) > self.tuning.together_bytes:
+            most -= 1
+        return most, bytes_of(most)
+
+    def desk_bytes(self, n_together):
+        """Memory that a group needs to grow subtrees: see `df_desk` of kernels/subtree.hpp."""
+        p = self.problem
+        entries = int(p["most_entries"])
+        words = (1 + 3 * n_together) * self.layout.n_words + n_together * ((entries + 63) // 64 + self.layout.most_categories)
+        words += (1 + n_together) * self.layout.subset_words + (n_together * (1 + self.layout.most_categories) + 1) // 2
+        records = n_together * (record("df_cut").itemsize + record("df_draft").itemsize)
+        planes = 4 * int(p["n_planes"]) * (1 + n_together * entries)
+        return constants()["DF_SHARED_BYTES"] + 8 * words + records + planes
+
+    def bytes_of_tree(self, n_draws):
+        """(memory that a tree of a batch takes, that of it which is in one array), at most."""
+        n = min(self.n_rows, n_draws) if n_draws else self.n_rows
+        grown, subset = 2 * record("df_grown").itemsize, 16 * self.layout.subset_words  # twice: where they grow, and put together
+        return n * (2 * record("df_draw").itemsize + 2 * grown + 2 * subset) + 8 * self.n_rows, n * max(grown, subset)
+
+    def batches(self, n_trees, n_draws):
+        """Slices of the trees, each of which fits the device."""
+        need, in_array = self.bytes_of_tree(n_draws)
+        have, array = self.tuning.batch_bytes, self.tuning.array_bytes
+        if need > have or in_array > array:
+            raise DeviceError(
+                f"a tree of {self.n_rows} rows needs {need / 2**20:.0f} MiB on {self.device.name!r}, beside the data, and "
+                f"{in_array / 2**20:.0f} MiB in one array; {have / 2**20:.0f} MiB are for trees, and {array / 2**20:.0f} MiB for "
+                "one array"
+            )
+        size = max(1, min(have // need, array // in_array, 2 * self.device.n_units))
+        return [slice(first, first + size) for first in range(0, n_trees, size)]
