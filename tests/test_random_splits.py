@@ -18,6 +18,7 @@ from dforest import (
 from dforest.core.binning import code_columns
 from dforest.core.data import DataView
 from dforest.core.dense import RandomDenseSplitter
+from dforest.engines import cpu
 
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
 KINDS = pytest.mark.parametrize("kind", [ExtraTreesClassifier, ExtraTreesRegressor])
@@ -375,7 +376,7 @@ def test_columns_are_coded_by_keys(dtype):
 def test_columns_are_not_sorted(monkeypatch):
     """What each kind of splitter looks at: keys where a cut needs a range and a count; else ranks or bins."""
     seen = []
-    monkeypatch.setattr(estimator, "DataView", lambda columns, *rest: seen.extend(columns) or DataView(columns, *rest))
+    monkeypatch.setattr(cpu, "DataView", lambda columns, *rest: seen.extend(columns) or DataView(columns, *rest))
     X, y = problem(ExtraTreesRegressor)
     for method, splitter, has_keys in [("dense", "random", True), ("dense", "best", False), ("hist", "random", False)]:
         seen.clear()
