@@ -597,7 +597,7 @@ cdef class Grower:
                 self.give()
             # Nothing can be given away out of a block.
             if (not self.in_block and SMALLEST_BLOCK <= place.n <= self.block.most_records
-                    and not (place.n >= 2 * self.share_from and self.team.runs_short())):
+                    and not (place.n // 2 >= self.share_from and self.team.runs_short())):
                 self.block.fill(self.draws + place.first, place.n, <uint32_t*> (self.trunk.scratch + place.first))
                 self.in_block = True
                 self.block_base = self.n_stack
