@@ -1,6 +1,8 @@
 """Promise 1: the same forest to the bit for any number of threads, each time, at both extremes of the machinery."""
 
+import pickle
 import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 
 import numpy as np
@@ -233,3 +235,33 @@ def test_a_large_tree_is_shared_by_default(assert_equal, pieces_joined):
     one = dforest.RandomForestClassifier(1, n_jobs=1, random_state=0).fit(X, y)
     assert_equal(one, dforest.RandomForestClassifier(1, n_jobs=4, random_state=0).fit(X, y))
     assert len(pieces_joined) == 1 < pieces_joined[0]
+
+
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+@pytest.mark.parametrize("sharing", ["default", "share everything"])
+@pytest.mark.parametrize("method", ["hist", "dense"])
+def test_calls_at_the_same_time(method, sharing, tuning, assert_equal):
+    """Fits, and predictions of one forest that is used for the first time, from threads of the program's own."""
+    X, y, weight = problem_of_all_kinds(400)
+    parameters = {"method": method, "categorical_features": [2, 3], "ordinal_features": [1, 4], "oob_score": True,
+                  "variable_importance": "mda_raw", "random_state": 0}  # fmt: skip
+    alone = dforest.RandomForestRegressor(4, n_jobs=1, **parameters).fit(X, y, weight)
+    rows = np.tile(X, (50, 1))
+    expected, leaves = alone.predict(rows), alone.apply(rows)
+    shared = pickle.loads(pickle.dumps(alone))
+
+    def call(number):
+        n_jobs = 1 + number % 4
+        if number % 3 == 0:
+            return dforest.RandomForestRegressor(4, n_jobs=n_jobs, **parameters).fit(X, y, weight)
+        return shared.predict(rows) if number % 3 == 1 else shared.apply(rows)
+
+    with tuning(sharing), ThreadPoolExecutor(5) as pool:
+        shared.n_jobs = 3
+        found = list(pool.map(call, range(24)))
+    for number in range(0, 24, 3):
+        assert_equal(alone, found[number], number)
+        assert np.array_equal(alone.oob_error_per_observation_, found[number].oob_error_per_observation_, equal_nan=True)
+        assert np.array_equal(alone.variable_importance_, found[number].variable_importance_)
+        assert np.array_equal(expected, found[number + 1])
+        assert np.array_equal(leaves, found[number + 2])
