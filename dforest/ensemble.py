@@ -268,10 +268,10 @@ class ForestEstimator(TreeEstimator):
             rows = forest.estimators_samples_[t]
             clone(forest.estimators_[t]).fit(X[rows], y[rows])
 
-        if the tree drew every class and every category and level of X, which are numbered among those present;
-        with `sample_weight`, pass that of the rows too, of which one must need as many bits as any (see "Weights
-        and targets as integers" in the maths). The bins of ``method="hist"`` come from all rows, so a tree of
-        some rows has other ones.
+        if the tree drew every class and every category and level of X, which are numbered among those present, and
+        for ``criterion="poisson"`` some target above 0, without which it is refused; with `sample_weight`, pass that
+        of the rows too, of which one must need as many bits as any (see "Weights and targets as integers" in the
+        maths). The bins of ``method="hist"`` come from all rows, so a tree of some rows has other ones.
 
         They show what the forest holds: ``prune(..., inplace=False)`` gives a pruned copy of one, in
         place is refused.
