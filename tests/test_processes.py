@@ -1,5 +1,6 @@
 """Processes that fork, run out of threads, or are interrupted; each case in an interpreter of its own."""
 
+import signal
 import subprocess
 import sys
 import textwrap
@@ -239,3 +240,44 @@ def test_memory_of_packing_does_not_grow_with_trees_but_for_their_nodes():
         limit_memory(1 << 27)
         assert model.predict(X[:1, :1]).shape == (1,)
     """)
+
+
+LONG_FIT = """
+import sys
+import time
+import numpy as np
+from dforest import RandomForestClassifier
+from dforest.splitter import Cut, PythonSplitter
+
+class Slow(PythonSplitter):
+    has_begun = False
+
+    def find_split(self, node):
+        if not Slow.has_begun:
+            Slow.has_begun = True
+            print("begun", flush=True)
+        time.sleep(0.01)
+        codes = np.unique(node.codes(0))
+        return Cut(0, int(codes[len(codes) // 2 - 1])) if len(codes) > 1 else None
+
+X = np.random.default_rng(0).standard_normal((5000, 2))
+try:
+    RandomForestClassifier(100, splitter=Slow(), method="dense", n_jobs=int(sys.argv[1])).fit(X, np.arange(5000) % 2)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.parametrize("n_jobs", [1, 4])
+@pytest.mark.slow
+def test_an_interrupt_ends_a_fit_in_python(n_jobs):
+    process = subprocess.Popen([sys.executable, "-c", LONG_FIT, str(n_jobs)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGINT)
+        # Uninterrupted, it would take a quarter of an hour.
+        rest, _ = process.communicate(timeout=60)
+        assert rest.endswith("interrupted\n") and process.returncode == 0
+    finally:
+        process.kill()
+        process.wait()
