@@ -20,6 +20,7 @@ METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
 CLASSIFIERS = [DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier]
 REGRESSORS = [DecisionTreeRegressor, RandomForestRegressor, ExtraTreesRegressor]
 TREES = [DecisionTreeClassifier, DecisionTreeRegressor]
+EXTRA = [ExtraTreesClassifier, ExtraTreesRegressor]
 # scikit-learn's
 PEERS = {kind: getattr(tree if kind in TREES else ensemble, kind.__name__) for kind in CLASSIFIERS + REGRESSORS}
 ALL = pytest.mark.parametrize("kind", CLASSIFIERS + REGRESSORS)
@@ -32,8 +33,8 @@ CASES = [
 PAIRS = 10_000
 
 
-def make(kind, **parameters):
-    return kind(random_state=0, **({} if "Decision" in kind.__name__ else {"n_estimators": 7}), **parameters)
+def make(kind, n_trees=7, **parameters):
+    return kind(random_state=0, **({} if "Decision" in kind.__name__ else {"n_estimators": n_trees}), **parameters)
 
 
 def problem(kind, seed=0, n=300, p=5):
@@ -120,9 +121,9 @@ def test_whatever_else_is_asked_for(kind, method, parameters):
     """Constraints hold with every limit, kind of feature and strategy."""
     X, y, weight = problem(kind, 2)
     directions = [1, 0, -1, 1, 0]
-    model = make(kind, method=method, monotonic_cst=directions, **parameters).fit(X, y, weight)
+    model = make(kind, 30, method=method, monotonic_cst=directions, **parameters).fit(X, y, weight)
     assert_kept(model, X, directions)
-    assert len(np.unique(response(model, X))) > 1
+    assert len(np.unique(response(model, X))) > 2
 
 
 @pytest.mark.parametrize("kind", CLASSIFIERS)
@@ -289,10 +290,7 @@ def signal(kind, seed, n=1500):
 @pytest.mark.parametrize("kind", PEERS)
 @METHODS
 def test_scores_with_true_constraints(kind, method):
-    """One costs little. Several at once do, as every split by one bounds all below it: no more than in scikit-learn.
-
-    With random cuts, of which many leave the bounds, one costs more than there.
-    """
+    """One costs little. Several at once do, as every split by one bounds all below it: no more than in scikit-learn."""
     scores = []
     for seed in range(6):
         X, y = signal(kind, seed)
@@ -303,9 +301,25 @@ def test_scores_with_true_constraints(kind, method):
             scores[-1].append(model.score(X[700:], y[700:]))
     free, noise, one, many, *_, theirs = np.mean(scores, axis=0)
     assert noise > free - 0.01
-    assert one > free - (0.2 if "Extra" in kind.__name__ else 0.03)
+    assert one > free - 0.03 or kind in EXTRA
     assert many > theirs - 0.01
     assert many > (0.7 if kind in CLASSIFIERS else 0.45)
+
+
+@pytest.mark.parametrize("kind", EXTRA)
+@METHODS
+def test_scores_of_random_cuts_with_a_true_constraint(kind, method):
+    """It costs more than where cuts are the best, as many random ones leave the bounds.
+
+    The true costs are 0.03 and 0.13, and seeds differ by 0.02 and 0.03: means of 60 are far enough below the bounds.
+    """
+    costs = []
+    for seed in range(60):
+        X, y = signal(kind, seed)
+        models = [make(kind, 30, method=method, monotonic_cst=cst, min_samples_leaf=5) for cst in (None, [0, 0, -1, 0])]
+        free, one = (model.fit(X[:700], y[:700]).score(X[700:], y[700:]) for model in models)
+        costs.append(free - one)
+    assert np.mean(costs) < (0.05 if kind in CLASSIFIERS else 0.15)
 
 
 @ALL
@@ -318,9 +332,9 @@ def test_one_constrained_feature_that_is_all(kind, method):
         X = rng.standard_normal((600, 1))
         y = X[:, 0] + rng.standard_normal(600)
         y = y > 0 if kind in CLASSIFIERS else y
-        models = [make(kind, method=method, monotonic_cst=directions) for directions in ([1], None)]
+        models = [make(kind, 30, method=method, monotonic_cst=directions) for directions in ([1], None)]
         scores.append([model.fit(X[:300], y[:300]).score(X[300:], y[300:]) for model in models])
-        assert len(np.unique(response(models[0], X))) > 5
+        assert len(np.unique(response(models[0], X))) > 10
     constrained, free = np.mean(scores, axis=0)
     assert constrained > free + 0.03
 
