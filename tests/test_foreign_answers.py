@@ -164,6 +164,7 @@ def fit_apart(compile_module):
     return fit
 
 
+@pytest.mark.slow
 def test_compiled_splitters(fit_apart):
     for name, said in [
         ("Unopened", "fitted True"),
@@ -177,6 +178,7 @@ def test_compiled_splitters(fit_apart):
         assert all(line.startswith(said) for line in fit_apart("splitter", name))
 
 
+@pytest.mark.slow
 def test_compiled_criteria(fit_apart):
     for name, kind, said in [
         ("Beyond", "Classifier", "CriterionError Beyond.best_cut returned "),

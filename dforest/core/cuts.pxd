@@ -30,6 +30,7 @@ cdef class Cuts:
     cdef Tally tally
     cdef Side side                   # for single cuts
     cdef bint one_by_one             # it is single cuts that are asked for
+    cdef bint is_open                # `open_node` was called since `close_node`
     cdef Py_ssize_t n_words
     cdef bint one_hot                # categories are tested one by one
     cdef bint is_bounded             # some feature has a direction
@@ -47,6 +48,7 @@ cdef class Cuts:
 
     cdef int reserve(self, DataView data, Py_ssize_t n_records) except -1
     cdef void open_node(self, const Node* node) noexcept nogil
+    cdef void close_node(self) noexcept nogil
     cdef void lend_node(self, const Node* node) noexcept nogil
     cdef void join_node(self, const Node* node, Cuts other) noexcept nogil
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil

@@ -141,7 +141,13 @@ cdef class Cuts:
 
     cdef void open_node(self, const Node* node) noexcept nogil:
         """Get ready for the columns of a node."""
+        self.close_node()
         self.tally.open_node(node)
+        self.is_open = True
+
+    cdef void close_node(self) noexcept nogil:
+        """Forget the node that was open. A search that does not open the next one opens it by looking for a cut."""
+        self.is_open = False
         self.side.open_node()
         self.score_of_two = -1.0
 
@@ -155,6 +161,8 @@ cdef class Cuts:
 
     cdef void lend_node(self, const Node* node) noexcept nogil:
         """Before others join an open node."""
+        if not self.is_open:
+            self.open_node(node)
         if self.one_by_one:
             self.side.lend_words(node)
         else:
@@ -165,6 +173,8 @@ cdef class Cuts:
         cdef Py_ssize_t n
         cdef double before = best.score
         cdef bint is_constant
+        if not self.is_open:
+            self.open_node(node)
         if (column.kind != CATEGORICAL and not self.is_bounded
                 and (self.tally.is_few or self.tally.counts_small(node, column))):
             is_constant = (self.find_few(node, column, rules, best) if self.tally.is_few
@@ -406,6 +416,8 @@ cdef class Cuts:
         cdef int64_t n_left, total = node.statistics[0], n_missing = self.tally.missing[0]
         cdef int64_t* left = self.tally.left
         cdef bint missing_left = False
+        if not self.is_open:
+            self.open_node(node)
         # Packed words directly: nodes are many, and small.
         choice = (self.best_packed(node, n, False, rules) if self.tally.is_packed
                   else self.best_entry(node, column, n, False, rules))

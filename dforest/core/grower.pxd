@@ -1,3 +1,4 @@
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.block cimport Block
@@ -78,6 +79,7 @@ cdef struct Words:                 # a growing array
     Py_ssize_t n, room
 
 
+@cython.final
 cdef class Grower:
     cdef DataView data
     cdef Criterion criterion
@@ -132,9 +134,9 @@ cdef class Grower:
     cdef int find_foreign_split(self, const Node* node, Split* split) except -1 nogil
     cdef bint has_test(self, const Node* node, const Split* split) noexcept nogil
     cdef bint parts_codes(self, const Node* node, const Split* split) noexcept nogil
-    cdef int refuse_split(self, const Node* node, const Split* split) except -1
-    cdef int check_side(self, const Place* place, const Node* node) except -1 nogil
-    cdef int refuse_side(self, const Place* place, const Node* node) except -1
+    cdef int refuse_split(self, const Node* node, const Split* split) except -1 nogil
+    cdef bint breaks_rules(self, const Place* place, const Node* node) noexcept nogil
+    cdef int refuse_side(self, const Place* place, const Node* node) except -1 nogil
     cdef int check_division(self, const Node* node, Py_ssize_t n_left) except -1 nogil
     cdef Py_ssize_t partition_by_test(self, const Node* node, const Split* split, Draw* scratch) except -1 nogil
     cdef bint is_leaf(self, const Node* node) noexcept nogil

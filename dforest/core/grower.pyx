@@ -23,6 +23,7 @@ is its own, a piece is grown in place, in the draws of the tree's *trunk*. See `
 A grower belongs to one thread and owns all of its buffers, which it uses again for the next tree; the
 trunk of a piece is that of the grower that began the tree.
 """
+cimport cython
 from libc.math cimport INFINITY, NAN, ldexp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
@@ -89,6 +90,7 @@ cdef lend(const void* buffer, size_t n_bytes, dtype):
     return np.asarray(<const uint8_t[:n_bytes]> <const uint8_t*> buffer).view(dtype)
 
 
+@cython.final
 cdef class Grower:
     """Grows trees on one thread.
 
@@ -363,8 +365,8 @@ cdef class Grower:
         node.n_path_features = self.path.n
         node.on_path = self.path.bits
         self.criterion.open_node(node)
-        if not self.splitter.is_built_in:
-            self.check_side(place, node)
+        if not self.splitter.is_built_in and self.breaks_rules(place, node):
+            self.refuse_side(place, node)
         return 0
 
     cdef int find_split(self, Node* node, Split* split) except -1 nogil:
@@ -387,24 +389,22 @@ cdef class Grower:
     cdef int find_foreign_split(self, const Node* node, Split* split) except -1 nogil:
         """The split that a splitter from elsewhere finds, checked before anything is done with it.
 
-        What refuses it is another function: one with Python's objects takes the GIL, even if it does not get to them.
+        What refuses it is another function: one with Python's objects is slow, even if it does not get to them.
         """
         split.threshold = NAN
         split.payload = NULL
         split.code = split.above = 0
         split.missing_left = split.only_missing_right = False
         split.middle = 0.0
-        self.splitter.cuts.open_node(node)     # what was there before is gone, if it does not do so itself
+        self.splitter.cuts.close_node()        # or a search that opens no node would meet the one before
         self.splitter.find_split(node, split)
         self.criterion.check()
         if split.feature < 0 or (split.feature < self.data.n_features and 0.0 <= split.score < INFINITY
                                  and self.has_test(node, split)):
             return 0
-        with gil:
-            self.refuse_split(node, split)
-        return 0
+        return self.refuse_split(node, split)
 
-    cdef bint has_test(self, const Node* node, const Split* split) noexcept nogil:
+    cdef inline bint has_test(self, const Node* node, const Split* split) noexcept nogil:
         """Whether a split has what tells its sides apart, as far as that can be seen without a look at the draws."""
         cdef const Column* column = &node.columns[split.feature]
         cdef uint32_t n_codes = column.n_codes
@@ -414,17 +414,19 @@ cdef class Grower:
             return split.payload != NULL and split.n_payload_words * 64 >= <Py_ssize_t> n_codes
         if split.payload != NULL or split.code >= n_codes or not split.threshold == split.threshold:
             return False
-        return split.only_missing_right or column.coarse != NULL or self.parts_codes(node, split)
+        if split.only_missing_right or column.coarse != NULL:
+            return True
+        if split.threshold >= number_at(column, column.highs, data_code(column, split.code)) and (
+                not split.code < split.above < n_codes
+                or split.threshold < number_at(column, column.lows, data_code(column, split.above))):
+            return True
+        return self.parts_codes(node, split)
 
     cdef bint parts_codes(self, const Node* node, const Split* split) noexcept nogil:
         """Whether the threshold of a split by a code is not below values up to that code, or above the next ones."""
         cdef const Column* column = &node.columns[split.feature]
         cdef uint32_t code
         cdef Py_ssize_t i
-        if split.threshold >= number_at(column, column.highs, data_code(column, split.code)) and (
-                not split.code < split.above < column.n_codes
-                or split.threshold < number_at(column, column.lows, data_code(column, split.above))):
-            return True
         for i in range(node.n):                # the code need not occur in the node
             code = code_at(column, node.draws[i].row)
             if code <= split.code and not number_at(column, column.highs, data_code(column, code)) <= split.threshold:
@@ -433,47 +435,46 @@ cdef class Grower:
                 return False
         return True
 
-    cdef int refuse_split(self, const Node* node, const Split* split) except -1:
+    cdef int refuse_split(self, const Node* node, const Split* split) except -1 nogil:
         cdef Py_ssize_t feature = split.feature
-        name = type(self.splitter).__name__
-        if feature >= self.data.n_features:
-            raise SplitterError(f"{name}.find_split: feature={feature}; the data have {self.data.n_features} features")
-        if not 0.0 <= split.score < INFINITY:
-            raise SplitterError(f"{name}.find_split: score={split.score}; a score is a finite number from 0")
-        if self.splitter.has_own_tests:
-            raise SplitterError(f"{name}: a test of its own needs a payload, set by store_split")
-        n_codes = node.columns[feature].n_codes
-        if node.columns[feature].kind == CATEGORICAL:
-            raise SplitterError(f"{name}.find_split: a split of feature {feature}, which is categorical, needs the payload of "
-                                f"{(n_codes + 63) // 64} words that `cuts` sets")
-        if split.payload != NULL:
-            raise SplitterError(f"{name}.find_split: a split of feature {feature}, which is not categorical, has a payload; "
-                                "tests of a splitter's own set has_own_tests")
-        if split.code >= n_codes:
-            raise SplitterError(f"{name}.find_split: code={split.code} of feature {feature}; its codes are 0 to {n_codes - 1}")
-        if split.threshold != split.threshold:
-            raise SplitterError(f"{name}.find_split: the threshold of a split of feature {feature} is not a number; a search "
-                                "ends with store_split, which sets it")
-        raise SplitterError(f"{name}.threshold: {split.threshold} of feature {feature} does not part the values in the node as "
-                            f"its code {split.code} does")
-
-    cdef int check_side(self, const Place* place, const Node* node) except -1 nogil:
-        """Raise if a side of a split by a splitter from elsewhere breaks the rules."""
-        if (place.depth == 0 or (node.statistics[0] >= self.trunk.rules.min_draws
-                                 and <double> node.statistics[1] >= self.trunk.rules.min_weight)):
-            return 0
         with gil:
-            self.refuse_side(place, node)
-        return 0
+            name = type(self.splitter).__name__
+            if feature >= self.data.n_features:
+                raise SplitterError(f"{name}.find_split: feature={feature}; the data have {self.data.n_features} features")
+            if not 0.0 <= split.score < INFINITY:
+                raise SplitterError(f"{name}.find_split: score={split.score}; a score is a finite number from 0")
+            if self.splitter.has_own_tests:
+                raise SplitterError(f"{name}: a test of its own needs a payload, set by store_split")
+            n_codes = node.columns[feature].n_codes
+            if node.columns[feature].kind == CATEGORICAL:
+                raise SplitterError(f"{name}.find_split: a split of feature {feature}, which is categorical, needs the payload "
+                                    f"of {(n_codes + 63) // 64} words that `cuts` sets")
+            if split.payload != NULL:
+                raise SplitterError(f"{name}.find_split: a split of feature {feature}, which is not categorical, has a payload; "
+                                    "tests of a splitter's own set has_own_tests")
+            if split.code >= n_codes:
+                raise SplitterError(f"{name}.find_split: code={split.code} of feature {feature}; its codes are 0 to "
+                                    f"{n_codes - 1}")
+            if split.threshold != split.threshold:
+                raise SplitterError(f"{name}.find_split: the threshold of a split of feature {feature} is not a number; a search "
+                                    "ends with store_split, which sets it")
+            raise SplitterError(f"{name}.threshold: {split.threshold} of feature {feature} does not part the values in the node "
+                                f"as its code {split.code} does")
 
-    cdef int refuse_side(self, const Place* place, const Node* node) except -1:
-        name = type(self.splitter).__name__
-        side = "right" if place.is_right else "left"
-        if node.statistics[0] < self.trunk.rules.min_draws:
-            raise SplitterError(f"{name}: min_samples_leaf={self.trunk.rules.min_draws} is broken by a split with "
-                                f"{node.statistics[0]} draws on the {side}")
-        raise SplitterError(f"{name}: min_weight_fraction_leaf={self.limits.min_weight_fraction_leaf} is broken by a split "
-                            f"with {node.statistics[1]} of a weight of {self.trunk.root_weight} on the {side}")
+    cdef inline bint breaks_rules(self, const Place* place, const Node* node) noexcept nogil:
+        """Whether a side of a split has fewer draws, or less weight, than a leaf needs."""
+        return place.depth > 0 and (node.statistics[0] < self.trunk.rules.min_draws
+                                    or <double> node.statistics[1] < self.trunk.rules.min_weight)
+
+    cdef int refuse_side(self, const Place* place, const Node* node) except -1 nogil:
+        with gil:
+            name = type(self.splitter).__name__
+            side = "right" if place.is_right else "left"
+            if node.statistics[0] < self.trunk.rules.min_draws:
+                raise SplitterError(f"{name}: min_samples_leaf={self.trunk.rules.min_draws} is broken by a split with "
+                                    f"{node.statistics[0]} draws on the {side}")
+            raise SplitterError(f"{name}: min_weight_fraction_leaf={self.limits.min_weight_fraction_leaf} is broken by a split "
+                                f"with {node.statistics[1]} of a weight of {self.trunk.root_weight} on the {side}")
 
     cdef bint is_leaf(self, const Node* node) noexcept nogil:
         cdef int64_t n_draws = node.statistics[0]
