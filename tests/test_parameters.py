@@ -41,7 +41,8 @@ ALL = pytest.mark.parametrize("kind", ESTIMATORS)
 def described(constraint):
     """A constraint as text that depends neither on scikit-learn's release nor on the order of a set."""
     if isinstance(constraint, Interval):
-        left, right = "[" if constraint.closed in ("left", "both") else "(", "]" if constraint.closed in ("right", "both") else ")"
+        left = "[" if constraint.closed in ("left", "both") else "("
+        right = "]" if constraint.closed in ("right", "both") else ")"
         kind = "int" if constraint.type is Integral else constraint.type.__name__
         return f"{kind} in {left}{constraint.left}, {constraint.right}{right}"
     if isinstance(constraint, Options):
