@@ -25,20 +25,22 @@ trunk of a piece is that of the grower that began the tree.
 """
 cimport cython
 from libc.math cimport INFINITY, NAN, ldexp
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 import numpy as np
 
+from dforest.core.frontier cimport Candidate
 from dforest.core.random cimport DF_ROOT_PATH, df_child_path
 from dforest.core.rows cimport all_rows, count_blocks, draw_rows, partition
 from dforest.core.shared_rows cimport draw_rows_together, partition_together
+from dforest.core.split_check cimport has_test, refuse_division, refuse_judgement, refuse_side, refuse_split
 from dforest.core.team cimport Task
 from dforest.core.threads cimport check_signals, df_add_to
-from dforest.core.types cimport CATEGORICAL, Column, Split, code_at, data_code, data_row, number_at
+from dforest.core.types cimport Column, Split, data_row
+from dforest.core.writer cimport ensure_room, lend
 
-from dforest.core.assembly import TreeArrays
 from dforest.core.component import CriterionError, SplitterError
 
 cdef enum:
@@ -47,47 +49,6 @@ cdef enum:
     MOST_LEAVES_AHEAD = 1 << 20      # of a tree that room is made for before it is grown
     TESTED = 1024              # records that a splitter tests at a time
     SHARE_FROM = 2000          # records of a subtree that is worth giving away, by default
-
-
-cdef NodeRecord a_record
-NODE_RECORD = np.dtype({
-    "names": ["feature", "threshold", "right", "missing_left"],
-    "formats": [np.int32, np.float64, np.uint32, np.bool_],
-    "offsets": [<char*> &a_record.feature - <char*> &a_record, <char*> &a_record.threshold - <char*> &a_record,
-                <char*> &a_record.right - <char*> &a_record, <char*> &a_record.missing_left - <char*> &a_record],
-    "itemsize": sizeof(NodeRecord),
-})
-
-
-cdef int ensure_room(void** buffer, Py_ssize_t* room, Py_ssize_t needed, size_t size) except -1 nogil:
-    """Grow a buffer by doubling until it has room for `needed` items of `size` bytes."""
-    cdef Py_ssize_t wanted = max(64, room[0])
-    cdef void* grown
-    if needed <= room[0]:
-        return 0
-    while wanted < needed:
-        wanted *= 2
-    grown = realloc(buffer[0], wanted * size)
-    if grown == NULL:
-        with gil:
-            raise MemoryError()
-    buffer[0] = grown
-    room[0] = wanted
-    return 0
-
-
-cdef int append_words(Words* to, const uint64_t* words, Py_ssize_t n) except -1 nogil:
-    ensure_room(<void**> &to.words, &to.room, to.n + n, sizeof(uint64_t))
-    memcpy(to.words + to.n, words, n * sizeof(uint64_t))
-    to.n += n
-    return 0
-
-
-cdef lend(const void* buffer, size_t n_bytes, dtype):
-    """A buffer as an array that does not own it."""
-    if n_bytes == 0:
-        return np.empty(0, dtype)
-    return np.asarray(<const uint8_t[:n_bytes]> <const uint8_t*> buffer).view(dtype)
 
 
 @cython.final
@@ -123,7 +84,8 @@ cdef class Grower:
         self.limits.max_leaf_nodes = rules.max_leaf_nodes or 0
         self.share_from = splitter.tuning.get("share_from", SHARE_FROM)
         # A leaf keeps its draws and class weights, or its draws, weight, value and impurity.
-        self.n_leaf_words = 1 + criterion.n_classes if criterion.n_classes else 4
+        self.writer = TreeWriter(1 + criterion.n_classes if criterion.n_classes else 4, not splitter.has_own_tests)
+        self.frontier = Frontier()
         # A block is filled once and read max_features times for each level below: about a dozen.
         pays = (data.n_features <= 12 * splitter.max_features and not self.limits.max_leaf_nodes
                 and not splitter.has_own_tests)
@@ -138,7 +100,12 @@ cdef class Grower:
         self.path = PathFeatures(data.n_features if splitter.needs_path_features else 0)
         self.statistics = <int64_t*> malloc(criterion.n_words * sizeof(int64_t))
         self.of_block = <int64_t*> malloc(count_blocks(data.n_rows) * sizeof(int64_t))
-        self.reserve_tree(capacity)
+        most_leaves = min(capacity, <Py_ssize_t> MOST_LEAVES_AHEAD)
+        if self.limits.max_leaf_nodes:
+            most_leaves = min(most_leaves, self.limits.max_leaf_nodes)
+        if self.limits.max_depth < 32:
+            most_leaves = min(most_leaves, <Py_ssize_t> 1 << self.limits.max_depth)
+        self.writer.reserve(most_leaves)
         if self.statistics == NULL or self.of_block == NULL:
             raise MemoryError()
 
@@ -147,18 +114,9 @@ cdef class Grower:
         free(self.own.scratch)
         free(self.own.rows)
         free(self.own.is_first)
-        free(self.holes)
         free(self.statistics)
         free(self.of_block)
         free(self.stack)
-        free(self.candidates)
-        free(self.heap)
-        free(self.nodes)
-        free(self.subsets.words)
-        free(self.waiting.words)
-        free(self.payload_lengths)
-        free(self.leaves)
-        free(self.inner)
 
     def join(self, Team team not None, int member, bint keeps_rows):
         """Get ready to grow trees.
@@ -195,17 +153,6 @@ cdef class Grower:
         if n * splitter.max_features >= splitter.share_visits_from:
             by_tree = max(by_tree, splitter.max_features)
         return n_trees * max(1, by_tree)
-
-    cdef int reserve_tree(self, Py_ssize_t most_leaves) except -1:
-        """Make room for a large tree: what no tree fills is never written to, and costs nothing."""
-        most_leaves = min(most_leaves, <Py_ssize_t> MOST_LEAVES_AHEAD)
-        if self.limits.max_leaf_nodes:
-            most_leaves = min(most_leaves, self.limits.max_leaf_nodes)
-        if self.limits.max_depth < 32:
-            most_leaves = min(most_leaves, <Py_ssize_t> 1 << self.limits.max_depth)
-        ensure_room(<void**> &self.nodes, &self.node_room, 2 * most_leaves - 1, sizeof(NodeRecord))
-        ensure_room(<void**> &self.leaves, &self.leaf_room, most_leaves, self.n_leaf_words * sizeof(int64_t))
-        return 0
 
     def set_weight(self, const uint32_t[::1] weight not None):
         """Integer weights of the rows in the next tree, in place of the data's."""
@@ -289,8 +236,9 @@ cdef class Grower:
         self.trunk = trunk
         self.piece = piece
         self.draws = trunk.draws
-        self.n_nodes = self.n_leaves = self.n_stack = self.n_candidates = self.n_heap = 0
-        self.n_inner = self.n_subsets = self.subsets.n = self.waiting.n = self.n_holes = self.n_offered = 0
+        self.n_stack = self.n_offered = 0
+        self.writer.clear()
+        self.frontier.clear()
         self.in_block = False
         return self.splitter.open_tree(trunk.seed, &trunk.rules)
 
@@ -331,23 +279,6 @@ cdef class Grower:
                 self.n_offered -= 1
                 return
 
-    cdef int add_hole(self, const Place* place) except -1 nogil:
-        """Append a node in whose place a piece belongs."""
-        cdef Split split
-        cdef Hole* hole
-        split.feature = -1
-        ensure_room(<void**> &self.holes, &self.hole_room, self.n_holes + 1, sizeof(Hole))
-        hole = &self.holes[self.n_holes]
-        self.n_holes += 1
-        hole.piece = place.piece
-        hole.node = self.n_nodes
-        hole.leaves = self.n_leaves
-        hole.inner = self.n_inner
-        hole.subsets = self.n_subsets
-        hole.payload_words = self.subsets.n
-        self.add_node(place, &split)
-        return 0
-
     cdef int open(self, const Place* place, Node* node) except -1 nogil:
         """Look at a node's draws: statistics, purity, perhaps a new scale."""
         node.draws = self.draws + place.first
@@ -366,7 +297,8 @@ cdef class Grower:
         node.on_path = self.path.bits
         self.criterion.open_node(node)
         if not self.splitter.is_built_in and self.breaks_rules(place, node):
-            self.refuse_side(place, node)
+            refuse_side(self.splitter, &self.trunk.rules, self.limits.min_weight_fraction_leaf, self.trunk.root_weight, node,
+                        place.is_right)
         return 0
 
     cdef int find_split(self, Node* node, Split* split) except -1 nogil:
@@ -400,81 +332,14 @@ cdef class Grower:
         self.splitter.find_split(node, split)
         self.criterion.check()
         if split.feature < 0 or (split.feature < self.data.n_features and 0.0 <= split.score < INFINITY
-                                 and self.has_test(node, split)):
+                                 and has_test(self.splitter, node, split)):
             return 0
-        return self.refuse_split(node, split)
-
-    cdef inline bint has_test(self, const Node* node, const Split* split) noexcept nogil:
-        """Whether a split has what tells its sides apart, as far as that can be seen without a look at the draws."""
-        cdef const Column* column = &node.columns[split.feature]
-        cdef uint32_t n_codes = column.n_codes
-        if self.splitter.has_own_tests:
-            return split.payload != NULL and split.n_payload_words > 0
-        if column.kind == CATEGORICAL:
-            return split.payload != NULL and split.n_payload_words * 64 >= <Py_ssize_t> n_codes
-        if split.payload != NULL or split.code >= n_codes or not split.threshold == split.threshold:
-            return False
-        if split.only_missing_right or column.coarse != NULL:
-            return True
-        if split.threshold >= number_at(column, column.highs, data_code(column, split.code)) and (
-                not split.code < split.above < n_codes
-                or split.threshold < number_at(column, column.lows, data_code(column, split.above))):
-            return True
-        return self.parts_codes(node, split)
-
-    cdef bint parts_codes(self, const Node* node, const Split* split) noexcept nogil:
-        """Whether the threshold of a split by a code is not below values up to that code, or above the next ones."""
-        cdef const Column* column = &node.columns[split.feature]
-        cdef uint32_t code
-        cdef Py_ssize_t i
-        for i in range(node.n):                # the code need not occur in the node
-            code = code_at(column, node.draws[i].row)
-            if code <= split.code and not number_at(column, column.highs, data_code(column, code)) <= split.threshold:
-                return False
-            if split.code < code < column.n_codes and number_at(column, column.lows, data_code(column, code)) <= split.threshold:
-                return False
-        return True
-
-    cdef int refuse_split(self, const Node* node, const Split* split) except -1 nogil:
-        cdef Py_ssize_t feature = split.feature
-        with gil:
-            name = type(self.splitter).__name__
-            if feature >= self.data.n_features:
-                raise SplitterError(f"{name}.find_split: feature={feature}; the data have {self.data.n_features} features")
-            if not 0.0 <= split.score < INFINITY:
-                raise SplitterError(f"{name}.find_split: score={split.score}; a score is a finite number from 0")
-            if self.splitter.has_own_tests:
-                raise SplitterError(f"{name}: a test of its own needs a payload, set by store_split")
-            n_codes = node.columns[feature].n_codes
-            if node.columns[feature].kind == CATEGORICAL:
-                raise SplitterError(f"{name}.find_split: a split of feature {feature}, which is categorical, needs the payload "
-                                    f"of {(n_codes + 63) // 64} words that `cuts` sets")
-            if split.payload != NULL:
-                raise SplitterError(f"{name}.find_split: a split of feature {feature}, which is not categorical, has a payload; "
-                                    "tests of a splitter's own set has_own_tests")
-            if split.code >= n_codes:
-                raise SplitterError(f"{name}.find_split: code={split.code} of feature {feature}; its codes are 0 to "
-                                    f"{n_codes - 1}")
-            if split.threshold != split.threshold:
-                raise SplitterError(f"{name}.find_split: the threshold of a split of feature {feature} is not a number; a search "
-                                    "ends with store_split, which sets it")
-            raise SplitterError(f"{name}.threshold: {split.threshold} of feature {feature} does not part the values in the node "
-                                f"as its code {split.code} does")
+        return refuse_split(self.splitter, self.data, node, split)
 
     cdef inline bint breaks_rules(self, const Place* place, const Node* node) noexcept nogil:
         """Whether a side of a split has fewer draws, or less weight, than a leaf needs."""
         return place.depth > 0 and (node.statistics[0] < self.trunk.rules.min_draws
                                     or <double> node.statistics[1] < self.trunk.rules.min_weight)
-
-    cdef int refuse_side(self, const Place* place, const Node* node) except -1 nogil:
-        with gil:
-            name = type(self.splitter).__name__
-            side = "right" if place.is_right else "left"
-            if node.statistics[0] < self.trunk.rules.min_draws:
-                raise SplitterError(f"{name}: min_samples_leaf={self.trunk.rules.min_draws} is broken by a split with "
-                                    f"{node.statistics[0]} draws on the {side}")
-            raise SplitterError(f"{name}: min_weight_fraction_leaf={self.limits.min_weight_fraction_leaf} is broken by a split "
-                                f"with {node.statistics[1]} of a weight of {self.trunk.root_weight} on the {side}")
 
     cdef bint is_leaf(self, const Node* node) noexcept nogil:
         cdef int64_t n_draws = node.statistics[0]
@@ -500,7 +365,7 @@ cdef class Grower:
         else:
             n_left = partition(node.draws, node.n, column, node.rows, split, scratch)
         if n_left == 0 or n_left == node.n:
-            self.check_division(node, n_left)
+            refuse_division(self.splitter, node, n_left)
         left.first = node.draws - self.draws
         left.piece = right.piece = -1
         left.n = n_left
@@ -519,12 +384,6 @@ cdef class Grower:
         elif column.direction < 0:
             left.lower = right.upper = split.middle
         return 0
-
-    cdef int check_division(self, const Node* node, Py_ssize_t n_left) except -1 nogil:
-        """Raise, as a side is empty."""
-        with gil:
-            raise SplitterError(f"{type(self.splitter).__name__}: the cut is not inside the node: all {node.n} records go "
-                                f"{'left' if n_left else 'right'}")
 
     cdef Py_ssize_t partition_by_test(self, const Node* node, const Split* split, Draw* scratch) except -1 nogil:
         """Move the draws that go left by a test of the splitter's own to the front, keeping the order on either side."""
@@ -548,32 +407,6 @@ cdef class Grower:
         memcpy(draws + n_left, scratch, n_right * sizeof(Draw))
         return n_left
 
-    cdef Py_ssize_t add_node(self, const Place* place, const Split* split) except -1 nogil:
-        """Append a node; nodes come in preorder."""
-        cdef Py_ssize_t number = self.n_nodes, n_words
-        cdef NodeRecord* record
-        if number >= <Py_ssize_t> <uint32_t> -1:
-            with gil:
-                raise OverflowError("a tree has more than 2**32 nodes; limit max_depth or min_samples_leaf")
-        ensure_room(<void**> &self.nodes, &self.node_room, number + 1, sizeof(NodeRecord))
-        self.n_nodes += 1
-        if place.is_right:
-            self.nodes[place.parent].right = <uint32_t> number
-        record = &self.nodes[number]
-        record.feature = <int32_t> split.feature
-        record.threshold = 0.0 if split.feature < 0 else NAN if split.payload != NULL else split.threshold
-        record.missing_left = split.missing_left if split.feature >= 0 else 0
-        record.right = <uint32_t> self.n_leaves
-        if split.feature >= 0 and split.payload != NULL:       # of a subset, words of 0 at the end are left out
-            n_words = split.n_payload_words
-            while n_words > 0 and split.payload[n_words - 1] == 0 and not self.splitter.has_own_tests:
-                n_words -= 1
-            append_words(&self.subsets, split.payload, n_words)
-            ensure_room(<void**> &self.payload_lengths, &self.subset_room, self.n_subsets + 1, sizeof(int64_t))
-            self.payload_lengths[self.n_subsets] = n_words
-            self.n_subsets += 1
-        return number
-
     cdef int grow_depth_first(self, const Place* root) except -1 nogil:
         cdef Place place, left, right
         cdef Node node
@@ -589,7 +422,7 @@ cdef class Grower:
             if self.in_block:
                 self.in_block = self.n_stack >= self.block_base
             if place.piece >= 0:
-                self.add_hole(&place)
+                self.writer.add_hole(place.parent, place.is_right, place.piece)
                 continue
             if self.splitter.needs_path_features:
                 self.path.leave(place.depth)
@@ -604,7 +437,7 @@ cdef class Grower:
                 self.block_base = self.n_stack
             self.open(&place, &node)
             self.find_split(&node, &split)
-            left.parent = right.parent = self.add_node(&place, &split)
+            left.parent = right.parent = self.writer.add_node(place.parent, place.is_right, &split)
             if split.feature < 0:
                 self.add_leaf(&node)
                 continue
@@ -612,7 +445,7 @@ cdef class Grower:
                 self.path.add(split.feature, place.depth)
             if not self.criterion.is_additive:
                 self.judge(&node, &judgement)
-                self.add_inner(&judgement)
+                self.writer.add_inner(&judgement)
             self.divide(&node, &split, &left, &right)
             ensure_room(<void**> &self.stack, &self.stack_room, self.n_stack + 2, sizeof(Place))
             self.stack[self.n_stack] = right
@@ -627,10 +460,10 @@ cdef class Grower:
         cdef Py_ssize_t number, n_leaves = 1
         cdef Candidate* candidate
         self.add_candidate(root)
-        while self.n_heap > 0 and n_leaves < self.limits.max_leaf_nodes:
-            number = self.pop()
+        while self.frontier.n_heap > 0 and n_leaves < self.limits.max_leaf_nodes:
+            number = self.frontier.pop()
             n_leaves += 1
-            candidate = &self.candidates[number]
+            candidate = &self.frontier.candidates[number]
             self.poll(candidate.place.n)
             node.draws = self.draws + candidate.place.first
             node.n = candidate.place.n
@@ -641,24 +474,30 @@ cdef class Grower:
             node.upper = candidate.place.upper
             node.columns = self.data.columns
             node.rows = NULL
-            self.lend_subset(candidate)
+            self.frontier.lend_payload(candidate)
             self.divide(&node, &candidate.split, &left, &right)
             left.parent = right.parent = number
-            candidate.left = self.n_candidates
+            candidate.left = self.frontier.n_candidates
             self.add_candidate(&left)
             self.add_candidate(&right)
-        # Number the nodes in preorder. From here on a place's parent is a number in `nodes`.
-        ensure_room(<void**> &self.heap, &self.heap_room, self.n_candidates, sizeof(Py_ssize_t))
-        self.heap[0] = 0
-        self.n_heap = 1
+        return self.write_candidates()
+
+    cdef int write_candidates(self) except -1 nogil:
+        """Write the nodes grown best first in preorder. From here on a place's parent is the number of a node written."""
+        cdef Candidate* candidate
+        cdef Py_ssize_t number
+        cdef Node node
+        self.frontier.reserve()
+        self.frontier.heap[0] = 0                   # from here on, a stack of those to come
+        self.frontier.n_heap = 1
         self.path.leave(-1)
-        while self.n_heap > 0:
-            self.n_heap -= 1
-            candidate = &self.candidates[self.heap[self.n_heap]]
+        while self.frontier.n_heap > 0:
+            self.frontier.n_heap -= 1
+            candidate = &self.frontier.candidates[self.frontier.heap[self.frontier.n_heap]]
             if candidate.left < 0:
                 candidate.split.feature = -1
-            self.lend_subset(candidate)
-            number = self.add_node(&candidate.place, &candidate.split)
+            self.frontier.lend_payload(candidate)
+            number = self.writer.add_node(candidate.place.parent, candidate.place.is_right, &candidate.split)
             if self.splitter.needs_path_features:
                 self.path.leave(candidate.place.depth)
             if candidate.left < 0:
@@ -668,26 +507,22 @@ cdef class Grower:
             if self.splitter.needs_path_features:
                 self.path.add(candidate.split.feature, candidate.place.depth)
             if not self.criterion.is_additive:
-                self.add_inner(&candidate.judgement)
-            self.candidates[candidate.left].place.parent = self.candidates[candidate.left + 1].place.parent = number
-            self.heap[self.n_heap] = candidate.left + 1
-            self.heap[self.n_heap + 1] = candidate.left
-            self.n_heap += 2
+                self.writer.add_inner(&candidate.judgement)
+            self.frontier.candidates[candidate.left].place.parent = number
+            self.frontier.candidates[candidate.left + 1].place.parent = number
+            self.frontier.heap[self.frontier.n_heap] = candidate.left + 1
+            self.frontier.heap[self.frontier.n_heap + 1] = candidate.left
+            self.frontier.n_heap += 2
         return 0
 
     cdef int add_candidate(self, const Place* place) except -1 nogil:
         """Find the split of a new node; if there is one, put it into the heap."""
-        cdef Py_ssize_t number = self.n_candidates, at, above
-        cdef Candidate* candidate
+        cdef Py_ssize_t number = self.frontier.add(place)
+        cdef Candidate* candidate = &self.frontier.candidates[number]
         cdef Node node
-        ensure_room(<void**> &self.candidates, &self.candidate_room, number + 1, sizeof(Candidate))
-        self.n_candidates += 1
-        candidate = &self.candidates[number]
-        candidate.place = place[0]
-        candidate.left = candidate.subset_at = candidate.last_new = -1
         if self.splitter.needs_path_features and place.parent >= 0:
-            self.recall_path(place.parent)
-            candidate.last_new = self.candidates[place.parent].last_new
+            self.frontier.recall_path(place.parent, self.path)
+            candidate.last_new = self.frontier.candidates[place.parent].last_new
         self.open(place, &node)
         candidate.place.scale = node.scale
         self.splitter.forget_constants()       # what was found constant was so in another subtree
@@ -696,71 +531,11 @@ cdef class Grower:
             return 0
         if self.splitter.needs_path_features and self.path.add(candidate.split.feature, place.depth):
             candidate.last_new = number
-        if candidate.split.payload != NULL:
-            candidate.subset_at = self.waiting.n
-            append_words(&self.waiting, candidate.split.payload, candidate.split.n_payload_words)
+        self.frontier.keep_payload(candidate)
         if not self.criterion.is_additive:
             self.judge(&node, &candidate.judgement)
         candidate.score = ldexp(candidate.split.score, self.criterion.score_exponent(&node))
-        ensure_room(<void**> &self.heap, &self.heap_room, self.n_heap + 1, sizeof(Py_ssize_t))
-        at = self.n_heap
-        self.n_heap += 1
-        while at > 0:                          # the place `at` is free; its parent may have to move down
-            above = (at - 1) // 2
-            if not self.goes_before(number, self.heap[above]):
-                break
-            self.heap[at] = self.heap[above]
-            at = above
-        self.heap[at] = number
-        return 0
-
-    cdef void recall_path(self, Py_ssize_t parent) noexcept nogil:
-        """Find the features on the path to a child of a candidate."""
-        cdef Py_ssize_t number = self.candidates[parent].last_new, above
-        self.path.leave(-1)
-        while number >= 0:                     # each of these used another feature
-            self.path.add(self.candidates[number].split.feature, -1)
-            above = self.candidates[number].place.parent
-            number = self.candidates[above].last_new if above >= 0 else -1
-        self.path.reverse()
-
-    cdef void lend_subset(self, Candidate* candidate) noexcept nogil:
-        """Point to where the split's subset lies now."""
-        if candidate.split.feature >= 0 and candidate.subset_at >= 0:
-            candidate.split.payload = self.waiting.words + candidate.subset_at
-
-    cdef Py_ssize_t pop(self) noexcept nogil:
-        """Take the best candidate off the heap."""
-        cdef Py_ssize_t best = self.heap[0], last, at = 0, below
-        self.n_heap -= 1
-        last = self.heap[self.n_heap]
-        while 2 * at + 1 < self.n_heap:        # the place `at` is free; a child may have to move up
-            below = 2 * at + 1
-            if below + 1 < self.n_heap and self.goes_before(self.heap[below + 1], self.heap[below]):
-                below += 1
-            if not self.goes_before(self.heap[below], last):
-                break
-            self.heap[at] = self.heap[below]
-            at = below
-        self.heap[at] = last
-        return best
-
-    cdef bint goes_before(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        cdef double x = self.candidates[a].score, y = self.candidates[b].score
-        return x > y or (x == y and self.stands_before(a, b))
-
-    cdef bint stands_before(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        """Whether a comes before b in preorder; neither is below the other."""
-        cdef bint a_is_right = False
-        while self.candidates[a].place.depth > self.candidates[b].place.depth:
-            a = self.candidates[a].place.parent
-        while self.candidates[b].place.depth > self.candidates[a].place.depth:
-            b = self.candidates[b].place.parent
-        while a != b:
-            a_is_right = self.candidates[a].place.is_right
-            a = self.candidates[a].place.parent
-            b = self.candidates[b].place.parent
-        return not a_is_right
+        return self.frontier.push(number)
 
     cdef int poll(self, Py_ssize_t n_records) except -1 nogil:
         """Now and then, see whether growing is to end."""
@@ -777,24 +552,8 @@ cdef class Grower:
         out.value = min(max(out.value, node.lower), node.upper)
         out.impurity = 0.0 if node.is_pure else self.criterion.node_impurity(node)
         if not self.criterion.is_built_in and not (-INFINITY < out.value < INFINITY and -INFINITY < out.impurity < INFINITY):
-            self.refuse_judgement(out)
+            refuse_judgement(self.criterion, out)
         return self.criterion.check()
-
-    cdef int refuse_judgement(self, const Judgement* judgement) except -1 nogil:
-        """Raise, as a number is not finite."""
-        self.criterion.check()
-        with gil:
-            method, found = "value", judgement.value
-            if -INFINITY < judgement.value < INFINITY:
-                method, found = "impurity", judgement.impurity
-            raise CriterionError(f"{type(self.criterion).__name__}.{method} returned {found}; allowed are finite numbers")
-
-    cdef int add_inner(self, const Judgement* judgement) except -1 nogil:
-        """Append what does not follow from the leaves; after `add_node`, for a node that is no leaf."""
-        ensure_room(<void**> &self.inner, &self.inner_room, self.n_inner + 1, sizeof(Judgement))
-        self.inner[self.n_inner] = judgement[0]
-        self.n_inner += 1
-        return 0
 
     cdef void note_rows(self, const Node* node) noexcept nogil:
         """Note which rows a leaf has, for `record_table`."""
@@ -804,15 +563,14 @@ cdef class Grower:
             self.trunk.is_first[first + i] = i == 0
 
     cdef int add_leaf(self, Node* node) except -1 nogil:
+        """Write what a leaf keeps: see `TreeWriter`."""
         cdef int64_t* words
         cdef Py_ssize_t k
         if self.trunk.rows != NULL:
             self.note_rows(node)
         if self.splitter.has_own_leaves:
             self.splitter.open_leaf(node)
-        ensure_room(<void**> &self.leaves, &self.leaf_room, self.n_leaves + 1, self.n_leaf_words * sizeof(int64_t))
-        words = self.leaves + self.n_leaves * self.n_leaf_words
-        self.n_leaves += 1
+        words = self.writer.add_leaf()
         words[0] = node.statistics[0]
         if self.criterion.n_classes:
             for k in range(self.criterion.n_classes):
@@ -821,14 +579,6 @@ cdef class Grower:
         words[1] = node.statistics[1]
         self.judge(node, <Judgement*> &words[2])
         return 0
-
-    def hole_table(self):
-        """The fields of each `Hole` in the piece grown last: ndarray of shape (n_holes, 6), dtype int64."""
-        table = np.empty((self.n_holes, sizeof(Hole) // sizeof(int64_t)), np.int64)
-        cdef int64_t[:, ::1] to = table
-        if self.n_holes > 0:
-            memcpy(&to[0, 0], self.holes, self.n_holes * sizeof(Hole))
-        return table
 
     def record_table(self):
         """The records of the tree at hand, all of whose pieces are finished, if its grower was to keep them.
@@ -842,15 +592,3 @@ cdef class Grower:
         """
         return (lend(self.trunk.rows, self.trunk.n * sizeof(uint32_t), np.uint32).copy(),
                 lend(self.trunk.is_first, self.trunk.n, np.bool_).copy())
-
-    def arrays(self):
-        """The piece grown last, as `TreeArrays`: lent until the next one is."""
-        nodes = lend(self.nodes, self.n_nodes * sizeof(NodeRecord), NODE_RECORD)
-        leaves = lend(self.leaves, self.n_leaves * self.n_leaf_words * sizeof(int64_t), np.int64)
-        return TreeArrays(
-            *(nodes[name] for name in NODE_RECORD.names),
-            leaves.reshape(-1, self.n_leaf_words),
-            lend(self.inner, self.n_inner * sizeof(Judgement), np.float64).reshape(-1, 2),
-            lend(self.payload_lengths, self.n_subsets * sizeof(int64_t), np.int64),
-            lend(self.subsets.words, self.subsets.n * sizeof(uint64_t), np.uint64),
-        )

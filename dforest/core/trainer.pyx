@@ -105,8 +105,8 @@ class Trainer:
         def keep(Grower grower):
             """Keep the piece that a grower has finished; return whether more trees are wanted."""
             number = grower.trunk.tree
-            holes = grower.hole_table()
-            tree = grower.arrays()
+            holes = grower.writer.hole_table()
+            tree = grower.writer.arrays()
             if len(holes) or grower.piece:
                 pieces[number][grower.piece] = tree.copy(), holes
             if not grower.finish():

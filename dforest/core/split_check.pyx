@@ -1,0 +1,80 @@
+"""Checks of what splitters and criteria from elsewhere answer, before anything is done with it.
+
+What refuses an answer is a function of its own: one that makes Python's objects is slow, even where it does not get to them.
+"""
+from libc.math cimport INFINITY
+from libc.stdint cimport int64_t, uint32_t
+
+from dforest.core.types cimport CATEGORICAL, Column, code_at, data_code, number_at
+
+from dforest.core.component import CriterionError, SplitterError
+
+
+cdef bint parts_codes(const Node* node, const Split* split) noexcept nogil:
+    """Whether the threshold of a split by a code is not below values up to that code, or above the next ones."""
+    cdef const Column* column = &node.columns[split.feature]
+    cdef uint32_t code
+    cdef Py_ssize_t i
+    for i in range(node.n):                # the code need not occur in the node
+        code = code_at(column, node.draws[i].row)
+        if code <= split.code and not number_at(column, column.highs, data_code(column, code)) <= split.threshold:
+            return False
+        if split.code < code < column.n_codes and number_at(column, column.lows, data_code(column, code)) <= split.threshold:
+            return False
+    return True
+
+
+cdef int refuse_split(Splitter splitter, DataView data, const Node* node, const Split* split) except -1 nogil:
+    cdef Py_ssize_t feature = split.feature
+    with gil:
+        name = type(splitter).__name__
+        if feature >= data.n_features:
+            raise SplitterError(f"{name}.find_split: feature={feature}; the data have {data.n_features} features")
+        if not 0.0 <= split.score < INFINITY:
+            raise SplitterError(f"{name}.find_split: score={split.score}; a score is a finite number from 0")
+        if splitter.has_own_tests:
+            raise SplitterError(f"{name}: a test of its own needs a payload, set by store_split")
+        n_codes = node.columns[feature].n_codes
+        if node.columns[feature].kind == CATEGORICAL:
+            raise SplitterError(f"{name}.find_split: a split of feature {feature}, which is categorical, needs the payload "
+                                f"of {(n_codes + 63) // 64} words that `cuts` sets")
+        if split.payload != NULL:
+            raise SplitterError(f"{name}.find_split: a split of feature {feature}, which is not categorical, has a payload; "
+                                "tests of a splitter's own set has_own_tests")
+        if split.code >= n_codes:
+            raise SplitterError(f"{name}.find_split: code={split.code} of feature {feature}; its codes are 0 to "
+                                f"{n_codes - 1}")
+        if split.threshold != split.threshold:
+            raise SplitterError(f"{name}.find_split: the threshold of a split of feature {feature} is not a number; a search "
+                                "ends with store_split, which sets it")
+        raise SplitterError(f"{name}.threshold: {split.threshold} of feature {feature} does not part the values in the node "
+                            f"as its code {split.code} does")
+
+
+cdef int refuse_side(Splitter splitter, const LeafRules* rules, double min_fraction, int64_t root_weight, const Node* node,
+                     bint is_right) except -1 nogil:
+    with gil:
+        name = type(splitter).__name__
+        side = "right" if is_right else "left"
+        if node.statistics[0] < rules.min_draws:
+            raise SplitterError(f"{name}: min_samples_leaf={rules.min_draws} is broken by a split with "
+                                f"{node.statistics[0]} draws on the {side}")
+        raise SplitterError(f"{name}: min_weight_fraction_leaf={min_fraction} is broken by a split "
+                            f"with {node.statistics[1]} of a weight of {root_weight} on the {side}")
+
+
+cdef int refuse_division(Splitter splitter, const Node* node, Py_ssize_t n_left) except -1 nogil:
+    """Raise, as a side is empty."""
+    with gil:
+        raise SplitterError(f"{type(splitter).__name__}: the cut is not inside the node: all {node.n} records go "
+                            f"{'left' if n_left else 'right'}")
+
+
+cdef int refuse_judgement(Criterion criterion, const Judgement* judgement) except -1 nogil:
+    """Raise, as a number is not finite."""
+    criterion.check()
+    with gil:
+        method, found = "value", judgement.value
+        if -INFINITY < judgement.value < INFINITY:
+            method, found = "impurity", judgement.impurity
+        raise CriterionError(f"{type(criterion).__name__}.{method} returned {found}; allowed are finite numbers")
