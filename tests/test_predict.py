@@ -15,7 +15,8 @@ from dforest import (
     RandomForestRegressor,
 )
 from dforest.core.compact import expand, right_children, shrink
-from dforest.core.predict import PackedForest, slot_numbers
+from dforest.core.packing import slot_numbers
+from dforest.core.predict import PackedForest
 from dforest.splitter import PythonSplitter, Test
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])

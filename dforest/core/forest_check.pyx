@@ -15,7 +15,7 @@ import numpy as np
 
 from dforest.core.criterion import Criterion
 from dforest.core.node_table import CLASS_CRITERIA, TARGET_POWER
-from dforest.core.predict cimport real_t
+from dforest.core.walk cimport real_t
 from dforest.core.splitter import Splitter
 
 cdef enum:

@@ -14,9 +14,8 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from dforest.core.predict cimport (
-    PackedForest, Rows, df_feature, df_is_leaf, df_mode, df_packed, df_payload, df_step_by, df_tree,
-)
+from dforest.core.predict cimport PackedForest, Rows
+from dforest.core.walk cimport df_feature, df_is_leaf, df_mode, df_packed, df_payload, df_step_by, df_tree
 from dforest.core.random cimport DF_PERMUTATION, df_below, df_stream, df_stream_open
 from dforest.core.rows cimport DF_BLOCK, count_blocks, deal_draws, draw_block
 from dforest.core.threads cimport Turn, df_add_to_long, poll, share
