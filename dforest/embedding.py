@@ -8,14 +8,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, _num_samples, check_is_fitted
 
 from dforest.config import on_host
+from dforest.declaration import has_parameters
 from dforest.ensemble import ForestEstimator
-from dforest.estimator import NumberTargets, keep_parameters
-from dforest.parameters import FITTED, METHOD
+from dforest.estimator import NumberTargets
 from dforest.tree import ExtraTreeRegressor
 
 
+@has_parameters("embedding", max_depth=5, method="dense")
 class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
-    __doc__ = f"""Rows as the leaves that they reach in trees of random cuts, which look at no target.
+    """Rows as the leaves that they reach in trees of random cuts, which look at no target.
 
     Each leaf of each tree is a column of the result: 1 where a row reaches that leaf, else 0. A cut is drawn at
     random, of one feature drawn at random. As in scikit-learn, the trees are those of `ExtraTreesRegressor` with
@@ -23,44 +24,11 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees in the forest.
-    max_depth : int or None, default=5
-        A node at this depth is a leaf; the root's depth is 0. None: no limit.
-    min_samples_split : int or float, default=2
-        A node of fewer rows is a leaf. A float is a share of the rows, rounded up.
-    min_samples_leaf : int or float, default=1
-        Each side of a split has at least so many rows. A float is a share, as above.
-    min_weight_fraction_leaf : float, default=0.0
-        Each side of a split has at least this share of the total weight.
-    max_leaf_nodes : int or None, default=None
-        Most leaves: nodes are split in the order of their impurity decrease, best first. None or 0:
-        no limit.
-    min_impurity_decrease : float, default=0.0
-        A node is split only if that decreases the variance of the random targets by at least this much,
-        weighted by the node's share of the total weight.
-    sparse_output : bool, default=True
-        Whether `transform` returns a sparse matrix or an ndarray.
-    n_jobs : int or None, default=None
-        Number of threads, as for `RandomForestRegressor`.
-    random_state : int, RandomState or None, default=None
-        The same number gives the same trees, whatever `n_jobs`.
-    verbose : int, default=0
-        1: a line for every tenth of the trees; 2: for every tree.
-    warm_start : bool, default=False
-        Whether `fit` keeps the trees there are and adds more, up to `n_estimators`.
-{METHOD.replace('default="hist"', 'default="dense"', 1)}
+    {parameters}
 
     Attributes
     ----------
-    forest_ : Forest
-        All trees as arrays: ``forest_.as_dict()``.
-    estimators_ : list of ExtraTreeRegressor
-        The trees one by one, made when asked for; they share the forest's arrays.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only if X was a frame whose column names are all strings.
-{FITTED}
+    {attributes}
 
     References
     ----------
@@ -79,7 +47,6 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
     """
 
     _tree_class = ExtraTreeRegressor
-    _parameter_constraints = {**ForestEstimator._parameter_constraints, "sparse_output": ["boolean"]}
 
     # What other forests leave to the user.
     criterion = "squared_error"
@@ -93,30 +60,6 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
     monotonic_cst = None
     impurity_threshold = 0.0
     ccp_alpha = 0.0
-
-    def __init__(
-        self,
-        n_estimators=100,
-        *,
-        max_depth=5,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_leaf_nodes=None,
-        min_impurity_decrease=0.0,
-        sparse_output=True,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        method="dense",
-        max_bins=256,
-        categorical_features="from_dtype",
-        ordinal_features="from_dtype",
-        categorical_split="subset",
-        device=None,
-    ):
-        keep_parameters(self, locals())
 
     def fit(self, X, y=None, sample_weight=None):
         """Grow the trees.

@@ -2,14 +2,12 @@
 
 import sys
 import warnings
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import Bunch, check_random_state
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dforest import importance, oob
@@ -67,21 +65,6 @@ _SHARED_ATTRIBUTES = {
 class ForestEstimator(TreeEstimator):
     """What all forests share."""
 
-    _parameter_constraints = {
-        **TreeEstimator._parameter_constraints,
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "bootstrap": ["boolean"],
-        "oob_score": ["boolean", callable],
-        "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
-        "verbose": ["verbose"],
-        "warm_start": ["boolean"],
-        "max_samples": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, None, closed="neither"),
-            None,
-        ],
-        "variable_importance": [StrOptions({"mdi", "mda_raw", "mda_scaled"}), None],
-    }
 
     def _plan(self):
         if not self.bootstrap:
@@ -378,12 +361,6 @@ class ForestClassifier(ClassifierPart, ForestEstimator):
     """What forests for classification share."""
 
     _tree_class = DecisionTreeClassifier
-    _parameter_constraints = {
-        **ForestEstimator._parameter_constraints,
-        **ClassifierPart._parameter_constraints,
-        "class_weight": [dict, StrOptions({"balanced", "balanced_subsample"}), None],
-        "voting": [StrOptions({"soft", "hard"})],
-    }
 
     def _plan(self):
         plan = super()._plan()
@@ -404,4 +381,3 @@ class ForestRegressor(RegressorPart, ForestEstimator):
     """What forests for regression share."""
 
     _tree_class = DecisionTreeRegressor
-    _parameter_constraints = {**ForestEstimator._parameter_constraints, **RegressorPart._parameter_constraints}

@@ -4,18 +4,14 @@ A single tree is a forest of one tree grown on every row. `fit` goes X -> codes 
 a fit that fails leaves the estimator as it was.
 """
 
-import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
-from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier, is_regressor
-from sklearn.utils._param_validation import Interval, Options, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import in_kind, on_host, queue_of
-from dforest.constraints import Names, SubclassOf
 from dforest.core.absolute_error import AbsoluteError
 from dforest.core.binning import code_columns
 from dforest.core.criterion import Criterion, Entropy, Gini
@@ -95,61 +91,12 @@ def instance_of(kind, name, given):
     return given
 
 
-def keep_parameters(estimator, arguments):
-    """Set an attribute for each argument of a constructor, given its locals()."""
-    criterion = arguments.get("criterion")
-    if isinstance(criterion, str) and criterion == "friedman_mse":
-        arguments = arguments | {"criterion": "squared_error"}
-        warnings.warn(
-            'criterion="friedman_mse" is deprecated, as in scikit-learn: it is another name of criterion="squared_error", '
-            "which is taken",
-            FutureWarning,
-            stacklevel=3,
-        )
-    for name, value in arguments.items():
-        if name not in ("self", "__class__"):
-            setattr(estimator, name, value)
-
-
 class TreeEstimator(PredictionPart, BaseEstimator):
     """Base class of trees and forests.
 
     A subclass says in `_plan` how many trees there are and how each draws its rows; the mixins
     below say what is predicted.
     """
-
-    _parameter_constraints = {
-        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
-        "min_samples_split": [
-            Interval(Integral, 2, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right"),
-        ],
-        "min_samples_leaf": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="neither"),
-        ],
-        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
-        "max_features": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right"),
-            StrOptions({"sqrt", "log2"}),
-            None,
-        ],
-        "skip_constant_features": ["boolean"],
-        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
-        "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
-        "random_state": ["random_state"],
-        "splitter": [Names("best", "random"), Splitter, SubclassOf(Splitter, "dforest.splitter")],
-        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), Options(Integral, {0}), None],
-        "impurity_threshold": [Interval(Real, 0.0, None, closed="left")],
-        "method": [StrOptions({"hist", "dense"})],
-        "max_bins": [Interval(Integral, 2, 65535, closed="both")],
-        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
-        "ordinal_features": ["array-like", StrOptions({"from_dtype"}), None],
-        "monotonic_cst": ["array-like", dict, None],
-        "categorical_split": [StrOptions({"subset", "one_hot"})],
-        "device": [str, None],
-    }
 
     @abstractmethod
     def _plan(self):
@@ -377,11 +324,6 @@ class TreeEstimator(PredictionPart, BaseEstimator):
 class ClassifierPart(ClassifierMixin):
     """What makes a `TreeEstimator` a classifier."""
 
-    _parameter_constraints = {
-        "criterion": [Names("gini", "entropy", "log_loss"), Criterion, SubclassOf(Criterion, "dforest.criterion")],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-    }
-
     def _encode(self, y):
         self.classes_, y = check_classes(y)
         self.n_classes_ = len(self.classes_)
@@ -445,14 +387,6 @@ class ClassifierPart(ClassifierMixin):
 
 class NumberTargets:
     """What a `TreeEstimator` needs whose trees are grown for numbers."""
-
-    _parameter_constraints = {
-        "criterion": [
-            Names("squared_error", "absolute_error", "poisson", "friedman_mse", deprecated=["friedman_mse"]),
-            Criterion,
-            SubclassOf(Criterion, "dforest.criterion"),
-        ],
-    }
 
     def _encode(self, y):
         return check_targets(y)

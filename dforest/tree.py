@@ -11,60 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest import pruning
 from dforest.config import in_kind
-from dforest.estimator import ClassifierPart, Plan, RegressorPart, TreeEstimator, keep_parameters
+from dforest.declaration import has_parameters
+from dforest.estimator import ClassifierPart, Plan, RegressorPart, TreeEstimator
 from dforest.interop import Tree
-from dforest.parameters import CLASS_CRITERIA, FITTED, METHOD, NUMBER_CRITERIA
 from dforest.validation import check_weights, check_X, count_features
 from dforest.weights import TrainingRows
-
-_PARAMETERS = """
-    splitter : {{"best", "random"}} or Splitter, default={splitter}
-        "best": try every cut of a feature; "random": one, uniform between the node's smallest and
-        largest value. Or an object, or a class, of `dforest.splitter`: one of your own.
-    max_depth : int, default=None
-        A node at this depth is a leaf; the root's depth is 0. None: no limit.
-    min_samples_split : int or float, default=2
-        A node of fewer rows is a leaf. A float is a share of the training rows, rounded up.
-    min_samples_leaf : int or float, default=1
-        Each side of a split has at least so many rows. A float is a share, as above.
-    min_weight_fraction_leaf : float, default=0.0
-        Each side of a split has at least this share of the total weight.
-    max_features : int, float, {{"sqrt", "log2"}} or None, default={max_features}
-        Features tried at each node: a number, a share, or a function of the number of features;
-        None: all. Where none of them has a valid cut, the search goes on until one has.
-    skip_constant_features : bool, default=True
-        Whether features that are constant in a node are passed over when `max_features` are drawn: then
-        so many are tried, if there are, that have two values there, missing being one. False: they
-        count, as in scikit-learn.
-    random_state : int, RandomState or None, default=None
-        Decides the order in which features are tried, and so ties between them, and random cuts.
-    max_leaf_nodes : int or None, default=None
-        Most leaves: nodes are split in the order of their impurity decrease, best first. None or 0:
-        no limit.
-    impurity_threshold : float, default=0.0
-        A node of lower impurity is a leaf.
-    min_impurity_decrease : float, default=0.0
-        A node is split only if that decreases the impurity by at least this much, weighted by the
-        node's share of the total weight.
-    ccp_alpha : float, default=0.0
-        If above 0, the tree is cut back once it is grown, by minimal cost-complexity pruning: to the
-        smallest of its subtrees of least impurity + ccp_alpha * leaves.
-"""
-
-_ATTRIBUTES = f"""
-    Attributes
-    ----------
-    forest_ : Forest
-        The tree as arrays: ``forest_.as_dict()``.
-    tree_ : dforest.interop.Tree
-        The tree with the attributes of scikit-learn's tree objects.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only if X was a frame whose column names are all strings.
-{FITTED}
-    feature_importances_ : ndarray of shape (n_features,)
-"""
-
 
 _CHECK_INPUT = """\
         check_input : bool, default=True
@@ -250,20 +201,17 @@ class DecisionTree(TreeEstimator):
         return self._paths(X)
 
 
+@has_parameters("tree classifier")
 class DecisionTreeClassifier(ClassifierPart, DecisionTree):
-    __doc__ = f"""A decision tree for classification.
+    """A decision tree for classification.
 
     Parameters
     ----------
-{CLASS_CRITERIA}
-{_PARAMETERS.format(splitter='"best"', max_features=None).strip(chr(10))}
-    class_weight : dict, "balanced" or None, default=None
-        Factors of the rows' weights by class; "balanced": total weight / (n_classes * weight of the
-        class).
-{METHOD}
-{_ATTRIBUTES.rstrip()}
-    classes_ : ndarray of shape (n_classes,)
-    n_classes_ : int
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
 
     References
     ----------
@@ -278,35 +226,6 @@ class DecisionTreeClassifier(ClassifierPart, DecisionTree):
     array([0, 0])
     """
 
-    _parameter_constraints = {**TreeEstimator._parameter_constraints, **ClassifierPart._parameter_constraints}
-
-    def __init__(
-        self,
-        *,
-        criterion="gini",
-        splitter="best",
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_features=None,
-        skip_constant_features=True,
-        random_state=None,
-        max_leaf_nodes=None,
-        impurity_threshold=0.0,
-        min_impurity_decrease=0.0,
-        ccp_alpha=0.0,
-        class_weight=None,
-        method="hist",
-        max_bins=256,
-        categorical_features="from_dtype",
-        ordinal_features="from_dtype",
-        categorical_split="subset",
-        monotonic_cst=None,
-        device=None,
-    ):
-        keep_parameters(self, locals())
-
     def predict(self, X, check_input=True):
         return super().predict(X)
 
@@ -317,15 +236,17 @@ class DecisionTreeClassifier(ClassifierPart, DecisionTree):
     predict_proba.__doc__ = _with_check_input(ClassifierPart.predict_proba)
 
 
+@has_parameters("tree regressor")
 class DecisionTreeRegressor(RegressorPart, DecisionTree):
-    __doc__ = f"""A decision tree for regression.
+    """A decision tree for regression.
 
     Parameters
     ----------
-{NUMBER_CRITERIA}
-{_PARAMETERS.format(splitter='"best"', max_features=None).strip(chr(10))}
-{METHOD}
-{_ATTRIBUTES.rstrip()}
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
 
     References
     ----------
@@ -340,54 +261,23 @@ class DecisionTreeRegressor(RegressorPart, DecisionTree):
     1.0
     """
 
-    _parameter_constraints = {**TreeEstimator._parameter_constraints, **RegressorPart._parameter_constraints}
-
-    def __init__(
-        self,
-        *,
-        criterion="squared_error",
-        splitter="best",
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_features=None,
-        skip_constant_features=True,
-        random_state=None,
-        max_leaf_nodes=None,
-        impurity_threshold=0.0,
-        min_impurity_decrease=0.0,
-        ccp_alpha=0.0,
-        method="hist",
-        max_bins=256,
-        categorical_features="from_dtype",
-        ordinal_features="from_dtype",
-        categorical_split="subset",
-        monotonic_cst=None,
-        device=None,
-    ):
-        keep_parameters(self, locals())
-
     def predict(self, X, check_input=True):
         return super().predict(X)
 
     predict.__doc__ = _with_check_input(RegressorPart.predict)
 
 
+@has_parameters("tree classifier", splitter="random", max_features="sqrt", method="dense")
 class ExtraTreeClassifier(DecisionTreeClassifier):
-    __doc__ = f"""An extremely randomised tree for classification: what `ExtraTreesClassifier` is a forest of.
+    """An extremely randomised tree for classification: what `ExtraTreesClassifier` is a forest of.
 
     Parameters
     ----------
-{CLASS_CRITERIA}
-{_PARAMETERS.format(splitter='"random"', max_features='"sqrt"').strip(chr(10))}
-    class_weight : dict, "balanced" or None, default=None
-        Factors of the rows' weights by class; "balanced": total weight / (n_classes * weight of the
-        class).
-{METHOD.replace('default="hist"', 'default="dense"', 1)}
-{_ATTRIBUTES.rstrip()}
-    classes_ : ndarray of shape (n_classes,)
-    n_classes_ : int
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
 
     References
     ----------
@@ -402,43 +292,18 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     1.0
     """
 
-    def __init__(
-        self,
-        *,
-        criterion="gini",
-        splitter="random",
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_features="sqrt",
-        skip_constant_features=True,
-        random_state=None,
-        max_leaf_nodes=None,
-        impurity_threshold=0.0,
-        min_impurity_decrease=0.0,
-        ccp_alpha=0.0,
-        class_weight=None,
-        method="dense",
-        max_bins=256,
-        categorical_features="from_dtype",
-        ordinal_features="from_dtype",
-        categorical_split="subset",
-        monotonic_cst=None,
-        device=None,
-    ):
-        keep_parameters(self, locals())
 
-
+@has_parameters("tree regressor", splitter="random", max_features=1.0, method="dense")
 class ExtraTreeRegressor(DecisionTreeRegressor):
-    __doc__ = f"""An extremely randomised tree for regression: what `ExtraTreesRegressor` is a forest of.
+    """An extremely randomised tree for regression: what `ExtraTreesRegressor` is a forest of.
 
     Parameters
     ----------
-{NUMBER_CRITERIA}
-{_PARAMETERS.format(splitter='"random"', max_features="1.0").strip(chr(10))}
-{METHOD.replace('default="hist"', 'default="dense"', 1)}
-{_ATTRIBUTES.rstrip()}
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
 
     References
     ----------
@@ -452,29 +317,3 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     >>> ExtraTreeRegressor(random_state=0).fit(X, y).score(X, y)
     1.0
     """
-
-    def __init__(
-        self,
-        *,
-        criterion="squared_error",
-        splitter="random",
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_features=1.0,
-        skip_constant_features=True,
-        random_state=None,
-        max_leaf_nodes=None,
-        impurity_threshold=0.0,
-        min_impurity_decrease=0.0,
-        ccp_alpha=0.0,
-        method="dense",
-        max_bins=256,
-        categorical_features="from_dtype",
-        ordinal_features="from_dtype",
-        categorical_split="subset",
-        monotonic_cst=None,
-        device=None,
-    ):
-        keep_parameters(self, locals())

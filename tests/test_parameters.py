@@ -15,12 +15,16 @@ import re
 from numbers import Integral
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.utils._param_validation import Interval, InvalidParameterError, Options
 
 import dforest
+from dforest.declaration import has_parameters
+from dforest.ensemble import ForestClassifier
+from dforest.parameters import FAMILIES, FORESTS, PARAMETERS, WORDS, Parameter
 
 FILE = Path(__file__).with_name("parameters.json")
 X_IRIS, Y_IRIS = load_iris(return_X_y=True)
@@ -141,3 +145,131 @@ def test_help_shows_the_signature(kind):
     text = re.sub(r"\s+", " ", pydoc.plain(pydoc.render_doc(kind)))
     assert f"class {kind.__name__}(" in text
     assert f"| {kind.__name__}{inspect.signature(kind)}".replace(" ", "") in text.replace("|", "| ").replace(" ", "")
+
+
+# Docstrings
+
+
+SECTION = re.compile(r"^(\w+)\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", re.DOTALL | re.MULTILINE)
+ENTRY = re.compile(r"^(\w.*?) : (.*)\n((?:(?: +.*)?\n)+)", re.MULTILINE)
+
+
+def described_in(kind, section):
+    """The (name, type, text) of the entries of a section of a class's docstring."""
+    text = dict(SECTION.findall(inspect.getdoc(kind) + "\n"))[section]
+    return [(name, type_, inspect.cleandoc(doc)) for name, type_, doc in ENTRY.findall(text)]
+
+
+@ALL
+def test_parameters_are_described_with_their_defaults(kind):
+    found = described_in(kind, "Parameters")
+    signature = inspect.signature(kind).parameters
+    assert [name for name, _, _ in found] == list(signature)
+    for name, type_, doc in found:
+        default = repr(signature[name].default).replace("'", '"')
+        assert type_.endswith(f", default={default}"), name
+        assert re.match(r"[A-Z]", doc) and doc.endswith("."), name
+
+
+@ALL
+def test_attributes_that_are_described_are_there(kind):
+    model = kind(random_state=0)
+    if hasattr(model, "n_estimators"):
+        model.set_params(n_estimators=20)
+    if "oob_score" in model.get_params():
+        model.set_params(oob_score=True, bootstrap=True, variable_importance="mdi")
+    model.fit(pd.DataFrame(X_IRIS, columns=list("abcd")), Y_IRIS)
+    names = [name for entry, _, _ in described_in(kind, "Attributes") for name in entry.split(", ")]
+    assert len(names) == len(set(names)) and "forest_" in names
+    for name in names:
+        assert hasattr(model, name), name
+    untold = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")} - set(names)
+    assert not untold
+
+
+@ALL
+def test_words_of_a_family(kind):
+    """What a limit of size counts: draws of a forest's trees, rows of a single one."""
+    text = {name: doc for name, _, doc in described_in(kind, "Parameters")}
+    draws = "bootstrap" in text
+    assert ("number of draws" in text["min_samples_leaf"]) == draws
+    assert ("number of rows" in text["min_samples_leaf"]) != draws
+    assert not re.search(r"[{}]", "".join(text.values()))
+
+
+# The table
+
+
+def test_a_family_has_a_parameter_once():
+    for family in FAMILIES:
+        names = [entry.name for entry in PARAMETERS if family in entry.of]
+        assert len(names) == len(set(names))
+    assert set(WORDS) == FAMILIES
+    assert all(entry.of and entry.of <= FAMILIES for entry in PARAMETERS)
+
+
+def test_what_forests_have_an_embedding_has_or_fixes():
+    missing = set(inspect.signature(dforest.RandomForestRegressor).parameters) - set(
+        inspect.signature(dforest.RandomTreesEmbedding).parameters
+    )
+    assert {name for name in missing if not hasattr(dforest.RandomTreesEmbedding, name)} == set()
+
+
+PATIENCE = Parameter(
+    "patience",
+    "int or None",
+    None,
+    [Interval(Integral, 1, None, closed="left"), None],
+    """Number of trees after which growing stops.
+
+    The trees count {draws}.""",
+    of=FORESTS,
+)
+
+
+@has_parameters("forest classifier", table=(*PARAMETERS, PATIENCE), max_depth=4, criterion="entropy")
+class PatientForest(ForestClassifier):
+    """A forest with one parameter more.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Notes
+    -----
+    Nothing {else}.
+    """
+
+
+def test_an_entry_is_all_that_a_parameter_takes():
+    signature = inspect.signature(PatientForest)
+    assert signature.parameters["patience"].kind is inspect.Parameter.KEYWORD_ONLY
+    assert list(signature.parameters) == [*inspect.signature(dforest.RandomForestClassifier).parameters, "patience"]
+    model = PatientForest(5, patience=3)
+    assert model.get_params()["patience"] == 3
+    assert (model.max_depth, model.criterion) == (4, "entropy")
+    assert clone(model).set_params(patience=None).patience is None
+    assert pickle.loads(pickle.dumps(model)).get_params() == model.get_params()
+    assert clone(model).fit(X_IRIS, Y_IRIS).forest_.depths().max() <= 4
+    with pytest.raises(InvalidParameterError, match="The 'patience' parameter of PatientForest must be an int"):
+        PatientForest(patience=0).fit(X_IRIS, Y_IRIS)
+    told = {name: (type_, doc) for name, type_, doc in described_in(PatientForest, "Parameters")}
+    assert told["patience"] == (
+        "int or None, default=None",
+        "Number of trees after which growing stops.\n\nThe trees count draws.",
+    )
+    assert told["max_depth"][0] == "int or None, default=4"
+    assert inspect.getdoc(PatientForest).endswith("Nothing {else}.")
+
+
+def test_constructor_is_shown_and_found_in_tracebacks():
+    source = inspect.getsource(PatientForest.__init__)
+    assert source.startswith("def __init__(self, n_estimators=100, *, criterion='entropy', ") and "patience=None" in source
+    assert (PatientForest.__init__.__qualname__, PatientForest.__init__.__module__) == ("PatientForest.__init__", __name__)
+
+
+def test_defaults_that_are_none_s():
+    with pytest.raises(ValueError, match="bootstrap=False is a default of no parameter; a tree classifier has criterion, "):
+        has_parameters("tree classifier", bootstrap=False)
+    with pytest.raises(ValueError, match="family='shrub'; allowed are embedding, forest classifier"):
+        has_parameters("shrub")

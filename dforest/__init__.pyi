@@ -1,0 +1,301 @@
+"""What IDEs and type checkers are told of `dforest`. Written by `tests/test_stub.py`: see there."""
+
+import dforest.embedding
+import dforest.forest
+import dforest.tree
+from dforest.config import config_context as config_context
+from dforest.export import export_graphviz as export_graphviz
+from dforest.export import export_text as export_text
+from dforest.plot import plot_tree as plot_tree
+from dforest.sycl.devices import devices as devices
+
+__version__: str
+def get_include() -> str: ...
+
+class DecisionTreeClassifier(dforest.tree.DecisionTreeClassifier):
+    """A decision tree for classification."""
+
+    def __init__(
+        self,
+        *,
+        criterion="gini",
+        splitter="best",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=None,
+        skip_constant_features=True,
+        random_state=None,
+        max_leaf_nodes=None,
+        impurity_threshold=0.0,
+        min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
+        class_weight=None,
+        method="hist",
+        max_bins=256,
+        categorical_features="from_dtype",
+        ordinal_features="from_dtype",
+        categorical_split="subset",
+        monotonic_cst=None,
+        device=None,
+    ) -> None: ...
+
+class DecisionTreeRegressor(dforest.tree.DecisionTreeRegressor):
+    """A decision tree for regression."""
+
+    def __init__(
+        self,
+        *,
+        criterion="squared_error",
+        splitter="best",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=None,
+        skip_constant_features=True,
+        random_state=None,
+        max_leaf_nodes=None,
+        impurity_threshold=0.0,
+        min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
+        method="hist",
+        max_bins=256,
+        categorical_features="from_dtype",
+        ordinal_features="from_dtype",
+        categorical_split="subset",
+        monotonic_cst=None,
+        device=None,
+    ) -> None: ...
+
+class ExtraTreeClassifier(dforest.tree.ExtraTreeClassifier):
+    """An extremely randomised tree for classification: what `ExtraTreesClassifier` is a forest of."""
+
+    def __init__(
+        self,
+        *,
+        criterion="gini",
+        splitter="random",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features="sqrt",
+        skip_constant_features=True,
+        random_state=None,
+        max_leaf_nodes=None,
+        impurity_threshold=0.0,
+        min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
+        class_weight=None,
+        method="dense",
+        max_bins=256,
+        categorical_features="from_dtype",
+        ordinal_features="from_dtype",
+        categorical_split="subset",
+        monotonic_cst=None,
+        device=None,
+    ) -> None: ...
+
+class ExtraTreeRegressor(dforest.tree.ExtraTreeRegressor):
+    """An extremely randomised tree for regression: what `ExtraTreesRegressor` is a forest of."""
+
+    def __init__(
+        self,
+        *,
+        criterion="squared_error",
+        splitter="random",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=1.0,
+        skip_constant_features=True,
+        random_state=None,
+        max_leaf_nodes=None,
+        impurity_threshold=0.0,
+        min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
+        method="dense",
+        max_bins=256,
+        categorical_features="from_dtype",
+        ordinal_features="from_dtype",
+        categorical_split="subset",
+        monotonic_cst=None,
+        device=None,
+    ) -> None: ...
+
+class ExtraTreesClassifier(dforest.forest.ExtraTreesClassifier):
+    """Extremely randomised trees for classification."""
+
+    def __init__(
+        self,
+        n_estimators=100,
+        *,
+        criterion="gini",
+        splitter="random",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features="sqrt",
+        skip_constant_features=True,
+        max_leaf_nodes=None,
+        impurity_threshold=0.0,
+        min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
+        bootstrap=False,
+        oob_score=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        warm_start=False,
+        class_weight=None,
+        max_samples=None,
+        method="dense",
+        max_bins=256,
+        categorical_features="from_dtype",
+        ordinal_features="from_dtype",
+        categorical_split="subset",
+        monotonic_cst=None,
+        device=None,
+        variable_importance=None,
+        voting="soft",
+    ) -> None: ...
+
+class ExtraTreesRegressor(dforest.forest.ExtraTreesRegressor):
+    """Extremely randomised trees for regression."""
+
+    def __init__(
+        self,
+        n_estimators=100,
+        *,
+        criterion="squared_error",
+        splitter="random",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=1.0,
+        skip_constant_features=True,
+        max_leaf_nodes=None,
+        impurity_threshold=0.0,
+        min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
+        bootstrap=False,
+        oob_score=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        warm_start=False,
+        max_samples=None,
+        method="dense",
+        max_bins=256,
+        categorical_features="from_dtype",
+        ordinal_features="from_dtype",
+        categorical_split="subset",
+        monotonic_cst=None,
+        device=None,
+        variable_importance=None,
+    ) -> None: ...
+
+class RandomForestClassifier(dforest.forest.RandomForestClassifier):
+    """A random forest for classification."""
+
+    def __init__(
+        self,
+        n_estimators=100,
+        *,
+        criterion="gini",
+        splitter="best",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features="sqrt",
+        skip_constant_features=True,
+        max_leaf_nodes=None,
+        impurity_threshold=0.0,
+        min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
+        bootstrap=True,
+        oob_score=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        warm_start=False,
+        class_weight=None,
+        max_samples=None,
+        method="hist",
+        max_bins=256,
+        categorical_features="from_dtype",
+        ordinal_features="from_dtype",
+        categorical_split="subset",
+        monotonic_cst=None,
+        device=None,
+        variable_importance=None,
+        voting="soft",
+    ) -> None: ...
+
+class RandomForestRegressor(dforest.forest.RandomForestRegressor):
+    """A random forest for regression."""
+
+    def __init__(
+        self,
+        n_estimators=100,
+        *,
+        criterion="squared_error",
+        splitter="best",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=1.0,
+        skip_constant_features=True,
+        max_leaf_nodes=None,
+        impurity_threshold=0.0,
+        min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
+        bootstrap=True,
+        oob_score=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        warm_start=False,
+        max_samples=None,
+        method="hist",
+        max_bins=256,
+        categorical_features="from_dtype",
+        ordinal_features="from_dtype",
+        categorical_split="subset",
+        monotonic_cst=None,
+        device=None,
+        variable_importance=None,
+    ) -> None: ...
+
+class RandomTreesEmbedding(dforest.embedding.RandomTreesEmbedding):
+    """Rows as the leaves that they reach in trees of random cuts, which look at no target."""
+
+    def __init__(
+        self,
+        n_estimators=100,
+        *,
+        max_depth=5,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_leaf_nodes=None,
+        min_impurity_decrease=0.0,
+        sparse_output=True,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        warm_start=False,
+        method="dense",
+        max_bins=256,
+        categorical_features="from_dtype",
+        ordinal_features="from_dtype",
+        categorical_split="subset",
+        device=None,
+    ) -> None: ...
