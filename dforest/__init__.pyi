@@ -10,6 +10,7 @@ from dforest.plot import plot_tree as plot_tree
 from dforest.sycl.devices import devices as devices
 
 __version__: str
+
 def get_include() -> str: ...
 
 class DecisionTreeClassifier(dforest.tree.DecisionTreeClassifier):

@@ -67,9 +67,9 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            As for the other forests.
+            Numbers or booleans, or text in categorical columns; None, NaN, NA and null are missing.
         y : object, optional
-            Not looked at.
+            Not looked at; scikit-learn's pipelines pass one.
         sample_weight : array-like of shape (n_rows,), optional
             How much each row counts in `min_weight_fraction_leaf` and in the variance of the random targets;
             rows of weight 0 are left out.
@@ -85,7 +85,18 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
         super()._fit(X, y, sample_weight)
 
     def fit_transform(self, X, y=None, sample_weight=None):
-        """Grow the trees and return the leaves that the rows reach: parameters as for `fit`, result as of `transform`."""
+        """Grow the trees, and return the leaves that the rows reach.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Training data, as `fit` takes them.
+
+        Returns
+        -------
+        sparse matrix, or ndarray with ``sparse_output=False``, of shape (n_rows, n_leaves), dtype float64
+            What `transform` returns for X.
+        """
         return self.fit(X, y, sample_weight).transform(X)
 
     def transform(self, X):

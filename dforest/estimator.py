@@ -281,7 +281,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         return Problem(tuple(columns), targets, criterion, splitter, rules, n_draws, seed, is_tree, directions, X)
 
     def _rules(self, n_rows, n_draws):
-        """When a node becomes a leaf, for trees of so many draws."""
+        """The `GrowthRules` for trees of `n_draws` draws each, from `n_rows` rows."""
         min_samples_split, min_samples_leaf = (
             count_samples(name, getattr(self, name), n_draws, least)
             for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1))

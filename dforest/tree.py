@@ -1,6 +1,7 @@
 """Single decision trees."""
 
 import copy
+import inspect
 from numbers import Integral
 
 import numpy as np
@@ -17,16 +18,15 @@ from dforest.interop import Tree
 from dforest.validation import check_weights, check_X, count_features
 from dforest.weights import TrainingRows
 
-_CHECK_INPUT = """\
-        check_input : bool, default=True
-            Taken from callers of scikit-learn's trees. X is checked either way: for arrays of float32 or
-            float64 that takes no time to speak of.
-"""
+_CHECK_INPUT = """
+check_input : bool, default=True
+    Accepted for code written for scikit-learn's trees, and not used: X is always checked, which for
+    arrays of float32 or float64 takes no time to speak of."""
 
 
 def _with_check_input(method):
     """The docstring of a method, with `check_input` after its other parameters."""
-    parameters, returns, rest = method.__doc__.partition("\n        Returns\n")
+    parameters, returns, rest = inspect.getdoc(method).partition("\n\nReturns\n")
     return parameters + _CHECK_INPUT + returns + rest
 
 
@@ -149,7 +149,8 @@ class DecisionTree(TreeEstimator):
         Parameters
         ----------
         X, y, sample_weight
-            As for `fit`: a tree with the same parameters but ``ccp_alpha=0`` is grown on them.
+            Training data, as `fit` takes them. A tree with this one's parameters, except ``ccp_alpha=0``, is
+            grown on them.
 
         Returns
         -------
@@ -174,8 +175,6 @@ class DecisionTree(TreeEstimator):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-        check_input : bool, default=True
-            As for `fit`.
 
         Returns
         -------
@@ -184,14 +183,14 @@ class DecisionTree(TreeEstimator):
         """
         return in_kind(X, self._leaves(X).ravel())
 
+    apply.__doc__ = _with_check_input(apply)
+
     def decision_path(self, X, check_input=True):
         """The nodes that each row passes.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-        check_input : bool, default=True
-            As for `fit`.
 
         Returns
         -------
@@ -199,6 +198,8 @@ class DecisionTree(TreeEstimator):
             1 where the row passes the node.
         """
         return self._paths(X)
+
+    decision_path.__doc__ = _with_check_input(decision_path)
 
 
 @has_parameters("tree classifier")

@@ -25,6 +25,7 @@ import dforest
 from dforest.declaration import has_parameters
 from dforest.ensemble import ForestClassifier
 from dforest.parameters import FAMILIES, FORESTS, PARAMETERS, WORDS, Parameter
+from dforest.tree import _with_check_input
 
 FILE = Path(__file__).with_name("parameters.json")
 X_IRIS, Y_IRIS = load_iris(return_X_y=True)
@@ -151,12 +152,12 @@ def test_help_shows_the_signature(kind):
 
 
 SECTION = re.compile(r"^(\w+)\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", re.DOTALL | re.MULTILINE)
-ENTRY = re.compile(r"^(\w.*?) : (.*)\n((?:(?: +.*)?\n)+)", re.MULTILINE)
+ENTRY = re.compile(r"^(\w.*?) : (.*)\n((?:(?: +.*)?\n)*)", re.MULTILINE)
 
 
-def described_in(kind, section):
-    """The (name, type, text) of the entries of a section of a class's docstring."""
-    text = dict(SECTION.findall(inspect.getdoc(kind) + "\n"))[section]
+def described_in(thing, section):
+    """The (name, type, text) of the entries of a section of a docstring."""
+    text = dict(SECTION.findall(inspect.getdoc(thing) + "\n"))[section]
     return [(name, type_, inspect.cleandoc(doc)) for name, type_, doc in ENTRY.findall(text)]
 
 
@@ -197,6 +198,25 @@ def test_words_of_a_family(kind):
     assert not re.search(r"[{}]", "".join(text.values()))
 
 
+@pytest.mark.parametrize("method", ["fit", "predict", "predict_proba", "apply", "decision_path"])
+def test_check_input_is_described_after_other_parameters(method):
+    method = getattr(dforest.DecisionTreeClassifier, method)
+    names = [name for name, _, _ in described_in(method, "Parameters")]
+    assert names == list(inspect.signature(method).parameters)[1:]
+    assert names[-1] == "check_input" and "\n\nReturns\n-------\n" in inspect.getdoc(method)
+
+
+def test_docstrings_without_indentation():
+    """That is how Python 3.13 and later keep them."""
+
+    def method():
+        pass
+
+    method.__doc__ = "What it does.\n\nParameters\n----------\nX : list\n    Any.\n\nReturns\n-------\nint\n"
+    method.__doc__ = _with_check_input(method)
+    assert [name for name, _, _ in described_in(method, "Parameters")] == ["X", "check_input"]
+
+
 # The table
 
 
@@ -206,6 +226,10 @@ def test_a_family_has_a_parameter_once():
         assert len(names) == len(set(names))
     assert set(WORDS) == FAMILIES
     assert all(entry.of and entry.of <= FAMILIES for entry in PARAMETERS)
+
+
+def test_defaults_are_values_that_source_can_say():
+    assert all(isinstance(entry.default, bool | int | float | str | None) for entry in PARAMETERS)
 
 
 def test_what_forests_have_an_embedding_has_or_fixes():

@@ -62,7 +62,7 @@ def stub():
         else:
             imports += [f"from {module} import {name} as {name}" for name in others]
     imports.sort(key=lambda line: (line.startswith("from"), line))
-    parts = ["\n".join(imports), "__version__: str\n" + "\n".join(own)]
+    parts = ["\n".join(imports), "__version__: str\n\n" + "\n".join(own)]
     parts += ["\n".join(constructor(kind)) for kind in sorted(classes, key=lambda kind: kind.__name__)]
     return HEAD + "\n\n".join(parts) + "\n"
 
