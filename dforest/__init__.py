@@ -38,11 +38,13 @@ __all__ = [
 
 
 def get_include():
-    """The folder of the C headers that dforest's `.pxd` files name.
+    """The folder that dforest's C headers are found from.
+
+    They are named from there, as in dforest's `.pxd` files: ``rules/random.h``, ``core/walk.h``.
 
     Returns
     -------
     str
-        To be added to the include path of an extension that cimports `dforest.core`.
+        To be added to the include path of an extension that cimports `dforest.core` or `dforest.rules`.
     """
-    return str(Path(__file__).parent / "core")
+    return str(Path(__file__).parent)

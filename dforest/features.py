@@ -13,8 +13,9 @@ import numpy as np
 
 from dforest.columns import as_list, columns_of, is_missing, is_number, title
 from dforest.errors import UnseenLabelsWarning
+from dforest.rules.records import constants
 
-CONTINUOUS, ORDINAL, CATEGORICAL = 0, 1, 2
+CONTINUOUS, ORDINAL, CATEGORICAL = (constants()[f"DF_{name}"] for name in ("CONTINUOUS", "ORDINAL", "CATEGORICAL"))
 KINDS = ("continuous", "ordinal", "categorical")
 
 # Most categories of a column by `method`.

@@ -12,6 +12,7 @@ from dforest.core.criterion import Criterion
 from dforest.core.rows import bootstrap_counts
 from dforest.core.splitter import Splitter
 from dforest.core.trainer import tree_seeds
+from dforest.rules.records import record
 from dforest.weights import ClassBalance
 
 
@@ -74,6 +75,15 @@ class GrowthRules:
     impurity_threshold: float = 0.0
     min_impurity_decrease: float = 0.0
     max_leaf_nodes: int | None = None
+
+    def limits(self, n_rows):
+        """What makes a single node a leaf: ndarray of shape (1,), dtype df_limits, for data of that many rows."""
+        limits = np.zeros(1, record("df_limits"))
+        for name in limits.dtype.names:
+            limits[name] = getattr(self, name) or 0
+        limits["max_depth"] = n_rows if self.max_depth is None else min(self.max_depth, n_rows)
+        limits["min_samples_leaf"] = max(1, self.min_samples_leaf)
+        return limits
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ import pytest
 import dforest
 
 SOURCE = """
-#include "keys.h"
-#include "numerics.h"
+#include "rules/keys.h"
+#include "rules/numerics.h"
 uint32_t key32(float x) { return df_key32(x); }
 uint64_t key64(double x) { return df_key64(x); }
 uint64_t last_key(double x, int is_wide) { return df_last_key(x, is_wide); }

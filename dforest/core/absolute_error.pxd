@@ -3,9 +3,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from dforest.core.regression cimport SquaredError
 from dforest.core.cuts cimport Cuts
 from dforest.core.types cimport Column, Node
-
-cdef extern from "numerics.h" nogil:
-    ctypedef long long df_int128       # in truth of 128 bits
+from dforest.rules.numerics cimport df_int128
 
 cdef struct Weighted:
     double value

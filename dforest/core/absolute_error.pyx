@@ -28,14 +28,13 @@ from dforest.core.cuts cimport LONE, SINGLES, Choice
 from dforest.core.data cimport DataView
 from dforest.core.sorting cimport insertion_sort, radix_sort
 from dforest.core.types cimport CATEGORICAL, Column, Draw, LeafRules, Node, column_t, in_subset
+from dforest.rules.node cimport df_score_exponent
+from dforest.rules.numerics cimport df_imbalance, df_int128, df_is_better
+from dforest.rules.records cimport DF_ABSOLUTE_ERROR
 
 
 cdef enum:
     INSERTION_BELOW = 24
-
-cdef extern from "numerics.h" nogil:
-    int64_t df_imbalance(double score, int64_t w_left, int64_t w)
-    bint df_is_better(double score, int64_t imbalance, double other_score, int64_t other_imbalance)
 
 
 cdef int compare_weighted(const void* a, const void* b) noexcept nogil:
@@ -117,7 +116,7 @@ cdef class AbsoluteError(SquaredError):
         return ldexp(<double> cost / <double> node.statistics[1], self.score_exponent(node))
 
     cdef int score_exponent(self, const Node* node) noexcept nogil:
-        return -node.scale.exponent
+        return df_score_exponent(DF_ABSOLUTE_ERROR, node.scale.exponent)
 
     cdef int leaf_value(self, const Node* node, double* out) except -1 nogil:
         """Weighted median of the exact targets; where two of them are, the middle between."""

@@ -20,21 +20,19 @@ from libc.string cimport memset
 import numpy as np
 
 from dforest.core.types cimport CATEGORICAL, CONTINUOUS, code_t
+from dforest.rules.numerics cimport df_middle, df_product_above
 
 from dforest.core.data import CodedColumn
 from dforest.core.scratch import scratch
 from dforest.core.threads import each
 
-cdef extern from "keys.h" nogil:
+cdef extern from "rules/keys.h" nogil:
     const uint32_t DF_MISSING_KEY32
     const uint64_t DF_MISSING_KEY64
     uint32_t df_key32(float x)
     uint64_t df_key64(double x)
     double df_value_of(uint64_t key, int is_wide)
 
-cdef extern from "numerics.h" nogil:
-    double df_middle(double lo, double hi, int is_float32)
-    bint df_product_above(int64_t a, int64_t b, int64_t c, int64_t d)
 
 ctypedef fused real_t:
     float

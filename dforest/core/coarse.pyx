@@ -32,7 +32,7 @@ from dforest.core.types cimport bucket_of, code_t, data_row, in_subset, last_cod
 cdef extern from *:
     int df_lowest_bit "__builtin_ctzll"(uint64_t x) nogil
 
-cdef extern from "coarse.h" nogil:
+cdef extern from "core/coarse.h" nogil:
     double df_gini_bound(uint64_t before, uint64_t after, double weight, double first)
 
 # A floor this much below the best score leaves room for rounding. It is wide enough that an inner cut scores

@@ -12,19 +12,18 @@ from libc.stdlib cimport calloc, free
 
 from dforest.core.loops cimport DF_FEW, DF_FEW_CLASSES, loops
 from dforest.core.types cimport CLASS_WEIGHTS, Draw
+from dforest.rules.criteria cimport (
+    df_entropy_impurity,
+    df_entropy_score,
+    df_gini_impurity,
+    df_gini_score,
+    df_has_one_class,
+)
+from dforest.rules.numerics cimport df_imbalance
 
 from dforest.core.component import CriterionError
 
 LEAST_IMPURITY = -1e-9
-
-cdef extern from "numerics.h" nogil:
-    int64_t df_imbalance(double score, int64_t w_left, int64_t w)
-
-cdef extern from "criteria.h" nogil:
-    double df_gini_score(const int64_t* left, const int64_t* total, int64_t n_words)
-    double df_gini_impurity(const int64_t* statistic, int64_t n_words)
-    double df_entropy_score(const int64_t* left, const int64_t* total, int64_t n_words)
-    double df_entropy_impurity(const int64_t* statistic, int64_t n_words)
 
 
 cdef bint allows(Criterion criterion, const int64_t* left, const int64_t* total) noexcept nogil:
@@ -260,7 +259,7 @@ cdef class ClassCriterion(Criterion):
         return self
 
     cdef int open_node(self, Node* node) except -1 nogil:
-        cdef Py_ssize_t i, k, present = 0
+        cdef Py_ssize_t i, k
         cdef int64_t* s = node.statistics
         cdef int64_t w, n_draws = 0, weight = 0, second = 0
         cdef Draw* draw
@@ -286,9 +285,7 @@ cdef class ClassCriterion(Criterion):
             s[0] = n_draws
             for k in range(2, self.n_words):
                 s[1] += s[k]
-        for k in range(2, self.n_words):
-            present += s[k] > 0
-        node.is_pure = present <= 1
+        node.is_pure = df_has_one_class(s, self.n_words)
         return 0
 
     cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:

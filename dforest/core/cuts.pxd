@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from dforest.core.criterion cimport Criterion
 from dforest.core.data cimport DataView
 from dforest.core.loops cimport df_cut
-from dforest.core.random cimport df_stream
+from dforest.rules.random cimport df_stream
 from dforest.core.side cimport Side
 from dforest.core.tally cimport Tally
 from dforest.core.types cimport Column, LeafRules, Node, Split

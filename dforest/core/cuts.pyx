@@ -29,14 +29,11 @@ from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy, memset
 
 from dforest.core.loops cimport DF_FEW_DRAWS, DF_SMALL_DRAWS, df_cut, df_few
-from dforest.core.random cimport df_below, df_next
+from dforest.rules.random cimport df_below, df_next
 from dforest.core.side cimport CodeRange
 from dforest.core.tally cimport draws_of
 from dforest.core.types cimport CATEGORICAL, MOST_BUCKETS, code_at, code_t
-
-cdef extern from "numerics.h" nogil:
-    int64_t df_imbalance(double score, int64_t w_left, int64_t w)
-    bint df_is_better(double score, int64_t imbalance, double other_score, int64_t other_imbalance)
+from dforest.rules.numerics cimport df_imbalance, df_is_better
 
 
 cdef void mark_present(const Node* node, const code_t* codes, uint32_t n_codes, uint64_t* present) noexcept nogil:

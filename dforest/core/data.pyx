@@ -10,7 +10,7 @@ from libc.stdlib cimport calloc, free, malloc
 
 import numpy as np
 
-cdef extern from "keys.h" nogil:
+cdef extern from "rules/keys.h" nogil:
     const uint32_t DF_MISSING_KEY32
     const uint64_t DF_MISSING_KEY64
 

@@ -4,11 +4,10 @@ from libc.stdint cimport uint32_t, uint64_t
 from dforest.core.criterion cimport Criterion, Gini
 from dforest.core.data cimport DataView
 from dforest.core.types cimport MOST_BUCKETS, Column, LeafRules, Node, Split, number_at
+from dforest.rules.numerics cimport df_between
 
-cdef extern from "numerics.h" nogil:
-    double df_between(double lo, double hi, double u, int is_float32)
 
-cdef extern from "keys.h" nogil:
+cdef extern from "rules/keys.h" nogil:
     uint64_t df_draw_key(uint64_t lo, uint64_t hi, double u, int is_wide, int is_float32, double* threshold)
 
 

@@ -13,11 +13,8 @@ from libc.string cimport memcpy, memset
 
 from dforest.core.sorting cimport insertion_sort, radix_sort, radix_sort_range
 from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, Draw, add_draws
+from dforest.rules.numerics cimport df_imbalance, df_is_better, df_middle
 
-cdef extern from "numerics.h" nogil:
-    double df_middle(double lo, double hi, int is_float32)
-    int64_t df_imbalance(double score, int64_t w_left, int64_t w)
-    bint df_is_better(double score, int64_t imbalance, double other_score, int64_t other_imbalance)
 
 cdef enum:
     CUTS = 256                 # of a stretch

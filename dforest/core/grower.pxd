@@ -10,15 +10,7 @@ from dforest.core.splitter cimport Splitter
 from dforest.core.team cimport Team
 from dforest.core.types cimport Draw, LeafRules, Node, Split
 from dforest.core.writer cimport Judgement, TreeWriter
-
-cdef struct Limits:
-    Py_ssize_t max_depth           # a node at this depth is a leaf
-    int64_t min_samples_split      # a node of fewer draws is a leaf
-    int64_t min_samples_leaf
-    double min_weight_fraction_leaf
-    double impurity_threshold      # a node of lower impurity is a leaf
-    double min_impurity_decrease
-    Py_ssize_t max_leaf_nodes      # 0: no limit, and depth-first growth
+from dforest.rules.records cimport df_limits
 
 cdef struct Trunk:                 # what the pieces of a tree share
     Draw* draws                    # [capacity]
@@ -45,7 +37,8 @@ cdef class Grower:
     cdef DataView data
     cdef Criterion criterion
     cdef Splitter splitter
-    cdef Limits limits
+    cdef df_limits limits
+    cdef Py_ssize_t max_leaf_nodes  # 0: no limit, and depth-first growth
     cdef int64_t n_draws           # 0: every row once
     cdef const uint32_t[::1] weight  # of the rows in the tree at hand; None: the data's
     cdef Py_ssize_t capacity       # most records of a tree

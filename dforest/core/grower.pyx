@@ -24,7 +24,7 @@ A grower belongs to one thread and owns all of its buffers, which it uses again 
 trunk of a piece is that of the grower that began the tree.
 """
 cimport cython
-from libc.math cimport INFINITY, NAN, ldexp
+from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
@@ -32,7 +32,6 @@ from libc.string cimport memcpy
 import numpy as np
 
 from dforest.core.frontier cimport Candidate
-from dforest.core.random cimport DF_ROOT_PATH, df_child_path
 from dforest.core.rows cimport all_rows, count_blocks, draw_rows, partition
 from dforest.core.shared_rows cimport draw_rows_together, partition_together
 from dforest.core.split_check cimport has_test, refuse_division, refuse_judgement, refuse_side, refuse_split
@@ -40,6 +39,17 @@ from dforest.core.team cimport Task
 from dforest.core.threads cimport check_signals, df_add_to
 from dforest.core.types cimport Column, Split, data_row
 from dforest.core.writer cimport ensure_room, lend
+from dforest.rules.node cimport (
+    df_absolute_score,
+    df_bounds,
+    df_child_bounds,
+    df_clip,
+    df_decreases_enough,
+    df_is_leaf_by_size,
+    df_leaf_rules_of,
+)
+from dforest.rules.random cimport DF_ROOT_PATH, df_child_path
+from dforest.rules.records cimport df_limits
 
 from dforest.core.component import CriterionError, SplitterError
 
@@ -75,19 +85,15 @@ cdef class Grower:
         self.splitter = splitter
         self.n_draws = n_draws
         self.weight = None
-        self.limits.max_depth = data.n_rows if rules.max_depth is None else min(rules.max_depth, data.n_rows)
-        self.limits.min_samples_split = rules.min_samples_split
-        self.limits.min_samples_leaf = max(1, rules.min_samples_leaf)
-        self.limits.min_weight_fraction_leaf = rules.min_weight_fraction_leaf
-        self.limits.impurity_threshold = rules.impurity_threshold
-        self.limits.min_impurity_decrease = rules.min_impurity_decrease
-        self.limits.max_leaf_nodes = rules.max_leaf_nodes or 0
+        cdef const df_limits[::1] limits = rules.limits(data.n_rows)
+        self.limits = limits[0]
+        self.max_leaf_nodes = rules.max_leaf_nodes or 0
         self.share_from = splitter.tuning.get("share_from", SHARE_FROM)
         # A leaf keeps its draws and class weights, or its draws, weight, value and impurity.
         self.writer = TreeWriter(1 + criterion.n_classes if criterion.n_classes else 4, not splitter.has_own_tests)
         self.frontier = Frontier()
         # A block is filled once and read max_features times for each level below: about a dozen.
-        pays = (data.n_features <= 12 * splitter.max_features and not self.limits.max_leaf_nodes
+        pays = (data.n_features <= 12 * splitter.max_features and not self.max_leaf_nodes
                 and not splitter.has_own_tests)
         n_bytes = splitter.tuning.get("block_bytes", 1 << 18) if pays else 0
         self.block = Block(data, n_bytes, capacity, splitter.tuning, splitter.takes_ranks)
@@ -101,8 +107,8 @@ cdef class Grower:
         self.statistics = <int64_t*> malloc(criterion.n_words * sizeof(int64_t))
         self.of_block = <int64_t*> malloc(count_blocks(data.n_rows) * sizeof(int64_t))
         most_leaves = min(capacity, <Py_ssize_t> MOST_LEAVES_AHEAD)
-        if self.limits.max_leaf_nodes:
-            most_leaves = min(most_leaves, self.limits.max_leaf_nodes)
+        if self.max_leaf_nodes:
+            most_leaves = min(most_leaves, self.max_leaf_nodes)
         if self.limits.max_depth < 32:
             most_leaves = min(most_leaves, <Py_ssize_t> 1 << self.limits.max_depth)
         self.writer.reserve(most_leaves)
@@ -198,11 +204,10 @@ cdef class Grower:
         trunk.seed = seed
         trunk.tree = tree
         trunk.root_weight = node.statistics[1]
-        trunk.rules.min_draws = self.limits.min_samples_leaf
-        trunk.rules.min_weight = self.limits.min_weight_fraction_leaf * <double> trunk.root_weight
+        trunk.rules = df_leaf_rules_of(&self.limits, trunk.root_weight)
         trunk.n_pieces = trunk.n_open = 1
         self.enter(trunk, 0)
-        if self.limits.max_leaf_nodes:
+        if self.max_leaf_nodes:
             return self.grow_best_first(&root)
         return self.grow_depth_first(&root)
 
@@ -303,7 +308,6 @@ cdef class Grower:
 
     cdef int find_split(self, Node* node, Split* split) except -1 nogil:
         """The split of an open node that all limits allow; feature -1 if there is none."""
-        cdef double decrease
         split.feature = -1
         if self.is_leaf(node):
             return 0
@@ -312,10 +316,10 @@ cdef class Grower:
             self.criterion.check()
         else:
             self.find_foreign_split(node, split)
-        if split.feature >= 0 and self.limits.min_impurity_decrease > 0.0:
-            decrease = ldexp(split.score, self.criterion.score_exponent(node)) / <double> self.trunk.root_weight
-            if decrease < self.limits.min_impurity_decrease:
-                split.feature = -1
+        if (split.feature >= 0 and self.limits.min_impurity_decrease > 0.0
+                and not df_decreases_enough(&self.limits, df_absolute_score(split.score, self.criterion.score_exponent(node)),
+                                            self.trunk.root_weight)):
+            split.feature = -1
         return 0
 
     cdef int find_foreign_split(self, const Node* node, Split* split) except -1 nogil:
@@ -342,10 +346,8 @@ cdef class Grower:
                                     or <double> node.statistics[1] < self.trunk.rules.min_weight)
 
     cdef bint is_leaf(self, const Node* node) noexcept nogil:
-        cdef int64_t n_draws = node.statistics[0]
-        return (node.is_pure or node.depth >= self.limits.max_depth
-                or n_draws < self.limits.min_samples_split or n_draws < 2 * self.limits.min_samples_leaf
-                or <double> node.statistics[1] < 2.0 * self.limits.min_weight_fraction_leaf * <double> self.trunk.root_weight
+        return (node.is_pure
+                or df_is_leaf_by_size(&self.limits, node.depth, node.statistics[0], node.statistics[1], self.trunk.root_weight)
                 or (self.limits.impurity_threshold > 0.0
                     and self.criterion.node_impurity(node) < self.limits.impurity_threshold))
 
@@ -358,6 +360,7 @@ cdef class Grower:
         cdef const Column* column = &node.columns[split.feature]
         cdef Draw* scratch = self.trunk.scratch + (node.draws - self.draws)
         cdef Py_ssize_t n_left
+        cdef df_bounds bounds, own
         if self.splitter.has_own_tests:
             n_left = self.partition_by_test(node, split, scratch)
         elif self.is_shared(node.n):
@@ -377,12 +380,14 @@ cdef class Grower:
         right.is_right = True
         left.depth = right.depth = node.depth + 1
         left.scale = right.scale = node.scale
-        left.lower = right.lower = node.lower
-        left.upper = right.upper = node.upper
-        if column.direction > 0:
-            left.upper = right.lower = split.middle
-        elif column.direction < 0:
-            left.lower = right.upper = split.middle
+        bounds.lower = node.lower
+        bounds.upper = node.upper
+        own = df_child_bounds(bounds, False, column.direction, split.middle)
+        left.lower = own.lower
+        left.upper = own.upper
+        own = df_child_bounds(bounds, True, column.direction, split.middle)
+        right.lower = own.lower
+        right.upper = own.upper
         return 0
 
     cdef Py_ssize_t partition_by_test(self, const Node* node, const Split* split, Draw* scratch) except -1 nogil:
@@ -460,7 +465,7 @@ cdef class Grower:
         cdef Py_ssize_t number, n_leaves = 1
         cdef Candidate* candidate
         self.add_candidate(root)
-        while self.frontier.n_heap > 0 and n_leaves < self.limits.max_leaf_nodes:
+        while self.frontier.n_heap > 0 and n_leaves < self.max_leaf_nodes:
             number = self.frontier.pop()
             n_leaves += 1
             candidate = &self.frontier.candidates[number]
@@ -534,7 +539,7 @@ cdef class Grower:
         self.frontier.keep_payload(candidate)
         if not self.criterion.is_additive:
             self.judge(&node, &candidate.judgement)
-        candidate.score = ldexp(candidate.split.score, self.criterion.score_exponent(&node))
+        candidate.score = df_absolute_score(candidate.split.score, self.criterion.score_exponent(&node))
         return self.frontier.push(number)
 
     cdef int poll(self, Py_ssize_t n_records) except -1 nogil:
@@ -549,7 +554,7 @@ cdef class Grower:
     cdef int judge(self, const Node* node, Judgement* out) except -1 nogil:
         """What an open node would predict as a leaf, and its impurity."""
         self.criterion.leaf_value(node, &out.value)
-        out.value = min(max(out.value, node.lower), node.upper)
+        out.value = df_clip(out.value, node.lower, node.upper)
         out.impurity = 0.0 if node.is_pure else self.criterion.node_impurity(node)
         if not self.criterion.is_built_in and not (-INFINITY < out.value < INFINITY and -INFINITY < out.impurity < INFINITY):
             refuse_judgement(self.criterion, out)

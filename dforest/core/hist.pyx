@@ -3,9 +3,8 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from dforest.core.splitter cimport code_above
 from dforest.core.types cimport Column, Node, Split, number_at
+from dforest.rules.numerics cimport df_between
 
-cdef extern from "numerics.h" nogil:
-    double df_between(double lo, double hi, double u, int is_float32)
 
 ctypedef fused edge_t:
     float

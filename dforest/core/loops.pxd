@@ -1,6 +1,6 @@
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
-cdef extern from "loops.h" nogil:
+cdef extern from "core/loops.h" nogil:
     enum:
         DF_FEW
         DF_FEW_DRAWS

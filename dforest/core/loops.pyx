@@ -2,7 +2,7 @@
 
 Which set is used changes the speed, never the forest. Nothing here owns memory.
 """
-cdef extern from "loops.h" nogil:
+cdef extern from "core/loops.h" nogil:
     enum:
         DF_N_LOOPS
     const df_loops* df_loops_at(int i)

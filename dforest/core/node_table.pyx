@@ -18,12 +18,11 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 import numpy as np
 
 from dforest.core.criterion cimport Criterion
+from dforest.rules.numerics cimport df_entropy_term
 
 from dforest.core.criterion import Entropy, Gini
 from dforest.core.regression import Poisson
 
-cdef extern from "numerics.h" nogil:
-    double df_entropy_term(double x)
 
 NodeTable = namedtuple("NodeTable", ["draws", "weight", "value", "impurity", "decrease"])
 NodeTable.__doc__ = """What holds for each of the n nodes of a tree, in preorder.

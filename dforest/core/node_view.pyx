@@ -12,7 +12,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from dforest.core.division cimport Divisions
-from dforest.core.random cimport DF_CUSTOM
+from dforest.rules.random cimport DF_CUSTOM
 from dforest.core.splitter cimport CodeRange, code_range
 from dforest.core.types cimport CATEGORICAL, Column, Split, code_at, data_row, value_at
 

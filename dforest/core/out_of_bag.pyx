@@ -16,12 +16,12 @@ import numpy as np
 
 from dforest.core.predict cimport PackedForest, Rows
 from dforest.core.walk cimport df_feature, df_is_leaf, df_mode, df_packed, df_payload, df_step_by, df_tree
-from dforest.core.random cimport DF_PERMUTATION, df_below, df_stream, df_stream_open
-from dforest.core.rows cimport DF_BLOCK, count_blocks, deal_draws, draw_block
+from dforest.core.rows cimport count_blocks, deal_draws, draw_block
 from dforest.core.threads cimport Turn, df_add_to_long, poll, share
 from dforest.core.types cimport df_rows
+from dforest.rules.random cimport DF_BLOCK, DF_PERMUTATION, df_below, df_stream, df_stream_open
 
-cdef extern from "totals.h" nogil:
+cdef extern from "core/totals.h" nogil:
     enum:
         DF_DIGITS
         DF_SQUARE_EXPONENT

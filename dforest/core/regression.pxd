@@ -2,15 +2,7 @@ from libc.stdint cimport int64_t
 
 from dforest.core.criterion cimport Criterion
 from dforest.core.types cimport Node, Scale
-
-
-cdef extern from "criteria.h" nogil:
-    ctypedef struct df_measure:
-        int64_t mean
-        double remainder
-        double base
-        double centre
-        int64_t zero
+from dforest.rules.criteria cimport df_measure
 
 
 # A criterion on the weight and the sum of the targets. Targets are integers, see types.pxd: word 2 of a statistic is

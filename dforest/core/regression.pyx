@@ -6,7 +6,7 @@ leaf values come from the targets as they were given.
 
 A criterion owns its scratch; targets, draws and statistics are a node's.
 """
-from libc.math cimport ldexp, rint
+from libc.math cimport ldexp
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
@@ -16,30 +16,39 @@ import numpy as np
 
 from dforest.core.loops cimport DF_FEW, df_cut, df_few, loops
 from dforest.core.types cimport TARGET_SUM, TARGET_SUM_WIDE, Draw
-
-cdef extern from "numerics.h" nogil:
-    const double DF_DEVIANCE_UNIT
-    double df_log(double x)
-    int64_t df_floor_mean(int64_t low, int64_t high, int64_t weight)
-    double df_offset_sum(int64_t low, int64_t high, int64_t weight, int64_t mean)
-    ctypedef struct df_exact_sum:
-        pass
-    void df_add_product(df_exact_sum* sum, int64_t a, int64_t b)
-    void df_add_square(df_exact_sum* sum, int64_t a, int64_t w)
-    double df_sum_value(const df_exact_sum* sum)
-    int32_t df_scale_exponent(double largest, int bits)
-
-cdef extern from "criteria.h" nogil:
-    void df_measure_squares(const int64_t* total, int is_wide, df_measure* measure)
-    void df_measure_deviance(const int64_t* total, int is_wide, double centre, int32_t exponent, df_measure* measure)
-    double df_square_score(const int64_t* left, const int64_t* total, int is_wide, const df_measure* measure)
-    double df_deviance_score(const int64_t* left, const int64_t* total, int is_wide, const df_measure* measure)
-    double df_true_mean(const int64_t* statistic, int is_wide, double base)
-    int64_t df_fixed_deviance(int32_t target, const df_measure* measure)
-
-# A node's targets are quantised anew once their range is below 1 / REQUANTISE of the range that
-# the scale was made for.
-cdef int64_t REQUANTISE = 256
+from dforest.rules.criteria cimport (
+    df_deviance_score,
+    df_fixed_deviance,
+    df_high_part,
+    df_low_part,
+    df_measure,
+    df_measure_deviance,
+    df_measure_squares,
+    df_square_score,
+    df_true_mean,
+)
+from dforest.rules.node cimport (
+    DF_LEAF_BITS,
+    df_choose_scale,
+    df_is_narrow,
+    df_leaf_mean,
+    df_leaf_offset,
+    df_quantised,
+    df_quantiser,
+    df_quantiser_of,
+    df_score_exponent,
+)
+from dforest.rules.numerics cimport (
+    DF_DEVIANCE_UNIT,
+    df_add_product,
+    df_add_square,
+    df_exact_sum,
+    df_floor_mean,
+    df_log,
+    df_offset_sum,
+    df_sum_value,
+)
+from dforest.rules.records cimport DF_POISSON, DF_SQUARED_ERROR
 
 
 cdef class NumberCriterion(Criterion):
@@ -63,7 +72,7 @@ cdef class NumberCriterion(Criterion):
             lo = min(lo, node.draws[i].target)
             hi = max(hi, node.draws[i].target)
         node.is_pure = node.n == 1
-        if node.n > 1 and (lo == hi or REQUANTISE * (<int64_t> hi - lo) < node.scale.range):
+        if df_is_narrow(node.n, <int64_t> hi - lo, node.scale.range):
             self.requantise(node)
         self.add_up(node)
         self.scale = node.scale
@@ -88,8 +97,8 @@ cdef class NumberCriterion(Criterion):
                 n_draws += draw.count
                 weight += <int64_t> draw.count * draw.weight
                 product = <int64_t> draw.weight * draw.target
-                low += (product & 0x7FFFFFFF) * draw.count
-                high += (product >> 31) * draw.count
+                low += df_low_part(product) * draw.count
+                high += df_high_part(product) * draw.count
             s[3] = high
         s[0] = n_draws
         s[1] = weight
@@ -98,7 +107,8 @@ cdef class NumberCriterion(Criterion):
     cdef void requantise(self, Node* node) noexcept nogil:
         """Give a root, or a node of narrow range, a scale of its own, or find that all its targets are equal."""
         cdef Py_ssize_t i
-        cdef double lo = node.y[node.draws[0].row], hi = lo, y, centre, first, second
+        cdef double lo = node.y[node.draws[0].row], hi = lo, y, centre
+        cdef df_quantiser scale
         cdef int32_t exponent, q, smallest = 0x7FFFFFFF, largest = -0x7FFFFFFF
         for i in range(node.n):
             y = node.y[node.draws[i].row]
@@ -107,13 +117,10 @@ cdef class NumberCriterion(Criterion):
         if lo == hi:
             node.is_pure = True
             return
-        centre = 0.5 * lo + 0.5 * hi
-        exponent = df_scale_exponent(max(hi - centre, centre - lo), 31)
-        # Two factors, as 2**exponent may be beyond float64; they round nothing that does not round to 0 anyway.
-        first = ldexp(1.0, exponent // 2)
-        second = ldexp(1.0, exponent - exponent // 2)
+        exponent = df_choose_scale(lo, hi, 31, &centre)
+        scale = df_quantiser_of(centre, exponent)
         for i in range(node.n):
-            q = <int32_t> rint((node.y[node.draws[i].row] - centre) * first * second)
+            q = df_quantised(&scale, node.y[node.draws[i].row])
             node.draws[i].target = q
             smallest = min(smallest, q)
             largest = max(largest, q)
@@ -250,14 +257,14 @@ cdef class SquaredError(NumberCriterion):
         return ldexp(df_sum_value(&squares) / <double> w - remainder * remainder, self.score_exponent(node))
 
     cdef int score_exponent(self, const Node* node) noexcept nogil:
-        return -2 * node.scale.exponent
+        return df_score_exponent(DF_SQUARED_ERROR, node.scale.exponent)
 
     cdef int leaf_value(self, const Node* node, double* out) except -1 nogil:
         """Mean of the exact targets: 62-bit offsets from the middle, summed in 128 bits."""
         cdef Py_ssize_t i
         cdef double lo = node.y[node.draws[0].row], hi = lo, y, centre
         cdef df_exact_sum total
-        cdef int64_t offset, w, weight = 0
+        cdef int64_t w, weight = 0
         cdef int32_t exponent
         cdef Draw* draw
         for i in range(1, node.n):
@@ -267,17 +274,14 @@ cdef class SquaredError(NumberCriterion):
         if lo == hi:
             out[0] = lo
             return 0
-        centre = 0.5 * lo + 0.5 * hi
-        exponent = df_scale_exponent(max(hi - centre, centre - lo), 62)
+        exponent = df_choose_scale(lo, hi, DF_LEAF_BITS, &centre)
         memset(&total, 0, sizeof(total))
         for i in range(node.n):
             draw = &node.draws[i]
-            offset = <int64_t> rint(ldexp(node.y[draw.row] - centre, exponent))
             w = <int64_t> draw.count * draw.weight
             weight += w
-            df_add_product(&total, w, offset)
-        y = centre + ldexp(df_sum_value(&total) / <double> weight, -exponent)
-        out[0] = min(max(y, lo), hi)
+            df_add_product(&total, w, df_leaf_offset(node.y[draw.row], centre, exponent))
+        out[0] = df_leaf_mean(&total, weight, centre, exponent, lo, hi)
         return 0
 
 
@@ -329,4 +333,4 @@ cdef class Poisson(SquaredError):
         return ldexp(df_sum_value(&total) / <double> node.statistics[1] / DF_DEVIANCE_UNIT, self.score_exponent(node))
 
     cdef int score_exponent(self, const Node* node) noexcept nogil:
-        return -node.scale.exponent
+        return df_score_exponent(DF_POISSON, node.scale.exponent)

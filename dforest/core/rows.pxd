@@ -3,9 +3,6 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from dforest.core.data cimport DataView
 from dforest.core.types cimport Column, Draw, Split
 
-cdef enum:
-    DF_BLOCK = 4096       # rows of a block of the bootstrap
-
 cdef Py_ssize_t count_blocks(Py_ssize_t n_rows) noexcept nogil
 cdef void deal_draws(uint32_t seed, Py_ssize_t n_rows, int64_t n_draws, int64_t* out) noexcept nogil
 cdef Py_ssize_t draw_block(uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, int64_t n_draws,

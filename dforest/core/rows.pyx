@@ -1,7 +1,7 @@
 """The rows of a tree: the bootstrap, and the stable partition of a node's draws.
 
 The bootstrap draws N rows of n with replacement, exactly multinomial, and any block of rows can be
-computed alone: the draws are sent down a fixed binary tree over blocks of BLOCK rows, then each
+computed alone: the draws are sent down a fixed binary tree over blocks of DF_BLOCK rows, then each
 block draws its own rows. Nodes of that tree are numbered as in a heap (root 1, children 2i and
 2i + 1), with the blocks as leaves, padded to a power of two; padding holds no rows.
 
@@ -13,7 +13,8 @@ from libc.string cimport memcpy, memmove, memset
 
 import numpy as np
 
-from dforest.core.random cimport (
+from dforest.rules.random cimport (
+    DF_BLOCK,
     DF_BOOTSTRAP_DRAW,
     DF_BOOTSTRAP_SPLIT,
     df_below,

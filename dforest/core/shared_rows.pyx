@@ -10,9 +10,10 @@ from libc.string cimport memcpy
 from cpython.ref cimport PyObject
 
 from dforest.core.data cimport DataView
-from dforest.core.rows cimport DF_BLOCK, count_blocks, deal_draws, draw_block_rows, partition
+from dforest.core.rows cimport count_blocks, deal_draws, draw_block_rows, partition
 from dforest.core.team cimport Team
 from dforest.core.types cimport Column, Draw, Split
+from dforest.rules.random cimport DF_BLOCK
 
 cdef enum:
     CHUNK = 2 * DF_BLOCK          # records, or rows to draw from

@@ -43,7 +43,7 @@ A cut of each feature at a value drawn from the node, as level (a):
 
     from dforest.core.component cimport CONTRACT
     from dforest.core.component import declare_contract
-    from dforest.core.random cimport DF_CUSTOM, df_below, df_feature_path, df_stream, df_stream_open
+    from dforest.rules.random cimport DF_CUSTOM, df_below, df_feature_path, df_stream, df_stream_open
     from dforest.core.splitter cimport CodeRange, Splitter, code_range
     from dforest.core.types cimport Column, LeafRules, Node, Split, code_at
 
@@ -71,7 +71,7 @@ from dforest.core.criterion cimport Criterion
 from dforest.core.cuts cimport Cuts
 from dforest.core.data cimport DataView
 from dforest.core.division cimport Divisions
-from dforest.core.random cimport df_stream
+from dforest.rules.random cimport df_stream
 from dforest.core.side cimport CodeRange
 from dforest.core.team cimport Task, Team
 from dforest.core.types cimport Column, LeafRules, Node, Split, df_rows

@@ -12,12 +12,11 @@ from libc.string cimport memmove
 import numpy as np
 
 from dforest.core.loops cimport DF_STRIDE
-from dforest.core.random cimport DF_FEATURES, DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
+from dforest.rules.random cimport DF_FEATURES, DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
 from dforest.core.threads cimport PyThread_acquire_lock, PyThread_release_lock, WAIT_LOCK
 from dforest.core.types cimport CATEGORICAL, CONTINUOUS, ORDINAL, Column, code_t, data_code, in_subset, number_at
+from dforest.rules.numerics cimport df_middle
 
-cdef extern from "numerics.h" nogil:
-    double df_middle(double lo, double hi, int is_float32)
 
 from dforest.core.component import SplitterError
 

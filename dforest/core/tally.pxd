@@ -22,7 +22,7 @@ cdef enum Manner:             # how draws are counted
     SUMS                      # weights of 1: number of draws and sum of targets
     RECORDS                   # anything: whole statistics
 
-cdef extern from "scan.h" nogil:
+cdef extern from "core/scan.h" nogil:
     const int64_t DF_PAIR_DRAWS
     const int64_t DF_SUM_DRAWS
     const int DF_SUM_BITS

@@ -16,7 +16,7 @@ import numpy as np
 from dforest.core.criterion cimport Criterion
 from dforest.core.data cimport DataView
 from dforest.core.grower cimport Grower
-from dforest.core.random cimport df_tree_seed
+from dforest.rules.random cimport df_tree_seed
 from dforest.core.splitter cimport Splitter
 from dforest.core.team cimport Team
 from dforest.core.threads cimport df_glance

@@ -14,6 +14,8 @@ Nothing here owns memory: a node's pointers lead into the data view and the grow
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from dforest.rules.records cimport df_draw, df_leaf_rules
+
 ctypedef fused code_t:
     uint8_t
     uint16_t
@@ -25,7 +27,7 @@ ctypedef fused column_t:     # codes of a column, keys included
     uint32_t
     uint64_t
 
-cdef extern from "rows.h" nogil:
+cdef extern from "core/rows.h" nogil:
     ctypedef struct df_rows:   # of X, one after another: values as `fit` and `predict` take them
         const char* x
         size_t stride          # bytes from one row to the next
@@ -36,16 +38,23 @@ cdef inline double value_at(const df_rows* X, size_t row, Py_ssize_t feature) no
     cdef const char* x = X.x + row * X.stride
     return (<const double*> x)[feature] if X.is_double else (<const float*> x)[feature]
 
-cdef struct Draw:
-    uint32_t row      # row of the data view, or of the subtree's own copy: see Node.columns
-    uint32_t count    # how often it was drawn
-    int32_t target    # class number, or quantised target
-    uint32_t weight   # integer weight of one draw
+ctypedef df_draw Draw
+ctypedef df_leaf_rules LeafRules
 
-cdef enum Kind:            # of a feature
-    CONTINUOUS             # tested by x <= threshold
-    ORDINAL                # likewise, with a value that occurs as threshold
-    CATEGORICAL            # tested by membership in a set; codes are category numbers
+cdef extern from "rules/records.h" nogil:
+    ctypedef enum Kind "df_kind":      # of a feature
+        CONTINUOUS "DF_CONTINUOUS"     # tested by x <= threshold
+        ORDINAL "DF_ORDINAL"           # likewise, with a value that occurs as threshold
+        CATEGORICAL "DF_CATEGORICAL"   # tested by membership in a set; codes are category numbers
+
+    ctypedef enum DrawKind "df_draw_kind":     # how a draw adds to words 2, 3, ... of a statistic
+        CLASS_WEIGHTS "DF_CLASS_WEIGHTS"           # word 2 + target += weight
+        TARGET_SUM "DF_TARGET_SUM"                 # word 2 += weight * target
+        TARGET_SUM_WIDE "DF_TARGET_SUM_WIDE"       # words 2, 3 += low 31 bits, high bits of weight * target
+
+cdef extern from "rules/criteria.h" nogil:
+    # Add a record's draws to a statistic.
+    void add_draws "df_add_draws" (DrawKind kind, int64_t* statistic, const Draw* draw)
 
 cdef enum:
     MOST_BUCKETS = 255     # a bucket's number, and one for missing values, fit 8 bits
@@ -135,28 +144,5 @@ cdef struct Split:
     const uint64_t* payload
     Py_ssize_t n_payload_words
 
-cdef enum DrawKind:        # how a draw adds to words 2, 3, ... of a statistic
-    CLASS_WEIGHTS          # word 2 + target += weight
-    TARGET_SUM             # word 2 += weight * target
-    TARGET_SUM_WIDE        # words 2, 3 += low 31 bits, high bits of weight * target
-
-cdef inline void add_draws(DrawKind kind, int64_t* statistic, const Draw* draw) noexcept nogil:
-    """Add a record's draws to a statistic."""
-    cdef int64_t weight = <int64_t> draw.count * draw.weight, product
-    statistic[0] += draw.count
-    statistic[1] += weight
-    if kind == CLASS_WEIGHTS:
-        statistic[2 + draw.target] += weight
-    elif kind == TARGET_SUM:
-        statistic[2] += weight * draw.target
-    else:
-        product = <int64_t> draw.weight * draw.target
-        statistic[2] += (product & 0x7FFFFFFF) * draw.count
-        statistic[3] += (product >> 31) * draw.count
-
 cdef inline bint in_subset(const uint64_t* subset, uint32_t code) noexcept nogil:
     return (subset[code >> 6] >> (code & 63)) & 1
-
-cdef struct LeafRules:
-    int64_t min_draws      # each side of a valid cut has at least this many draws, 1 or more
-    double min_weight      # and at least this weight

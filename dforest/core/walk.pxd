@@ -7,7 +7,7 @@ ctypedef fused real_t:
     float
     double
 
-cdef extern from "walk.h" nogil:
+cdef extern from "core/walk.h" nogil:
     ctypedef struct df_narrow:
         float threshold
         uint32_t word

@@ -11,7 +11,7 @@ import heapq
 import numpy as np
 
 from dforest.engines.levels import Levels
-from dforest.sycl.records import record
+from dforest.rules.records import record
 
 LEAST_AHEAD = 16  # nodes of a tree that are divided at once, if there are as many
 
@@ -42,7 +42,7 @@ class BestFirst(Levels):
         """Grow the trees; return their `TreeArrays`, in order."""
         self._set_root_weights()
         roots = self.shard.roots
-        self.places, self.cuts, self.scores = roots[:0], np.zeros(0, record("df_cut")), np.zeros(0)
+        self.places, self.cuts, self.scores = roots[:0], np.zeros(0, record("df_split")), np.zeros(0)
         self.subsets_of = np.zeros((0, self.layout.subset_words), np.uint64)
         self.pairs = {}  # of divided nodes: the number of the left child, the right one's is 1 more
         self.is_split = set()
@@ -81,7 +81,7 @@ class BestFirst(Levels):
 
     def _advance(self, frontier):
         """Split nodes as long as the next one is divided; return which ones to divide, none if the tree is done."""
-        most = self.rules.max_leaf_nodes
+        most = self.max_leaf_nodes
         while frontier.heap and frontier.n_leaves < most:
             _, sides, number = frontier.heap[0]
             if number not in self.pairs:

@@ -10,7 +10,7 @@ from dforest.core.dense import RandomDenseSplitter
 from dforest.core.hist import RandomHistSplitter
 from dforest.core.regression import Poisson, SquaredError
 from dforest.features import CATEGORICAL
-from dforest.sycl.records import constants, record
+from dforest.rules.records import constants, record
 
 # Criteria that such engines have code for.
 NAMES = {Gini: "gini", Entropy: "entropy", SquaredError: "squared_error", Poisson: "poisson"}
@@ -30,6 +30,8 @@ class Layout:
     ----------
     criterion : str
         Its name.
+    criterion_number : int
+        That of records.h.
     has_classes : bool
     n_words : int
         Of a statistic.
@@ -51,6 +53,7 @@ class Layout:
     def __init__(self, problem):
         columns, criterion = problem.columns, problem.criterion
         self.criterion = NAMES[type(criterion)]
+        self.criterion_number = constants()[f"DF_{self.criterion.upper()}"]
         self.has_classes = self.criterion in ("gini", "entropy")
         self.n_words = criterion.n_words
         self.n_leaf_words = self.n_words - 1 if self.has_classes else 4

@@ -14,28 +14,8 @@ import numpy as np
 
 from dforest.core.assembly import TreeArrays
 from dforest.core.splitter import FeatureOrder
-from dforest.sycl.records import constants, record
-
-REQUANTISE = 256  # a node's targets get a scale of their own below 1 / 256 of the range of theirs: see regression.pyx
-
-_SIDES = (np.uint64(0xA0761D6478BD642F), np.uint64(0xE7037ED1A0B428DB))
-
-# The exponent of a score's unit, in units of that of the node's targets.
-_SCORE_POWERS = {"squared_error": -2, "poisson": -1}
-
-
-def child_paths(paths, side):
-    """The paths of children: `df_child_path` of random.h."""
-    z = paths ^ _SIDES[side]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-def scale_exponents(largest):
-    """`df_scale_exponent` of numerics.h, for 31 bits."""
-    exponent = 31 - np.frexp(largest)[1]
-    return exponent - (np.rint(np.ldexp(largest, exponent)) >= 2.0**31)
+from dforest.rules import arrays
+from dforest.rules.records import constants, record
 
 
 class Levels:
@@ -56,7 +36,9 @@ class Levels:
     """
 
     def __init__(self, problem, layout, shard, subtree_up_to, histogram_bytes, extra_features):
-        self.rules, self.splitter = problem.rules, problem.splitter
+        self.limits, self.max_leaf_nodes = problem.rules.limits(problem.n_rows), problem.rules.max_leaf_nodes
+        self.impurity_threshold = problem.rules.impurity_threshold
+        self.splitter = problem.splitter
         self.n_features = problem.n_features
         self.order = FeatureOrder(problem.n_features)
         self.impurity_of = problem.criterion.impurity_of
@@ -103,35 +85,25 @@ class Levels:
 
     def _open(self, places):
         """(statistics, whether they are leaves) of large nodes; those that need another scale get it."""
-        rules, least_draws = self.rules, max(1, self.rules.min_samples_leaf)
         totals, extents = self.shard.add_up(places)
-        if self.layout.has_classes:
-            is_pure = (totals[:, 2:] > 0).sum(axis=1) <= 1
-        else:
-            is_pure = self._rescale(places, totals, extents)
-        n, weight = totals[:, 0], totals[:, 1].astype(np.float64)
-        least = 2.0 * rules.min_weight_fraction_leaf * places["root_weight"].astype(np.float64)
-        is_leaf = is_pure | (n < rules.min_samples_split) | (n < 2 * least_draws) | (weight < least)
-        if rules.max_depth is not None:
-            is_leaf |= places["depth"] >= rules.max_depth
-        if rules.impurity_threshold > 0.0:
-            is_leaf |= self._impurities(places, totals) < rules.impurity_threshold
+        is_pure = arrays.have_one_class(totals) if self.layout.has_classes else self._rescale(places, totals, extents)
+        is_leaf = is_pure | arrays.are_leaves(self.limits, places, totals)
+        if self.impurity_threshold > 0.0:
+            is_leaf |= self._impurities(places, totals) < self.impurity_threshold
         return totals, is_leaf
 
     def _rescale(self, places, totals, extents):
         """Give nodes of narrow range a scale of their own, and new statistics; return which are pure."""
-        ranges = extents[:, 1] - extents[:, 0]
-        is_pure = np.zeros(len(places), bool)
-        nodes = np.flatnonzero((ranges == 0) | (REQUANTISE * ranges < places["range"]))
+        is_pure = places["n"] == 1
+        nodes = np.flatnonzero(arrays.are_narrow(places, extents))
         if len(nodes) == 0:
             return is_pure
-        lo, hi = self.shard.target_extents(places[nodes]).T
-        is_pure[nodes] = lo == hi
-        lo, hi, nodes = lo[lo < hi], hi[lo < hi], nodes[lo < hi]
+        exact = self.shard.target_extents(places[nodes])
+        is_equal = exact[:, 0] == exact[:, 1]
+        is_pure[nodes] = is_equal
+        nodes = nodes[~is_equal]
         if len(nodes):
-            centre = 0.5 * lo + 0.5 * hi
-            places["centre"][nodes] = centre
-            places["exponent"][nodes] = scale_exponents(np.maximum(hi - centre, centre - lo))
+            places["centre"][nodes], places["exponent"][nodes] = arrays.choose_scales(exact[~is_equal])
             self.shard.requantise(places[nodes])
             totals[nodes], extents = self.shard.add_up(places[nodes])
             places["range"][nodes] = extents[:, 1] - extents[:, 0]
@@ -143,20 +115,19 @@ class Levels:
         return self.shard.judge(_grown(places))[:, 3].view(np.float64)
 
     def _evaluate(self, places):
-        """The cuts of nodes, as `df_cut`, feature -1 if they are leaves, and their subsets. Some nodes get a new scale."""
+        """The cuts of nodes, as `df_split`, feature -1 if they are leaves, and their subsets. Some nodes get a new scale."""
         totals, is_leaf = self._open(places)
-        cuts = np.zeros(len(places), record("df_cut"))
+        cuts = np.zeros(len(places), record("df_split"))
         cuts["feature"] = -1
         subsets = np.zeros((len(places), self.layout.subset_words), np.uint64)
         cuts[~is_leaf], subsets[~is_leaf] = self._search(places[~is_leaf], totals[~is_leaf])
-        if self.rules.min_impurity_decrease > 0.0:
-            decrease = self._scores(places, cuts) / places["root_weight"].astype(np.float64)
-            cuts["feature"][decrease < self.rules.min_impurity_decrease] = -1
+        is_enough = arrays.decrease_enough(self.limits, self._scores(places, cuts), places["root_weight"].copy())
+        cuts["feature"][~is_enough] = -1
         return cuts, subsets
 
     def _scores(self, places, cuts):
         """Scores in units of weight times impurity."""
-        return np.ldexp(cuts["score"], _SCORE_POWERS.get(self.layout.criterion, 0) * places["exponent"])
+        return arrays.absolute_scores(self.layout.criterion_number, cuts["score"].copy(), places["exponent"].copy())
 
     def _keep(self, places, cuts, subsets):
         """The `df_grown` of large nodes, to be assembled."""
@@ -179,9 +150,9 @@ class Levels:
         return below
 
     def _search(self, places, totals):
-        """The best cut of each node, as `df_cut`, and its subset; feature -1 where there is none."""
+        """The best cut of each node, as `df_split`, and its subset; feature -1 where there is none."""
         splitter, p = self.splitter, self.n_features
-        cuts, subsets = np.zeros(len(places), record("df_cut")), np.zeros((len(places), self.layout.subset_words), np.uint64)
+        cuts, subsets = np.zeros(len(places), record("df_split")), np.zeros((len(places), self.layout.subset_words), np.uint64)
         cuts["feature"] = -1
         cuts["score"] = -1.0
         node_bytes = 8 * self.layout.n_words * self.layout.most_entries
@@ -212,7 +183,7 @@ class Levels:
         return cuts, subsets
 
     def _try(self, places, totals, features):
-        """The best cuts of some features of each node: `df_cut`s of the shape of `features`, and their subsets."""
+        """The best cuts of some features of each node: `df_split`s of the shape of `features`, and their subsets."""
         ranges = self.shard.key_ranges(places, features) if self.layout.has_keys else None
         histograms = self.shard.count(places, features, ranges)
         return self.shard.find_cuts(places, totals, features, ranges, histograms)
@@ -222,18 +193,7 @@ class Levels:
 
     def _divide(self, places, cuts, n_left):
         """The places of the children, left and right in turn."""
-        children = np.repeat(places, 2)
-        left, right = children[::2], children[1::2]
-        left["n"] = n_left
-        right["first"] += n_left
-        right["n"] -= n_left
-        children["depth"] += 1
-        left["path"], right["path"] = child_paths(places["path"], 0), child_paths(places["path"], 1)
-        direction = self.layout.table["direction"][cuts["feature"]]
-        rises, falls = direction > 0, direction < 0
-        left["upper"][rises] = right["lower"][rises] = cuts["middle"][rises]
-        left["lower"][falls] = right["upper"][falls] = cuts["middle"][falls]
-        return children
+        return arrays.children(places, n_left, self.layout.table["direction"][cuts["feature"]], cuts["middle"].copy())
 
     def _assemble(self, root_references):
         """The trees' arrays."""

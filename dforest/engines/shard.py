@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dforest.sycl.records import record
+from dforest.rules.records import record
 
 
 class Subtrees(NamedTuple):
@@ -117,7 +117,7 @@ class Shard(ABC):
 
         Returns
         -------
-        cuts : ndarray of shape (n_nodes, n_tried), dtype df_cut
+        cuts : ndarray of shape (n_nodes, n_tried), dtype df_split
             Score -1 where there is no valid one.
         subsets : ndarray of shape (n_nodes, n_tried, n_subset_words), dtype uint64
         """

@@ -7,14 +7,16 @@ A kernel's signature stands in its source alone: ``DF_KERNEL name(const float *x
 import re
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 
-from dforest.sycl.records import FOLDER, record
+from dforest.rules.records import record
 
+FOLDER = Path(__file__).parent / "kernels"
 MAIN = "kernels.cpp"
-# What kernels may include of dforest/core.
-HEADERS = ("criteria.h", "keys.h", "numerics.h", "random.h", "rows.h", "totals.h", "walk.h")
+# What kernels may include of the rest of dforest, besides all of its rules.
+HEADERS = ("core/rows.h", "core/totals.h", "core/walk.h")
 
 # What a pointer points to; char: anything.
 _DTYPES = {
@@ -75,9 +77,11 @@ def _parameter(kernel, text):
 @cache
 def files():
     """What `MAIN` includes: a dict of file names to texts."""
-    core = FOLDER.parents[1] / "core"
-    paths = [*sorted(FOLDER.glob("*.hpp")), *(core / name for name in HEADERS)]
-    return {path.name: path.read_text(encoding="utf-8") for path in paths}
+    package = FOLDER.parents[1]
+    paths = {path.name: path for path in sorted(FOLDER.glob("*.hpp"))}
+    paths |= {f"rules/{path.name}": path for path in sorted((package / "rules").glob("*.h"))}
+    paths |= {name: package / name for name in HEADERS}
+    return {name: path.read_text(encoding="utf-8") for name, path in paths.items()}
 
 
 @cache

@@ -7,11 +7,9 @@ import numpy as np
 
 from dforest.core.out_of_bag import block_draws
 from dforest.engines.shard import Shard, Subtrees
-from dforest.sycl.records import constants, record
+from dforest.rules.arrays import BLOCK, ROOT_PATH
+from dforest.rules.records import constants, record
 from dforest.validation import count_threads
-
-BLOCK = 4096  # rows of a block of the bootstrap
-ROOT_PATH = 0x243F6A8885A308D3
 
 
 def cut_up(firsts, lengths, size):
@@ -150,7 +148,7 @@ class DeviceShard(Shard):
         n_nodes, n_tried = features.shape
         features = device.array(features)
         drafts = self._draft(places, features, n_tried, ranges)
-        cuts = device.empty((n_nodes, n_tried), record("df_cut"))
+        cuts = device.empty((n_nodes, n_tried), record("df_split"))
         subsets = device.empty((n_nodes, n_tried, layout.subset_words), np.uint64)
         words = device.empty((n_nodes, n_tried, 3, layout.n_words), np.int64)
         keys = device.empty((n_nodes, n_tried, layout.most_categories), np.float64)

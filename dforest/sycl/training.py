@@ -7,7 +7,7 @@ import numpy as np
 
 from dforest.engines.layout import Layout
 from dforest.errors import DeviceError
-from dforest.sycl.records import constants, record
+from dforest.rules.records import constants, record
 
 
 class Tuning:
@@ -58,7 +58,7 @@ class Training:
     """
 
     def __init__(self, device, stated, tuning):
-        splitter, rules = stated.splitter, stated.rules
+        splitter = stated.splitter
         self.device = device
         self.tuning = tuning
         self.layout = layout = Layout(stated)
@@ -72,7 +72,7 @@ class Training:
         problem["code_bytes"] = max(column.codes.dtype.itemsize for column in stated.columns)
         problem["most_entries"] = layout.most_entries
         problem["has_keys"] = layout.has_keys
-        problem["criterion"] = constants()["DF_" + layout.criterion.upper()]
+        problem["criterion"] = layout.criterion_number
         problem["n_words"] = layout.n_words
         problem["is_unit"] = not self.has_weight
         problem["is_wide"] = stated.criterion.is_wide
@@ -81,12 +81,7 @@ class Training:
         problem["most_categories"] = layout.most_categories
         problem["subset_words"] = layout.subset_words
         problem["is_bounded"] = stated.directions.any()
-        problem["max_depth"] = self.n_rows if rules.max_depth is None else min(rules.max_depth, self.n_rows)
-        problem["min_split"] = rules.min_samples_split
-        problem["min_draws"] = max(1, rules.min_samples_leaf)
-        problem["min_weight_fraction"] = rules.min_weight_fraction_leaf
-        problem["impurity_threshold"] = rules.impurity_threshold
-        problem["min_decrease"] = rules.min_impurity_decrease
+        problem["limits"] = stated.rules.limits(self.n_rows)[0]
         self.codes = device.array(self._rows_of_codes(stated.columns))
         self.numbers = [device.array(numbers) for numbers in (layout.values, layout.lows, layout.highs)]
         self.columns = device.array(layout.table)
@@ -162,7 +157,7 @@ class Training:
         entries = int(p["most_entries"])
         words = (1 + 3 * n_together) * self.layout.n_words + n_together * ((entries + 63) // 64 + self.layout.most_categories)
         words += (1 + n_together) * self.layout.subset_words + (n_together * (1 + self.layout.most_categories) + 1) // 2
-        records = n_together * (record("df_cut").itemsize + record("df_draft").itemsize)
+        records = n_together * (record("df_split").itemsize + record("df_draft").itemsize)
         planes = 4 * int(p["n_planes"]) * (1 + n_together * entries)
         return constants()["DF_SHARED_BYTES"] + 8 * words + records + planes
 

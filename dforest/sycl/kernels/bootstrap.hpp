@@ -2,10 +2,8 @@
 #ifndef DFOREST_KERNELS_BOOTSTRAP_HPP
 #define DFOREST_KERNELS_BOOTSTRAP_HPP
 
-#include "random.h"
-#include "records.hpp"
-
-#define DF_BLOCK 4096          // rows of a block, as in rows.pxd
+#include "rules/random.h"
+#include "rules/records.h"
 
 // A block of a tree's rows.
 typedef struct {

@@ -84,7 +84,7 @@ DF_INLINE void df_draw_subset(const df_problem *p, const df_node *node, int32_t 
 // Set the cut and its subset: the categories on the side opposite to missing ones.
 template <class Codes>
 DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df_column *column, int32_t feature,
-                              const int64_t *total, const Codes &codes, const df_cut_room *room, df_cut *cut)
+                              const int64_t *total, const Codes &codes, const df_cut_room *room, df_split *cut)
 {
     df_three<0> w(p, room->words);
     const uint32_t n_codes = column->n_codes;
@@ -166,7 +166,7 @@ template <class Codes> DF_INLINE bool df_is_constant(const df_problem *p, const 
 template <class Codes>
 DF_INLINE void df_find_cut(const df_problem *p, const df_node *node, const df_column *columns, const df_numbers *numbers,
                            int32_t feature, const int64_t *total, const df_draft *draft, const Codes &codes,
-                           const df_cut_room *room, df_cut *cut)
+                           const df_cut_room *room, df_split *cut)
 {
     const df_column *column = columns + feature;
     int64_t *words = room->words;

@@ -3,15 +3,15 @@
 #ifndef DFOREST_KERNELS_CUTS_HPP
 #define DFOREST_KERNELS_CUTS_HPP
 
-#include "criteria.h"
 #include "histogram.hpp"
-#include "random.h"
+#include "rules/node.h"
+#include "rules/random.h"
 
 // A node while its cuts are sought.
 typedef struct {
     df_open_node place;
     df_measure measure;
-    double min_weight;         // of a side
+    df_leaf_rules rules;
     double weight, first;      // words 1 and 2 of its statistic
     int64_t is_exact;          // products of weights are exact, as they are small; and no bounds are to be kept
 } df_node;
@@ -25,7 +25,7 @@ typedef struct {
 
 DF_INLINE void df_measure_node(const df_problem *p, const int64_t *total, df_node *node)
 {
-    node->min_weight = p->min_weight_fraction * (double) node->place.root_weight;
+    node->rules = df_leaf_rules_of(&p->limits, node->place.root_weight);
     node->is_exact = total[1] <= DF_EXACT_WEIGHT && !p->is_bounded;
     node->weight = (double) total[1];
     node->first = (double) total[2];
@@ -38,9 +38,9 @@ DF_INLINE void df_measure_node(const df_problem *p, const int64_t *total, df_nod
 DF_INLINE bool df_is_valid(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total)
 {
     const int64_t draws = left[0], weight = left[1];
-    return draws >= p->min_draws && total[0] - draws >= p->min_draws
-           && (node->min_weight <= 0.0
-               || ((double) weight >= node->min_weight && (double) (total[1] - weight) >= node->min_weight));
+    return draws >= node->rules.min_draws && total[0] - draws >= node->rules.min_draws
+           && (node->rules.min_weight <= 0.0
+               || ((double) weight >= node->rules.min_weight && (double) (total[1] - weight) >= node->rules.min_weight));
 }
 
 // What some draws of a node predict: the probability of the second of two classes, or the mean of the targets.
@@ -135,7 +135,7 @@ DF_INLINE void df_compare(const df_problem *p, const df_node *node, const df_col
     }
 }
 
-DF_INLINE void df_take_cut(df_cut *cut, const df_leader *leader, int64_t n_missing, bool missing_left, int64_t n)
+DF_INLINE void df_take_cut(df_split *cut, const df_leader *leader, int64_t n_missing, bool missing_left, int64_t n)
 {
     cut->score = leader->score;
     cut->code = leader->code;
@@ -171,7 +171,7 @@ template <> struct df_three<0> {
 // before.
 template <int n_words, class Codes>
 DF_CALLED void df_find_best(const df_problem *p, const df_node *node, const df_column *column, const int64_t *total,
-                            const Codes &codes, int64_t *words, df_cut *cut)
+                            const Codes &codes, int64_t *words, df_split *cut)
 {
     df_three<n_words> w(p, words);
     int64_t *run = w.run, *entry = w.entry, *missing = w.missing;
@@ -271,7 +271,7 @@ DF_INLINE df_leader df_lead_exact(const df_problem *p, const df_node *node, uint
 
 template <int n_words, class Codes>
 DF_CALLED void df_find_exact(const df_problem *p, const df_node *node, const df_column *column, const int64_t *total,
-                             const Codes &codes, df_cut *cut)
+                             const Codes &codes, df_split *cut)
 {
     const uint32_t n_codes = column->n_codes;
     int64_t run[n_words], missing[n_words];
@@ -345,7 +345,7 @@ DF_INLINE void df_draw_cut(const df_problem *p, const df_open_node *place, const
 // The same of one random cut.
 template <int n_words, class Codes>
 DF_CALLED void df_find_random(const df_problem *p, const df_node *node, const df_column *column, const df_numbers *numbers,
-                              int32_t feature, const int64_t *total, const Codes &codes, int64_t *words, df_cut *cut)
+                              int32_t feature, const int64_t *total, const Codes &codes, int64_t *words, df_split *cut)
 {
     df_three<n_words> w(p, words);
     int64_t *run = w.run, *entry = w.entry, *missing = w.missing;

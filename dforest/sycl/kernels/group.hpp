@@ -25,8 +25,8 @@
 #include <string.h>
 
 #define DF_NO_INT128 // devices have none
-#include "numerics.h"
-#include "totals.h"
+#include "rules/numerics.h"
+#include "core/totals.h"
 
 #ifdef DF_ON_HOST
 

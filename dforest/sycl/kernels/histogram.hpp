@@ -13,8 +13,9 @@
 #ifndef DFOREST_KERNELS_HISTOGRAM_HPP
 #define DFOREST_KERNELS_HISTOGRAM_HPP
 
-#include "keys.h"
-#include "records.hpp"
+#include "rules/criteria.h"
+#include "rules/keys.h"
+#include "rules/records.h"
 
 DF_INLINE bool df_has_classes(const df_problem *p) { return p->criterion <= DF_ENTROPY; }
 
@@ -61,8 +62,8 @@ template <int kind> DF_INLINE void df_add_draw(const df_group &group, const df_p
         df_add_pieces(group, p, entry, p->sum_pieces, product * draw->count);
         return;
     }
-    df_add_pieces(group, p, entry, p->sum_pieces, (product & 0x7FFFFFFF) * draw->count);
-    df_add_pieces(group, p, entry + p->sum_pieces, p->sum_pieces, (product >> 31) * draw->count);
+    df_add_pieces(group, p, entry, p->sum_pieces, df_low_part(product) * draw->count);
+    df_add_pieces(group, p, entry + p->sum_pieces, p->sum_pieces, df_high_part(product) * draw->count);
 }
 
 // The words of an entry's statistic; whether it has draws. n_words: 0 if not known.
@@ -246,7 +247,7 @@ struct df_left_test {
 };
 
 // IN subset : of the cut; for numbers whatever
-DF_INLINE df_left_test df_test_of(const df_problem *p, const df_column *columns, const char *codes, const df_cut *cut,
+DF_INLINE df_left_test df_test_of(const df_problem *p, const df_column *columns, const char *codes, const df_split *cut,
                                   const uint64_t *subset)
 {
     const uint64_t n_codes = df_missing_code(columns + cut->feature);

@@ -30,7 +30,8 @@ template <class Group> DF_INLINE void df_judge(const Group &group, const df_fit 
     node.place.centre = grown->centre;
     node.place.exponent = grown->exponent;
     node.place.root_weight = 0;
-    const auto target = [&](int64_t i) { return df_quantised(fit->y[draws[i].row], grown->centre, grown->exponent); };
+    const df_quantiser scale = df_quantiser_of(grown->centre, grown->exponent);
+    const auto target = [&](int64_t i) { return df_quantised(&scale, fit->y[draws[i].row]); };
     const auto sum_of = [&](auto of) {
         return group.sum([&](int64_t item) {
             uint64_t sum = 0;
@@ -43,12 +44,12 @@ template <class Group> DF_INLINE void df_judge(const Group &group, const df_fit 
     total[1] = sum_of([&](int64_t i) { return (int64_t) draws[i].count * draws[i].weight; });
     const double lo = df_lowest_y(group, draws, n, fit->y, 1.0), hi = -df_lowest_y(group, draws, n, fit->y, -1.0);
     double value = df_leaf_value(group, draws, n, fit->y, total[1], lo, hi);
-    value = value < grown->lower ? grown->lower : value > grown->upper ? grown->upper : value;
+    value = df_clip(value, grown->lower, grown->upper);
     double impurity = 0.0;
     if (lo < hi) { // else there may be no scale
         if (p->is_wide) {
-            total[2] = sum_of([&](int64_t i) { return ((int64_t) draws[i].weight * target(i) & 0x7FFFFFFF) * draws[i].count; });
-            total[3] = sum_of([&](int64_t i) { return ((int64_t) draws[i].weight * target(i) >> 31) * draws[i].count; });
+            total[2] = sum_of([&](int64_t i) { return df_low_part((int64_t) draws[i].weight * target(i)) * draws[i].count; });
+            total[3] = sum_of([&](int64_t i) { return df_high_part((int64_t) draws[i].weight * target(i)) * draws[i].count; });
         } else
             total[2] = sum_of([&](int64_t i) { return (int64_t) draws[i].count * draws[i].weight * target(i); });
         df_measure_node(p, total, &node);

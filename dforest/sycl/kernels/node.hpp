@@ -4,13 +4,7 @@
 #define DFOREST_KERNELS_NODE_HPP
 
 #include "categories.hpp"
-
-#define DF_REQUANTISE 256      // see regression.pyx
-
-DF_INLINE int32_t df_quantised(double y, double centre, int32_t exponent)
-{
-    return (int32_t) rint(ldexp(y - centre, exponent));
-}
+#include "rules/node.h"
 
 typedef struct {
     int32_t lowest, highest;
@@ -49,27 +43,6 @@ DF_CALLED double df_lowest_y(const Group &group, const df_draw *draws, int64_t n
     });
 }
 
-// Whether all targets of a node may be equal, or lie so close that they need another scale.
-DF_INLINE bool df_is_narrow(const df_open_node *place, df_extent extent)
-{
-    const int64_t range = (int64_t) extent.highest - extent.lowest;
-    return place->n > 1 && (range == 0 || DF_REQUANTISE * range < place->range);
-}
-
-// The scale of targets from lo to hi; lo < hi.
-DF_INLINE void df_choose_scale(double lo, double hi, double *centre, int32_t *exponent)
-{
-    *centre = 0.5 * lo + 0.5 * hi;
-    const double above = hi - *centre, below = *centre - lo;
-    *exponent = df_scale_exponent(above > below ? above : below, 31);
-}
-
-// The exponent of what a score is in units of weight times impurity.
-DF_INLINE int df_score_exponent(const df_problem *p, int32_t exponent)
-{
-    return p->criterion == DF_SQUARED_ERROR ? -2 * exponent : p->criterion == DF_POISSON ? -exponent : 0;
-}
-
 // Impurity of a node that has its measure. `target(i)` of draw i, in the node's scale.
 template <class Group, class Target>
 DF_INLINE double df_node_impurity(const Group &group, const df_problem *p, const df_node *node, const int64_t *total,
@@ -94,7 +67,7 @@ DF_INLINE double df_node_impurity(const Group &group, const df_problem *p, const
         }
         return own;
     });
-    const int exponent = df_score_exponent(p, node->place.exponent);
+    const int exponent = df_score_exponent(p->criterion, node->place.exponent);
     if (p->criterion == DF_POISSON)
         return ldexp(df_sum_value(&sum) / w / DF_DEVIANCE_UNIT, exponent);
     const double remainder = measure.remainder / w;
@@ -108,18 +81,16 @@ DF_CALLED double df_leaf_value(const Group &group, const df_draw *draws, int64_t
 {
     if (lo == hi)
         return y[draws[0].row]; // 0 may have either sign
-    const double centre = 0.5 * lo + 0.5 * hi;
-    const double above = hi - centre, below = centre - lo;
-    const int32_t exponent = df_scale_exponent(above > below ? above : below, 62);
+    double centre;
+    const int32_t exponent = df_choose_scale(lo, hi, DF_LEAF_BITS, &centre);
     const df_big sum = group.exact_sum([&](int64_t item) {
         df_exact_sum own = {0, 0};
         for (int64_t i = item; i < n; i += group.n_items)
             df_add_product(&own, (int64_t) draws[i].count * draws[i].weight,
-                           (int64_t) rint(ldexp(y[draws[i].row] - centre, exponent)));
+                           df_leaf_offset(y[draws[i].row], centre, exponent));
         return own;
     });
-    const double value = centre + ldexp(df_sum_value(&sum) / (double) weight, -exponent);
-    return value < lo ? lo : value > hi ? hi : value;
+    return df_leaf_mean(&sum, weight, centre, exponent, lo, hi);
 }
 
 #endif

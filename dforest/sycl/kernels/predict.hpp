@@ -6,7 +6,7 @@
 #define DFOREST_KERNELS_PREDICT_HPP
 
 #include "group.hpp"
-#include "walk.h"
+#include "core/walk.h"
 
 DF_INLINE df_packed df_packed_of(const char *slots, const int64_t *starts, const uint64_t *words, int64_t bits, int64_t is_wide)
 {

@@ -24,7 +24,7 @@ typedef struct {
 
 typedef struct {
     df_node node;
-    df_cut best;
+    df_split best;
     df_stream stream;          // of the order of features
     int64_t n_drawn;           // features, at this node
     int64_t n_counted;         // of these, against max_features
@@ -42,7 +42,7 @@ typedef struct {
     int64_t *words;            // [n_together, 3, n_words]
     double *keys;              // [n_together, most_categories]
     uint64_t *subsets;         // [1 + n_together, subset_words] of the best cut, and of those in `cuts`
-    df_cut *cuts;              // [n_together]
+    df_split *cuts;              // [n_together]
     df_draft *drafts;          // [n_together]
     int32_t *features;         // [n_together]
     uint32_t *ranked;          // [n_together, most_categories]
@@ -59,7 +59,7 @@ DF_INLINE df_desk df_desk_at(const df_problem *p, char *memory, int64_t n_togeth
     desk.words = desk.total + p->n_words;
     desk.keys = (double *) (desk.words + n_together * 3 * p->n_words);
     desk.subsets = (uint64_t *) (desk.keys + n_together * p->most_categories);
-    desk.cuts = (df_cut *) (desk.subsets + (1 + n_together) * p->subset_words);
+    desk.cuts = (df_split *) (desk.subsets + (1 + n_together) * p->subset_words);
     desk.drafts = (df_draft *) (desk.cuts + n_together);
     desk.features = (int32_t *) (desk.drafts + n_together);
     desk.ranked = (uint32_t *) desk.features + n_together;
@@ -149,12 +149,6 @@ DF_INLINE void df_close_order(df_shared *shared, const df_features &features)
     }
 }
 
-DF_INLINE bool df_is_leaf_by_size(const df_problem *p, const df_open_node *place, const int64_t *total)
-{
-    return place->depth >= p->max_depth || total[0] < p->min_split || total[0] < 2 * p->min_draws
-           || (double) total[1] < 2.0 * p->min_weight_fraction * (double) place->root_weight;
-}
-
 // Set the node's statistic, and whether it is a leaf.
 DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_desk &desk)
 {
@@ -164,23 +158,27 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_desk &
     df_draw *draws = fit->draws + place->first;
     const int64_t n = place->n;
     bool is_pure = n == 1;
-    if (!df_has_classes(p) && n > 1 && df_is_narrow(place, df_target_extent(group, draws, n))) {
+    const auto range = [&] {
+        const df_extent extent = df_target_extent(group, draws, n);
+        return (int64_t) extent.highest - extent.lowest;
+    };
+    if (!df_has_classes(p) && n > 1 && df_is_narrow(n, range(), place->range)) {
         const double lo = df_lowest_y(group, draws, n, fit->y, 1.0), hi = -df_lowest_y(group, draws, n, fit->y, -1.0);
         is_pure = lo == hi;
         if (!is_pure) {
             double centre;
-            int32_t exponent;
-            df_choose_scale(lo, hi, &centre, &exponent);
+            const int32_t exponent = df_choose_scale(lo, hi, 31, &centre);
+            const df_quantiser scale = df_quantiser_of(centre, exponent);
             group.each([&](int64_t item) {
                 for (int64_t i = item; i < n; i += group.n_items)
-                    draws[i].target = df_quantised(fit->y[draws[i].row], centre, exponent);
+                    draws[i].target = df_quantised(&scale, fit->y[draws[i].row]);
             });
-            const df_extent extent = df_target_extent(group, draws, n);
+            const int64_t own = range();
             group.each([&](int64_t item) {
                 if (item == 0) {
                     place->centre = centre;
                     place->exponent = exponent;
-                    place->range = (int64_t) extent.highest - extent.lowest;
+                    place->range = own;
                 }
             });
         }
@@ -191,20 +189,17 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_desk &
             return;
         df_read_entry<0>(p, desk.entry, desk.total);
         df_clear_entry(p, desk.entry);
-        int64_t present = 0;
-        if (df_has_classes(p))
-            for (int64_t k = 2; k < p->n_words; k++)
-                present += desk.total[k] > 0;
-        shared->is_leaf = (df_has_classes(p) ? present <= 1 : is_pure) || df_is_leaf_by_size(p, place, desk.total);
+        shared->is_leaf = (df_has_classes(p) ? df_has_one_class(desk.total, p->n_words) : is_pure)
+                          || df_is_leaf_by_size(&p->limits, place->depth, desk.total[0], desk.total[1], place->root_weight);
         if (!shared->is_leaf)
             df_measure_node(p, desk.total, &shared->node);
     });
-    if (p->impurity_threshold > 0.0 && !shared->is_leaf) {
+    if (p->limits.impurity_threshold > 0.0 && !shared->is_leaf) {
         const double impurity = df_node_impurity(group, p, &shared->node, desk.total, draws, n,
                                                  [&](int64_t i) { return draws[i].target; });
         group.each([&](int64_t item) {
             if (item == 0)
-                shared->is_leaf = impurity < p->impurity_threshold;
+                shared->is_leaf = impurity < p->limits.impurity_threshold;
         });
     }
 }
@@ -306,12 +301,10 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk
         if (item > 0)
             return;
         df_close_order(shared, features);
-        df_cut *best = &shared->best;
-        if (best->feature < 0 || p->min_decrease <= 0.0)
-            return;
-        const double decrease = ldexp(best->score, df_score_exponent(p, shared->node.place.exponent))
-                                / (double) shared->node.place.root_weight;
-        if (decrease < p->min_decrease)
+        df_split *best = &shared->best;
+        const int exponent = df_score_exponent(p->criterion, shared->node.place.exponent);
+        if (best->feature >= 0
+            && !df_decreases_enough(&p->limits, df_absolute_score(best->score, exponent), shared->node.place.root_weight))
             best->feature = -1;
     });
 }
@@ -357,24 +350,6 @@ DF_INLINE void df_partition(const df_group &group, const df_fit *fit, const df_d
         for (int64_t i = item; i < n; i += group.n_items)
             draws[i] = scratch[i];
     });
-}
-
-DF_INLINE void df_set_children(const df_open_node *place, int64_t n_left, uint32_t number, int32_t direction,
-                               double middle, df_open_node *left, df_open_node *right)
-{
-    *left = *right = *place;
-    left->n = n_left;
-    left->path = df_child_path(place->path, 0);
-    left->right = 0;
-    right->first = place->first + n_left;
-    right->n = place->n - n_left;
-    right->path = df_child_path(place->path, 1);
-    right->right = number + 1;
-    left->depth = right->depth = place->depth + 1;
-    if (direction > 0)
-        left->upper = right->lower = middle;
-    else if (direction < 0)
-        left->lower = right->upper = middle;
 }
 
 // Where a group works, in global memory.
@@ -472,12 +447,12 @@ DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_des
             group.each([&](int64_t item) {
                 if (item > 0)
                     return;
-                df_open_node left;
-                df_set_children(&shared->node.place, shared->n_left, (uint32_t) shared->n_grown,
-                                fit->columns[shared->best.feature].direction, shared->best.middle, &left,
-                                pending + shared->n_pending);
-                pending[shared->n_pending + 1] = left;
-                shared->n_pending += 2;
+                const int32_t direction = fit->columns[shared->best.feature].direction;
+                for (int right = 1; right >= 0; right--) { // the left one comes next
+                    df_open_node *child = pending + shared->n_pending++;
+                    *child = df_child_of(&shared->node.place, right, shared->n_left, direction, shared->best.middle);
+                    child->right = right ? (uint32_t) shared->n_grown + 1 : 0;
+                }
             });
         }
         group.each([&](int64_t item) {

@@ -107,12 +107,11 @@ DF_KERNEL df_requantise(df_draw *draws, const df_chunk *chunks, int64_t n_chunks
     {
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
-            const double centre = places[chunk.node].centre;
-            const int32_t exponent = places[chunk.node].exponent;
+            const df_quantiser scale = df_quantiser_of(places[chunk.node].centre, places[chunk.node].exponent);
             df_draw *own = draws + chunk.first;
             group.each([&](int64_t item) {
                 for (int64_t i = item; i < chunk.n; i += group.n_items)
-                    own[i].target = df_quantised(y[own[i].row], centre, exponent);
+                    own[i].target = df_quantised(&scale, y[own[i].row]);
             });
         }
     }
@@ -225,7 +224,7 @@ struct df_global_codes {
 DF_KERNEL df_find_cuts(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
                        const double *highs, const df_open_node *places, int64_t n_nodes, const int64_t *totals,
                        const int32_t *features, const df_draft *drafts, int64_t n_tried, const int64_t *histograms,
-                       int64_t *words, double *keys, uint32_t *ranked, df_cut *cuts, uint64_t *subsets, DF_LOCAL)
+                       int64_t *words, double *keys, uint32_t *ranked, df_split *cuts, uint64_t *subsets, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -250,7 +249,7 @@ DF_KERNEL df_find_cuts(const df_problem *problem, const df_column *columns, cons
 
 // How many draws of each chunk go left. IN cuts : [n_nodes]; subsets : [n_nodes, subset_words]
 DF_KERNEL df_count_left(const df_problem *problem, const df_column *columns, const char *codes, const df_draw *draws,
-                        const df_chunk *chunks, int64_t n_chunks, const df_cut *cuts, const uint64_t *subsets, int64_t *n_left,
+                        const df_chunk *chunks, int64_t n_chunks, const df_split *cuts, const uint64_t *subsets, int64_t *n_left,
                         DF_LOCAL)
 {
     DF_EACH_GROUP(group)
@@ -276,7 +275,7 @@ DF_KERNEL df_count_left(const df_problem *problem, const df_column *columns, con
 
 // Put the draws of each chunk in their places in `scratch`. IN to_left, to_right : [n_chunks] where its first ones go
 DF_KERNEL df_move_draws(const df_problem *problem, const df_column *columns, const char *codes, const df_draw *draws,
-                        const df_chunk *chunks, int64_t n_chunks, const df_cut *cuts, const uint64_t *subsets,
+                        const df_chunk *chunks, int64_t n_chunks, const df_split *cuts, const uint64_t *subsets,
                         const int64_t *to_left, const int64_t *to_right, df_draw *scratch, DF_LOCAL)
 {
     DF_EACH_GROUP(group)

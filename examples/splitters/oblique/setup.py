@@ -15,7 +15,7 @@ setup(
         Extension("oblique.splitter", ["oblique/splitter.pyx"], include_dirs=[headers],
                   extra_compile_args=["-O3", "-ffp-contract=off"]),
         # For an editable dforest, whose .pxd files are not next to the other packages.
-        include_path=[str(Path(headers).parents[1])],
+        include_path=[str(Path(headers).parent)],
         compiler_directives={"boundscheck": False, "wraparound": False, "cdivision": True, "initializedcheck": False},
         language_level=3,
         build_dir="build",

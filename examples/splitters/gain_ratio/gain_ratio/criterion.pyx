@@ -20,7 +20,7 @@ from dforest.core.loops cimport DF_FEW, df_cut, df_few
 
 from dforest.core.component import declare_contract
 
-cdef extern from "numerics.h" nogil:
+cdef extern from "rules/numerics.h" nogil:
     const double DF_LOG2_E
     double df_cross(int64_t a, int64_t b, int64_t c, int64_t d)
     double df_entropy_part(double cross, double weight_left, double weight_right, double weight, double count)

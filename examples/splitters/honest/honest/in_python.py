@@ -8,7 +8,7 @@ import numpy as np
 from dforest.splitter import Cut, PythonSplitter
 from dforest.testing.streams import ROOT_PATH, Stream, feature_path
 
-CUSTOM = 64  # the first purpose of random numbers that is free: DF_CUSTOM of random.h
+CUSTOM = 64  # the first purpose of random numbers that is free: DF_CUSTOM of rules/random.h
 
 
 def structure_rows(seed, rows, structure_share=0.5):

@@ -28,7 +28,7 @@ from libc.string cimport memcpy
 from dforest.core.component cimport CONTRACT
 from dforest.core.criterion cimport Criterion
 from dforest.core.data cimport DataView
-from dforest.core.random cimport DF_CUSTOM, DF_ROOT_PATH, df_feature_path, df_next, df_stream, df_stream_open
+from dforest.rules.random cimport DF_CUSTOM, DF_ROOT_PATH, df_feature_path, df_next, df_stream, df_stream_open
 from dforest.core.splitter cimport Splitter, code_range
 from dforest.core.types cimport CATEGORICAL, Column, Draw, LeafRules, Node, Split, code_at, data_row, in_subset
 

@@ -9,7 +9,7 @@ from dforest.splitter import PythonSplitter, Test
 from dforest.testing.streams import Stream
 from oblique.splitter import check_combinations, count_entries, shares_of, text_of
 
-PURPOSE = 64  # of random numbers: DF_CUSTOM of dforest/core/random.pxd
+PURPOSE = 64  # of random numbers: DF_CUSTOM of dforest/rules/random.pxd
 
 
 def draw_projections(stream, n_projections, n_features, n_entries):

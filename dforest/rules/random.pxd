@@ -1,7 +1,7 @@
 """Counter-based random streams; see random.h for the words and formulas."""
 from libc.stdint cimport uint32_t, uint64_t
 
-cdef extern from "random.h" nogil:
+cdef extern from "rules/random.h" nogil:
     ctypedef struct df_stream:
         pass
     enum:
@@ -11,6 +11,7 @@ cdef extern from "random.h" nogil:
         DF_THRESHOLD
         DF_PERMUTATION
         DF_CUSTOM
+        DF_BLOCK
     const uint64_t DF_ROOT_PATH
     void df_stream_open(df_stream* s, uint32_t seed, uint64_t path, uint32_t purpose)
     uint32_t df_next(df_stream* s)

@@ -32,6 +32,8 @@ enum {
     DF_CUSTOM = 64          /* from here on: whatever splitters from elsewhere draw */
 };
 
+enum { DF_BLOCK = 4096 }; /* rows of a block of the bootstrap */
+
 typedef struct {
     uint32_t key[2];
     uint32_t counter[4];

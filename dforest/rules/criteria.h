@@ -7,6 +7,38 @@
 #define DFOREST_CRITERIA_H
 
 #include "numerics.h"
+#include "records.h"
+
+/* A product of weight and target is low + high * 2^31, 0 <= low < 2^31: 5 is 5 + 0 * 2^31, -5 is (2^31 - 5) - 2^31. */
+static inline int64_t df_low_part(int64_t product) { return product & 0x7FFFFFFF; }
+
+static inline int64_t df_high_part(int64_t product) { return product >> 31; }
+
+/* Add a record's draws to a statistic. 3 draws of weight 2 and target 5 add (3, 6, 30) where targets are summed up in
+ * one word, and, of the class 1 of two, (3, 6, 0, 6). */
+static inline void df_add_draws(df_draw_kind kind, int64_t *statistic, const df_draw *draw) {
+    const int64_t weight = (int64_t)draw->count * draw->weight;
+    int64_t product;
+    statistic[0] += draw->count;
+    statistic[1] += weight;
+    if (kind == DF_CLASS_WEIGHTS)
+        statistic[2 + draw->target] += weight;
+    else if (kind == DF_TARGET_SUM)
+        statistic[2] += weight * draw->target;
+    else {
+        product = (int64_t)draw->weight * draw->target;
+        statistic[2] += df_low_part(product) * draw->count;
+        statistic[3] += df_high_part(product) * draw->count;
+    }
+}
+
+/* Whether all draws are of one class. */
+static inline int df_has_one_class(const int64_t *statistic, int64_t n_words) {
+    int64_t k, present = 0;
+    for (k = 2; k < n_words; k++)
+        present += statistic[k] > 0;
+    return present <= 1;
+}
 
 /* Gini impurity: n_words includes the first two. The score is this over df_ratio_unit. */
 static inline double df_gini_crosses(const int64_t *left, const int64_t *total, int64_t n_words) {

@@ -1,16 +1,38 @@
-// The records that kernels and whoever starts them share; their fields are read from here by both.
+// The records that the processor, kernels and drivers share (C99 and C++); records.py reads their fields from here.
 //
 // Words: see types.pxd. The draws of all trees of a batch lie in one array, each tree's in a stretch of its own; a node has
 // a run of them.
-#ifndef DFOREST_KERNELS_RECORDS_HPP
-#define DFOREST_KERNELS_RECORDS_HPP
+#ifndef DFOREST_RULES_RECORDS_H
+#define DFOREST_RULES_RECORDS_H
 
-#include "group.hpp"
+#include <stdint.h>
 
-enum { DF_GINI, DF_ENTROPY, DF_SQUARED_ERROR, DF_POISSON };
-enum { DF_CONTINUOUS, DF_ORDINAL, DF_CATEGORICAL };
+enum { DF_GINI, DF_ENTROPY, DF_SQUARED_ERROR, DF_POISSON, DF_ABSOLUTE_ERROR };
+
+// Of a feature: tested by x <= threshold; likewise, with a value that occurs as threshold; by membership in a set.
+typedef enum { DF_CONTINUOUS, DF_ORDINAL, DF_CATEGORICAL } df_kind;
+
+// How a draw adds to words 2, 3, ... of a statistic: see df_add_draws.
+typedef enum { DF_CLASS_WEIGHTS, DF_TARGET_SUM, DF_TARGET_SUM_WIDE } df_draw_kind;
+
 enum { DF_SHARED_BYTES = 384 }; // of df_shared, at most
 enum { DF_FEATURE_ARRAYS = 4 }; // of df_features
+
+// When a node is a leaf: the parameters of the estimators, of these names.
+typedef struct {
+    int64_t max_depth;
+    int64_t min_samples_split;
+    int64_t min_samples_leaf;  // 1 or more
+    double min_weight_fraction_leaf;
+    double impurity_threshold;
+    double min_impurity_decrease;
+} df_limits;
+
+// What each side of a valid cut has at least.
+typedef struct {
+    int64_t min_draws;         // 1 or more
+    double min_weight;
+} df_leaf_rules;
 
 // What is the same for all nodes of a fit.
 typedef struct {
@@ -33,12 +55,7 @@ typedef struct {
     int64_t sum_pieces;
     int64_t n_planes;
     int64_t is_bounded;        // some feature has a direction
-    int64_t max_depth;
-    int64_t min_split;         // a node of fewer draws is a leaf
-    int64_t min_draws;         // of a side
-    double min_weight_fraction;
-    double impurity_threshold;
-    double min_decrease;
+    df_limits limits;
 } df_problem;
 
 typedef struct {
@@ -51,11 +68,12 @@ typedef struct {
     uint32_t key_bits;         // 32 or 64: its codes are keys (keys.h); 0: they are not
 } df_column;
 
+// Equal draws of a tree: a record with a count.
 typedef struct {
-    uint32_t row;
-    uint32_t count;
-    int32_t target;
-    uint32_t weight;
+    uint32_t row;              // of the data, or of a subtree's own copy of them
+    uint32_t count;            // how often it was drawn
+    int32_t target;            // class number, or quantised target
+    uint32_t weight;           // integer weight of one draw
 } df_draw;
 
 // A node that is to be grown.
@@ -95,7 +113,7 @@ typedef struct {
     uint32_t missing_left;
     uint32_t only_missing;     // on the right
     uint32_t is_constant;      // the feature is, in the node
-} df_cut;
+} df_split;
 
 // A node that has been grown.
 typedef struct {

@@ -1,6 +1,6 @@
-"""The records that kernels share with this side, read from the kernels' own source.
+"""The records of records.h as dtypes: read from the header, so that no field is written twice.
 
-A record is a ``typedef struct`` of `kernels/records.hpp`; its dtype has the same fields in the same places.
+A record is a ``typedef struct`` of that header; its dtype has the same fields in the same places.
 """
 
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-FOLDER = Path(__file__).parent / "kernels"
+_HEADER = Path(__file__).parent / "records.h"
 
 _TYPES = {
     "double": np.float64,
@@ -29,18 +29,19 @@ def record(name):
     name : str
         As in C: "df_draw", say.
     """
-    text = re.sub(r"//[^\n]*", "", (FOLDER / "records.hpp").read_text())
+    text = re.sub(r"//[^\n]*", "", _HEADER.read_text(encoding="utf-8"))
     (body,) = re.findall(r"typedef struct \{([^}]*)\}\s*" + name + ";", text)
     fields = []
     for kind, names in re.findall(r"(\w+)\s+([\w, ]+);", body):
-        fields += [(field.strip(), _TYPES[kind]) for field in names.split(",")]
+        dtype = _TYPES[kind] if kind in _TYPES else record(kind)
+        fields += [(field.strip(), dtype) for field in names.split(",")]
     return np.dtype(fields, align=True)
 
 
 @cache
 def constants():
-    """The numbers that enumerations of `records.hpp` give to names, as a dict."""
-    text = re.sub(r"//[^\n]*", "", (FOLDER / "records.hpp").read_text())
+    """The numbers that enumerations of records.h give to names, as a dict."""
+    text = re.sub(r"//[^\n]*", "", _HEADER.read_text(encoding="utf-8"))
     found = {}
     for body in re.findall(r"enum \{([^}]*)\}", text):
         for number, entry in enumerate(body.split(",")):

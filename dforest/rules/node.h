@@ -1,0 +1,123 @@
+/* The rules of a node: when it is a leaf, what its children are, which scale its targets have, what it predicts. Shared by
+ * the CPU and device code (C99 and C++).
+ *
+ * Words: a *scale* says what a target's integer stands for, (y - centre) * 2^exponent, rounded. A score of integer targets is
+ * in units of a power of two, which follows from the scale; an *absolute* score is in units of weight times impurity. */
+#ifndef DFOREST_RULES_NODE_H
+#define DFOREST_RULES_NODE_H
+
+#include "numerics.h"
+#include "random.h"
+#include "records.h"
+
+/* A node's targets get another scale once their range is below 1 / DF_REQUANTISE of the range that theirs was made for. */
+enum { DF_REQUANTISE = 256 };
+
+/* Whether a node is a leaf, as far as its depth, draws and weight tell. root_weight : of all draws of its tree */
+static inline int df_is_leaf_by_size(const df_limits *limits, int64_t depth, int64_t n_draws, int64_t weight,
+                                     int64_t root_weight) {
+    return depth >= limits->max_depth || n_draws < limits->min_samples_split || n_draws < 2 * limits->min_samples_leaf
+           || (double)weight < 2.0 * limits->min_weight_fraction_leaf * (double)root_weight;
+}
+
+static inline df_leaf_rules df_leaf_rules_of(const df_limits *limits, int64_t root_weight) {
+    df_leaf_rules rules;
+    rules.min_draws = limits->min_samples_leaf;
+    rules.min_weight = limits->min_weight_fraction_leaf * (double)root_weight;
+    return rules;
+}
+
+/* The exponent of the unit of a criterion's scores and impurities, given that of a node's targets. */
+static inline int df_score_exponent(int64_t criterion, int32_t exponent) {
+    if (criterion == DF_SQUARED_ERROR)
+        return -2 * exponent;
+    return criterion == DF_POISSON || criterion == DF_ABSOLUTE_ERROR ? -exponent : 0;
+}
+
+static inline double df_absolute_score(double score, int score_exponent) { return ldexp(score, score_exponent); }
+
+/* Whether the best split of a node decreases the impurity enough. score : absolute */
+static inline int df_decreases_enough(const df_limits *limits, double score, int64_t root_weight) {
+    return !(limits->min_impurity_decrease > 0.0 && score / (double)root_weight < limits->min_impurity_decrease);
+}
+
+/* Bounds of predictions. */
+typedef struct {
+    double lower, upper;
+} df_bounds;
+
+/* Those of a child. direction : of the feature; middle : between what the sides predict. Of a parent of (0, 8), a feature that
+ * rises and a middle of 3 have the children (0, 3) and (3, 8). */
+static inline df_bounds df_child_bounds(df_bounds bounds, int right, int32_t direction, double middle) {
+    if (direction != 0 && (direction > 0) == (right != 0))
+        bounds.lower = middle;
+    else if (direction != 0)
+        bounds.upper = middle;
+    return bounds;
+}
+
+/* A child of a node whose draws have been partitioned. n_left : records on the left */
+static inline df_open_node df_child_of(const df_open_node *parent, int right, int64_t n_left, int32_t direction, double middle) {
+    const df_bounds bounds = {parent->lower, parent->upper};
+    const df_bounds own = df_child_bounds(bounds, right, direction, middle);
+    df_open_node child = *parent;
+    child.first = right ? parent->first + n_left : parent->first;
+    child.n = right ? parent->n - n_left : n_left;
+    child.path = df_child_path(parent->path, right);
+    child.depth = parent->depth + 1;
+    child.lower = own.lower;
+    child.upper = own.upper;
+    return child;
+}
+
+/* Whether all targets of n records may be equal, or lie so close that they need another scale. range : of their integers;
+ * made_for : the range that their scale was made for, 0 without one */
+static inline int df_is_narrow(int64_t n, int64_t range, int64_t made_for) {
+    return n > 1 && (range == 0 || DF_REQUANTISE * range < made_for);
+}
+
+/* The scale of targets from lo to hi, lo < hi: returns the largest exponent that leaves their integers below 2^bits in
+ * magnitude. OUT centre : the middle, which stands for 0 */
+static inline int32_t df_choose_scale(double lo, double hi, int bits, double *centre) {
+    double above, below;
+    *centre = 0.5 * lo + 0.5 * hi;
+    above = hi - *centre;
+    below = *centre - lo;
+    return df_scale_exponent(above > below ? above : below, bits);
+}
+
+/* A scale made ready to be used: 2^exponent as two factors, as it may be beyond float64. They round nothing that does not round
+ * to 0 anyway. */
+typedef struct {
+    double centre, first, second;
+} df_quantiser;
+
+static inline df_quantiser df_quantiser_of(double centre, int32_t exponent) {
+    df_quantiser scale;
+    scale.centre = centre;
+    scale.first = ldexp(1.0, exponent / 2);
+    scale.second = ldexp(1.0, exponent - exponent / 2);
+    return scale;
+}
+
+/* The integer of a target. */
+static inline int32_t df_quantised(const df_quantiser *scale, double y) {
+    return (int32_t)rint((y - scale->centre) * scale->first * scale->second);
+}
+
+/* A leaf predicts the mean of its exact targets: their integers of 62 bits are summed up in 128, by the scale of its own that
+ * df_choose_scale makes for lo, ..., hi. */
+enum { DF_LEAF_BITS = 62 };
+
+static inline int64_t df_leaf_offset(double y, double centre, int32_t exponent) {
+    return (int64_t)rint(ldexp(y - centre, exponent));
+}
+
+static inline double df_clip(double x, double lower, double upper) { return x < lower ? lower : x > upper ? upper : x; }
+
+/* IN sum : of df_leaf_offset times weight, over the leaf's draws */
+static inline double df_leaf_mean(const df_exact_sum *sum, int64_t weight, double centre, int32_t exponent, double lo, double hi) {
+    return df_clip(centre + ldexp(df_sum_value(sum) / (double)weight, -exponent), lo, hi);
+}
+
+#endif

@@ -1,0 +1,28 @@
+"""The rules of a node; see node.h."""
+from libc.stdint cimport int32_t, int64_t
+
+from dforest.rules.numerics cimport df_exact_sum
+from dforest.rules.records cimport df_leaf_rules, df_limits, df_open_node
+
+cdef extern from "rules/node.h" nogil:
+    enum:
+        DF_LEAF_BITS
+    ctypedef struct df_bounds:
+        double lower
+        double upper
+    ctypedef struct df_quantiser:
+        pass
+    bint df_is_leaf_by_size(const df_limits* limits, int64_t depth, int64_t n_draws, int64_t weight, int64_t root_weight)
+    df_leaf_rules df_leaf_rules_of(const df_limits* limits, int64_t root_weight)
+    int df_score_exponent(int64_t criterion, int32_t exponent)
+    double df_absolute_score(double score, int score_exponent)
+    bint df_decreases_enough(const df_limits* limits, double score, int64_t root_weight)
+    df_bounds df_child_bounds(df_bounds bounds, bint right, int32_t direction, double middle)
+    df_open_node df_child_of(const df_open_node* parent, bint right, int64_t n_left, int32_t direction, double middle)
+    bint df_is_narrow(int64_t n, int64_t range, int64_t made_for)
+    int32_t df_choose_scale(double lo, double hi, int bits, double* centre)
+    df_quantiser df_quantiser_of(double centre, int32_t exponent)
+    int32_t df_quantised(const df_quantiser* scale, double y)
+    int64_t df_leaf_offset(double y, double centre, int32_t exponent)
+    double df_clip(double x, double lower, double upper)
+    double df_leaf_mean(const df_exact_sum* sum, int64_t weight, double centre, int32_t exponent, double lo, double hi)

@@ -1,0 +1,22 @@
+"""The arithmetic that decides a split; see numerics.h."""
+from libc.stdint cimport int32_t, int64_t
+
+cdef extern from "rules/numerics.h" nogil:
+    ctypedef long long df_int128       # in truth of 128 bits
+    ctypedef struct df_exact_sum:
+        pass
+    const double DF_DEVIANCE_UNIT
+    void df_add_product(df_exact_sum* sum, int64_t a, int64_t b)
+    void df_add_square(df_exact_sum* sum, int64_t a, int64_t w)
+    double df_sum_value(const df_exact_sum* sum)
+    bint df_product_above(int64_t a, int64_t b, int64_t c, int64_t d)
+    double df_log(double x)
+    double df_log2(double x)
+    double df_entropy_term(double x)
+    int64_t df_floor_mean(int64_t low, int64_t high, int64_t weight)
+    double df_offset_sum(int64_t low, int64_t high, int64_t weight, int64_t mean)
+    int32_t df_scale_exponent(double largest, int bits)
+    double df_middle(double lo, double hi, int is_float32)
+    double df_between(double lo, double hi, double u, int is_float32)
+    int64_t df_imbalance(double score, int64_t w_left, int64_t w)
+    bint df_is_better(double score, int64_t imbalance, double other_score, int64_t other_imbalance)

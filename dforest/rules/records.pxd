@@ -1,0 +1,38 @@
+"""The records and numbers that the processor, kernels and drivers share; see records.h."""
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+
+cdef extern from "rules/records.h" nogil:
+    enum:
+        DF_SQUARED_ERROR
+        DF_POISSON
+        DF_ABSOLUTE_ERROR
+    ctypedef enum df_draw_kind:
+        pass
+    ctypedef struct df_draw:   # equal draws of a tree
+        uint32_t row           # row of the data view, or of the subtree's own copy: see Node.columns
+        uint32_t count         # how often it was drawn
+        int32_t target         # class number, or quantised target
+        uint32_t weight        # integer weight of one draw
+    ctypedef struct df_limits:
+        int64_t max_depth
+        int64_t min_samples_split
+        int64_t min_samples_leaf
+        double min_weight_fraction_leaf
+        double impurity_threshold
+        double min_impurity_decrease
+    ctypedef struct df_leaf_rules:
+        int64_t min_draws      # each side of a valid cut has at least this many draws, 1 or more
+        double min_weight      # and at least this weight
+    ctypedef struct df_open_node:
+        int64_t first
+        int64_t n
+        uint64_t path
+        int64_t root_weight
+        int64_t range
+        double centre
+        double lower
+        double upper
+        int32_t exponent
+        int32_t depth
+        uint32_t seed
+        uint32_t right
