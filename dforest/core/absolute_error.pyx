@@ -28,6 +28,7 @@ from dforest.core.cuts cimport LONE, SINGLES, Choice
 from dforest.core.data cimport DataView
 from dforest.core.sorting cimport insertion_sort, radix_sort
 from dforest.core.types cimport CATEGORICAL, Column, Draw, LeafRules, Node, column_t, in_subset
+from dforest.rules.cut cimport df_is_valid, df_middle_prediction
 from dforest.rules.node cimport df_score_exponent
 from dforest.rules.numerics cimport df_imbalance, df_int128, df_is_better
 from dforest.rules.records cimport DF_ABSOLUTE_ERROR
@@ -331,8 +332,7 @@ cdef class MedianCuts(Cuts):
                         self.move_group(node, j, 1)
                 else:
                     self.move_group(node, self.place_of(column, i), 1)
-            if (left[0] >= rules.min_draws and total[0] - left[0] >= rules.min_draws
-                    and <double> left[1] >= rules.min_weight and <double> (total[1] - left[1]) >= rules.min_weight):
+            if df_is_valid(rules, left, total):
                 at_left = self.spread_of(self.left, NULL, self.left[0].weight, self.left[0].sum)
                 at_right = self.spread_of(self.all, self.left, self.total_weight - self.left[0].weight,
                                           self.total_sum - self.left[0].sum)
@@ -346,7 +346,7 @@ cdef class MedianCuts(Cuts):
                     choice.entry = i
                     choice.score = score
                     choice.imbalance = imbalance
-                    choice.middle = 0.5 * v_left + 0.5 * v_right
+                    choice.middle = df_middle_prediction(v_left, v_right)
             if self.entries == SINGLES and i < n_values:
                 self.move_group(node, i, -1)
             left += self.n_words

@@ -17,7 +17,7 @@ the best edges stand in their places among the open buckets' cuts.
 
 A `CoarseSearch` belongs to one thread and owns its scratch; it works with the tally of its `Cuts`.
 """
-from libc.math cimport INFINITY, ceil
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -28,6 +28,7 @@ from dforest.core.cuts cimport RUN
 from dforest.core.loops cimport DF_FEW, loops
 from dforest.core.tally cimport WORDS, draws_of
 from dforest.core.types cimport bucket_of, code_t, data_row, in_subset, last_code
+from dforest.rules.cut cimport df_least_draws
 
 cdef extern from *:
     int df_lowest_bit "__builtin_ctzll"(uint64_t x) nogil
@@ -270,7 +271,7 @@ cdef class CoarseSearch:
         cdef uint64_t shared[4]                        # those of several records
         cdef uint64_t bit, bits, before, inside, word, missing = 0
         cdef double floor = highest * (1.0 - MARGIN), weight = <double> node.statistics[1], first = <double> node.statistics[2]
-        cdef bint bounded = highest > 0.0 and rules.min_draws == 1 and rules.min_weight <= 1.0
+        cdef bint bounded = highest > 0.0 and df_least_draws(rules) == 1
         cdef uint32_t bucket, other
         cdef Py_ssize_t i, n = 0
         cdef int at
@@ -351,7 +352,7 @@ cdef class CoarseSearch:
         cdef Py_ssize_t i, j
         cdef double weight = <double> node.statistics[1], first = <double> node.statistics[2], highest = 0.0
         cdef uint64_t missing = self.tally.missing_word
-        if rules.min_draws > 1 or rules.min_weight > 1.0:
+        if df_least_draws(rules) > 1:
             return INFINITY
         for j in range(self.n_open):
             i = self.open[j]
@@ -363,7 +364,7 @@ cdef class CoarseSearch:
     cdef bint reach(self, const Node* node, uint64_t offset, double floor, const LeafRules* rules) noexcept nogil:
         """Set or raise `excess` of the buckets in which a cut may score more than a floor; return whether there are any."""
         cdef const int64_t* total = node.statistics
-        cdef int64_t least = max(rules.min_draws, <int64_t> ceil(rules.min_weight)), before, after
+        cdef int64_t least = df_least_draws(rules), before, after
         cdef Py_ssize_t i
         cdef bint reaches = loops.gini_reach(self.edges, self.n_buckets, offset, <double> total[1], <double> total[2], floor,
                                              least == 1 and total[0] <= SMALL_NODE, offset > 0, self.excess)

@@ -23,7 +23,6 @@ References
 .. [1] W. D. Fisher, "On grouping for maximum homogeneity", JASA 53, 1958; L. Breiman, J. Friedman,
    R. Olshen, C. Stone, "Classification and Regression Trees", 1984, section 4.2.2 and chapter 8.8.
 """
-from libc.math cimport ceil
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy, memset
@@ -33,7 +32,17 @@ from dforest.rules.random cimport df_below, df_next
 from dforest.core.side cimport CodeRange
 from dforest.core.tally cimport draws_of
 from dforest.core.types cimport CATEGORICAL, MOST_BUCKETS, code_at, code_t
-from dforest.rules.numerics cimport df_imbalance, df_is_better
+from dforest.rules.cut cimport (
+    df_is_allowed,
+    df_is_valid,
+    df_leads_left,
+    df_least_draws,
+    df_middle_prediction,
+    df_missing_goes_left,
+    df_only_missing_right,
+    df_valid_run,
+)
+from dforest.rules.numerics cimport df_imbalance
 
 
 cdef void mark_present(const Node* node, const code_t* codes, uint32_t n_codes, uint64_t* present) noexcept nogil:
@@ -47,7 +56,7 @@ cdef void mark_present(const Node* node, const code_t* codes, uint32_t n_codes, 
 
 cdef inline double least_draws(const LeafRules* rules) noexcept nogil:
     """The fewest draws of weight 1 that a side needs; one too many for any small node if that is large."""
-    return min(<double> (DF_SMALL_DRAWS + 1), max(<double> rules.min_draws, ceil(rules.min_weight)))
+    return <double> min(<int64_t> (DF_SMALL_DRAWS + 1), df_least_draws(rules))
 
 
 cdef inline void take_cut(Split* best, double score, int64_t n_left, uint64_t code, uint32_t above, bint missing_left,
@@ -57,9 +66,8 @@ cdef inline void take_cut(Split* best, double score, int64_t n_left, uint64_t co
     n_left : draws on the left, without missing ones
     """
     cdef bint taken = score > best.score
-    cdef bint alone = n_missing > 0 and not missing_left and n_left + n_missing == total
-    # Where none is missing, missing values will go with the larger side.
-    cdef bint goes_left = missing_left if n_missing > 0 else 2 * n_left > total
+    cdef bint alone = df_only_missing_right(n_left, n_missing, missing_left, total)
+    cdef bint goes_left = df_missing_goes_left(n_left, n_missing, missing_left, total)
     best.score = score if taken else best.score
     best.code = code if taken else best.code
     best.above = above if taken else best.above
@@ -211,7 +219,7 @@ cdef class Cuts:
             self.criterion.best_few(few, missing, node.statistics, &other)
             if self.is_foreign:
                 self.check_cut("best_few", &other, node.n)
-            if other.score > cut.score or (other.score == cut.score and few.code[other.place] < few.code[cut.place]):
+            if df_leads_left(other.score, 0, few.code[other.place], cut.score, 0, few.code[cut.place]):
                 cut = other
                 missing_left = True
         self.score_of_two = cut.score
@@ -240,7 +248,7 @@ cdef class Cuts:
             if self.is_foreign:
                 self.check_cut("best_small", &other, n_codes - lowest)
             other.place += lowest
-            if other.score > cut.score or (other.score == cut.score and other.place < cut.place):
+            if df_leads_left(other.score, 0, other.place, cut.score, 0, cut.place):
                 cut = other
                 missing_left = True
         above = cut.place + 1
@@ -289,8 +297,8 @@ cdef class Cuts:
             w_left = left[1]
             self.add_missing(1)
             other = self.score_lone(node, left, rules)
-            missing_left = df_is_better(other, df_imbalance(other, left[1], node.statistics[1]), score,
-                                        df_imbalance(score, w_left, node.statistics[1]))
+            missing_left = df_leads_left(other, df_imbalance(other, left[1], node.statistics[1]), 0, score,
+                                         df_imbalance(score, w_left, node.statistics[1]), 0)
             score = other if missing_left else score
         if node.n == 2 and self.criterion.few > 0 and self.side.chunk > 0 and node.statistics[0] <= DF_FEW_DRAWS:
             self.score_of_two = score
@@ -300,8 +308,7 @@ cdef class Cuts:
         """The score of the cut with a left side; -1 if it is not valid."""
         cdef const int64_t* total = node.statistics
         cdef double score = -1.0
-        if (min(left[0], total[0] - left[0]) < rules.min_draws
-                or <double> min(left[1], total[1] - left[1]) < rules.min_weight):
+        if not df_is_valid(rules, left, total):
             return -1.0
         return score if self.criterion.ask_best_cut(left, 1, total, &score) == 0 else -1.0
 
@@ -426,10 +433,7 @@ cdef class Cuts:
             self.add_missing(n)
             other = (self.best_packed(node, n, True, rules) if self.tally.is_packed
                      else self.best_entry(node, column, n, True, rules))
-            if other.entry >= 0 and (choice.entry < 0
-                                     or df_is_better(other.score, other.imbalance, choice.score, choice.imbalance)
-                                     or (other.score == choice.score and other.imbalance == choice.imbalance
-                                         and other.entry < choice.entry)):
+            if df_leads_left(other.score, other.imbalance, other.entry, choice.score, choice.imbalance, choice.entry):
                 choice = other
                 missing_left = True
         if choice.entry < 0 or choice.score <= best.score:
@@ -438,9 +442,8 @@ cdef class Cuts:
         best.middle = choice.middle
         best.code = self.lone if self.entries == LONE else self.tally.code[choice.entry]
         best.above = self.tally.code[choice.entry + 1] if self.entries == RUN and choice.entry + 1 < n else 0
-        best.only_missing_right = n_missing > 0 and not missing_left and n_left + n_missing == total
-        # Where none is missing, missing values will go with the larger side.
-        best.missing_left = missing_left if n_missing > 0 else 2 * n_left > total
+        best.only_missing_right = df_only_missing_right(n_left, n_missing, missing_left, total)
+        best.missing_left = df_missing_goes_left(n_left, n_missing, missing_left, total)
         if column.kind == CATEGORICAL:
             self.write_subset(column, n, choice.entry, best)
         else:
@@ -480,31 +483,32 @@ cdef class Cuts:
         """The first of the best cuts among those that are valid; of cuts that score 0, the first of the evenest."""
         cdef const int64_t* total = node.statistics
         cdef const int64_t* left = self.tally.left
-        cdef Py_ssize_t first = 0, last = n, n_words = self.n_words       # cuts in [0, first) and [last, n) are not
+        cdef Py_ssize_t kept, n_words = self.n_words
+        cdef int64_t first
         cdef Choice choice
         choice.entry = -1
-        choice.score = choice.middle = 0.0
+        choice.score = -1.0
+        choice.middle = 0.0
         choice.imbalance = 0
         if self.is_bounded or self.entries == SINGLES:
-            last = self.keep_valid(node, column, n, rules)
-            if last > 0:
-                choice.entry = self.criterion.ask_best_cut(self.spare, last, total, &choice.score)
-            if choice.entry >= 0:
+            kept = self.keep_valid(node, column, n, rules)
+            if kept > 0:
+                choice.entry = self.criterion.ask_best_cut(self.spare, kept, total, &choice.score)
+            if choice.entry < 0:
+                choice.score = -1.0
+            else:
                 choice.imbalance = df_imbalance(choice.score, self.spare[choice.entry * n_words + 1], total[1])
                 choice.middle = self.keys[choice.entry]
                 choice.entry = self.spare_at[choice.entry]
             return choice
-        while first < last and (left[first * n_words] < rules.min_draws
-                                or <double> left[first * n_words + 1] < rules.min_weight):
-            first += 1
-        while last > first and (total[0] - left[(last - 1) * n_words] < rules.min_draws
-                                or <double> (total[1] - left[(last - 1) * n_words + 1]) < rules.min_weight):
-            last -= 1
-        if first < last:
-            choice.entry = self.criterion.ask_best_cut(left + first * n_words, last - first, total, &choice.score)
-            if choice.entry >= 0:
-                choice.entry += first
-                choice.imbalance = df_imbalance(choice.score, left[choice.entry * n_words + 1], total[1])
+        kept = df_valid_run(rules, left, n, n_words, total, &first)
+        if kept > 0:
+            choice.entry = self.criterion.ask_best_cut(left + first * n_words, kept, total, &choice.score)
+        if choice.entry < 0:
+            choice.score = -1.0
+        else:
+            choice.entry += first
+            choice.imbalance = df_imbalance(choice.score, left[choice.entry * n_words + 1], total[1])
         return choice
 
     cdef void check_cut(self, const char* method, df_cut* cut, Py_ssize_t n) noexcept nogil:
@@ -518,11 +522,12 @@ cdef class Cuts:
         cdef const uint64_t* run = self.tally.run
         cdef uint64_t offset = self.tally.missing_word if missing_left else 0
         cdef bint is_pairs = self.tally.is_pairs
-        cdef int64_t least = max(rules.min_draws, <int64_t> ceil(rules.min_weight)), total = node.statistics[0], imbalance
+        cdef int64_t least = df_least_draws(rules), total = node.statistics[0], imbalance
         cdef Py_ssize_t i, first = 0, last = n
         cdef Choice choice
         choice.entry = -1
-        choice.score = choice.middle = 0.0
+        choice.score = -1.0
+        choice.middle = 0.0
         choice.imbalance = 0
         while first < last and draws_of(run[first] + offset, is_pairs) < least:
             first += 1
@@ -532,6 +537,7 @@ cdef class Cuts:
             choice.entry = first + self.criterion.best_word(run + first, last - first, offset, node.statistics, &choice.score)
             if self.is_foreign and not self.criterion.can_be_used("best_word", choice.entry - first, last - first, choice.score):
                 choice.entry = -1
+                choice.score = -1.0
         if choice.entry >= 0 and choice.score == 0.0:
             choice.imbalance = total + 1
             for i in range(first, last):
@@ -550,27 +556,21 @@ cdef class Cuts:
         cdef Py_ssize_t i, k, kept = 0
         cdef double at_left, at_right
         for i in range(n):
-            for k in range(self.n_words):
-                right[k] = total[k] - left[k]
-            if (min(left[0], right[0]) >= rules.min_draws
-                    and <double> min(left[1], right[1]) >= rules.min_weight):
+            if df_is_valid(rules, left, total):
                 at_left = at_right = 0.0
                 if self.is_bounded:
+                    for k in range(self.n_words):
+                        right[k] = total[k] - left[k]
                     at_left = self.criterion.value(node, left)
                     at_right = self.criterion.value(node, right)
                 if self.is_allowed(node, column, at_left, at_right):
                     memcpy(self.spare + kept * self.n_words, left, self.n_words * sizeof(int64_t))
                     self.spare_at[kept] = <uint32_t> i
-                    self.keys[kept] = 0.5 * at_left + 0.5 * at_right
+                    self.keys[kept] = df_middle_prediction(at_left, at_right)
                     kept += 1
             left += self.n_words
         return kept
 
     cdef bint is_allowed(self, const Node* node, const Column* column, double left, double right) noexcept nogil:
-        """Whether a cut whose sides predict this keeps to the node's bounds and the feature's direction.
-
-        Cuts of other features keep to the bounds too: so nodes predict what follows from their draws.
-        """
-        return (not self.is_bounded
-                or (node.lower <= left <= node.upper and node.lower <= right <= node.upper
-                    and (column.direction == 0 or (left - right) * column.direction <= 0.0)))
+        """Whether a cut whose sides predict this may be taken: not every one may where some feature has a direction."""
+        return not self.is_bounded or df_is_allowed(node.lower, node.upper, column.direction, left, right)

@@ -13,6 +13,7 @@ from libc.string cimport memcpy, memset
 
 from dforest.core.sorting cimport insertion_sort, radix_sort, radix_sort_range
 from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, Draw, add_draws
+from dforest.rules.cut cimport df_leads_left, df_missing_goes_left, df_valid_run
 from dforest.rules.numerics cimport df_imbalance, df_is_better, df_middle
 
 
@@ -274,8 +275,7 @@ cdef class Divisions:
                     self.shifted[i * self.n_words + k] = self.left[i * self.n_words + k] + self.missing[k]
             left = self.best_of(node, self.shifted, n, rules, &other)
             of_other = df_imbalance(other, self.shifted[left * self.n_words + 1], weight) if left >= 0 else 0
-            if left >= 0 and (right < 0 or df_is_better(other, of_other, score, imbalance)
-                              or (other == score and of_other == imbalance and left < right)):
+            if df_leads_left(other, of_other, left, score, imbalance, right):
                 right = left
                 score = other
                 imbalance = of_other
@@ -286,25 +286,21 @@ cdef class Divisions:
         best.score = score
         self.imbalance = imbalance
         at[0] = self.end[right]
-        # Where none is missing, missing values will go with the larger side.
-        best.missing_left = (missing_left if self.missing[0] > 0
-                             else 2 * self.left[right * self.n_words] > node.statistics[0])
+        best.missing_left = df_missing_goes_left(self.left[right * self.n_words], self.missing[0], missing_left,
+                                                 node.statistics[0])
 
     cdef Py_ssize_t best_of(self, const Node* node, const int64_t* left, Py_ssize_t n, const LeafRules* rules,
                             double* score) noexcept nogil:
         """The first of the best cuts that satisfy the rules, and its score; -1 if none does."""
         cdef const int64_t* total = node.statistics
-        cdef Py_ssize_t first = 0, last = n, best
-        while first < last and (left[first * self.n_words] < rules.min_draws
-                                or <double> left[first * self.n_words + 1] < rules.min_weight):
-            first += 1
-        while last > first and (total[0] - left[(last - 1) * self.n_words] < rules.min_draws
-                                or <double> (total[1] - left[(last - 1) * self.n_words + 1]) < rules.min_weight):
-            last -= 1
-        if first == last:
+        cdef Py_ssize_t best = -1
+        cdef int64_t first, kept = df_valid_run(rules, left, n, self.n_words, total, &first)
+        if kept > 0:
+            best = self.criterion.ask_best_cut(left + first * self.n_words, kept, total, score)
+        if best < 0:
+            score[0] = -1.0
             return -1
-        best = self.criterion.ask_best_cut(left + first * self.n_words, last - first, total, score)
-        return first + best if best >= 0 else -1
+        return first + best
 
     cdef bint find_sides(self, const Node* node, const uint8_t* left, const LeafRules* rules, Split* best) noexcept nogil:
         cdef Py_ssize_t i

@@ -39,6 +39,7 @@ from dforest.core.team cimport Task
 from dforest.core.threads cimport check_signals, df_add_to
 from dforest.core.types cimport Column, Split, data_row
 from dforest.core.writer cimport ensure_room, lend
+from dforest.rules.cut cimport df_is_side_valid
 from dforest.rules.node cimport (
     df_absolute_score,
     df_bounds,
@@ -342,8 +343,7 @@ cdef class Grower:
 
     cdef inline bint breaks_rules(self, const Place* place, const Node* node) noexcept nogil:
         """Whether a side of a split has fewer draws, or less weight, than a leaf needs."""
-        return place.depth > 0 and (node.statistics[0] < self.trunk.rules.min_draws
-                                    or <double> node.statistics[1] < self.trunk.rules.min_weight)
+        return place.depth > 0 and not df_is_side_valid(&self.trunk.rules, node.statistics[0], node.statistics[1])
 
     cdef bint is_leaf(self, const Node* node) noexcept nogil:
         return (node.is_pure

@@ -2,7 +2,8 @@
 from libc.stdint cimport uint32_t, uint64_t
 
 from dforest.core.splitter cimport code_above
-from dforest.core.types cimport Column, Node, Split, number_at
+from dforest.core.types cimport CONTINUOUS, Column, Node, Split, number_at
+from dforest.rules.cut cimport df_threshold_code
 from dforest.rules.numerics cimport df_between
 
 
@@ -50,9 +51,8 @@ cdef class HistSplitter(Splitter):
 
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
         cdef const Column* column = &node.columns[split.feature]
-        cdef uint32_t above = code_above(node, column, split)
-        cdef uint32_t code = <uint32_t> split.code
-        return number_at(column, column.values, code + (above - 1 - code) // 2)
+        cdef uint64_t code = df_threshold_code(CONTINUOUS, split.code, code_above(node, column, split))
+        return number_at(column, column.values, <uint32_t> code)
 
 
 cdef class RandomHistSplitter(RandomSplitter):

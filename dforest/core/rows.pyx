@@ -13,6 +13,7 @@ from libc.string cimport memcpy, memmove, memset
 
 import numpy as np
 
+from dforest.rules.cut cimport df_category_goes_left, df_goes_left
 from dforest.rules.random cimport (
     DF_BLOCK,
     DF_BOOTSTRAP_DRAW,
@@ -22,7 +23,7 @@ from dforest.rules.random cimport (
     df_stream,
     df_stream_open,
 )
-from dforest.core.types cimport MOST_BUCKETS, Column, Draw, Split, bucket_of, column_t, data_row, in_subset
+from dforest.core.types cimport MOST_BUCKETS, Column, Draw, Split, bucket_of, column_t, data_row
 
 cdef extern from *:
     """
@@ -175,7 +176,7 @@ cdef inline bint goes_left(test_t test, const column_t* codes, uint32_t row) noe
     cdef uint64_t code
     if test_t is CodeTest:
         code = codes[row]
-        return (code <= test.cut) | (code == test.also)
+        return df_goes_left(code, test.cut, test.also)
     elif test_t is BucketTest:
         code = test.buckets[row]
         if code == test.cut_bucket:
@@ -183,7 +184,7 @@ cdef inline bint goes_left(test_t test, const column_t* codes, uint32_t row) noe
         return (code < test.cut_bucket) | (code == test.also)
     else:
         code = codes[row]
-        return (code < test.n_codes and in_subset(test.subset, <uint32_t> code)) != test.missing_left
+        return df_category_goes_left(code, test.subset, test.n_codes, test.missing_left)
 
 
 cdef Py_ssize_t partition_codes(Draw* draws, Py_ssize_t n, const column_t* codes, test_t test, Draw* scratch) noexcept nogil:

@@ -15,6 +15,7 @@ from dforest.core.loops cimport DF_STRIDE
 from dforest.rules.random cimport DF_FEATURES, DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
 from dforest.core.threads cimport PyThread_acquire_lock, PyThread_release_lock, WAIT_LOCK
 from dforest.core.types cimport CATEGORICAL, CONTINUOUS, ORDINAL, Column, code_t, data_code, in_subset, number_at
+from dforest.rules.cut cimport df_last_left, df_threshold_code
 from dforest.rules.numerics cimport df_middle
 
 
@@ -420,7 +421,7 @@ cdef class Splitter:
         if split.payload != NULL:
             split.threshold = NAN
         elif split.only_missing_right:
-            split.code = node.columns[split.feature].n_codes - 1
+            split.code = df_last_left(split.code, True, node.columns[split.feature].n_codes)
             split.threshold = INFINITY
         elif node.columns[split.feature].kind == ORDINAL:
             split.threshold = self.ordinal_threshold(node, split)
@@ -436,7 +437,7 @@ cdef class Splitter:
     cdef double ordinal_threshold(self, const Node* node, const Split* split) noexcept nogil:
         """The value before the lowest one on the right."""
         cdef const Column* column = &node.columns[split.feature]
-        return number_at(column, column.highs, data_code(column, code_above(node, column, split)) - 1)
+        return number_at(column, column.highs, df_threshold_code(ORDINAL, 0, data_code(column, code_above(node, column, split))))
 
     cdef int goes_left(self, const uint64_t* payload, Py_ssize_t n_words, const df_rows* X, const uint32_t* rows,
                        Py_ssize_t n, uint8_t* left) except -1 nogil:

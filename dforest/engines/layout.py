@@ -10,6 +10,7 @@ from dforest.core.dense import RandomDenseSplitter
 from dforest.core.hist import RandomHistSplitter
 from dforest.core.regression import Poisson, SquaredError
 from dforest.features import CATEGORICAL
+from dforest.rules import arrays
 from dforest.rules.records import constants, record
 
 # Criteria that such engines have code for.
@@ -88,13 +89,4 @@ class Layout:
         -------
         ndarray of float64
         """
-        column = self.table[np.maximum(nodes["feature"], 0)]
-        code, above = nodes["code"].astype(np.int64), nodes["above"].astype(np.int64)
-        is_ordinal = column["kind"] == constants()["DF_ORDINAL"]
-        at = code if self.is_random else np.where(is_ordinal, above - 1, code + (above - 1 - code) // 2)
-        is_inner, has_keys = nodes["feature"] >= 0, column["key_bits"] > 0
-        is_plain = is_inner & (nodes["only_missing"] == 0)
-        at = np.where(is_plain & ~has_keys, column["first"] + at, 0)
-        found = np.where(has_keys, nodes["threshold"], np.where(is_ordinal, self.highs[at], self.values[at]))
-        found = np.where(is_plain, found, np.where(is_inner, np.inf, 0.0))
-        return np.where(is_inner & (column["kind"] == constants()["DF_CATEGORICAL"]), np.nan, found)
+        return arrays.thresholds(nodes, self.table, self.is_random, self.values, self.highs)

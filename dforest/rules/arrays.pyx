@@ -1,4 +1,4 @@
-"""The rules of nodes as functions over arrays, for drivers that decide for many nodes at a time.
+"""The rules of nodes and cuts as functions over arrays, for drivers that decide for many nodes at a time.
 
 Each is a function of the headers beside this file, called for one node after another. Records are those of records.h; a single
 one, such as the limits of a fit, is an array of one entry.
@@ -9,6 +9,15 @@ from libc.string cimport memset
 import numpy as np
 
 from dforest.rules.criteria cimport df_add_draws, df_has_one_class
+from dforest.rules.cut cimport (
+    df_is_allowed,
+    df_is_valid,
+    df_leads_left,
+    df_missing_goes_left,
+    df_only_missing_right,
+    df_threshold_of,
+    df_valid_run,
+)
 from dforest.rules.node cimport (
     DF_LEAF_BITS,
     df_absolute_score,
@@ -26,7 +35,7 @@ from dforest.rules.node cimport (
 )
 from dforest.rules.numerics cimport df_add_product, df_exact_sum
 from dforest.rules.random cimport DF_BLOCK, DF_ROOT_PATH
-from dforest.rules.records cimport df_draw, df_draw_kind, df_limits, df_open_node
+from dforest.rules.records cimport df_column, df_draw, df_draw_kind, df_grown, df_leaf_rules, df_limits, df_open_node
 
 from dforest.rules.records import record
 
@@ -258,3 +267,106 @@ def leaf_mean(const double[::1] y not None, const uint32_t[::1] weight not None)
         df_add_product(&sum, weight[i], df_leaf_offset(y[i], centre, exponent))
         total += weight[i]
     return df_leaf_mean(&sum, total, centre, exponent, lo, hi)
+
+
+def are_valid(const df_leaf_rules[::1] rules not None, const int64_t[:, ::1] left not None, const int64_t[::1] total not None):
+    """Which cuts of a node leave draws and weight enough on both sides.
+
+    Parameters
+    ----------
+    rules : ndarray of shape (1,), dtype df_leaf_rules
+    left : ndarray of shape (n_cuts, n_words), dtype int64
+        Statistics of the left sides.
+    total : ndarray of shape (n_words,), dtype int64
+        That of the node.
+
+    Returns
+    -------
+    ndarray of shape (n_cuts,), dtype bool
+    """
+    cdef Py_ssize_t i
+    result = np.empty(left.shape[0], np.bool_)
+    cdef unsigned char[::1] out = result.view(np.uint8)
+    for i in range(left.shape[0]):
+        out[i] = df_is_valid(&rules[0], &left[i, 0], &total[0])
+    return result
+
+
+def valid_run(const df_leaf_rules[::1] rules not None, const int64_t[:, ::1] left not None, const int64_t[::1] total not None):
+    """The slice of the cuts of `are_valid`, each of which has more on its left than the one before, that are valid."""
+    cdef int64_t n, first
+    n = df_valid_run(&rules[0], &left[0, 0], left.shape[0], left.shape[1], &total[0], &first)
+    return slice(first, first + n)
+
+
+def are_allowed(double lower, double upper, int32_t direction, const double[::1] left not None, const double[::1] right not None):
+    """Which cuts keep to a node's bounds and a feature's direction, given what their sides predict.
+
+    Parameters
+    ----------
+    lower, upper : float
+        The node's bounds.
+    direction : int
+        1 or -1: predictions may only rise or only fall with the feature; 0: either.
+    left, right : ndarray of shape (n_cuts,), dtype float64
+
+    Returns
+    -------
+    ndarray of shape (n_cuts,), dtype bool
+    """
+    cdef Py_ssize_t i
+    result = np.empty(left.shape[0], np.bool_)
+    cdef unsigned char[::1] out = result.view(np.uint8)
+    for i in range(left.shape[0]):
+        out[i] = df_is_allowed(lower, upper, direction, left[i], right[i])
+    return result
+
+
+def missing_side(left, right, int64_t n_missing, int64_t n):
+    """Where the missing values of a node go, by the best cuts of a feature with them on either side.
+
+    Parameters
+    ----------
+    left, right : tuple of (score, imbalance, place, n_left)
+        Of the best cut with the missing values on this side: its score, -1 if there is none; its imbalance, by which cuts of
+        score 0 are told apart; its place among the cuts; the draws on its left, without missing ones.
+    n_missing, n : int
+        Draws that are missing, and all draws of the node.
+
+    Returns
+    -------
+    goes_left : bool
+        Whether missing values go left.
+    is_alone : bool
+        Whether the cut taken divides the missing values from all the rest.
+    """
+    cdef bint taken_left = n_missing > 0 and df_leads_left(left[0], left[1], left[2], right[0], right[1], right[2])
+    n_left = (left if taken_left else right)[3]
+    return (bool(df_missing_goes_left(n_left, n_missing, taken_left, n)),
+            bool(df_only_missing_right(n_left, n_missing, taken_left, n)))
+
+
+def thresholds(const df_grown[::1] nodes not None, const df_column[::1] columns not None, bint is_random,
+               const double[::1] values not None, const double[::1] highs not None):
+    """Where binned nodes cut.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (n_nodes,), dtype df_grown
+    columns : ndarray of shape (n_features,), dtype df_column
+    is_random : bool
+        Whether cuts are drawn.
+    values, highs : ndarray of float64
+        The upper edges of the bins, and their largest values, of all columns one after another.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes,), dtype float64
+        0 for leaves, NaN where categories are tested.
+    """
+    cdef Py_ssize_t i
+    result = np.empty(nodes.shape[0])
+    cdef double[::1] out = result
+    for i in range(nodes.shape[0]):
+        out[i] = df_threshold_of(&nodes[i], &columns[0], is_random, &values[0], &highs[0])
+    return result

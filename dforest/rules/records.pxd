@@ -36,3 +36,25 @@ cdef extern from "rules/records.h" nogil:
         int32_t depth
         uint32_t seed
         uint32_t right
+    ctypedef struct df_column:
+        int64_t first
+        uint32_t n_codes
+        uint32_t has_missing
+        uint32_t kind
+        uint32_t is_float32
+        int32_t direction
+        uint32_t key_bits
+    ctypedef struct df_grown:
+        int64_t first
+        int64_t n
+        double centre
+        double lower
+        double upper
+        double threshold
+        uint64_t code
+        int32_t exponent
+        int32_t feature
+        uint32_t above
+        uint32_t missing_left
+        uint32_t only_missing
+        uint32_t right

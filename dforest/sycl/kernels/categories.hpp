@@ -141,7 +141,7 @@ DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df
             df_compare<0>(p, node, column, w.entry, total, i, 0, n_left, &left);
         }
     }
-    const bool missing_left = df_leads_left(&left, &right);
+    const bool missing_left = df_takes_left(&left, &right);
     df_take_cut(cut, missing_left ? &left : &right, n_missing, missing_left, total[0]);
     const uint32_t entry = (uint32_t) cut->code;
     if (!is_random)

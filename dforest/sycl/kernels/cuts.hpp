@@ -4,6 +4,7 @@
 #define DFOREST_KERNELS_CUTS_HPP
 
 #include "histogram.hpp"
+#include "rules/cut.h"
 #include "rules/node.h"
 #include "rules/random.h"
 
@@ -35,14 +36,6 @@ DF_INLINE void df_measure_node(const df_problem *p, const int64_t *total, df_nod
         df_measure_deviance(total, (int) p->is_wide, node->place.centre, node->place.exponent, &node->measure);
 }
 
-DF_INLINE bool df_is_valid(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total)
-{
-    const int64_t draws = left[0], weight = left[1];
-    return draws >= node->rules.min_draws && total[0] - draws >= node->rules.min_draws
-           && (node->rules.min_weight <= 0.0
-               || ((double) weight >= node->rules.min_weight && (double) (total[1] - weight) >= node->rules.min_weight));
-}
-
 // What some draws of a node predict: the probability of the second of two classes, or the mean of the targets.
 DF_INLINE double df_prediction(const df_problem *p, const df_node *node, const int64_t *statistic)
 {
@@ -54,16 +47,15 @@ DF_INLINE double df_prediction(const df_problem *p, const df_node *node, const i
 }
 
 // Whether a cut keeps to the node's bounds and the feature's direction. OUT middle : between what its sides predict
-DF_CALLED bool df_is_allowed(const df_problem *p, const df_node *node, int32_t direction, const int64_t *left,
-                             const int64_t *total, double *middle)
+DF_CALLED bool df_keeps_bounds(const df_problem *p, const df_node *node, int32_t direction, const int64_t *left,
+                               const int64_t *total, double *middle)
 {
     int64_t right[4]; // a feature has a direction with two classes at most
     for (int64_t k = 0; k < p->n_words && k < 4; k++)
         right[k] = total[k] - left[k];
     const double a = df_prediction(p, node, left), b = df_prediction(p, node, right);
-    const double lower = node->place.lower, upper = node->place.upper;
-    *middle = 0.5 * a + 0.5 * b;
-    return lower <= a && a <= upper && lower <= b && b <= upper && (direction == 0 || (a - b) * direction <= 0.0);
+    *middle = df_middle_prediction(a, b);
+    return df_is_allowed(node->place.lower, node->place.upper, direction, a, b);
 }
 
 // A score as a fraction: most cuts need no division, see df_may_exceed.
@@ -103,12 +95,9 @@ typedef struct {
     int64_t imbalance;         // see numerics.h
 } df_leader;
 
-// Whether the best cut with the missing on the left is taken, and not that with them on the right.
-DF_INLINE bool df_leads_left(const df_leader *left, const df_leader *right)
+DF_INLINE bool df_takes_left(const df_leader *left, const df_leader *right)
 {
-    return df_is_better(left->score, left->imbalance, right->score, right->imbalance)
-           || (left->score >= 0.0 && left->score == right->score && left->imbalance == right->imbalance
-               && left->code < right->code);
+    return df_leads_left(left->score, left->imbalance, left->code, right->score, right->imbalance, right->code);
 }
 
 template <int n_words>
@@ -116,8 +105,8 @@ DF_INLINE void df_compare(const df_problem *p, const df_node *node, const df_col
                           const int64_t *total, uint32_t code, uint32_t above, int64_t n_left, df_leader *leader)
 {
     double middle = 0.0;
-    if (!df_is_valid(p, node, left, total)
-        || (p->is_bounded && !df_is_allowed(p, node, column->direction, left, total, &middle)))
+    if (!df_is_valid(&node->rules, left, total)
+        || (p->is_bounded && !df_keeps_bounds(p, node, column->direction, left, total, &middle)))
         return;
     const df_fraction parts = df_score_parts<n_words>(p, node, left, total);
     if (!df_may_exceed(parts.numerator, parts.unit, leader->parts.numerator, leader->parts.unit))
@@ -141,9 +130,8 @@ DF_INLINE void df_take_cut(df_split *cut, const df_leader *leader, int64_t n_mis
     cut->code = leader->code;
     cut->above = leader->above;
     cut->middle = leader->middle;
-    // Where none is missing, missing values will go with the larger side.
-    cut->missing_left = n_missing > 0 ? missing_left : 2 * leader->n_left > n;
-    cut->only_missing = n_missing > 0 && !missing_left && leader->n_left + n_missing == n;
+    cut->missing_left = df_missing_goes_left(leader->n_left, n_missing, missing_left, n);
+    cut->only_missing = df_only_missing_right(leader->n_left, n_missing, missing_left, n);
 }
 
 // Three statistics to work with: in registers, if it is known of how many words.
@@ -200,7 +188,7 @@ DF_CALLED void df_find_best(const df_problem *p, const df_node *node, const df_c
         }
         code = above;
     }
-    const bool missing_left = df_leads_left(&left, &right);
+    const bool missing_left = df_takes_left(&left, &right);
     df_take_cut(cut, missing_left ? &left : &right, n_missing, missing_left, total[0]);
 }
 
@@ -232,7 +220,7 @@ DF_INLINE df_leader df_lead_exact(const df_problem *p, const df_node *node, uint
                 codes.read(code, entry);
             for (int k = 0; k < n_words; k++)
                 run[k] += entry[k];
-            const bool is_valid = (above < n_codes || has_last) && df_is_valid(p, node, run, total);
+            const bool is_valid = (above < n_codes || has_last) && df_is_valid(&node->rules, run, total);
             first[n] = is_gini ? (double) run[2] : (double) (run[2] - run[1] * node->measure.mean);
             left[n] = is_valid ? (double) run[1] : __builtin_nan(""); // then the score is none either
             n_left[n] = run[0] - n_outside;
@@ -284,7 +272,7 @@ DF_CALLED void df_find_exact(const df_problem *p, const df_node *node, const df_
     if (n_missing > 0)
         left = df_lead_exact<n_words, false>(p, node, n_codes, total, codes, missing, false);
     const df_leader right = df_lead_exact<n_words, true>(p, node, n_codes, total, codes, run, n_missing > 0);
-    const bool missing_left = df_leads_left(&left, &right);
+    const bool missing_left = df_takes_left(&left, &right);
     df_take_cut(cut, missing_left ? &left : &right, n_missing, missing_left, total[0]);
 }
 
@@ -389,7 +377,7 @@ DF_CALLED void df_find_random(const df_problem *p, const df_node *node, const df
             run[k] += missing[k];
         df_compare<n_words>(p, node, column, run, total, cut_code, 0, n_left, &left);
     }
-    const bool missing_left = df_leads_left(&left, &right);
+    const bool missing_left = df_takes_left(&left, &right);
     df_take_cut(cut, missing_left ? &left : &right, n_missing, missing_left, total[0]);
 }
 

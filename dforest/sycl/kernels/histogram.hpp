@@ -14,6 +14,7 @@
 #define DFOREST_KERNELS_HISTOGRAM_HPP
 
 #include "rules/criteria.h"
+#include "rules/cut.h"
 #include "rules/keys.h"
 #include "rules/records.h"
 
@@ -241,8 +242,8 @@ struct df_left_test {
     {
         const uint64_t code = df_code_at(p, codes, row, feature);
         if (subset)
-            return (code < n_codes && (subset[code / 64] >> (code % 64) & 1)) != missing_left;
-        return (code <= cut) | (code == also);
+            return df_category_goes_left(code, subset, n_codes, missing_left);
+        return df_goes_left(code, cut, also);
     }
 };
 
@@ -252,7 +253,7 @@ DF_INLINE df_left_test df_test_of(const df_problem *p, const df_column *columns,
 {
     const uint64_t n_codes = df_missing_code(columns + cut->feature);
     const bool is_categorical = columns[cut->feature].kind == DF_CATEGORICAL;
-    df_left_test test = {p, codes, cut->feature, cut->only_missing ? n_codes - 1 : cut->code, 0,
+    df_left_test test = {p, codes, cut->feature, df_last_left(cut->code, cut->only_missing, n_codes), 0,
                          is_categorical ? subset : (const uint64_t *) 0, n_codes, cut->missing_left != 0};
     test.also = cut->missing_left ? n_codes : test.cut;
     return test;
