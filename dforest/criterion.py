@@ -11,7 +11,7 @@ import numpy as np
 
 from dforest.core.absolute_error import AbsoluteError
 from dforest.core.component import CriterionError
-from dforest.core.criterion import ClassCriterion, Criterion, Entropy, Gini
+from dforest.core.criterion import ClassCriterion, Criterion, Entropy, Gini, Hellinger
 from dforest.core.python_criterion import PythonCriterionBase
 from dforest.core.regression import NumberCriterion, Poisson, SquaredError
 
@@ -22,6 +22,7 @@ __all__ = [
     "CriterionError",
     "Entropy",
     "Gini",
+    "Hellinger",
     "NumberCriterion",
     "Poisson",
     "PythonCriterion",

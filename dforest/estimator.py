@@ -12,12 +12,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, 
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import in_kind, on_host, queue_of
-from dforest.core.absolute_error import AbsoluteError
 from dforest.core.binning import code_columns
-from dforest.core.criterion import Criterion, Entropy, Gini
+from dforest.core.criteria import CRITERIA, NAMES
+from dforest.core.criterion import Criterion
 from dforest.core.dense import DenseSplitter, RandomDenseSplitter
 from dforest.core.hist import HistSplitter, RandomHistSplitter
-from dforest.core.regression import Poisson, SquaredError
 from dforest.core.splitter import Splitter
 from dforest.features import CATEGORICAL, ORDINAL, Features
 from dforest.fit_report import FitReport
@@ -39,19 +38,6 @@ from dforest.validation import (
     count_samples,
 )
 from dforest.weights import ClassBalance, TrainingRows
-
-CRITERIA = {
-    "gini": Gini,
-    "entropy": Entropy,
-    "log_loss": Entropy,
-    "squared_error": SquaredError,
-    "friedman_mse": SquaredError,
-    "poisson": Poisson,
-    "absolute_error": AbsoluteError,
-}
-
-# What an object of a built-in class is called.
-NAMES = {kind: name for name, kind in reversed(CRITERIA.items())}
 
 SPLITTERS = {
     ("hist", "best"): HistSplitter,

@@ -16,6 +16,7 @@ from numbers import Integral, Real
 from sklearn.utils._param_validation import Interval, Options, RealNotInt, StrOptions
 
 from dforest.constraints import Names, SubclassOf
+from dforest.core.criteria import CLASS_CRITERIA, NUMBER_CRITERIA
 from dforest.core.criterion import Criterion
 from dforest.core.splitter import Splitter
 
@@ -79,11 +80,13 @@ PARAMETERS = (
     ),
     Parameter(
         "criterion",
-        '{"gini", "entropy", "log_loss"} or Criterion',
+        '{"gini", "entropy", "log_loss", "hellinger"} or Criterion',
         "gini",
-        [Names("gini", "entropy", "log_loss"), Criterion, SubclassOf(Criterion, "dforest.criterion")],
-        """Impurity that splits are to decrease; "log_loss" is another name of "entropy". An object, or a
-        class, of `dforest.criterion` is a criterion of your own.""",
+        [Names(*CLASS_CRITERIA), Criterion, SubclassOf(Criterion, "dforest.criterion")],
+        """Impurity that splits are to decrease; "log_loss" is another name of "entropy". "hellinger", for two
+        classes, is sqrt(p * (1 - p)): cuts are compared by the Hellinger distance of their sides, which does
+        not depend on how rare a class is. An object, or a class, of `dforest.criterion` is a criterion of
+        your own.""",
         of=CLASSIFIERS,
     ),
     Parameter(
@@ -91,7 +94,7 @@ PARAMETERS = (
         '{"squared_error", "absolute_error", "poisson"} or Criterion',
         "squared_error",
         [
-            Names("squared_error", "absolute_error", "poisson", "friedman_mse", deprecated=["friedman_mse"]),
+            Names(*NUMBER_CRITERIA, deprecated=["friedman_mse"]),
             Criterion,
             SubclassOf(Criterion, "dforest.criterion"),
         ],

@@ -427,7 +427,7 @@ def test_names_there_are_are_listed_in_order():
     names = """one of "squared_error", "absolute_error", "poisson", "friedman_mse" \\(deprecated\\), an instance of .*Criterion"""
     with pytest.raises(InvalidParameterError, match=names + ".* a subclass of dforest.criterion.Criterion. Got 'mse' instead"):
         RandomForestRegressor(criterion="mse").fit(X_IRIS, Y_IRIS)
-    with pytest.raises(InvalidParameterError, match='must be one of "gini", "entropy", "log_loss", an instance'):
+    with pytest.raises(InvalidParameterError, match='must be one of "gini", "entropy", "log_loss", "hellinger", an instance'):
         RandomForestClassifier(criterion="mse").fit(X_IRIS, Y_IRIS)
     with pytest.raises(InvalidParameterError, match='must be one of "best", "random", an instance'):
         RandomForestClassifier(splitter="exact").fit(X_IRIS, Y_IRIS)

@@ -145,3 +145,7 @@ cdef class Gini(ClassCriterion):
 
 cdef class Entropy(ClassCriterion):
     pass
+
+
+cdef class Hellinger(ClassCriterion):
+    pass

@@ -13,11 +13,8 @@ from libc.stdlib cimport calloc, free
 from dforest.core.loops cimport DF_FEW, DF_FEW_CLASSES, loops
 from dforest.core.types cimport CLASS_WEIGHTS, Draw
 from dforest.rules.criteria cimport (
-    df_entropy_impurity,
-    df_entropy_score,
-    df_gini_impurity,
-    df_gini_score,
-    df_has_one_class,
+    df_entropy_impurity, df_entropy_score, df_gini_impurity, df_gini_score, df_has_one_class, df_hellinger_impurity,
+    df_hellinger_score,
 )
 from dforest.rules.numerics cimport df_imbalance
 
@@ -356,6 +353,30 @@ cdef class Entropy(ClassCriterion):
         cdef double s, highest = -1.0
         for i in range(n):
             s = df_entropy_score(left, total, self.n_words)
+            if s > highest:
+                highest = s
+                best = i
+            left += self.n_words
+        score[0] = highest
+        return best
+
+
+cdef class Hellinger(ClassCriterion):
+    """Of two classes, what Hellinger distance makes of an impurity: sqrt(p * (1 - p))."""
+
+    def configure(self, Py_ssize_t n_classes=0, bint wide=False):
+        if n_classes > 2:
+            raise ValueError(f'criterion="hellinger" is for two classes; y has {n_classes}')
+        return ClassCriterion.configure(self, n_classes, wide)
+
+    cdef double impurity(self, const int64_t* statistic) noexcept nogil:
+        return df_hellinger_impurity(statistic, self.n_words)
+
+    cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
+        cdef Py_ssize_t i, best = 0
+        cdef double s, highest = -1.0
+        for i in range(n):
+            s = df_hellinger_score(left, total, self.n_words)
             if s > highest:
                 highest = s
                 best = i

@@ -20,7 +20,7 @@ import numpy as np
 from dforest.core.criterion cimport Criterion
 from dforest.rules.numerics cimport df_entropy_term
 
-from dforest.core.criterion import Entropy, Gini
+from dforest.core.criteria import CLASS_CRITERIA
 from dforest.core.regression import Poisson
 
 
@@ -41,8 +41,6 @@ decrease : ndarray of shape (n,), dtype float64
 """
 
 TARGET_POWER = {"squared_error": 2, "friedman_mse": 2, "poisson": 1, "absolute_error": 1}
-
-CLASS_CRITERIA = {"gini": Gini, "entropy": Entropy, "log_loss": Entropy}
 
 
 def target_power(criterion):

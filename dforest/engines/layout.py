@@ -5,16 +5,13 @@ Such engines know columns as a table of records, with the numbers of all columns
 
 import numpy as np
 
-from dforest.core.criterion import Entropy, Gini
+from dforest.core.criteria import NAMES
+from dforest.core.criterion import ClassCriterion
 from dforest.core.dense import RandomDenseSplitter
 from dforest.core.hist import RandomHistSplitter
-from dforest.core.regression import Poisson, SquaredError
 from dforest.features import CATEGORICAL
 from dforest.rules import arrays
 from dforest.rules.records import constants, record
-
-# Criteria that such engines have code for.
-NAMES = {Gini: "gini", Entropy: "entropy", SquaredError: "squared_error", Poisson: "poisson"}
 
 KEY_ENTRIES = 3  # of a histogram: see df_draft
 
@@ -25,7 +22,8 @@ class Layout:
     Parameters
     ----------
     problem : Problem
-        Its criterion is one of `NAMES`; its splitter a HistSplitter, RandomHistSplitter or RandomDenseSplitter.
+        Its criterion is one of `dforest.core.criteria.OF_KERNELS`; its splitter a HistSplitter, RandomHistSplitter or
+        RandomDenseSplitter.
 
     Attributes
     ----------
@@ -55,7 +53,7 @@ class Layout:
         columns, criterion = problem.columns, problem.criterion
         self.criterion = NAMES[type(criterion)]
         self.criterion_number = constants()[f"DF_{self.criterion.upper()}"]
-        self.has_classes = self.criterion in ("gini", "entropy")
+        self.has_classes = isinstance(criterion, ClassCriterion)
         self.n_words = criterion.n_words
         self.n_leaf_words = self.n_words - 1 if self.has_classes else 4
         self.is_random = isinstance(problem.splitter, RandomHistSplitter | RandomDenseSplitter)

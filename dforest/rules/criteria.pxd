@@ -12,6 +12,8 @@ cdef extern from "rules/criteria.h" nogil:
     double df_gini_impurity(const int64_t* statistic, int64_t n_words)
     double df_entropy_score(const int64_t* left, const int64_t* total, int64_t n_words)
     double df_entropy_impurity(const int64_t* statistic, int64_t n_words)
+    double df_hellinger_score(const int64_t* left, const int64_t* total, int64_t n_words)
+    double df_hellinger_impurity(const int64_t* statistic, int64_t n_words)
     ctypedef struct df_measure:
         int64_t mean
         double remainder

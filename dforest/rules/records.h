@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-enum { DF_GINI, DF_ENTROPY, DF_SQUARED_ERROR, DF_POISSON, DF_ABSOLUTE_ERROR };
+enum { DF_GINI, DF_ENTROPY, DF_HELLINGER, DF_SQUARED_ERROR, DF_POISSON, DF_ABSOLUTE_ERROR };
 
 // Of a feature: tested by x <= threshold; likewise, with a value that occurs as threshold; by membership in a set.
 typedef enum { DF_CONTINUOUS, DF_ORDINAL, DF_CATEGORICAL } df_kind;

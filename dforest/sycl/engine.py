@@ -5,9 +5,9 @@ Words: a *batch* is trees that are grown together, as many as the device has mem
 
 import numpy as np
 
+from dforest.core.criteria import NAMES, OF_KERNELS
 from dforest.engines.base import Engine, GrownTree, Session, leaves_of_rows
 from dforest.engines.best_first import BestFirst
-from dforest.engines.layout import NAMES
 from dforest.engines.levels import Levels
 from dforest.sycl import device as machinery
 from dforest.sycl.recorder import Recorder
@@ -31,8 +31,8 @@ class DeviceEngine(Engine):
 
     def open(self, problem):
         what = f"a forest on the device {self.name!r}"
-        if type(problem.criterion) not in NAMES:
-            raise ValueError(f"criterion={problem.criterion!r} has no code for {what}; allowed are {', '.join(NAMES.values())}")
+        if NAMES.get(type(problem.criterion)) not in OF_KERNELS:
+            raise ValueError(f"criterion={problem.criterion!r} has no code for {what}; allowed are {', '.join(OF_KERNELS)}")
         if problem.n_draws >= 1 << 32:
             raise ValueError(f"max_samples: {what} has up to 2**32 - 1 draws a tree, not {problem.n_draws}")
         return DeviceSession(problem, self.device)

@@ -73,7 +73,7 @@ def random_fit(seed):
     if rng.random() < 0.5:
         family = [dforest.RandomForestClassifier, dforest.ExtraTreesClassifier][rng.integers(2)]
         y = np.digitize(signal, np.quantile(signal, np.sort(rng.random(int(rng.integers(1, 6))))))
-        parameters["criterion"] = rng.choice(["gini", "entropy"])
+        parameters["criterion"] = rng.choice(["gini", "entropy", *(["hellinger"] if y.max() <= 1 else [])])
         parameters["impurity_threshold"] = float(rng.choice([0.0, 0.0, 0.2]))
         parameters["min_impurity_decrease"] = float(rng.choice([0.0, 0.0, 0.01]))
         parameters["class_weight"] = [None, None, "balanced_subsample"][rng.integers(3)]

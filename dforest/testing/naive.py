@@ -51,7 +51,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
         NaN means missing; a categorical column holds category numbers.
     y : sequence of length n_rows
         Class numbers from 0 to n_classes - 1, or targets.
-    criterion : {"gini", "entropy", "log_loss", "squared_error", "friedman_mse", "poisson", "absolute_error"}
+    criterion : {"gini", "entropy", "log_loss", "hellinger", "squared_error", "friedman_mse", "poisson", "absolute_error"}
     method : {"dense", "hist"}
     sample_weight : sequence of float, optional
         Positive: rows of weight 0 are dropped before.

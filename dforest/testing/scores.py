@@ -69,6 +69,17 @@ def entropy_score(left, total):
     return s * 1.4426950408889634
 
 
+def hellinger_score(left, total):
+    """Score of a cut for Hellinger distance: half its square, times the root of the product of both classes' weights."""
+    first, second = float(total[2]), float(total[3])
+    difference = float(left[2] * total[3] - left[3] * total[2]) / first / second
+    squares = []
+    for side in (left[2:4], [total[2] - left[2], total[3] - left[3]]):
+        share = difference / (math.sqrt(float(side[0]) / first) + math.sqrt(float(side[1]) / second))
+        squares.append(share * share)
+    return 0.5 * math.sqrt(first * second) * (squares[0] + squares[1])
+
+
 def squared_error_score(left, total):
     """Score of a cut for squared error, in units of quantised targets."""
     w, w_left = total[1], left[1]
@@ -124,8 +135,10 @@ def absolute_error_score(left, right):
     return float(absolute_cost(left + right) - absolute_cost(left) - absolute_cost(right))
 
 
-SCORES = {"gini": gini_score, "entropy": entropy_score, "log_loss": entropy_score, "squared_error": squared_error_score,
-          "friedman_mse": squared_error_score}  # fmt: skip
+SCORES = {"gini": gini_score, "entropy": entropy_score, "log_loss": entropy_score, "hellinger": hellinger_score,
+          "squared_error": squared_error_score, "friedman_mse": squared_error_score}  # fmt: skip
+
+OF_CLASSES = ("gini", "entropy", "log_loss", "hellinger")
 
 
 def score_of(criterion, left, total, draws_left, draws_right, scale):
@@ -171,6 +184,8 @@ def impurity(draws, words, criterion, scale):
             term = mean * entropy_term((float(d.target) + base - mean) / mean)
             deviance += d.count * d.weight * round(term * 2.0**20)
         return in_units_of_y(float(deviance) / w, criterion, scale.exponent + 20)
+    if criterion == "hellinger":
+        return math.sqrt(float(words[2]) * float(words[3])) / w
     total = 0.0
     for c in words[2:]:
         p = float(c) / w

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dforest.testing.coding import CATEGORICAL, ORDINAL, Scale, middle
-from dforest.testing.scores import evenness, is_zero, lower_median, score_of, statistic
+from dforest.testing.scores import OF_CLASSES, evenness, is_zero, lower_median, score_of, statistic
 from dforest.testing.streams import FEATURES, Stream
 
 
@@ -158,7 +158,7 @@ def predicted(words, draws, criterion, scale):
     """What a side predicts, as constraints see it: the share of class 1, or a mean or median in units of y."""
     if criterion == "absolute_error":
         return scale.centre + math.ldexp(float(lower_median(draws)), -scale.exponent)
-    if criterion in ("gini", "entropy", "log_loss"):
+    if criterion in OF_CLASSES:
         return float(words[3]) / float(words[1])
     return scale.centre + math.ldexp(float(words[2]) / float(words[1]), -scale.exponent)
 

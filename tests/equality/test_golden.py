@@ -144,6 +144,11 @@ def cases():
                 name = f"{problem} with holes and weights, {method}, {option}"
                 parameters = {**own, "method": method, **given}
                 found.append((name, "RandomForest" + kind, f"{problem} with holes and weights", parameters))
+    for method in ("hist", "dense"):
+        for family in ("RandomForest", "ExtraTrees"):
+            parameters = {"method": method, "criterion": "hellinger"}
+            for problem in ("cancer", "cancer with holes and weights"):
+                found.append((f"{problem}, {family}, {method}, hellinger", f"{family}Classifier", problem, parameters))
     for n in (5, 400):
         found.append((f"cancer, {n} bins", "RandomForestClassifier", "cancer", {"max_bins": n}))
         found.append((f"diabetes, {n} bins", "ExtraTreesRegressor", "diabetes", {"max_bins": n, "method": "hist"}))

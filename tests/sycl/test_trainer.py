@@ -49,6 +49,17 @@ def test_classes(where, load, strategy, criterion):
     assert_same(estimator.set_params(max_bins=20), missing, y, where, np.random.default_rng(1).random(len(y)))
 
 
+@pytest.mark.parametrize("tuning", TUNINGS)
+@pytest.mark.parametrize("strategy", FORESTS)
+def test_rare_classes(where, strategy, tuning):
+    """By Hellinger distance, which is for two classes."""
+    X, y = load_digits(return_X_y=True)
+    estimator = FORESTS[strategy][0](3, criterion="hellinger", random_state=0, impurity_threshold=0.1)
+    assert_same(estimator, X, (y == 3) & (X[:, 20] > 5), where, np.random.default_rng(1).random(len(y)), tuning)
+    X = X[:, 20:26]
+    assert_same(estimator.set_params(categorical_features=[2, 5]), X, y == 3, where, None, tuning)
+
+
 @pytest.mark.parametrize("criterion", ["squared_error", "poisson"])
 @pytest.mark.parametrize("strategy", FORESTS)
 def test_numbers(where, strategy, criterion):

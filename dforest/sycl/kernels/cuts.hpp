@@ -63,10 +63,13 @@ typedef struct {
     double numerator, unit;
 } df_fraction;
 
-DF_CALLED double df_score_by_logarithms(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total)
+// The score of a criterion by logarithms or roots, which is no fraction.
+DF_CALLED double df_plain_score(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total)
 {
     if (p->criterion == DF_ENTROPY)
         return df_entropy_score(left, total, p->n_words);
+    if (p->criterion == DF_HELLINGER)
+        return df_hellinger_score(left, total, p->n_words);
     return df_deviance_score(left, total, (int) p->is_wide, &node->measure);
 }
 
@@ -81,7 +84,7 @@ DF_INLINE df_fraction df_score_parts(const df_problem *p, const df_node *node, c
         parts.numerator = df_square_cross(left, total, (int) p->is_wide, &node->measure);
         parts.unit = df_ratio_unit(left[1], total[1]);
     } else
-        parts.numerator = df_score_by_logarithms(p, node, left, total);
+        parts.numerator = df_plain_score(p, node, left, total);
     return parts;
 }
 

@@ -18,7 +18,7 @@
 #include "rules/keys.h"
 #include "rules/records.h"
 
-DF_INLINE bool df_has_classes(const df_problem *p) { return p->criterion <= DF_ENTROPY; }
+DF_INLINE bool df_has_classes(const df_problem *p) { return p->criterion < DF_SQUARED_ERROR; }
 
 DF_INLINE void df_add_pieces(const df_group &group, const df_problem *p, uint32_t *plane, int64_t pieces, int64_t x)
 {

@@ -52,6 +52,8 @@ DF_INLINE double df_node_impurity(const Group &group, const df_problem *p, const
         return df_gini_impurity(total, p->n_words);
     if (p->criterion == DF_ENTROPY)
         return df_entropy_impurity(total, p->n_words);
+    if (p->criterion == DF_HELLINGER)
+        return df_hellinger_impurity(total, p->n_words);
     const df_measure measure = node->measure;
     const double w = (double) total[1];
     if (p->criterion == DF_POISSON && measure.centre <= 0.0)
