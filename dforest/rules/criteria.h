@@ -124,6 +124,19 @@ static inline double df_entropy_impurity(const int64_t *statistic, int64_t n_wor
     return total;
 }
 
+/* By number, for code that is not compiled for one criterion: those of classes. */
+static inline double df_class_score(int64_t criterion, const int64_t *left, const int64_t *total, int64_t n_words) {
+    return criterion == DF_GINI ? df_gini_score(left, total, n_words)
+           : criterion == DF_ENTROPY ? df_entropy_score(left, total, n_words)
+                                     : df_hellinger_score(left, total, n_words);
+}
+
+static inline double df_class_impurity(int64_t criterion, const int64_t *statistic, int64_t n_words) {
+    return criterion == DF_GINI ? df_gini_impurity(statistic, n_words)
+           : criterion == DF_ENTROPY ? df_entropy_impurity(statistic, n_words)
+                                     : df_hellinger_impurity(statistic, n_words);
+}
+
 typedef struct {
     int64_t mean;     /* the node's mean target, rounded down */
     double remainder; /* its sum of targets less weight * mean */

@@ -66,10 +66,8 @@ typedef struct {
 // The score of a criterion by logarithms or roots, which is no fraction.
 DF_CALLED double df_plain_score(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total)
 {
-    if (p->criterion == DF_ENTROPY)
-        return df_entropy_score(left, total, p->n_words);
-    if (p->criterion == DF_HELLINGER)
-        return df_hellinger_score(left, total, p->n_words);
+    if (df_has_classes(p))
+        return df_class_score(p->criterion, left, total, p->n_words);
     return df_deviance_score(left, total, (int) p->is_wide, &node->measure);
 }
 

@@ -48,12 +48,8 @@ template <class Group, class Target>
 DF_INLINE double df_node_impurity(const Group &group, const df_problem *p, const df_node *node, const int64_t *total,
                                   const df_draw *draws, int64_t n, Target target)
 {
-    if (p->criterion == DF_GINI)
-        return df_gini_impurity(total, p->n_words);
-    if (p->criterion == DF_ENTROPY)
-        return df_entropy_impurity(total, p->n_words);
-    if (p->criterion == DF_HELLINGER)
-        return df_hellinger_impurity(total, p->n_words);
+    if (df_has_classes(p))
+        return df_class_impurity(p->criterion, total, p->n_words);
     const df_measure measure = node->measure;
     const double w = (double) total[1];
     if (p->criterion == DF_POISSON && measure.centre <= 0.0)
