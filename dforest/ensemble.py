@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest import importance, oob
 from dforest.config import in_kind
-from dforest.core.rows import bootstrap_counts
 from dforest.estimator import (
     ClassifierPart,
     Plan,
@@ -294,9 +293,8 @@ class ForestEstimator(TreeEstimator):
         forest, samples = self.forest_, []
         for batch in self._batches:
             rows = batch.row_numbers()
-            for t in range(len(samples), len(samples) + batch.n_trees):
-                n_draws = int(forest.n_draws[t])
-                samples.append(np.repeat(rows, bootstrap_counts(len(rows), n_draws, forest.seeds[t])) if n_draws else rows.copy())
+            first = len(samples)
+            samples += [np.repeat(rows, forest.row_counts(t)) for t in range(first, first + batch.n_trees)]
         return samples
 
     @property

@@ -17,6 +17,7 @@ from dforest.core.criteria import CRITERIA, NAMES
 from dforest.core.criterion import Criterion
 from dforest.core.dense import DenseSplitter, RandomDenseSplitter
 from dforest.core.hist import HistSplitter, RandomHistSplitter
+from dforest.core.sampling import AllRows, Bootstrap
 from dforest.core.splitter import Splitter
 from dforest.features import CATEGORICAL, ORDINAL, Features
 from dforest.fit_report import FitReport
@@ -244,8 +245,8 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         n_draws = count_draws(plan.max_samples, n_rows)
         rules = self._rules(n_rows, n_draws)
         targets = self._targets(rows, plan)
-        n_draws = n_draws if plan.bootstrap else 0
-        criterion = self._configured_criterion(needs_wide_sums(targets, n_rows, n_draws))
+        sampling = Bootstrap(n_draws) if plan.bootstrap else AllRows()
+        criterion = self._configured_criterion(needs_wide_sums(targets, sampling))
         directions = check_directions(self, self.monotonic_cst, criterion.n_classes)
         if plan.grown is not None and not np.array_equal(directions, self._directions):
             raise ValueError(
@@ -264,7 +265,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
             splitter.takes_keys and (engine.needs_keys or TUNING.get("keys", True)),
         )
         X = np.ascontiguousarray(rows.X) if splitter.needs_rows or splitter.has_own_tests else None
-        return Problem(tuple(columns), targets, criterion, splitter, rules, n_draws, seed, is_tree, directions, X)
+        return Problem(tuple(columns), targets, criterion, splitter, rules, sampling, seed, is_tree, directions, X)
 
     def _rules(self, n_rows, n_draws):
         """The `GrowthRules` for trees of `n_draws` draws each, from `n_rows` rows."""

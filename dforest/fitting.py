@@ -61,7 +61,7 @@ class ForestSink:
             self._assembly,
             self._before,
             n_rows=np.full(n_new, problem.n_rows, np.int64),
-            n_draws=np.full(n_new, problem.n_draws, np.int64),
+            plans=(problem.sampling,) * n_new,
             weight_exponent=np.array(self._exponents, np.int64),
             n_features=problem.n_features,
             n_classes=problem.n_classes,

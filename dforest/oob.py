@@ -1,7 +1,7 @@
-"""Out-of-bag estimates: each row predicted by the trees whose bootstrap left it out.
+"""Out-of-bag estimates: each row predicted by the trees that left it out.
 
-Breiman, "Out-of-bag estimation", 1996. Which rows a tree left out is computed again from the random
-streams; nothing is stored for it.
+Breiman, "Out-of-bag estimation", 1996. Which rows a tree left out is computed again by its sampling
+plan; nothing is stored for it.
 """
 
 import warnings
@@ -11,6 +11,7 @@ from importlib import import_module
 import numpy as np
 
 from dforest.core.out_of_bag import predict_out_of_bag
+from dforest.core.sampling import TreeDraws
 
 
 @dataclass
@@ -43,13 +44,18 @@ def check_available(forest, n_rows):
     """Raise if some tree of a forest, or None, was not grown on draws from so many rows."""
     if forest is None:
         return
-    if not forest.n_draws.all():
+    if not all(plan.leaves_rows_out for plan in forest.plans):
         raise ValueError("Out of bag estimation needs trees grown with bootstrap=True: without it they leave out no rows")
     if (forest.n_rows != n_rows).any():
         raise ValueError(
             f"X has {n_rows} rows of positive weight, but trees were grown on {forest.n_rows[0]} rows: which rows "
             "a tree left out is known for those only"
         )
+
+
+def draws_of(forest, n_threads):
+    """What the trees of a forest drew, all from as many rows, as `TreeDraws`."""
+    return TreeDraws(forest.plans, forest.seeds, int(forest.n_rows[0]), n_threads)
 
 
 def estimate(forest, X, target, voting, n_threads, device=None):
@@ -72,7 +78,7 @@ def estimate(forest, X, target, voting, n_threads, device=None):
     """
     target = target.astype(np.float64)
     leaf_class = forest.leaf_class() if forest.n_classes else None
-    work = (forest.packed_leaves(voting), X, target, leaf_class, forest.n_draws, forest.seeds)
+    work = (forest.packed_leaves(voting), X, target, leaf_class, draws_of(forest, n_threads))
     if device is None:
         sums, votes, n_votes, errors, n_seen = predict_out_of_bag(*work, n_threads)
     else:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dforest.core.criterion import Criterion
-from dforest.core.rows import bootstrap_counts
+from dforest.core.sampling import SamplingPlan
 from dforest.core.splitter import Splitter
 from dforest.core.trainer import tree_seeds
 from dforest.rules.records import record
@@ -100,8 +100,8 @@ class Problem:
     splitter : Splitter
         Configured; engines work with copies.
     rules : GrowthRules
-    n_draws : int
-        Draws of each tree's bootstrap; 0: every row once.
+    sampling : SamplingPlan
+        Which rows each tree draws.
     seed : int
         Of the forest, below 2**64; or of the tree alone, below 2**32.
     is_tree : bool
@@ -117,7 +117,7 @@ class Problem:
     criterion: Criterion
     splitter: Splitter
     rules: GrowthRules
-    n_draws: int
+    sampling: SamplingPlan
     seed: int
     is_tree: bool
     directions: np.ndarray
@@ -141,13 +141,25 @@ class Problem:
         """The seeds of some trees, given a range of their numbers: ndarray of shape (n_trees,), dtype uint32."""
         return np.array([self.seed], np.uint32) if self.is_tree else tree_seeds(self.seed, trees)
 
+    @property
+    def n_draws(self):
+        """Draws of a tree."""
+        return self.sampling.count_draws(self.n_rows)
+
     def weigh_draws(self, seed):
-        """(integer weights of the rows, their exponent) of a tree with weights of its own, given its seed."""
-        if self.n_draws:
-            counts = bootstrap_counts(self.n_rows, self.n_draws, seed)
-        else:
-            counts = np.ones(self.n_rows, np.uint32)
-        return self.targets.balance.integer_weight(counts)
+        """What a tree with weights of its own draws, given its seed, and how much that weighs.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_rows,), dtype uint32
+            How often it draws each row.
+        weight : ndarray of shape (n_rows,), dtype uint32
+            Integer weights of the rows.
+        exponent : int
+            Of these weights.
+        """
+        counts = self.sampling.counts(self.n_rows, seed)
+        return counts, *self.targets.balance.integer_weight(counts)
 
     def with_targets(self, targets):
         """This problem for other targets.
@@ -162,11 +174,11 @@ class Problem:
         for name in ("numbers", "weight", "balance"):
             if (getattr(targets, name) is None) != (getattr(self.targets, name) is None):
                 raise ValueError(f"targets.{name} must be None where that of the problem's own targets is, and only there")
-        if needs_wide_sums(targets, self.n_rows, self.n_draws) != needs_wide_sums(self.targets, self.n_rows, self.n_draws):
+        if needs_wide_sums(targets, self.sampling) != needs_wide_sums(self.targets, self.sampling):
             raise ValueError(f"targets.weight goes up to {targets.heaviest}, which needs sums of another width")
         return replace(self, targets=targets)
 
 
-def needs_wide_sums(targets, n_rows, n_draws):
+def needs_wide_sums(targets, sampling):
     """Whether sums of weight times target, over a tree's draws, may leave 64 bits: then they are kept in two words."""
-    return targets.heaviest * (n_draws or n_rows) > 2**31
+    return targets.heaviest * sampling.count_draws(len(targets.classes)) > 2**31

@@ -15,6 +15,7 @@ from dforest import (
     RandomForestRegressor,
 )
 from dforest.testing import naive
+from dforest.testing.sampling import twin_of
 
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
 TREES = pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
@@ -280,7 +281,7 @@ def test_categories_left(kind):
 
 def left_out(model, t, n):
     forest = model.forest_
-    return naive.bootstrap_counts(n, int(forest.n_draws[t]), forest.seeds[t]) == 0
+    return twin_of(forest.plans[t]).counts(n, forest.seeds[t]) == 0
 
 
 @FORESTS

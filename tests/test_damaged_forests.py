@@ -20,6 +20,7 @@ from dforest import (
     RandomForestRegressor,
 )
 from dforest.core.forest_arrays import Forest
+from dforest.core.sampling import AllRows, Bootstrap
 from dforest.interop import Tree
 
 SEEDS, CHANGES = 4, 200  # processes, and states changed in each: of one forest of each kind in turn
@@ -59,6 +60,7 @@ def use(forest, X):
     forest.packed("hard" if forest.n_classes else "soft").most(X, 1)
     forest.impurity_decrease()
     forest.depths()
+    forest.row_counts(0) if forest.n_rows[0] < 10**6 and forest.n_draws[0] < 10**6 else forest.n_draws
     for t in range(forest.n_trees):
         tree = forest.tree(t)
         tree.packed_leaves().mean(X, 1)
@@ -102,6 +104,18 @@ def changed_array(array, rng):
     return array
 
 
+def changed_plans(plans, rng):
+    """Sampling plans of trees, one of them another one, or none; or fewer or more of them."""
+    t = rng.integers(len(plans))
+    kind = rng.integers(4)
+    if kind == 0:
+        return plans[:t]
+    if kind == 1:
+        return plans + plans[:1]
+    other = [AllRows(), Bootstrap(1), Bootstrap(2**32 - 1)] if kind == 2 else [AllRows, None, plans, "AllRows()"]
+    return (*plans[:t], other[rng.integers(len(other))], *plans[t + 1 :])
+
+
 def changed(state, rng):
     """A dict of arrays and other values, some of them changed."""
     state = dict(state)
@@ -112,6 +126,8 @@ def changed(state, rng):
         elif isinstance(state[name], np.ndarray) and rng.random() < 0.9:
             with np.errstate(all="ignore"):
                 state[name] = changed_array(state[name], rng)
+        elif isinstance(state[name], tuple) and rng.random() < 0.9:
+            state[name] = changed_plans(state[name], rng)
         elif rng.random() < 0.1:
             del state[name]
         else:
@@ -262,7 +278,7 @@ def two_trees(**changes):
         "payload_words": np.empty(0, np.uint64),
     }
     settings = {
-        "n_rows": np.array([5, 5]), "n_draws": np.array([5, 5]), "weight_exponent": np.zeros(2, np.int64), "n_features": 2,
+        "n_rows": np.array([5, 5]), "plans": (Bootstrap(5),) * 2, "weight_exponent": np.zeros(2, np.int64), "n_features": 2,
         "n_classes": 0, "n_categories": np.zeros(2, np.int32), "criterion": "squared_error", "splitter": None, "seed": 0,
         "seeds": np.arange(2, dtype=np.uint32),
     }  # fmt: skip
@@ -324,7 +340,13 @@ def test_a_forest_made_by_hand():
         ({"seeds": [1]}, ValueError, "seeds has length 1; that of this forest is 2"),
         ({"seed": -1}, ValueError, "seed=-1; allowed are numbers from 0 to"),
         ({"n_rows": [5, 0]}, ValueError, "n_rows holds numbers from 0 to 5"),
-        ({"n_draws": [5, 0], "n_rows": [5, 4]}, ValueError, "the leaves of tree 1 have more than its 4 draws"),
+        ({"plans": (Bootstrap(5), AllRows()), "n_rows": [5, 4]}, ValueError, "the leaves of tree 1 have more"),
+        ({"plans": (Bootstrap(5), Bootstrap(4))}, ValueError, "the leaves of tree 1 have more"),
+        ({"plans": (Bootstrap(5),)}, ValueError, "plans has length 1; that of this forest is 2"),
+        ({"plans": (Bootstrap(5), None)}, TypeError, "plans has None for tree 1; allowed are sampling plans"),
+        ({"plans": (Bootstrap, AllRows)}, TypeError, "plans has <class .*Bootstrap'> for tree 0; allowed are sampling plans"),
+        ({"plans": np.array([5, 5])}, TypeError, "plans is a ndarray; allowed are tuples of sampling plans"),
+        ({"plans": AllRows()}, TypeError, "plans is a AllRows; allowed are tuples of sampling plans"),
     ],
 )  # fmt: skip
 def test_forests_that_are_none(changes, kind, message):

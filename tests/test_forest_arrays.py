@@ -9,7 +9,6 @@ import pytest
 from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
 from dforest.core.absolute_error import AbsoluteError
 from dforest.core.node_table import number_table
-from dforest.core.rows import bootstrap_counts
 
 FORESTS = {
     "gini": RandomForestClassifier,
@@ -47,7 +46,7 @@ def test_node_table(criterion, bootstrap, limits):
     forest = model.fit(X, y, weight).forest_
     passed = model.decision_path(X)[0].toarray() > 0
     for t in range(3):
-        counts = bootstrap_counts(len(X), int(forest.n_draws[t]), forest.seeds[t]) if bootstrap else np.ones(len(X))
+        counts = forest.row_counts(t).astype(np.int64)
         w = counts * weight
         table = forest.node_table(t)
         tree = forest.tree(t)

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
-from dforest.testing import coding, naive, scores
+from dforest.testing import coding, scores
+from dforest.testing.sampling import Bootstrap, twin_of
 
 KINDS = {
     "gini": RandomForestClassifier,
@@ -52,9 +53,7 @@ def nodes_of(model, t, X, y, sample_weight=None):
     """All nodes of a tree in preorder, from the rows that a bootstrap by the naive twin sends through it."""
     forest, tree = model.forest_, model.forest_.tree(t)
     criterion, n_classes = model.criterion, forest.n_classes
-    counts = np.ones(len(X), int)
-    if forest.n_draws[t]:
-        counts = naive.bootstrap_counts(len(X), int(forest.n_draws[t]), forest.seeds[t])
+    counts = twin_of(forest.plans[t]).counts(len(X), forest.seeds[t])
     weight, shift = (np.ones(len(X), int), 0) if sample_weight is None else coding.integer_weights(sample_weight)
     target, scale = y, coding.Scale()
     if not n_classes:
@@ -287,7 +286,7 @@ def test_leaf_rules(criterion, method, splitter, max_leaf_nodes, draws, fraction
                 min_weight_fraction_leaf=fraction, max_leaf_nodes=max_leaf_nodes, n_estimators=5)  # fmt: skip
     forest, totals = model.forest_, set()
     for t in range(5):
-        counts = naive.bootstrap_counts(len(X), 100, forest.seeds[t])
+        counts = Bootstrap(100).counts(len(X), forest.seeds[t])
         total = counts @ weight
         totals.add(total)
         leaves = model.estimators_[t].apply(X)
@@ -306,7 +305,7 @@ def test_a_leaf_has_no_valid_cut(criterion, draws, fraction):
     model = fit(criterion, X, y, weight, method="dense", min_samples_leaf=draws, min_weight_fraction_leaf=fraction)
     forest = model.forest_
     for t in range(3):
-        counts = naive.bootstrap_counts(len(X), len(X), forest.seeds[t])
+        counts = Bootstrap(len(X)).counts(len(X), forest.seeds[t])
         limit = fraction * (counts @ weight)
         leaves = model.estimators_[t].apply(X)
         for leaf in np.unique(leaves):

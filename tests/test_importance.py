@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 
 from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from dforest.testing import naive
+from dforest.testing.sampling import twin_of
 
 PERMUTATION = 5  # the purpose of the random streams that permute columns
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
@@ -54,12 +55,10 @@ def impurity_decreases(model, X, y, sample_weight, **parameters):
     forest = model.forest_
     result = np.zeros((forest.n_trees, X.shape[1]))
     for t in range(forest.n_trees):
-        counts, draws = np.ones(len(X)), {}
-        if forest.n_draws[t]:
-            draws = {"bootstrap": True, "n_draws": int(forest.n_draws[t])}
-            counts = naive.bootstrap_counts(len(X), draws["n_draws"], forest.seeds[t])
+        sampling = twin_of(forest.plans[t])
+        counts = sampling.counts(len(X), forest.seeds[t])
         twin = naive.grow_tree(X, y, n_classes=forest.n_classes, sample_weight=sample_weight, seed=forest.seeds[t],
-                               **draws, **parameters)  # fmt: skip
+                               sampling=sampling, **parameters)  # fmt: skip
         weight = counts * (1 if sample_weight is None else sample_weight)
         drawn = counts > 0
         decreases(twin, X[drawn], y[drawn], weight[drawn], parameters["criterion"], result[t])
@@ -145,7 +144,7 @@ def error_rises(model, X, y, weight=None, rise=rise_of_means):
         return tree.predict(X) != y if forest.n_classes else (tree.predict(X) - y) ** 2
 
     for t, tree in enumerate(model.estimators_):
-        rows = np.flatnonzero(naive.bootstrap_counts(len(X), int(forest.n_draws[t]), forest.seeds[t]) == 0)
+        rows = np.flatnonzero(twin_of(forest.plans[t]).counts(len(X), forest.seeds[t]) == 0)
         if len(rows) == 0:
             continue
         before = error(tree, X[rows], y[rows])
@@ -207,7 +206,7 @@ def test_mda_beside_an_outlier_in_the_bag(outlier, weighted):
     X, y = problem(RandomForestRegressor)
     weight = np.random.default_rng(1).integers(1, 5, len(X)) if weighted else None
     forest = RandomForestRegressor(2, random_state=0).fit(X, y).forest_
-    drawn = [naive.bootstrap_counts(len(X), int(n), forest.seeds[t]) > 0 for t, n in enumerate(forest.n_draws)]
+    drawn = [twin_of(plan).counts(len(X), forest.seeds[t]) > 0 for t, plan in enumerate(forest.plans)]
     y[np.flatnonzero(drawn[0] & ~drawn[1])[0]] = outlier
     model = RandomForestRegressor(2, random_state=0).fit(X, y, weight)
 

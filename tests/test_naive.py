@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dforest.core.trainer import tree_seeds
 from dforest.testing import coding, naive, scores, splits, streams
+from dforest.testing.sampling import Bootstrap
 
 finite = st.floats(-1e6, 1e6)
 
@@ -66,22 +67,6 @@ def test_child_paths_differ():
         if len(paths) < 1000:
             paths += [streams.child_path(path, 0), streams.child_path(path, 1)]
     assert len(set(paths)) == len(paths) and max(paths) < 2**64
-
-
-@pytest.mark.parametrize(
-    ("n_rows", "n_draws"), [(1, 5), (7, 0), (4096, 100), (4097, 9000), (3 * 4096, 10000), (20000, 50)]
-)
-def test_bootstrap_counts_sum_to_the_draws(n_rows, n_draws):
-    counts = streams.bootstrap_counts(n_rows, n_draws, 3)
-    assert counts.shape == (n_rows,) and counts.sum() == n_draws
-    # Binomial in the first block, within 5 standard deviations.
-    p = min(1.0, 4096 / n_rows)
-    assert abs(int(counts[:4096].sum()) - n_draws * p) <= 5 * math.sqrt(n_draws * p * (1 - p))
-
-
-def test_bootstrap_depends_on_seed_and_tree():
-    samples = [streams.bootstrap_counts(100, 100, seed).tolist() for seed in [0, 1, 2**32 - 1, 0]]
-    assert samples[0] == samples[3] and samples[0] != samples[1] != samples[2] != samples[0]
 
 
 @pytest.mark.parametrize(
@@ -305,7 +290,7 @@ def test_limits(criterion):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 3)), rng.integers(0, 3, 60)
     weight = rng.random(60)
-    settings = dict(criterion=criterion, method="dense", n_classes=3, sample_weight=weight, bootstrap=True, seed=1)
+    settings = dict(criterion=criterion, method="dense", n_classes=3, sample_weight=weight, sampling=Bootstrap(60), seed=1)
     full = list(inner_nodes(naive.grow_tree(X, y, **settings)))
     assert any(node.left.draws < 4 for node in full)
     for node in inner_nodes(naive.grow_tree(X, y, min_samples_leaf=4, **settings)):
@@ -371,7 +356,7 @@ print(sorted(name for name in sys.modules if name.startswith("dforest")))
     output = subprocess.run(
         [sys.executable, "-I", "-c", code, str(Path(naive.__file__).parent.parent)], check=True, capture_output=True, text=True
     ).stdout
-    twin = [f"dforest.testing.{name}" for name in ("coding", "naive", "scores", "splits", "streams")]
+    twin = [f"dforest.testing.{name}" for name in ("coding", "naive", "sampling", "scores", "splits", "streams")]
     assert output.strip() == str(["dforest", "dforest.testing", *twin])
 
 

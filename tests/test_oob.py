@@ -23,7 +23,7 @@ from sklearn.metrics import (
 )
 
 from dforest import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
-from dforest.testing import naive
+from dforest.testing.sampling import twin_of
 
 CLASSIFIERS = [RandomForestClassifier, ExtraTreesClassifier]
 REGRESSORS = [RandomForestRegressor, ExtraTreesRegressor]
@@ -48,7 +48,7 @@ def fit(kind, X, y, sample_weight=None, **parameters):
 def left_out(model, n_rows):
     """Which rows each tree never drew: (n_trees, n_rows)."""
     forest = model.forest_
-    counts = [naive.bootstrap_counts(n_rows, int(n), forest.seeds[t]) for t, n in enumerate(forest.n_draws)]
+    counts = [twin_of(plan).counts(n_rows, forest.seeds[t]) for t, plan in enumerate(forest.plans)]
     return np.array(counts) == 0
 
 

@@ -31,7 +31,7 @@ from dforest import (
     RandomForestRegressor,
 )
 from dforest.core.binning import code_columns
-from dforest.testing import naive
+from dforest.testing.sampling import Bootstrap
 
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -81,7 +81,7 @@ def test_training_rows_reach_the_leaf_that_counted_them(kind, method, dtype, spl
         for t in range(4):
             tree, counts = forest.tree(t), np.ones(n, int)
             if bootstrap:
-                counts = naive.bootstrap_counts(n, n, forest.seeds[t])
+                counts = Bootstrap(n).counts(n, forest.seeds[t])
             leaf, draws = leaves_of(tree)
             np.testing.assert_array_equal(np.bincount(reached[:, t], counts, len(tree.feature))[leaf], draws)
             for c in range(forest.n_classes):

@@ -18,6 +18,7 @@ import os, resource, signal, sys, threading, time
 import numpy as np
 from dforest import RandomForestClassifier, RandomForestRegressor
 from dforest.core.forest_arrays import Forest
+from dforest.core.sampling import Bootstrap
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((20_000, 8))
@@ -56,7 +57,7 @@ def chain(n_trees, depth):
         "leaf_impurity": np.zeros(depth + 1),
     }
     return Forest(arrays, **fitted._settings() | {
-        "n_rows": np.full(n_trees, 10**6), "n_draws": np.full(n_trees, 10**6), "weight_exponent": np.zeros(n_trees, int),
+        "n_rows": np.full(n_trees, 10**6), "plans": (Bootstrap(10**6),) * n_trees, "weight_exponent": np.zeros(n_trees, int),
         "seeds": np.arange(n_trees, dtype=np.uint32),
     })
 

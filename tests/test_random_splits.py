@@ -18,6 +18,7 @@ from dforest import (
 from dforest.core.binning import code_columns
 from dforest.core.data import DataView
 from dforest.core.dense import RandomDenseSplitter
+from dforest.core.sampling import AllRows
 from dforest.engines import cpu
 
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
@@ -287,7 +288,7 @@ def test_extra_trees_are_a_random_forest_with_other_defaults(extra, random, tree
     assert {name for name in defaults if defaults[name] != others[name]} == {"splitter", "bootstrap", "method"}
     assert (defaults["splitter"], defaults["bootstrap"], defaults["method"]) == ("random", False, "dense")
     model = extra(5, method=method, random_state=0).fit(X, y)
-    assert (model.forest_.n_draws == 0).all()
+    assert set(model.forest_.plans) == {AllRows()} and (model.forest_.n_draws == len(X)).all()
     assert same_forest(model, random(5, splitter="random", bootstrap=False, method=method, random_state=0).fit(X, y))
     assert not same_forest(model, extra(5, splitter="best", method=method, random_state=0).fit(X, y))
     forest = extra(1, max_features=None, method=method, random_state=0).fit(X, y)

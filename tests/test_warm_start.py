@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
-from dforest.testing import naive
+from dforest.testing.sampling import Bootstrap, twin_of
 
 TASKS = pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
 OUT_OF_BAG = pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def problem(kind, seed=0, n=200):
 
 
 def assert_same(a, b):
-    assert (a.forest_.seeds.tolist(), a.forest_.n_draws.tolist()) == (b.forest_.seeds.tolist(), b.forest_.n_draws.tolist())
+    assert (a.forest_.seeds.tolist(), a.forest_.plans) == (b.forest_.seeds.tolist(), b.forest_.plans)
     assert a.forest_.weight_exponent.tolist() == b.forest_.weight_exponent.tolist()
     a, b = a.forest_.as_dict(), b.forest_.as_dict()
     for name in a:
@@ -147,7 +147,7 @@ def test_out_of_bag_estimates_of_all_trees(kind):
     assert forest.n_draws.tolist() == [200] * 20 + [100] * 20
     sums = n_trees = 0
     for t, tree in enumerate(model.estimators_):
-        out = naive.bootstrap_counts(len(X), int(forest.n_draws[t]), forest.seeds[t])[:, None] == 0
+        out = twin_of(forest.plans[t]).counts(len(X), forest.seeds[t])[:, None] == 0
         sums = sums + out * (tree.predict_proba(X) if forest.n_classes else tree.predict(X)[:, None])
         n_trees = n_trees + out
     found = model.oob_decision_function_ if forest.n_classes else model.oob_prediction_[:, None]
@@ -233,7 +233,7 @@ def class_totals(model, y, sample_weight=None):
     codes = np.searchsorted(model.classes_, y)
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     for t in range(forest.n_trees):
-        counts = naive.bootstrap_counts(len(y), int(forest.n_draws[t]), forest.seeds[t])
+        counts = twin_of(forest.plans[t]).counts(len(y), forest.seeds[t])
         total = np.bincount(codes, counts * weight, len(model.classes_))
         factor = total.sum() / ((total > 0).sum() * np.where(total > 0, total, 1))
         expected.append(np.bincount(codes, counts * factor[codes] * weight, len(factor)))
@@ -255,7 +255,7 @@ def test_balanced_subsample(kind, method, weighted):
     if not weighted:
         np.testing.assert_allclose(found, 200 / 3, rtol=1e-8)
     for t, tree in enumerate(model.estimators_):  # leaf by leaf
-        counts = naive.bootstrap_counts(len(y), len(y), model.forest_.seeds[t])
+        counts = Bootstrap(len(y)).counts(len(y), model.forest_.seeds[t])
         codes = np.searchsorted(model.classes_, y)
         w = counts * (np.ones(len(y)) if weight is None else weight)
         total = np.bincount(codes, w)

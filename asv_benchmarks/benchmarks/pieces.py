@@ -24,11 +24,11 @@ on. In the order of a fit and of a prediction:
 import numpy as np
 
 from dforest import importance, oob, pruning
+from dforest.core import sampling
 from dforest.core.binning import code_columns
 from dforest.core.criterion import Entropy, Gini
 from dforest.core.predict import PackedForest
 from dforest.core.regression import SquaredError
-from dforest.core.rows import bootstrap_counts
 from dforest.core.splitter import FeatureOrder
 from dforest.engines.cpu import CpuEngine
 from dforest.estimator import CRITERIA, SPLITTERS
@@ -70,8 +70,8 @@ class Growth:
         Class numbers, or numbers.
     criterion : str
     method, splitter : str
-    draws : int
-        Of each tree's bootstrap; 0: every row once.
+    draws : int, optional
+        Of each tree's bootstrap; None: every row once.
     max_features : int, optional
         None: all.
     tuning : dict, optional
@@ -79,7 +79,9 @@ class Growth:
         Of the trees, where they are not none at all.
     """
 
-    def __init__(self, columns, y, criterion, method="hist", splitter="best", draws=0, max_features=None, tuning=None, **limits):
+    def __init__(
+        self, columns, y, criterion, method="hist", splitter="best", draws=None, max_features=None, tuning=None, **limits
+    ):
         if criterion in ("gini", "entropy"):
             targets = Targets(y.astype(np.int32))
             configured = CRITERIA[criterion]().configure(int(y.max()) + 1)
@@ -93,7 +95,7 @@ class Growth:
             configured,
             SPLITTERS[method, splitter]().configure(max_features or len(columns), False, tuning or {}),
             GrowthRules(**limits),
-            draws,
+            sampling.AllRows() if draws is None else sampling.Bootstrap(draws),
             seed=0,
             is_tree=False,
             directions=np.zeros(len(columns), np.int8),
@@ -194,7 +196,7 @@ class Bootstrap:
         self.every_row = Growth(columns, y, "gini", max_depth=0)
 
     def time_counts(self, rows):
-        bootstrap_counts(self.n, self.n, 0)
+        sampling.Bootstrap(self.n).counts(self.n, 0)
 
     def time_rows(self, rows):
         self.growth.run()

@@ -24,7 +24,7 @@ from dforest.core.node_table import class_table, number_table, target_power
 from dforest.core.predict import PackedForest
 from dforest.core.predictor import Predictor
 
-_OF_TREES = ("seeds", "n_rows", "n_draws", "weight_exponent")
+_OF_TREES = ("seeds", "n_rows", "plans", "weight_exponent")
 _SETTINGS = ("n_features", "n_classes", "n_categories", "criterion", "splitter", "seed", *_OF_TREES)
 
 _TABLE_BYTES = 1 << 18         # of values that stay in a cache while trees use them in any order
@@ -37,7 +37,7 @@ class Forest:
     ----------
     arrays : dict of ndarray
         By name, those of the attributes below that are of nodes, leaves and payloads; copied.
-    n_rows, n_features, n_classes, n_categories, criterion, seed, seeds, n_draws, weight_exponent, splitter
+    n_rows, n_features, n_classes, n_categories, criterion, seed, seeds, plans, weight_exponent, splitter
         The other attributes; arrays among them are copied.
 
     Raises
@@ -79,11 +79,11 @@ class Forest:
         What the seeds of further trees would follow from: a forest's, or that of a tree alone.
     seeds : ndarray of shape (n_trees,), dtype uint32
         Of each tree's random streams.
-    n_draws : ndarray of shape (n_trees,), dtype int64
-        Draws of each tree's bootstrap; 0 if it took every row once.
+    plans : tuple of SamplingPlan
+        Of each tree: with its seed and `n_rows`, which rows it drew (`row_counts`).
     weight_exponent : ndarray of shape (n_trees,), dtype int64
     n_rows : ndarray of shape (n_trees,), dtype int64
-        Rows of positive weight that each tree was grown on.
+        Rows of positive weight that each tree drew from.
     n_features, n_classes : int
         n_classes is 0 for regression.
     n_categories : ndarray of shape (n_features,), dtype int32
@@ -96,10 +96,10 @@ class Forest:
     _NAMES = ("node_offsets", *NODE_ARRAYS, "leaf_draws", "leaf_weight", "leaf_value", "leaf_impurity", "inner",
               "payload_offsets", "payload_words")
 
-    def __init__(self, arrays, *, n_rows, n_features, n_classes, n_categories, criterion, seed, seeds, n_draws, weight_exponent,
+    def __init__(self, arrays, *, n_rows, n_features, n_classes, n_categories, criterion, seed, seeds, plans, weight_exponent,
                  splitter=None):
         settings = {"n_rows": n_rows, "n_features": n_features, "n_classes": n_classes, "n_categories": n_categories,
-                    "criterion": criterion, "splitter": splitter, "seed": seed, "seeds": seeds, "n_draws": n_draws,
+                    "criterion": criterion, "splitter": splitter, "seed": seed, "seeds": seeds, "plans": plans,
                     "weight_exponent": weight_exponent}
         missing = [name for name in self._NAMES if name not in arrays]
         if missing:
@@ -146,7 +146,8 @@ class Forest:
         """
         if before is not None:
             for name in _OF_TREES:
-                settings[name] = np.concatenate([getattr(before, name), settings[name]])
+                parts = getattr(before, name), settings[name]
+                settings[name] = sum(parts, ()) if name == "plans" else np.concatenate(parts)
         return cls._of(assembly.release(settings["n_classes"]), settings)
 
     def _leaf_words(self):
@@ -250,6 +251,21 @@ class Forest:
     @property
     def n_trees(self):
         return len(self.node_offsets) - 1
+
+    @property
+    def n_draws(self):
+        """Draws of each tree, counted anew at each call: ndarray of shape (n_trees,), dtype int64."""
+        n_draws = np.array([plan.count_draws(int(n)) for plan, n in zip(self.plans, self.n_rows)], np.int64)
+        n_draws.setflags(write=False)
+        return n_draws
+
+    def row_counts(self, t):
+        """How often tree t drew each of the rows that it drew from: ndarray of shape (n_rows[t],), dtype uint32.
+
+        Drawn again at each call, by the tree's sampling plan and its seed.
+        """
+        t = self._number(t)
+        return self.plans[t].counts(int(self.n_rows[t]), int(self.seeds[t]))
 
     def as_dict(self):
         """The arrays of nodes and leaves, by name. Forests are equal if all of these have the same bytes."""

@@ -6,8 +6,6 @@ anywhere else, a pickle or a caller of `Forest`, pass here first. Words: see `fo
 
 Nothing here is kept: the arrays handed in are borrowed.
 """
-from operator import index
-
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
@@ -15,6 +13,7 @@ import numpy as np
 
 from dforest.core.criterion import Criterion
 from dforest.core.node_table import CLASS_CRITERIA, TARGET_POWER
+from dforest.core.sampling import MOST_ROWS, check_plans, checked_integer
 from dforest.core.walk cimport real_t
 from dforest.core.splitter import Splitter
 
@@ -28,7 +27,7 @@ FORMS = {
     "right": (np.uint32, 1), "missing_left": (np.bool_, 1), "leaf_draws": (np.int64, 1), "leaf_weight": (np.int64, 2),
     "leaf_value": (np.float64, 1), "leaf_impurity": (np.float64, 1), "inner": (np.float64, 2),
     "payload_offsets": (np.int64, 1), "payload_words": (np.uint64, 1), "seeds": (np.uint32, 1), "n_rows": (np.int64, 1),
-    "n_draws": (np.int64, 1), "weight_exponent": (np.int64, 1), "n_categories": (np.int32, 1),
+    "weight_exponent": (np.int64, 1), "n_categories": (np.int32, 1),
 }
 
 
@@ -61,9 +60,10 @@ def check_forest(forest):
     for name in FORMS:
         check_form(name, getattr(forest, name))
     n_trees = len(forest.node_offsets) - 1
-    n_classes = check_int(forest, "n_classes", 0, 2**31 - 1)
-    n_features = check_int(forest, "n_features", 1, MOST_FEATURES)
-    check_int(forest, "seed", 0, 2**64 - 1)
+    n_classes = checked_integer("n_classes", forest.n_classes, 0, 2**31 - 1)
+    n_features = checked_integer("n_features", forest.n_features, 1, MOST_FEATURES)
+    checked_integer("seed", forest.seed, 0, 2**64 - 1)
+    check_plans(forest.plans)
     check_component(forest.criterion, n_classes)
     splitter = forest.splitter
     if splitter is not None and not (isinstance(splitter, Splitter) and splitter.has_own_tests):
@@ -74,15 +74,14 @@ def check_forest(forest):
     lengths = {
         "threshold": n_nodes, "right": n_nodes, "missing_left": n_nodes, "leaf_weight": n_leaves,
         "leaf_value": 0 if n_classes else n_leaves, "leaf_impurity": 0 if n_classes else n_leaves,
-        "seeds": n_trees, "n_rows": n_trees, "n_draws": n_trees, "weight_exponent": n_trees, "n_categories": n_features,
+        "seeds": n_trees, "n_rows": n_trees, "plans": n_trees, "weight_exponent": n_trees, "n_categories": n_features,
     }
     for name, n in lengths.items():
         check_length(name, len(getattr(forest, name)), n)
     check_length("each row of leaf_weight", forest.leaf_weight.shape[1], n_classes or 1)
     check_offsets("node_offsets", forest.node_offsets, n_nodes, 1)
     check_offsets("payload_offsets", forest.payload_offsets, len(forest.payload_words), 0)
-    check_range("n_rows", forest.n_rows, 1, 2**32 - 1)
-    check_range("n_draws", forest.n_draws, 0, INT64_MAX)
+    check_range("n_rows", forest.n_rows, 1, MOST_ROWS)
     check_range("n_categories", forest.n_categories, 0, MOST_CATEGORIES)
     check_range("missing_left", forest.missing_left.view(np.uint8), 0, 1)
     check_range("leaf_draws", forest.leaf_draws, 1, INT64_MAX)
@@ -92,10 +91,9 @@ def check_forest(forest):
         check_numbers("leaf_impurity", forest.leaf_impurity, is_impurity)
         check_numbers("inner", forest.inner[:, :1], np.isfinite)
         check_numbers("inner", forest.inner[:, 1:], is_impurity)
-    most_draws = np.where(forest.n_draws > 0, forest.n_draws, forest.n_rows)
     n_inner = check_nodes(
         forest.node_offsets, forest.feature, forest.threshold, forest.right, forest.missing_left.view(np.uint8),
-        forest.leaf_draws, leaf_totals(forest.leaf_weight), most_draws, forest.n_categories, splitter is not None,
+        forest.leaf_draws, leaf_totals(forest.leaf_weight), forest.n_draws, forest.n_categories, splitter is not None,
         forest.payload_offsets, forest.payload_words,
     )
     given = (forest.criterion == "absolute_error" if isinstance(forest.criterion, str)
@@ -116,18 +114,6 @@ def check_component(criterion, n_classes):
     if n_classes and configured.n_words != 2 + n_classes:
         raise ValueError(f"criterion={criterion!r} has statistics of {configured.n_words} words; those of {n_classes} "
                          f"classes have {2 + n_classes}")
-
-
-def check_int(forest, name, least, most):
-    """An attribute as an int."""
-    number = getattr(forest, name)
-    try:
-        number = index(number)
-    except TypeError:
-        raise TypeError(f"{name}={number!r}; allowed are integers") from None
-    if not least <= number <= most:
-        raise ValueError(f"{name}={number}; allowed are numbers from {least} to {most}")
-    return number
 
 
 def check_length(name, n, expected):

@@ -6,6 +6,7 @@ from dforest.core.criterion cimport Criterion
 from dforest.core.data cimport DataView
 from dforest.core.frontier cimport Frontier, Place
 from dforest.core.path_features cimport PathFeatures
+from dforest.core.sampling cimport SamplingPlan
 from dforest.core.splitter cimport Splitter
 from dforest.core.team cimport Team
 from dforest.core.types cimport Draw, LeafRules, Node, Split
@@ -39,7 +40,8 @@ cdef class Grower:
     cdef Splitter splitter
     cdef df_limits limits
     cdef Py_ssize_t max_leaf_nodes  # 0: no limit, and depth-first growth
-    cdef int64_t n_draws           # 0: every row once
+    cdef SamplingPlan sampling
+    cdef const uint32_t[::1] counts  # how often the tree at hand draws each row; None: the sampling plan says it
     cdef const uint32_t[::1] weight  # of the rows in the tree at hand; None: the data's
     cdef Py_ssize_t capacity       # most records of a tree
     cdef Trunk own                 # of the trees that this grower begins
@@ -47,7 +49,7 @@ cdef class Grower:
     cdef Trunk* trunk              # of the piece at hand
     cdef readonly int piece        # its number
     cdef Draw* draws               # the trunk's
-    cdef int64_t* of_block         # [blocks] draws of each block of the bootstrap
+    cdef int64_t* of_block         # [count_blocks(n_rows)] see Drawing
     cdef int64_t* statistics       # [n_words] of the node at hand
     cdef PathFeatures path         # of the node at hand, if the splitter asks for it
     cdef Block block

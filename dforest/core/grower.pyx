@@ -29,10 +29,13 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from cpython.ref cimport PyObject
+
 import numpy as np
 
 from dforest.core.frontier cimport Candidate
-from dforest.core.rows cimport all_rows, count_blocks, draw_rows, partition
+from dforest.core.rows cimport Drawing, draw_rows, partition
+from dforest.core.sampling cimport SamplingPlan, count_blocks
 from dforest.core.shared_rows cimport draw_rows_together, partition_together
 from dforest.core.split_check cimport has_test, refuse_division, refuse_judgement, refuse_side, refuse_split
 from dforest.core.team cimport Task
@@ -73,19 +76,19 @@ cdef class Grower:
         Of this thread; the splitter gets attached.
     rules : GrowthRules
         When a node becomes a leaf: see `dforest.problem.GrowthRules`.
-    n_draws : int
-        Draws of the bootstrap; 0: every row once.
+    sampling : SamplingPlan
+        Which rows a tree draws.
     """
 
     def __cinit__(self, DataView data not None, Criterion criterion not None, Splitter splitter not None, rules,
-                  int64_t n_draws):
-        cdef Py_ssize_t capacity = min(data.n_rows, n_draws) if n_draws else data.n_rows
+                  SamplingPlan sampling not None):
+        cdef Py_ssize_t capacity = sampling.most_records(data.n_rows)
         self.capacity = capacity
         self.data = data
         self.criterion = criterion
         self.splitter = splitter
-        self.n_draws = n_draws
-        self.weight = None
+        self.sampling = sampling
+        self.counts = self.weight = None
         cdef const df_limits[::1] limits = rules.limits(data.n_rows)
         self.limits = limits[0]
         self.max_leaf_nodes = rules.max_leaf_nodes or 0
@@ -151,27 +154,36 @@ cdef class Grower:
             self.row_room = self.first_room = 0
 
     @staticmethod
-    def most_members(DataView data not None, Splitter splitter not None, rules, int64_t n_draws, Py_ssize_t n_trees):
+    def most_members(DataView data not None, Splitter splitter not None, rules, SamplingPlan sampling not None,
+                     Py_ssize_t n_trees):
         """How many threads can have work to do at the same time."""
-        cdef int64_t n = min(data.n_rows, n_draws) if n_draws else data.n_rows
-        cdef int64_t by_tree = 1
+        cdef int64_t n = sampling.most_records(data.n_rows), by_tree = 1
         if not rules.max_leaf_nodes:
             by_tree = n // max(1, <int64_t> splitter.tuning.get("share_from", SHARE_FROM))
         if n * splitter.max_features >= splitter.share_visits_from:
             by_tree = max(by_tree, splitter.max_features)
         return n_trees * max(1, by_tree)
 
-    def set_weight(self, const uint32_t[::1] weight not None):
-        """Integer weights of the rows in the next tree, in place of the data's."""
-        if self.data.weight == NULL or weight.shape[0] != self.data.n_rows:
-            raise ValueError(f"weights for {weight.shape[0]} rows, of data of {self.data.n_rows} rows with weights")
-        self.weight = weight
+    def set_draws(self, const uint32_t[::1] counts not None, const uint32_t[::1] weight not None):
+        """Say what the next tree draws, and how much that weighs.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_rows,), dtype uint32
+            How often it draws each row by its sampling plan, which is not asked again.
+        weight : ndarray of shape (n_rows,), dtype uint32
+            Integer weights of the rows, in place of the data's.
+        """
+        if self.data.weight == NULL or not counts.shape[0] == weight.shape[0] == self.data.n_rows:
+            raise ValueError(f"counts of {counts.shape[0]} and weights of {weight.shape[0]} rows, of data of "
+                             f"{self.data.n_rows} rows with weights")
+        self.counts, self.weight = counts, weight
 
     cdef int grow(self, uint32_t tree, uint32_t seed) except -1 nogil:
         """Grow a tree into `nodes` and `leaves`, but for the pieces that it gives away."""
         cdef Place root
         cdef Node node
-        cdef const uint32_t* weight = &self.weight[0] if self.weight is not None else self.data.weight
+        cdef Drawing drawing
         cdef Trunk* trunk = &self.own
         if trunk.draws == NULL:
             trunk.draws = <Draw*> malloc(self.capacity * sizeof(Draw))
@@ -179,13 +191,16 @@ cdef class Grower:
             if trunk.draws == NULL or trunk.scratch == NULL:
                 with gil:
                     raise MemoryError()
-        if self.n_draws and self.is_shared(self.n_draws):
-            root.n = draw_rows_together(self.team, self.member, self.data, weight, seed, self.n_draws, self.of_block,
-                                        trunk.draws, trunk.scratch)
-        elif self.n_draws:
-            root.n = draw_rows(self.data, weight, seed, self.n_draws, self.of_block, trunk.draws)
+        drawing.data = <PyObject*> self.data
+        drawing.plan = <PyObject*> self.sampling
+        drawing.weight = &self.weight[0] if self.weight is not None else self.data.weight
+        drawing.counts = &self.counts[0] if self.counts is not None else NULL
+        drawing.seed = seed
+        drawing.of_block = self.of_block
+        if self.is_shared(self.sampling.tree_draws(self.data.n_rows)):
+            root.n = draw_rows_together(self.team, self.member, &drawing, trunk.draws, trunk.scratch)
         else:
-            root.n = all_rows(self.data, weight, trunk.draws)
+            root.n = draw_rows(&drawing, trunk.draws)
         trunk.n = root.n
         root.first = 0
         root.path = DF_ROOT_PATH

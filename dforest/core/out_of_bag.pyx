@@ -1,7 +1,7 @@
-"""What the rows that a tree's bootstrap left out say about it: predictions, errors, permuted errors.
+"""What the rows that a tree left out say about it: predictions, errors, permuted errors.
 
 Words: a row is *out of bag* for a tree that never drew it. Which rows those are is computed again
-from the random streams. An *error* is 0 or 1 for classes, the squared deviation for numbers; errors
+by the trees' sampling plans. An *error* is 0 or 1 for classes, the squared deviation for numbers; errors
 are added without rounding (`totals.h`), so that their sums depend on no order, and none is lost beside
 a large one.
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from dforest.core.predict cimport PackedForest, Rows
 from dforest.core.walk cimport df_feature, df_is_leaf, df_mode, df_packed, df_payload, df_step_by, df_tree
-from dforest.core.rows cimport count_blocks, deal_draws, draw_block
+from dforest.core.sampling cimport TreeDraws, count_blocks
 from dforest.core.threads cimport Turn, df_add_to_long, poll, share
 from dforest.core.types cimport df_rows
 from dforest.rules.random cimport DF_BLOCK, DF_PERMUTATION, df_below, df_stream, df_stream_open
@@ -41,52 +41,11 @@ N_DIGITS = DF_DIGITS              # of the sums: see `curve_of`
 cdef enum:
     GROUP_BYTES = 1 << 25         # of what is kept for features permuted at a time
     TOGETHER = 1024               # rows that go down a tree of a splitter's own tests at a time
-    MANY = 1 << 16                # steps of a loop until it is asked whether to give up
 
 cdef struct Trial:                 # a feature on a row's path
     uint32_t feature
     uint32_t at                   # a slot
     double value                  # what it has in the row it takes a value from
-
-cdef struct Deal:                  # trees whose draws are dealt out to blocks of rows
-    Py_ssize_t n_rows, n_blocks
-    const int64_t* n_draws
-    const uint32_t* seeds
-    int64_t* out
-
-
-def block_draws(Py_ssize_t n_rows, const int64_t[::1] n_draws not None, const uint32_t[::1] seeds not None, int n_threads):
-    """How many draws of each tree fall into each block of rows.
-
-    Parameters
-    ----------
-    n_rows : int
-    n_draws : ndarray of shape (n_trees,), dtype int64
-        Draws of each tree.
-    seeds : ndarray of shape (n_trees,), dtype uint32
-        Of each tree.
-    n_threads : int
-
-    Returns
-    -------
-    ndarray of shape (n_trees, n_blocks), dtype int64
-    """
-    cdef Py_ssize_t n_trees = n_draws.shape[0]
-    result = np.empty((n_trees, count_blocks(n_rows)), np.int64)
-    cdef int64_t[:, ::1] out = result
-    cdef Deal deal = Deal(n_rows, count_blocks(n_rows), NULL, NULL, NULL)
-    if n_trees > 0:
-        deal.n_draws = &n_draws[0]
-        deal.seeds = &seeds[0]
-        deal.out = &out[0, 0]
-    share(deal_tree, &deal, n_trees, n_threads)
-    return result
-
-
-cdef int deal_tree(void* context, Py_ssize_t t, Turn* turn) except -1 nogil:
-    cdef const Deal* deal = <const Deal*> context
-    deal_draws(deal.seeds[t], deal.n_rows, deal.n_draws[t], deal.out + t * deal.n_blocks)
-    return poll(turn, MANY)
 
 
 def error_exponent(target, values, bint is_regression):
@@ -134,19 +93,20 @@ cdef class TrainingRows:
     cdef Rows rows
     cdef Py_ssize_t n
     cdef const double[::1] target
-    cdef const int64_t[:, ::1] of_block
-    cdef const uint32_t[::1] seeds
+    cdef TreeDraws draws
     cdef bint is_regression
     cdef int exponent              # see `error_exponent`
     cdef double factor             # 2**exponent
 
-    def __init__(self, PackedForest packed not None, X, target, values, is_regression, n_draws, seeds, n_threads):
+    def __init__(self, PackedForest packed not None, X, target, values, is_regression, TreeDraws draws not None):
         self.packed = packed
         self.rows = Rows(X, packed)
         self.n = self.rows.n
+        if draws.n_rows != self.n or len(draws.plans) != packed.n_trees:
+            raise ValueError(f"draws of {len(draws.plans)} trees of {draws.n_rows} rows, for a forest of {packed.n_trees} trees "
+                             f"and {self.n} rows")
         self.target = target
-        self.of_block = block_draws(self.n, n_draws, seeds, n_threads)
-        self.seeds = seeds
+        self.draws = draws
         self.is_regression = is_regression
         self.exponent = error_exponent(target, values, is_regression)
         self.factor = ldexp(1.0, self.exponent)
@@ -187,7 +147,7 @@ cdef class Votes(TrainingRows):
         cdef const char* tree
         cdef int mode = df_mode(forest, all_rows, first, min(<Py_ssize_t> DF_BLOCK, self.n - first), self.packed.n_features)
         for t in range(self.packed.n_trees):
-            rows = draw_block(self.seeds[t], self.n, block, self.of_block[t, block], counts)
+            rows = self.draws.draw_block(t, block, counts)
             tree = df_tree(forest, t)
             n_out = n_new = 0
             for i in range(rows):
@@ -235,7 +195,7 @@ cdef int vote_in_block(void* context, Py_ssize_t block, Turn* turn) except -1 no
 
 
 def predict_out_of_bag(PackedForest packed not None, X not None, const double[::1] target not None,
-                       leaf_class, const int64_t[::1] n_draws not None, const uint32_t[::1] seeds not None, int n_threads):
+                       leaf_class, TreeDraws draws not None, int n_threads):
     """Predict each row by the trees that never drew it.
 
     Parameters
@@ -248,8 +208,8 @@ def predict_out_of_bag(PackedForest packed not None, X not None, const double[::
         Class numbers, or numbers.
     leaf_class : ndarray of shape (n_leaves,), dtype int32, or None
         The class that each leaf votes for; None: regression.
-    n_draws : ndarray of shape (n_trees,), dtype int64
-    seeds : ndarray of shape (n_trees,), dtype uint32
+    draws : TreeDraws
+        Of the forest's trees, on the rows of X.
     n_threads : int
 
     Returns
@@ -267,7 +227,7 @@ def predict_out_of_bag(PackedForest packed not None, X not None, const double[::
         Rows with any vote after so many trees.
     """
     cdef bint is_regression = leaf_class is None
-    cdef Votes voting = Votes(packed, X, np.asarray(target), np.asarray(packed.values), is_regression, n_draws, seeds, n_threads)
+    cdef Votes voting = Votes(packed, X, np.asarray(target), np.asarray(packed.values), is_regression, draws)
     cdef Py_ssize_t n = voting.n
     sums = np.zeros((n, packed.n_outputs))
     votes = np.zeros((n, 0 if is_regression else packed.n_outputs), np.int32)
@@ -291,11 +251,11 @@ cdef class Permutations(TrainingRows):
         return self.weight[row] if self.weight is not None else 1
 
     cdef Py_ssize_t rows_out_of_bag(self, Py_ssize_t tree, uint32_t* out, Turn* turn) except -1 nogil:
-        """How many rows a tree's bootstrap left out. OUT out : which ones; or NULL"""
+        """How many rows a tree left out. OUT out : which ones; or NULL"""
         cdef Py_ssize_t block, i, rows, n_out = 0
         cdef uint32_t counts[DF_BLOCK]
         for block in range(count_blocks(self.n)):
-            rows = draw_block(self.seeds[tree], self.n, block, self.of_block[tree, block], counts)
+            rows = self.draws.draw_block(tree, block, counts)
             for i in range(rows):
                 if counts[i] == 0:
                     if out != NULL:
@@ -311,7 +271,7 @@ cdef class Permutations(TrainingRows):
         cdef Py_ssize_t i, place
         cdef uint32_t held
         memcpy(to, row, n * sizeof(uint32_t))
-        df_stream_open(&stream, self.seeds[tree], feature, DF_PERMUTATION)
+        df_stream_open(&stream, self.draws.seed[tree], feature, DF_PERMUTATION)
         for i in range(n - 1):
             place = i + df_below(&stream, <uint32_t> (n - i))
             held = to[place]
@@ -500,13 +460,12 @@ cdef int permute_tree(void* context, Py_ssize_t tree, Turn* turn) except -1 nogi
 
 def permutation_rise(PackedForest packed not None, X not None, const double[::1] target not None,
                      const double[::1] leaf_value not None, bint is_regression, const uint32_t[::1] weight,
-                     const int64_t[::1] n_draws not None, const uint32_t[::1] seeds not None, int n_threads,
-                     const uint8_t[:, ::1] used=None):
+                     TreeDraws draws not None, int n_threads, const uint8_t[:, ::1] used=None):
     """By how much permuting a column raises each tree's mean error on the rows it never drew.
 
     Parameters
     ----------
-    packed, X, target, n_draws, seeds, n_threads
+    packed, X, target, draws, n_threads
         As for `predict_out_of_bag`.
     leaf_value : ndarray of shape (n_leaves,), dtype float64
         What a tree predicts in each leaf: a class number or a number.
@@ -521,8 +480,7 @@ def permutation_rise(PackedForest packed not None, X not None, const double[::1]
     rise : ndarray of shape (n_trees, n_features), dtype float64
         0 for features that a tree doesn't use; NaN for trees that drew every row.
     """
-    cdef Permutations job = Permutations(packed, X, np.asarray(target), np.asarray(leaf_value), is_regression, n_draws, seeds,
-                                         n_threads)
+    cdef Permutations job = Permutations(packed, X, np.asarray(target), np.asarray(leaf_value), is_regression, draws)
     result = np.zeros((packed.n_trees, packed.n_features))
     job.leaf_value, job.weight, job.used, job.rise = leaf_value, weight, used, result
     share(permute_tree, <void*> job, packed.n_trees, n_threads)

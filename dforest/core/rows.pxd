@@ -1,16 +1,19 @@
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t
 
-from dforest.core.data cimport DataView
+from cpython.ref cimport PyObject
+
 from dforest.core.types cimport Column, Draw, Split
 
-cdef Py_ssize_t count_blocks(Py_ssize_t n_rows) noexcept nogil
-cdef void deal_draws(uint32_t seed, Py_ssize_t n_rows, int64_t n_draws, int64_t* out) noexcept nogil
-cdef Py_ssize_t draw_block(uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, int64_t n_draws,
-                           uint32_t* counts) noexcept nogil
-cdef Py_ssize_t draw_block_rows(DataView data, const uint32_t* weight, uint32_t seed, Py_ssize_t block,
-                                int64_t n_draws, Draw* out) noexcept nogil
-cdef Py_ssize_t draw_rows(DataView data, const uint32_t* weight, uint32_t seed, int64_t n_draws,
-                          int64_t* of_block, Draw* out) noexcept nogil
-cdef Py_ssize_t all_rows(DataView data, const uint32_t* weight, Draw* out) noexcept nogil
+cdef struct Drawing:               # the draws of one tree
+    PyObject* data                 # DataView
+    PyObject* plan                 # SamplingPlan
+    const uint32_t* weight         # [n_rows] integer weights; NULL: all 1
+    const uint32_t* counts         # [n_rows] how often each row is drawn, where that is known; NULL: the plan says it
+    uint32_t seed                  # the tree's
+    int64_t* of_block              # [count_blocks(n_rows)] OUT: see `deal_draws`
+
+cdef int deal_draws(const Drawing* drawing) except -1 nogil
+cdef Py_ssize_t draw_block_rows(const Drawing* drawing, Py_ssize_t block, Draw* out) noexcept nogil
+cdef Py_ssize_t draw_rows(const Drawing* drawing, Draw* out) except -1 nogil
 cdef Py_ssize_t partition(Draw* draws, Py_ssize_t n, const Column* column, const uint32_t* rows, const Split* split,
                           Draw* scratch) noexcept nogil

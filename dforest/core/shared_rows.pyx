@@ -1,26 +1,26 @@
-"""Bootstrap and partition by several threads; results are those of `dforest.core.rows`.
+"""Drawing and partition by several threads; results are those of `dforest.core.rows`.
 
 Both treat their records in chunks, which idle threads help with. What comes of a chunk are one or two
 runs of records; where each run belongs follows from the lengths of all, and is copied there.
 """
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from cpython.ref cimport PyObject
-
 from dforest.core.data cimport DataView
-from dforest.core.rows cimport count_blocks, deal_draws, draw_block_rows, partition
+from dforest.core.rows cimport Drawing, deal_draws, draw_block_rows, partition
+from dforest.core.sampling cimport count_blocks, rows_of_block
 from dforest.core.team cimport Team
 from dforest.core.types cimport Column, Draw, Split
 from dforest.rules.random cimport DF_BLOCK
 
 cdef enum:
-    CHUNK = 2 * DF_BLOCK          # records, or rows to draw from
+    CHUNK_BLOCKS = 2
+    CHUNK = CHUNK_BLOCKS * DF_BLOCK      # records, or rows to draw from
 
 cdef struct Chunk:
     Py_ssize_t first, n           # its records
-    Py_ssize_t n_left             # those that go left; bootstrap: those there are
+    Py_ssize_t n_left             # those that go left; drawing: those there are
     Py_ssize_t left_to, right_to  # where either run belongs
 
 cdef struct Job:
@@ -31,10 +31,7 @@ cdef struct Job:
     const Column* column          # partition only
     const uint32_t* rows
     const Split* split
-    PyObject* data                # bootstrap only
-    const uint32_t* weight
-    uint32_t seed
-    const int64_t* of_block
+    const Drawing* drawing        # drawing only
 
 
 cdef int open_chunks(Job* job, Py_ssize_t n) except -1 nogil:
@@ -67,11 +64,9 @@ cdef Py_ssize_t place_runs(Job* job) noexcept nogil:
 cdef void draw_chunk(void* context, Py_ssize_t item) noexcept nogil:
     cdef Job* job = <Job*> context
     cdef Chunk* chunk = &job.chunks[item]
-    cdef Py_ssize_t block, n = 0
-    for block in range(item * (CHUNK // DF_BLOCK), min((item + 1) * (CHUNK // DF_BLOCK),
-                                                       count_blocks((<DataView> job.data).n_rows))):
-        n += draw_block_rows(<DataView> job.data, job.weight, job.seed, block, job.of_block[block],
-                             job.scratch + chunk.first + n)
+    cdef Py_ssize_t n_blocks = count_blocks((<DataView> job.drawing.data).n_rows), block, n = 0
+    for block in range(item * CHUNK_BLOCKS, min((item + 1) * CHUNK_BLOCKS, n_blocks)):
+        n += draw_block_rows(job.drawing, block, job.scratch + chunk.first + n)
     chunk.n_left = n
 
 
@@ -101,23 +96,20 @@ cdef void return_chunk(void* context, Py_ssize_t item) noexcept nogil:
     memcpy(job.draws + chunk.first, job.scratch + chunk.first, chunk.n * sizeof(Draw))
 
 
-cdef Py_ssize_t draw_rows_together(Team team, int leader, DataView data, const uint32_t* weight, uint32_t seed,
-                                   int64_t n_draws, int64_t* of_block, Draw* out, Draw* scratch) except -1 nogil:
+cdef Py_ssize_t draw_rows_together(Team team, int leader, const Drawing* drawing, Draw* out, Draw* scratch) except -1 nogil:
     """As `draw_rows`. OUT scratch : as `out`"""
+    cdef Py_ssize_t n_rows = (<DataView> drawing.data).n_rows, n_blocks = count_blocks(n_rows)
     cdef Py_ssize_t i, block, at = 0, n_written
     cdef Job job
-    deal_draws(seed, data.n_rows, n_draws, of_block)
-    open_chunks(&job, data.n_rows)
+    deal_draws(drawing)
+    open_chunks(&job, n_rows)
     job.draws = out
     job.scratch = scratch
-    job.data = <PyObject*> data
-    job.weight = weight
-    job.seed = seed
-    job.of_block = of_block
+    job.drawing = drawing
     for i in range(job.n_chunks):         # room for all that can come of each
         job.chunks[i].first = at
-        for block in range(i * (CHUNK // DF_BLOCK), min((i + 1) * (CHUNK // DF_BLOCK), count_blocks(data.n_rows))):
-            at += min(of_block[block], min(DF_BLOCK, data.n_rows - block * DF_BLOCK))
+        for block in range(i * CHUNK_BLOCKS, min((i + 1) * CHUNK_BLOCKS, n_blocks)):
+            at += min(drawing.of_block[block], rows_of_block(n_rows, block))
     try:
         team.share_items(leader, job.n_chunks, draw_chunk, &job)
         n_written = place_runs(&job)

@@ -9,7 +9,7 @@ The calling thread is one of them, the others are those that the process has for
 (`dforest.core.threads`): where fewer come than were asked for, fewer grow the same trees. They hold the
 interpreter's lock only between trees, or pieces of trees.
 """
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 import numpy as np
 
@@ -57,16 +57,16 @@ class Trainer:
         Patterns, of which every thread gets a clone.
     rules : GrowthRules
         When a node becomes a leaf: see `dforest.problem.GrowthRules`.
-    n_draws : int
-        Draws of each tree's bootstrap; 0: every row once.
+    sampling : SamplingPlan
+        Which rows each tree draws.
     n_threads : int
         Most threads; fewer are used where more can have no work.
     """
 
     def __init__(self, DataView data not None, Criterion criterion not None, Splitter splitter not None, rules,
-                 int64_t n_draws, int n_threads):
+                 sampling, int n_threads):
         self._data, self._criterion, self._splitter = data, criterion, splitter
-        self._rules, self._n_draws, self._n_threads = rules, n_draws, n_threads
+        self._rules, self._sampling, self._n_threads = rules, sampling, n_threads
         self._growers = {}         # of the threads by number
         splitter.prepare(data, criterion)
 
@@ -84,8 +84,8 @@ class Trainer:
             exponent of its weights, None but with `weigh`, and its `Grower.record_table`, None but with `keep_rows`.
             Answers whether growing is to go on.
         weigh : callable, optional
-            Given a tree's seed, the integer weights of its rows, ndarray of shape (n_rows,), dtype uint32, and their exponent.
-            They take the place of the data's weights, which must have some.
+            Given a tree's seed, how often it draws each row, integer weights of the rows, both ndarray of shape (n_rows,), dtype
+            uint32, and the weights' exponent. These take the place of the data's weights, which must have some.
         keep_rows : bool, default=False
 
         Raises
@@ -93,7 +93,7 @@ class Trainer:
         Exception
             What a thread raised first; all threads have stopped by then.
         """
-        most = Grower.most_members(self._data, self._splitter, self._rules, self._n_draws, len(trees))
+        most = Grower.most_members(self._data, self._splitter, self._rules, self._sampling, len(trees))
         cdef int n_threads = min(self._n_threads, most)
         cdef Team team = Team(n_threads)
         cdef bint is_wanted = True
@@ -125,7 +125,7 @@ class Trainer:
             try:
                 if member not in growers:
                     growers[member] = Grower(self._data, self._criterion.clone(), self._splitter.clone(), self._rules,
-                                             self._n_draws)
+                                             self._sampling)
                 grower = growers[member]
                 grower.join(team, member, keep_rows)
                 for i in to_grow:
@@ -134,8 +134,8 @@ class Trainer:
                     tree, seed = trees[i], seeds[i]
                     pieces[tree], exponents[tree] = {}, None
                     if weigh is not None:
-                        weight, exponents[tree] = weigh(seed)
-                        grower.set_weight(weight)
+                        counts, weight, exponents[tree] = weigh(seed)
+                        grower.set_draws(counts, weight)
                     with nogil:
                         grower.grow(tree, seed)
                     is_wanted = keep(grower) and is_wanted

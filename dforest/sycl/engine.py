@@ -6,13 +6,16 @@ Words: a *batch* is trees that are grown together, as many as the device has mem
 import numpy as np
 
 from dforest.core.criteria import NAMES, OF_KERNELS
+from dforest.core.sampling import TreeDraws
 from dforest.engines.base import Engine, GrownTree, Session, leaves_of_rows
 from dforest.engines.best_first import BestFirst
 from dforest.engines.levels import Levels
 from dforest.sycl import device as machinery
 from dforest.sycl.recorder import Recorder
+from dforest.sycl.sampling import RowCounts, check_plan
 from dforest.sycl.shard import DeviceShard
 from dforest.sycl.training import Training, Tuning
+from dforest.validation import count_threads
 
 
 class DeviceEngine(Engine):
@@ -33,8 +36,7 @@ class DeviceEngine(Engine):
         what = f"a forest on the device {self.name!r}"
         if NAMES.get(type(problem.criterion)) not in OF_KERNELS:
             raise ValueError(f"criterion={problem.criterion!r} has no code for {what}; allowed are {', '.join(OF_KERNELS)}")
-        if problem.n_draws >= 1 << 32:
-            raise ValueError(f"max_samples: {what} has up to 2**32 - 1 draws a tree, not {problem.n_draws}")
+        check_plan(problem.sampling, what)
         return DeviceSession(problem, self.device)
 
 
@@ -63,12 +65,17 @@ class DeviceSession(Session):
         seeds = problem.seeds_of(trees)
         driver = BestFirst if problem.rules.max_leaf_nodes else Levels
         with self._recorder.timed("train"):
-            for some in training.batches(len(trees), problem.n_draws):
-                weight, exponents = None, np.full(len(trees[some]), problem.targets.weight_exponent)
-                if problem.targets.balance is not None:
-                    weights, exponents = zip(*map(problem.weigh_draws, seeds[some].tolist()), strict=True)
-                    weight = np.stack(weights)
-                shard = DeviceShard(training, seeds[some], problem.n_draws, weight)
+            for some in training.batches(len(trees), problem.sampling.most_records(problem.n_rows)):
+                n_trees, weight = len(trees[some]), None
+                if problem.targets.balance is None:
+                    exponents = np.full(n_trees, problem.targets.weight_exponent)
+                    plans = (problem.sampling,) * n_trees
+                    draws = TreeDraws(plans, seeds[some], problem.n_rows, count_threads(-1))
+                    counts = RowCounts.drawn(training.device, draws)
+                else:
+                    drawn, weights, exponents = zip(*map(problem.weigh_draws, seeds[some].tolist()), strict=True)
+                    counts, weight = RowCounts.known(training.device, np.stack(drawn)), np.stack(weights)
+                shard = DeviceShard(training, seeds[some], counts, weight)
                 batch = driver(problem, training.layout, shard, *self._sizes)
                 for t, (arrays, exponent) in enumerate(zip(batch.grow(), exponents, strict=True)):
                     number = trees[some][t]

@@ -5,9 +5,9 @@ All rows lie on the device; trees come in parts, as how often each drew each row
 
 import numpy as np
 
-from dforest.core.out_of_bag import N_DIGITS, block_draws, curve_of, error_exponent
+from dforest.core.out_of_bag import N_DIGITS, curve_of, error_exponent
 from dforest.sycl.predictor import ForestCopy
-from dforest.validation import count_threads
+from dforest.sycl.sampling import RowCounts, check_plan
 
 PART_BYTES = 1 << 28  # of what is kept for each tree and row, at a time
 
@@ -25,23 +25,24 @@ class OutOfBagRows:
     values : ndarray, dtype float64
         What leaves predict.
     is_regression : bool
-    n_draws : ndarray of shape (n_trees,), dtype int64
-    seeds : ndarray of shape (n_trees,), dtype uint32
+    draws : TreeDraws
+        Of the forest's trees, on the rows of X.
     """
 
-    def __init__(self, device, packed, X, target, values, is_regression, n_draws, seeds):
+    def __init__(self, device, packed, X, target, values, is_regression, draws):
         if packed.splitter is not None:
             raise ValueError(
                 f"the forest's tests are those of {packed.splitter!r}, which has no code for the device {device.name!r}; "
                 "they run on the CPU: device=None"
             )
-        self.device, self.packed, self.seeds = device, packed, seeds
+        for plan in set(draws.plans):
+            check_plan(plan, f"estimates out of bag on the device {device.name!r}")
+        self.device, self.packed, self.draws = device, packed, draws
         self.n, self.n_features = X.shape
         self.copy = ForestCopy(device, packed)
         self.x = device.array(np.ascontiguousarray(X)), self.n_features, X.dtype == np.float64
         self.target = device.array(target)
         self.exponent = error_exponent(target, values, is_regression)
-        self.of_block = block_draws(self.n, n_draws, seeds, count_threads(-1))
         self.n_part = max(1, PART_BYTES // (4 * self.n))
 
     @property
@@ -51,25 +52,18 @@ class OutOfBagRows:
 
     def parts(self):
         """For some trees after others: the first of them, how many they are, and how often each drew each row."""
-        device = self.device
         for first in range(0, self.packed.n_trees, self.n_part):
-            of_block = self.of_block[first : first + self.n_part]
-            n_trees = len(of_block)
-            counts = device.empty((n_trees, self.n), np.uint32)
-            drawn, highest = device.empty(of_block.shape, np.int64), device.empty(of_block.shape, np.uint32)
-            seeds = device.array(self.seeds[first : first + n_trees])
-            n_groups = -(-of_block.size // device.n_items)
-            device.run("df_draw_rows", n_groups, seeds, n_trees, self.n, device.array(of_block), counts, drawn, highest)
-            yield first, n_trees, counts
+            end = min(first + self.n_part, self.packed.n_trees)
+            yield first, end - first, RowCounts.drawn(self.device, self.draws, slice(first, end)).there
 
 
-def predict_out_of_bag(device, packed, X, target, leaf_class, n_draws, seeds):
+def predict_out_of_bag(device, packed, X, target, leaf_class, draws):
     """Predict each row by the trees that never drew it.
 
     Parameters
     ----------
     device : Device
-    packed, X, target, leaf_class, n_draws, seeds
+    packed, X, target, leaf_class, draws
         As for `dforest.core.out_of_bag.predict_out_of_bag`.
 
     Returns
@@ -78,7 +72,7 @@ def predict_out_of_bag(device, packed, X, target, leaf_class, n_draws, seeds):
         Likewise.
     """
     is_regression = leaf_class is None
-    rows = OutOfBagRows(device, packed, X, target, packed.arrays()[6], is_regression, n_draws, seeds)
+    rows = OutOfBagRows(device, packed, X, target, packed.arrays()[6], is_regression, draws)
     n, n_outputs = rows.n, packed.n_outputs
     sums = device.zeros((n, n_outputs), np.float64)
     votes = device.zeros((n, 0 if is_regression else n_outputs), np.int32)
@@ -96,13 +90,13 @@ def predict_out_of_bag(device, packed, X, target, leaf_class, n_draws, seeds):
     return sums.get(), votes.get(), n_votes.get(), curve_of(totals.get(), rows.exponent), np.cumsum(n_new.get())
 
 
-def permutation_rise(device, packed, X, target, leaf_value, is_regression, weight, n_draws, seeds, used):
+def permutation_rise(device, packed, X, target, leaf_value, is_regression, weight, draws, used):
     """By how much permuting a column raises each tree's mean error on the rows it never drew.
 
     Parameters
     ----------
     device : Device
-    packed, X, target, leaf_value, is_regression, weight, n_draws, seeds
+    packed, X, target, leaf_value, is_regression, weight, draws
         As for `dforest.core.out_of_bag.permutation_rise`.
     used : ndarray of shape (n_trees, n_features), dtype bool
         The features that each tree tests.
@@ -112,9 +106,9 @@ def permutation_rise(device, packed, X, target, leaf_value, is_regression, weigh
     rise : ndarray of shape (n_trees, n_features), dtype float64
         Likewise.
     """
-    rows = OutOfBagRows(device, packed, X, target, leaf_value, is_regression, n_draws, seeds)
+    rows = OutOfBagRows(device, packed, X, target, leaf_value, is_regression, draws)
     result = np.zeros((packed.n_trees, rows.n_features))
-    seeds, value = device.array(seeds), device.array(leaf_value)
+    seeds, value = device.array(draws.seeds), device.array(leaf_value)
     weights = None if weight is None else device.array(weight)
     for first, n_trees, counts in rows.parts():
         tree, out = np.nonzero(counts.get() == 0)

@@ -5,11 +5,9 @@ Words: draws of large nodes are cut into *chunks*, of which a group of the devic
 
 import numpy as np
 
-from dforest.core.out_of_bag import block_draws
 from dforest.engines.shard import Shard, Subtrees
-from dforest.rules.arrays import BLOCK, ROOT_PATH
+from dforest.rules.arrays import ROOT_PATH
 from dforest.rules.records import constants, record
-from dforest.validation import count_threads
 
 
 def cut_up(firsts, lengths, size):
@@ -38,36 +36,24 @@ class DeviceShard(Shard):
     training : Training
     seeds : ndarray of shape (n_trees,), dtype uint32
         Of the trees.
-    n_draws : int
-        Of each bootstrap; 0: every row once.
+    counts : RowCounts
+        How often the trees draw each row.
     weight : ndarray of shape (n_trees, n_rows), dtype uint32, or None
         The trees' own, in place of those of all trees.
     """
 
-    def __init__(self, training, seeds, n_draws, weight):
+    def __init__(self, training, seeds, counts, weight):
         self.training, self.device = training, training.device
         if weight is not None:
             training.heaviest = int(weight.max())
-        self.draws, self.roots = self._draw(seeds, n_draws, weight)
+        self.draws, self.roots = self._draw(seeds, counts, weight)
         self.scratch = self.device.empty(self.draws.shape, self.draws.dtype)
 
-    def _draw(self, seeds, n_draws, weight):
+    def _draw(self, seeds, counts, weight):
         """The draws of trees of these seeds on the device, and their `df_open_node`s as roots."""
         t, device, n_rows = self.training, self.device, self.training.n_rows
-        n_blocks, n_trees = -(-n_rows // BLOCK), len(seeds)
-        counts = None
-        if n_draws:
-            of_blocks = block_draws(n_rows, np.full(n_trees, n_draws), seeds, count_threads(-1))
-            counts = device.empty((n_trees, n_rows), np.uint32)
-            drawn, highest = device.empty(of_blocks.shape, np.int64), device.empty(of_blocks.shape, np.uint32)
-            t.run_items("df_draw_rows", of_blocks.size, device.array(seeds), n_trees, n_rows, device.array(of_blocks), counts,
-                           drawn, highest)  # fmt: skip
-            drawn, most = drawn.get(), int(highest.get().max())
-        else:
-            drawn = np.full((n_trees, n_blocks), BLOCK, np.int64)
-            drawn[:, -1] = n_rows - BLOCK * (n_blocks - 1)
-            most = 1
-        t.set_planes(most)
+        n_trees, drawn = len(seeds), counts.n_drawn
+        t.set_planes(counts.most)
         ends = np.cumsum(drawn).reshape(drawn.shape)
         draws = device.empty((ends[-1, -1],), record("df_draw"))
         stride = 0
@@ -75,7 +61,7 @@ class DeviceShard(Shard):
             there, stride = device.array(weight), n_rows
         else:
             there = t.weight
-        t.run_items("df_write_draws", drawn.size, n_trees, n_rows, counts, device.array(ends - drawn), t.target, there,
+        t.run_items("df_write_draws", drawn.size, n_trees, n_rows, counts.there, device.array(ends - drawn), t.target, there,
                        stride, draws)
         places = np.zeros(n_trees, record("df_open_node"))
         places["n"] = drawn.sum(axis=1)

@@ -161,15 +161,14 @@ class Training:
         planes = 4 * int(p["n_planes"]) * (1 + n_together * entries)
         return constants()["DF_SHARED_BYTES"] + 8 * words + records + planes
 
-    def bytes_of_tree(self, n_draws):
-        """(memory that a tree of a batch takes, that of it which is in one array), at most."""
-        n = min(self.n_rows, n_draws) if n_draws else self.n_rows
+    def bytes_of_tree(self, n):
+        """(memory that a tree of n records takes in a batch, that of it which is in one array), at most."""
         grown, subset = 2 * record("df_grown").itemsize, 16 * self.layout.subset_words  # twice: where they grow, and put together
         return n * (2 * record("df_draw").itemsize + 2 * grown + 2 * subset) + 8 * self.n_rows, n * max(grown, subset)
 
-    def batches(self, n_trees, n_draws):
-        """Slices of the trees, each of which fits the device."""
-        need, in_array = self.bytes_of_tree(n_draws)
+    def batches(self, n_trees, n_records):
+        """Slices of the trees, each of which fits the device, given how many records a tree has at most."""
+        need, in_array = self.bytes_of_tree(n_records)
         have, array = self.tuning.batch_bytes, self.tuning.array_bytes
         if need > have or in_array > array:
             raise DeviceError(

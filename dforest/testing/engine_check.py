@@ -6,11 +6,14 @@ The trees of any engine are compared with those of the processor on one thread, 
 import numpy as np
 
 from dforest.core.binning import code_columns
+from dforest.core.sampling import AllRows, Bootstrap
 from dforest.engines.cpu import CpuEngine
 from dforest.estimator import CRITERIA, SPLITTERS
 from dforest.fitting import ForestSink
 from dforest.problem import GrowthRules, Problem, Targets
 from dforest.weights import ClassBalance
+
+TWO_THIRDS = Bootstrap(200)  # of the rows of a random problem
 
 
 class Kept:
@@ -46,7 +49,7 @@ def random_targets(seed, n_rows, kind):
     return Targets(classes, None, weight, 0, ClassBalance(classes, 3) if kind == "balanced classes" else None)
 
 
-def random_problem(seed, kind="classes", n_rows=300, n_draws=200, **rules):
+def random_problem(seed, kind="classes", n_rows=300, sampling=TWO_THIRDS, **rules):
     """A problem of three columns, for method "hist": (X, Problem)."""
     rng = np.random.default_rng(seed)
     X = np.round(rng.standard_normal((n_rows, 3)), 1)
@@ -56,7 +59,7 @@ def random_problem(seed, kind="classes", n_rows=300, n_draws=200, **rules):
     splitter = SPLITTERS["hist", "best"]().configure(2, False, {}, True)
     targets = random_targets(seed, n_rows, kind)
     directions = np.zeros(3, np.int8)
-    return X, Problem(tuple(columns), targets, criterion, splitter, GrowthRules(**rules), n_draws, seed, False, directions)
+    return X, Problem(tuple(columns), targets, criterion, splitter, GrowthRules(**rules), sampling, seed, False, directions)
 
 
 def assert_equal_trees(trees, others):
@@ -88,8 +91,8 @@ def check_engine(engine, seed=0):
     """
     for kind in ("classes", "weighted classes", "balanced classes", "numbers"):
         for rules in ({}, {"max_leaf_nodes": 9}, {"max_depth": 3, "min_samples_leaf": 4}):
-            for n_draws in (0, 200):
-                _check_session(engine, *random_problem(seed, kind, n_draws=n_draws, **rules))
+            for sampling in (AllRows(), TWO_THIRDS):
+                _check_session(engine, *random_problem(seed, kind, sampling=sampling, **rules))
 
 
 def _check_session(engine, X, problem):
@@ -136,8 +139,8 @@ def _check_leaves(session, X, problem, trees):
         first = forest.node_offsets[t]
         of_leaf = forest.right[first : forest.node_offsets[t + 1]]
         draws = forest.leaf_draws[of_leaf[np.unique(leaves[drawn])]].sum()
-        assert draws == (problem.n_draws or problem.n_rows)
-        assert problem.n_draws or drawn.all()
+        assert draws == problem.n_draws
+        np.testing.assert_array_equal(drawn, forest.row_counts(t) > 0)
     try:
         session.leaves(2)
     except ValueError as error:

@@ -1,6 +1,6 @@
 """Grown trees seen from outside: which draws reach which node, and what each split is worth, computed anew from these.
 
-Words: a tree's *draws* are rows with counts, as its bootstrap took them; a node's *decrease* is its weight times the impurity
+Words: a tree's *draws* are rows with counts, as its sampling plan took them; a node's *decrease* is its weight times the impurity
 decrease of its split.
 """
 
@@ -9,7 +9,6 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from dforest.core.rows import bootstrap_counts
 from dforest.testing.coding import integer_weights
 from dforest.testing.scores import gini_score
 
@@ -49,10 +48,7 @@ class GrownTree:
         paths, _ = fitted.decision_path(problem.X)
         self.reached = paths.toarray()[:, first:last].astype(bool)
         n_rows = len(problem.X)
-        counts = np.ones(n_rows, np.int64)
-        if forest.n_draws[t]:
-            counts = bootstrap_counts(n_rows, forest.n_draws[t], forest.seeds[t]).astype(np.int64)
-        self.counts = counts
+        self.counts = counts = forest.row_counts(t).astype(np.int64)
         self.weight = np.ones(n_rows, np.int64)
         if problem.weight is not None:
             self.weight = integer_weights(problem.weight)[0].astype(np.int64)

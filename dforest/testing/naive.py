@@ -1,12 +1,12 @@
 """The naive twin: the whole training algorithm again, slow and plain, to compare the compiled core with.
 
 It and what it is made of (`coding`: values to codes, weights and targets to integers; `scores`;
-`splits`; `streams`: random numbers) import nothing compiled but NumPy. Sums are Python integers,
+`splits`; `sampling`: rows drawn; `streams`: random numbers) import nothing compiled but NumPy. Sums are Python integers,
 which never overflow; the few float expressions follow `numerics.h` operation for operation, so that
 scores and thresholds have the same bits. Where the core counts, sorts by radix, packs words and
 skips work, the twin loops.
 
-Words: a *row* is a row of X; a *draw* is one selection of a row by the bootstrap, and equal draws
+Words: a *row* is a row of X; a *draw* is one selection of a row by the sampling plan, and equal draws
 are one `Draw` record with a count.
 """
 
@@ -17,9 +17,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dforest.testing.coding import Scale, columns_of, integer_weights, mean_target, median_target, quantise
+from dforest.testing.sampling import AllRows
 from dforest.testing.scores import TARGET_POWER, Draw, impurity, in_units_of_y, statistic
 from dforest.testing.splits import Split, best_split, feature_order
-from dforest.testing.streams import ROOT_PATH, THRESHOLD, Stream, bootstrap_counts, child_path, feature_path
+from dforest.testing.streams import ROOT_PATH, THRESHOLD, Stream, child_path, feature_path
 
 
 @dataclass
@@ -38,7 +39,7 @@ class Node:
     impurity: float = math.nan
 
 
-def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weight=None, bootstrap=False, n_draws=None,
+def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weight=None, sampling=None,
               seed=0, max_features=None, max_depth=None, min_samples_split=2, min_samples_leaf=1,
               min_weight_fraction_leaf=0.0, min_impurity_decrease=0.0, impurity_threshold=0.0, max_leaf_nodes=None,
               splitter="best", n_categories=None, ordinal=None, categorical_split="subset", monotonic_cst=None,
@@ -55,8 +56,8 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
     method : {"dense", "hist"}
     sample_weight : sequence of float, optional
         Positive: rows of weight 0 are dropped before.
-    bootstrap, n_draws : bool, int
-        Whether to draw rows, and how many (None: n_rows); else every row is drawn once.
+    sampling : AllRows or Bootstrap, optional
+        Of `dforest.testing.sampling`: which rows the tree draws. None: all, once.
     seed : int
         The tree's.
     max_features : int, optional
@@ -86,9 +87,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
     constraints = monotonic_cst if monotonic_cst is not None and any(monotonic_cst) else None
     y = [float(v) for v in y] if is_regression else [int(v) for v in y]
     target = [0] * n_rows if is_regression else y  # the root makes integers of y
-    counts = [1] * n_rows
-    if bootstrap:
-        counts = bootstrap_counts(n_rows, n_rows if n_draws is None else n_draws, seed).tolist()
+    counts = (sampling or AllRows()).counts(n_rows, seed).tolist()
     root = [Draw(*record) for record in zip(range(n_rows), counts, target, weight, strict=True) if record[1] > 0]
     root_weight = float(statistic(root, n_classes)[1])
 

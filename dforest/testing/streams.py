@@ -1,10 +1,8 @@
-"""The naive twin's random streams and bootstrap: `random.h` and `rows.pyx` again, slow and plain.
+"""The naive twin's random streams: `random.h` again, slow and plain.
 
 Words: a *stream* of 32-bit words is named by the seed of a tree, a path and a purpose. A *path* is the
 key of a node.
 """
-
-import numpy as np
 
 WEYL = 0x9E3779B97F4A7C15
 ROOT_PATH = 0x243F6A8885A308D3
@@ -79,41 +77,3 @@ def child_path(path, side):
 def feature_path(path, feature):
     """The path of a feature in a node."""
     return mix((path + (feature + 1) * WEYL) & MASK64)
-
-
-BLOCK = 4096
-
-
-def bootstrap_counts(n_rows, n_draws, seed):
-    """How often each row is drawn for the tree of a seed: ndarray of shape (n_rows,), dtype uint32."""
-    counts = np.zeros(n_rows, np.uint32)
-
-    def deal(number, first, n_blocks, n):
-        """Deal n draws out to some blocks of rows: down a binary tree with nodes numbered as in a heap."""
-        rows = min(n_rows, (first + n_blocks) * BLOCK) - first * BLOCK
-        if rows <= 0:  # padding
-            return
-        if n_blocks == 1:
-            stream = Stream(seed, first, BOOTSTRAP_DRAW)
-            for _ in range(n):
-                counts[first * BLOCK + stream.below(rows)] += 1
-            return
-        half = n_blocks // 2
-        left_rows = min(rows, half * BLOCK)
-        stream = Stream(seed, number, BOOTSTRAP_SPLIT)
-        if left_rows == rows:
-            left = n
-        elif 2 * left_rows == rows:  # a random bit a draw, the lowest of a word first
-            left = 0
-            for i in range(n):
-                if i % 32 == 0:
-                    word = stream.next()
-                left += word >> i % 32 & 1
-        else:
-            left = sum(stream.below(rows) < left_rows for _ in range(n))
-        deal(2 * number, first, half, left)
-        deal(2 * number + 1, first + half, half, n - left)
-
-    n_blocks = -(-n_rows // BLOCK)
-    deal(1, 0, 1 << (n_blocks - 1).bit_length(), n_draws)
-    return counts

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dforest.core.sampling import Bootstrap
 from dforest.engines.cpu import CpuEngine
 from dforest.testing.engine_check import Kept, assert_equal_trees, check_engine, random_problem
 
@@ -18,7 +19,7 @@ def test_leaves_do_not_depend_on_the_machinery(kind, tuning):
     """Records in a block have other row numbers, and pieces of a tree are grown by several threads."""
     found = []
     for sizes in ({}, tuning):
-        _, problem = random_problem(3, kind, n_rows=6000, n_draws=6000)
+        _, problem = random_problem(3, kind, n_rows=6000, sampling=Bootstrap(6000))
         problem.splitter.tuning.update(sizes)
         with CpuEngine(3).open(problem) as session:
             session.grow(range(4), Kept(), keep_leaves=True)
@@ -28,7 +29,7 @@ def test_leaves_do_not_depend_on_the_machinery(kind, tuning):
 
 def test_a_sink_that_stops_while_others_work_on_large_trees():
     """The trees that are not wanted any more are given up, and the session goes on."""
-    _, problem = random_problem(5, "numbers", n_rows=20000, n_draws=20000)
+    _, problem = random_problem(5, "numbers", n_rows=20000, sampling=Bootstrap(20000))
     with CpuEngine(4).open(problem) as session:
         once = Kept()
         session.grow(range(12), once)

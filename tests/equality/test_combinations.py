@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dforest
-from dforest.testing import naive
+from dforest.testing import naive, sampling
 
 ROWS, COLUMNS = 40, 4
 
@@ -36,17 +36,18 @@ def test_same_bits_and_the_twins(criterion, missing, weighted, bootstrap, extrem
     for method, splitter, max_leaf_nodes in product(["hist", "dense"], ["best", "random"], [None, 7, 1000]):
         parameters = {
             "criterion": criterion, "method": method, "splitter": splitter, "max_leaf_nodes": max_leaf_nodes,
-            "bootstrap": bootstrap, "max_bins": 8, "max_features": 2,
+            "max_bins": 8, "max_features": 2,
         }  # fmt: skip
         first = None
         for extreme, n_jobs in product(extremes, [1, 4]):
             with tuning(extreme):
-                forest = kind(4, n_jobs=n_jobs, random_state=0, **parameters).fit(X, y, weight)
+                forest = kind(4, n_jobs=n_jobs, random_state=0, bootstrap=bootstrap, **parameters).fit(X, y, weight)
             first = first or forest
             assert_equal(first, forest, (parameters, extreme, n_jobs))
         twin = naive.flatten(
             naive.grow_tree(
-                X, y, n_classes=3, sample_weight=weight, seed=forest.forest_.seeds[3], n_draws=ROWS, **parameters
+                X, y, n_classes=3, sample_weight=weight, seed=forest.forest_.seeds[3],
+                sampling=sampling.Bootstrap(ROWS) if bootstrap else sampling.AllRows(), **parameters,
             )
         )
         assert_twin(first.forest_, 3, twin, parameters)
@@ -98,7 +99,7 @@ def test_all_kinds_of_features(criterion, constrained, method, extremes, tuning,
         twin = naive.flatten(
             naive.grow_tree(
                 X, y, n_classes=2 * (criterion in CLASS_CRITERIA), sample_weight=weight, seed=first.forest_.seeds[2],
-                bootstrap=True, n_draws=len(y), n_categories=n_categories, ordinal=[False, True, False, False, False],
+                sampling=sampling.Bootstrap(len(y)), n_categories=n_categories, ordinal=[False, True, False, False, False],
                 **parameters,
             )
         )  # fmt: skip

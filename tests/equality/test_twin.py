@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import dforest
 from dforest.testing import coding, naive
+from dforest.testing.sampling import twin_of
 
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45, 1.0, np.nextafter(np.float32(1), np.float32(2)), 3e38, -3e38]
 
@@ -108,15 +109,15 @@ def test_every_node_is_that_of_the_twin(tuning, assert_twin, extreme, problem):
         forest = kind(n_estimators=2, **parameters).fit(X, y, sample_weight).forest_
     names = ("criterion", "method", "max_bins", "max_depth", "min_samples_split", "min_samples_leaf",
              "min_weight_fraction_leaf", "min_impurity_decrease", "impurity_threshold", "max_leaf_nodes", "splitter",
-             "bootstrap", "max_features", "skip_constant_features", "categorical_split", "monotonic_cst")
+             "max_features", "skip_constant_features", "categorical_split", "monotonic_cst")
     n_categories = forest.n_categories.tolist()
     X = np.stack([encoded(x) if n_codes else x for x, n_codes in zip(X.T, n_categories, strict=True)], axis=1)
     classes = np.unique(y, return_inverse=True)[1] if is_classifier else y
     for t in range(2):
         twin = naive.flatten(
-            naive.grow_tree(X, classes, sample_weight=sample_weight, n_classes=forest.n_classes, n_draws=forest.n_draws[t],
-                            seed=forest.seeds[t], n_categories=n_categories, ordinal=parameters["ordinal_features"],
-                            **{name: parameters[name] for name in names}),
+            naive.grow_tree(X, classes, sample_weight=sample_weight, n_classes=forest.n_classes,
+                            sampling=twin_of(forest.plans[t]), seed=forest.seeds[t], n_categories=n_categories,
+                            ordinal=parameters["ordinal_features"], **{name: parameters[name] for name in names}),
             X.dtype,
         )
         assert_twin(forest, t, twin)

@@ -1,9 +1,9 @@
-// The draws of trees: each block of rows by one item, as rows.pyx draws it.
+// The draws of trees, and their records: each block of rows by one item.
 #ifndef DFOREST_KERNELS_BOOTSTRAP_HPP
 #define DFOREST_KERNELS_BOOTSTRAP_HPP
 
-#include "rules/random.h"
 #include "rules/records.h"
+#include "rules/sampling.h"
 
 // A block of a tree's rows.
 typedef struct {
@@ -17,19 +17,6 @@ DF_INLINE df_tree_block df_tree_block_at(int64_t at, int64_t n_rows)
     const int64_t n_blocks = (n_rows + DF_BLOCK - 1) / DF_BLOCK, first = at % n_blocks * DF_BLOCK;
     const df_tree_block found = {at / n_blocks, at % n_blocks, first, n_rows - first < DF_BLOCK ? n_rows - first : DF_BLOCK};
     return found;
-}
-
-// How often each of n rows of a block is drawn. OUT counts : [n]; returns how many are at all
-DF_INLINE int64_t df_draw_block(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t *counts)
-{
-    df_stream stream;
-    int64_t n_drawn = 0;
-    for (int64_t i = 0; i < n; i++)
-        counts[i] = 0;
-    df_stream_open(&stream, seed, (uint64_t) block, DF_BOOTSTRAP_DRAW);
-    for (int64_t i = 0; i < n_draws; i++)
-        n_drawn += counts[df_below(&stream, (uint32_t) n)]++ == 0;
-    return n_drawn;
 }
 
 // IN counts : NULL, every row once. IN weight : NULL, all are 1

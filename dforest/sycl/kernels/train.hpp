@@ -10,7 +10,7 @@
 #include "leaves.hpp"
 #include "subtree.hpp"
 
-// How often each row of a tree's blocks is drawn.
+// How often each row of a tree's blocks is drawn by a bootstrap.
 //
 // IN seeds : [n_trees]; n_draws : [n_trees, n_blocks]
 // OUT counts : [n_trees, n_rows]; n_drawn, highest : [n_trees, n_blocks] rows drawn at all, and how often at most
@@ -25,9 +25,13 @@ DF_KERNEL df_draw_rows(const uint32_t *seeds, int64_t n_trees, int64_t n_rows, c
             if (own.tree >= n_trees)
                 return;
             uint32_t *to = counts + own.tree * n_rows + own.first, most = 0;
-            n_drawn[at] = df_draw_block(seeds[own.tree], own.block, own.n, n_draws[at], to);
-            for (int64_t i = 0; i < own.n; i++)
+            int64_t n = 0;
+            df_draw_block(seeds[own.tree], own.block, own.n, n_draws[at], to);
+            for (int64_t i = 0; i < own.n; i++) {
                 most = to[i] > most ? to[i] : most;
+                n += to[i] > 0;
+            }
+            n_drawn[at] = n;
             highest[at] = most;
         });
     }

@@ -12,7 +12,6 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from dforest import DecisionTreeRegressor, ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from dforest.estimator import TUNING
 from dforest.testing import check_splitter
-from dforest.testing.streams import bootstrap_counts
 
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
 KINDS = pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
@@ -67,7 +66,7 @@ def test_leaves_are_means_over_the_estimation_half(kind, method, share):
     leaves, trees = forest.apply(X), forest.forest_
     predicted = np.zeros(len(X))
     for t in range(5):
-        drawn = bootstrap_counts(len(X), len(X), trees.seeds[t]).astype(np.int64)
+        drawn = trees.row_counts(t).astype(np.int64)
         structure = structure_rows(trees.seeds[t], np.arange(len(X)), share)
         assert abs(structure.mean() - share) < 0.06
         for leaf in np.unique(leaves[:, t]):

@@ -1,0 +1,70 @@
+"""What a sampling plan tells the grower and the estimates out of bag: see sampling.pyx for the words.
+
+A plan of another kind is one class here: a subclass of `SamplingPlan` that has
+
+- `tree_draws`, how many draws a tree has;
+- `deal`, which divides these among blocks of rows, for any run of blocks without the others;
+- `draw_block`, which says how often each row of one block is drawn, given how many draws fell into it;
+- `leaves_rows_out`, set in `__cinit__`, and `parameters`, which a plan is compared, shown and pickled by.
+
+All four are functions of the tree's seed and the number of rows, in integers. Threads call them at the same time, without the
+interpreter's lock: a plan is never written to after it was made. Who draws for a whole tree calls `deal` once and `draw_block`
+for each block that got draws, in any order, on any thread; the grower makes records of what these say (`rows`), out-of-bag
+estimates look for rows of count 0 (`TreeDraws`). A device needs code of its own for `draw_block`, and refuses plans for which
+it has none (`dforest/sycl/sampling.py`).
+
+Drawing without replacement, for example, has the same `tree_draws` as `Bootstrap`; its `deal` sends draws down the same tree over
+blocks, but hypergeometrically; its `draw_block` draws rows that were not drawn yet.
+"""
+from libc.stdint cimport int64_t, uint32_t
+
+from cpython.ref cimport PyObject
+
+from dforest.core.threads cimport Turn
+from dforest.rules.random cimport DF_BLOCK
+
+
+cdef inline Py_ssize_t count_blocks(Py_ssize_t n_rows) noexcept nogil:
+    return (n_rows + DF_BLOCK - 1) // DF_BLOCK
+
+
+cdef inline Py_ssize_t rows_of_block(Py_ssize_t n_rows, Py_ssize_t block) noexcept nogil:
+    """How many of n_rows rows a block has: DF_BLOCK, but for the last one."""
+    return min(n_rows - block * DF_BLOCK, <Py_ssize_t> DF_BLOCK)
+
+
+cdef class SamplingPlan:
+    cdef readonly bint leaves_rows_out     # a tree may leave rows out
+
+    # Draws of a tree, 1 or more.
+    cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil
+
+    # How many of these fall into each of the blocks from `first` to `last`, which is not one of them; all blocks together have
+    # `tree_draws`. OUT n_draws : [last - first]
+    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) except -1 nogil
+
+    # How often each row of a block is drawn; the sum is n_draws, what `deal` said of the block. OUT counts : [rows of the block]
+    cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, int64_t n_draws,
+                         uint32_t* counts) noexcept nogil
+
+
+cdef class AllRows(SamplingPlan):
+    pass
+
+
+cdef class Bootstrap(SamplingPlan):
+    cdef readonly int64_t n_draws
+
+
+cdef class TreeDraws:
+    cdef readonly tuple plans
+    cdef readonly Py_ssize_t n_rows
+    cdef readonly object seeds             # see the class
+    cdef readonly object of_block
+    cdef PyObject** plan                   # [n_trees] those of `plans`
+    cdef const uint32_t[::1] seed
+    cdef int64_t[:, ::1] dealt             # of_block
+
+    cdef int deal(self, Py_ssize_t tree, Turn* turn) except -1 nogil
+    # As `SamplingPlan.draw_block`, of one of the trees; returns the number of rows. OUT counts : [DF_BLOCK]
+    cdef Py_ssize_t draw_block(self, Py_ssize_t tree, Py_ssize_t block, uint32_t* counts) noexcept nogil

@@ -1,0 +1,286 @@
+"""Sampling plans: which rows a tree draws, and how often.
+
+Words: a *draw* is one selection of a row; a row's *count* says how often a tree draws it; a row of count 0 is *out of bag*. A
+*block* is DF_BLOCK neighbouring rows; the last one may have fewer.
+
+A plan keeps nothing of the trees: their draws follow from the plan, the number of rows and the tree's seed, in integers alone, so
+that any thread, device or machine computes them again, for any block of rows without the others.
+
+The bootstrap draws N rows of n with replacement, exactly multinomial. The draws are sent down a fixed binary tree over blocks,
+and then each block draws its own rows. Nodes of that tree are numbered as in a heap (root 1, children 2i and 2i + 1), with the
+blocks as leaves, padded to a power of two; padding holds no rows. Of 10,000 rows, blocks 0 to 2:
+
+            1                  the left half has 8192 rows, the right one 1808: each draw decides for itself
+        2       3              2: even halves, so it sends left as many draws as there are ones among so many random bits
+      0   1   2   -            3: all its draws are block 2's, as there is no block 3
+
+At most one node of a level has halves that are neither even nor empty.
+"""
+from operator import index
+
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+
+from cpython.ref cimport PyObject
+from cython cimport final
+
+import numpy as np
+
+from dforest.core.threads cimport Turn, poll, share
+from dforest.rules.random cimport DF_BLOCK
+from dforest.rules.sampling cimport df_draw_block, df_draws_to_left
+
+MOST_ROWS = 2**32 - 1          # their numbers have 32 bits,
+MOST_DRAWS = 2**32 - 1         # and so have counts
+
+cdef enum:
+    MANY = 1 << 16             # steps of a loop until it is asked whether to give up
+
+
+def checked_integer(name, number, least, most):
+    """A number as an int.
+
+    Raises
+    ------
+    TypeError
+        If it is none.
+    ValueError
+        If it is out of bounds.
+    """
+    try:
+        number = index(number)
+    except TypeError:
+        raise TypeError(f"{name}={number!r}; allowed are integers") from None
+    if not least <= number <= most:
+        raise ValueError(f"{name}={number}; allowed are numbers from {least} to {most}")
+    return number
+
+
+cdef class SamplingPlan:
+    """Which rows a tree draws, and how often: base class of plans, which do not change once they are made.
+
+    Two plans are equal if they are of one class and have equal parameters.
+
+    Attributes
+    ----------
+    leaves_rows_out : bool
+        Whether a tree may leave rows out, so that these can judge it.
+    """
+
+    parameters = ()
+
+    def __cinit__(self):
+        if type(self) is SamplingPlan:
+            raise TypeError("SamplingPlan is the base of sampling plans, and none itself; allowed are AllRows and Bootstrap")
+
+    cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
+        return n_rows
+
+    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) except -1 nogil:
+        with gil:
+            raise TypeError(f"{type(self).__name__} has no code that deals draws out to blocks: see dforest/core/sampling.pxd")
+
+    cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, int64_t n_draws,
+                         uint32_t* counts) noexcept nogil:
+        """Of no class but those with a `deal`."""
+
+    def count_draws(self, n_rows):
+        """How many draws a tree has, of n_rows rows: int."""
+        return self.tree_draws(checked_integer("n_rows", n_rows, 1, MOST_ROWS))
+
+    def most_records(self, n_rows):
+        """How many rows a tree can draw at all, of n_rows rows: int."""
+        return min(n_rows, self.count_draws(n_rows))
+
+    def counts(self, n_rows, seed, blocks=None):
+        """How often a tree draws each row.
+
+        Parameters
+        ----------
+        n_rows : int
+            Rows drawn from, below 2**32.
+        seed : int
+            The tree's, below 2**32.
+        blocks : range, optional
+            Blocks whose rows are asked for, of 4096 rows each; nothing is computed of the others' rows. None: all.
+
+        Returns
+        -------
+        ndarray of shape (n_rows of these blocks,), dtype uint32
+
+        Examples
+        --------
+        >>> from dforest.core.sampling import AllRows, Bootstrap
+        >>> AllRows().counts(3, seed=0)
+        array([1, 1, 1], dtype=uint32)
+        >>> plan = Bootstrap(10_000)
+        >>> counts = plan.counts(10_000, seed=0)
+        >>> int(counts.sum())
+        10000
+        >>> bool((plan.counts(10_000, seed=0, blocks=range(1, 2)) == counts[4096:8192]).all())
+        True
+        """
+        cdef Py_ssize_t n = checked_integer("n_rows", n_rows, 1, MOST_ROWS), block, n_blocks = count_blocks(n)
+        cdef uint32_t tree = checked_integer("seed", seed, 0, 2**32 - 1)
+        blocks = range(n_blocks) if blocks is None else blocks
+        if not (isinstance(blocks, range) and blocks.step == 1 and 0 <= blocks.start < blocks.stop <= n_blocks):
+            raise ValueError(f"blocks={blocks!r}; allowed are ranges of one or more of the {n_blocks} blocks of {n} rows")
+        cdef Py_ssize_t first = blocks.start, last = blocks.stop
+        cdef int64_t[::1] n_draws = np.empty(last - first, np.int64)
+        result = np.empty(min(n, last * DF_BLOCK) - first * DF_BLOCK, np.uint32)
+        cdef uint32_t[::1] out = result
+        with nogil:
+            self.deal(tree, n, first, last, &n_draws[0])
+            for block in range(first, last):
+                self.draw_block(tree, n, block, n_draws[block - first], &out[(block - first) * DF_BLOCK])
+        return result
+
+    def __reduce__(self):
+        return type(self), tuple(getattr(self, name) for name in self.parameters)
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self.__reduce__() == other.__reduce__()
+
+    def __hash__(self):
+        return hash(self.__reduce__())
+
+    def __repr__(self):
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.parameters)})"
+
+
+@final
+cdef class AllRows(SamplingPlan):
+    """Every row once."""
+
+    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) except -1 nogil:
+        cdef Py_ssize_t block
+        for block in range(first, last):
+            n_draws[block - first] = rows_of_block(n_rows, block)
+        return 0
+
+    cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, int64_t n_draws,
+                         uint32_t* counts) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(rows_of_block(n_rows, block)):
+            counts[i] = 1
+
+
+@final
+cdef class Bootstrap(SamplingPlan):
+    """Rows drawn with replacement, all with equal chances.
+
+    Parameters
+    ----------
+    n_draws : int
+        Draws of a tree, from 1 to 2**32 - 1; more than there are rows, too.
+    """
+
+    parameters = ("n_draws",)
+
+    def __cinit__(self, n_draws):
+        self.n_draws = checked_integer("n_draws", n_draws, 1, MOST_DRAWS)
+        self.leaves_rows_out = True
+
+    cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
+        return self.n_draws
+
+    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) except -1 nogil:
+        cdef int64_t pending[64]         # draws of the right siblings still to come, by level
+        cdef int64_t block = first, begin, middle, end, draws = self.n_draws, left
+        cdef int height = 0, level = 0
+        while (<int64_t> 1 << height) < count_blocks(n_rows):
+            height += 1
+        while True:
+            # Down to this block, from the root, or from the highest node that starts at it.
+            while level < height:
+                begin = block >> (height - level) << (height - level)      # of the node, in blocks
+                middle = begin + (<int64_t> 1 << (height - level - 1))
+                end = begin + (<int64_t> 1 << (height - level))
+                left = df_draws_to_left(seed, (<uint64_t> 1 << level) + (<uint64_t> block >> (height - level)), draws,
+                                        rows_before(n_rows, middle) - rows_before(n_rows, begin),
+                                        rows_before(n_rows, end) - rows_before(n_rows, middle))
+                level += 1
+                pending[level] = draws - left
+                draws = left if block < middle else draws - left
+            n_draws[block - first] = draws
+            block += 1
+            if block == last:
+                return 0
+            # The next block is the first of a right sibling, at the level where the carry stops.
+            while (block >> (height - level)) & 1 == 0:
+                level -= 1
+            draws = pending[level]
+
+    cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, int64_t n_draws,
+                         uint32_t* counts) noexcept nogil:
+        df_draw_block(seed, block, rows_of_block(n_rows, block), n_draws, counts)
+
+
+cdef inline int64_t rows_before(int64_t n_rows, int64_t block) noexcept nogil:
+    return min(n_rows, block * DF_BLOCK)
+
+
+def check_plans(plans):
+    """Raise unless these are sampling plans."""
+    if type(plans) is not tuple:
+        raise TypeError(f"plans is a {type(plans).__name__}; allowed are tuples of sampling plans")
+    for t, plan in enumerate(plans):
+        if not isinstance(plan, SamplingPlan):
+            raise TypeError(f"plans has {plan!r} for tree {t}; allowed are sampling plans")
+
+
+cdef class TreeDraws:
+    """The draws of some trees: how many fall into each block is known, on which rows is computed again when asked.
+
+    Parameters
+    ----------
+    plans : tuple of SamplingPlan
+        Of each tree.
+    seeds : ndarray of shape (n_trees,), dtype uint32
+        Of each tree.
+    n_rows : int
+        Rows that all of them drew from.
+    n_threads : int
+        To deal draws out to blocks.
+
+    Attributes
+    ----------
+    plans, seeds, n_rows
+        As given.
+    of_block : ndarray of shape (n_trees, n_blocks), dtype int64
+        How many draws of each tree fall into each block.
+    """
+
+    def __cinit__(self, plans, const uint32_t[::1] seeds not None, n_rows, int n_threads):
+        cdef Py_ssize_t t, n_trees = seeds.shape[0]
+        cdef SamplingPlan plan
+        check_plans(plans)
+        self.plans = plans
+        if len(self.plans) != n_trees:
+            raise ValueError(f"{len(self.plans)} plans of {n_trees} trees")
+        self.n_rows = checked_integer("n_rows", n_rows, 1, MOST_ROWS)
+        self.seed, self.seeds = seeds, np.asarray(seeds)
+        self.plan = <PyObject**> malloc(max(1, n_trees) * sizeof(PyObject*))
+        if self.plan == NULL:
+            raise MemoryError()
+        for t in range(n_trees):
+            plan = self.plans[t]
+            self.plan[t] = <PyObject*> plan
+        self.of_block = np.empty((n_trees, count_blocks(self.n_rows)), np.int64)
+        self.dealt = self.of_block
+        share(deal_tree, <void*> self, n_trees, n_threads)
+
+    def __dealloc__(self):
+        free(self.plan)
+
+    cdef int deal(self, Py_ssize_t tree, Turn* turn) except -1 nogil:
+        (<SamplingPlan> self.plan[tree]).deal(self.seed[tree], self.n_rows, 0, self.dealt.shape[1], &self.dealt[tree, 0])
+        return poll(turn, MANY)
+
+    cdef Py_ssize_t draw_block(self, Py_ssize_t tree, Py_ssize_t block, uint32_t* counts) noexcept nogil:
+        (<SamplingPlan> self.plan[tree]).draw_block(self.seed[tree], self.n_rows, block, self.dealt[tree, block], counts)
+        return rows_of_block(self.n_rows, block)
+
+
+cdef int deal_tree(void* context, Py_ssize_t tree, Turn* turn) except -1 nogil:
+    return (<TreeDraws> context).deal(tree, turn)

@@ -1,0 +1,50 @@
+/* What the bootstrap draws, in integers alone: shared by the compiled core and the device code (C99 and C++).
+ *
+ * Words: see core/sampling.pyx, which says how draws are sent down a binary tree over blocks of rows.
+ */
+#ifndef DFOREST_SAMPLING_H
+#define DFOREST_SAMPLING_H
+
+#include <stdint.h>
+
+#include "random.h"
+
+/* The number of ones among the bits of x. */
+static inline int df_ones(uint32_t x) {
+    x = x - ((x >> 1) & 0x55555555u);
+    x = (x & 0x33333333u) + ((x >> 2) & 0x33333333u);
+    return (int)((((x + (x >> 4)) & 0x0F0F0F0Fu) * 0x01010101u) >> 24);
+}
+
+/* How many of a node's draws go to its left half, of `left` against `right` rows. Even halves take the ones among as many
+ * random bits as there are draws: of 40 draws, a word of 32 bits and the lowest 8 of the next. */
+static inline int64_t df_draws_to_left(uint32_t seed, uint64_t node, int64_t n_draws, int64_t left, int64_t right) {
+    df_stream stream;
+    int64_t i, n_left = 0;
+    if (right == 0)
+        return n_draws;
+    df_stream_open(&stream, seed, node, DF_BOOTSTRAP_SPLIT);
+    if (left == right) {
+        for (i = 0; i < n_draws / 32; ++i)
+            n_left += df_ones(df_next(&stream));
+        if (n_draws % 32)
+            n_left += df_ones(df_next(&stream) & (((uint32_t)1 << (n_draws % 32)) - 1));
+    } else {
+        for (i = 0; i < n_draws; ++i)
+            n_left += df_below(&stream, (uint32_t)(left + right)) < (uint32_t)left;
+    }
+    return n_left;
+}
+
+/* How often each of a block's n rows is drawn by the draws that fall into it. OUT counts : [n] */
+static inline void df_draw_block(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t *counts) {
+    df_stream stream;
+    int64_t i;
+    for (i = 0; i < n; ++i)
+        counts[i] = 0;
+    df_stream_open(&stream, seed, (uint64_t)block, DF_BOOTSTRAP_DRAW);
+    for (i = 0; i < n_draws; ++i)
+        counts[df_below(&stream, (uint32_t)n)] += 1;
+}
+
+#endif

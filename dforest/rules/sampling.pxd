@@ -1,0 +1,6 @@
+"""What the bootstrap draws; see sampling.h."""
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+cdef extern from "rules/sampling.h" nogil:
+    int64_t df_draws_to_left(uint32_t seed, uint64_t node, int64_t n_draws, int64_t left, int64_t right)
+    void df_draw_block(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t* counts)

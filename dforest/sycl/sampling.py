@@ -1,0 +1,60 @@
+"""What trees draw, on a device: the draws of `dforest.core.sampling`, to the bit.
+
+The processor deals draws out to blocks of rows; kernels draw the rows of the blocks. A sampling plan has code on devices if it
+stands in `PLANS`; whoever meets another one refuses it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dforest.core.sampling import AllRows, Bootstrap
+from dforest.rules.arrays import BLOCK
+
+# The kernel that draws for trees of a plan, which takes what `df_draw_rows` takes; None: every row is drawn once.
+PLANS = {AllRows: None, Bootstrap: "df_draw_rows"}
+
+
+def check_plan(plan, what):
+    """Raise ValueError if a sampling plan has no code for `what`."""
+    if type(plan) not in PLANS:
+        known = ", ".join(kind.__name__ for kind in PLANS)
+        raise ValueError(f"sampling={plan!r} has no code for {what}; allowed are plans of the classes {known}")
+
+
+class RowCounts(NamedTuple):
+    """How often some trees draw each row.
+
+    Attributes
+    ----------
+    there : DeviceArray of shape (n_trees, n_rows), dtype uint32, or None
+        On the device; None: once.
+    n_drawn : ndarray of shape (n_trees, n_blocks), dtype int64
+        How many rows of each block are drawn at all.
+    most : int
+        The largest count.
+    """
+
+    there: object
+    n_drawn: np.ndarray
+    most: int
+
+    @classmethod
+    def known(cls, device, counts):
+        """Those that are known: ndarray of shape (n_trees, n_rows), dtype uint32."""
+        starts = np.arange(0, counts.shape[1], BLOCK)
+        return cls(device.array(counts), np.add.reduceat(counts > 0, starts, axis=1, dtype=np.int64), int(counts.max()))
+
+    @classmethod
+    def drawn(cls, device, draws, trees=slice(None)):
+        """Those of some of the trees of a `TreeDraws`, whose plans are of one class."""
+        of_block = draws.of_block[trees]
+        n_trees, n_rows = len(of_block), draws.n_rows
+        kernel = PLANS[type(draws.plans[trees][0])]
+        if kernel is None:
+            return cls(None, of_block, 1)
+        counts = device.empty((n_trees, n_rows), np.uint32)
+        n_drawn, highest = device.empty(of_block.shape, np.int64), device.empty(of_block.shape, np.uint32)
+        device.run(kernel, -(-of_block.size // device.n_items), device.array(draws.seeds[trees]), n_trees, n_rows,
+                   device.array(of_block), counts, n_drawn, highest)  # fmt: skip
+        return cls(counts, n_drawn.get(), int(highest.get().max()))
