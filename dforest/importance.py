@@ -51,7 +51,7 @@ def accuracy_decrease(forest, X, target, sample_weight, n_threads, device=None):
     value = forest.leaf_class().astype(np.float64) if forest.n_classes else forest.leaf_value
     weight = None if sample_weight is None else integer_weights(sample_weight)[0]
     target, is_regression = target.astype(np.float64), not forest.n_classes
-    work = (forest.packed_leaves(), X, target, value, is_regression, weight, draws_of(forest, n_threads))
+    work = (forest.packed_leaves(), X, target, value, is_regression, weight, draws_of(forest, n_threads, device))
     if device is not None:
         used = np.zeros((forest.n_trees, forest.n_features), bool)
         tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.node_offsets))

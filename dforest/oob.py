@@ -12,6 +12,7 @@ import numpy as np
 
 from dforest.core.out_of_bag import predict_out_of_bag
 from dforest.core.sampling import TreeDraws
+from dforest.validation import count_threads
 
 
 @dataclass
@@ -53,9 +54,9 @@ def check_available(forest, n_rows):
         )
 
 
-def draws_of(forest, n_threads):
-    """What the trees of a forest drew, all from as many rows, as `TreeDraws`."""
-    return TreeDraws(forest.plans, forest.seeds, int(forest.n_rows[0]), n_threads)
+def draws_of(forest, n_threads, device):
+    """What the trees of a forest drew, all from as many rows, as `TreeDraws`; for a device, all threads deal them out."""
+    return TreeDraws(forest.plans, forest.seeds, int(forest.n_rows[0]), n_threads if device is None else count_threads(-1))
 
 
 def estimate(forest, X, target, voting, n_threads, device=None):
@@ -78,7 +79,7 @@ def estimate(forest, X, target, voting, n_threads, device=None):
     """
     target = target.astype(np.float64)
     leaf_class = forest.leaf_class() if forest.n_classes else None
-    work = (forest.packed_leaves(voting), X, target, leaf_class, draws_of(forest, n_threads))
+    work = (forest.packed_leaves(voting), X, target, leaf_class, draws_of(forest, n_threads, device))
     if device is None:
         sums, votes, n_votes, errors, n_seen = predict_out_of_bag(*work, n_threads)
     else:

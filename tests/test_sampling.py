@@ -13,6 +13,7 @@ from dforest import DecisionTreeRegressor, ExtraTreesRegressor, RandomForestClas
 from dforest.core.binning import code_columns
 from dforest.core.data import DataView
 from dforest.core.grower import Grower
+from dforest.core.out_of_bag import predict_out_of_bag
 from dforest.core.sampling import AllRows, Bootstrap, SamplingPlan, TreeDraws
 from dforest.engines import cpu
 from dforest.engines.cpu import CpuEngine
@@ -190,6 +191,15 @@ def test_draws_of_trees_of_several_plans(n_threads):
         TreeDraws(plans[:3], np.arange(4, dtype=np.uint32), 9000, n_threads)
     with pytest.raises(TypeError, match="plans has None for tree 1; allowed are sampling plans"):
         TreeDraws((AllRows(), None), np.zeros(2, np.uint32), 9000, n_threads)
+
+
+def test_estimates_out_of_bag_need_draws_of_their_own_rows():
+    X = np.arange(60.0)[:, None]
+    forest = RandomForestRegressor(3, random_state=0).fit(X, X[:, 0]).forest_
+    for n_trees, n_rows in [(2, 60), (3, 59)]:
+        draws = TreeDraws(forest.plans[:n_trees], forest.seeds[:n_trees], n_rows, 1)
+        with pytest.raises(ValueError, match=f"draws of {n_trees} trees of {n_rows} rows, for a forest of 3 trees and 60 rows"):
+            predict_out_of_bag(forest.packed_leaves(), X, X[:, 0], None, draws, 1)
 
 
 def test_plans_are_values():

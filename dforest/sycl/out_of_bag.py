@@ -37,6 +37,8 @@ class OutOfBagRows:
             )
         for plan in set(draws.plans):
             check_plan(plan, f"estimates out of bag on the device {device.name!r}")
+            if not plan.leaves_rows_out:
+                raise ValueError(f"sampling={plan!r} leaves no rows out, which estimates out of bag on a device are made from")
         self.device, self.packed, self.draws = device, packed, draws
         self.n, self.n_features = X.shape
         self.copy = ForestCopy(device, packed)

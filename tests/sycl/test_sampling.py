@@ -1,0 +1,57 @@
+"""What trees draw on a device: the core's draws, to the bit; plans without code there are refused."""
+
+import numpy as np
+import pytest
+
+from dforest.core.sampling import AllRows, Bootstrap, SamplingPlan, TreeDraws
+from dforest.rules.arrays import BLOCK
+from dforest.sycl.engine import DeviceEngine
+from dforest.sycl.out_of_bag import predict_out_of_bag
+from dforest.sycl.sampling import PLANS, RowCounts
+from dforest.testing.engine_check import random_problem
+from dforest.testing.sampling import twin_of
+
+
+@pytest.mark.parametrize("n_items", [1, 16])
+@pytest.mark.parametrize("n_rows", [1, 300, BLOCK, 2 * BLOCK + 1])
+def test_counts_are_those_of_the_twin(device, tuning, n_rows, n_items):
+    tuning["n_items"] = n_items
+    seeds = np.array([5, 2**32 - 1, 7], np.uint32)
+    draws = TreeDraws((Bootstrap(9000), Bootstrap(20), Bootstrap(3)), seeds, n_rows, 1)
+    expected = np.stack([twin_of(plan).counts(n_rows, seed) for plan, seed in zip(draws.plans, seeds, strict=True)])
+    for trees in (slice(None), slice(1, 3)):
+        here = expected[trees]
+        for found in (RowCounts.drawn(device, draws, trees), RowCounts.known(device, here)):
+            np.testing.assert_array_equal(found.there.get(), here)
+            n_drawn = [[(row[i : i + BLOCK] > 0).sum() for i in range(0, n_rows, BLOCK)] for row in here]
+            np.testing.assert_array_equal(found.n_drawn, n_drawn)
+            assert found.n_drawn.dtype == np.int64 and found.most == here.max()
+
+
+def test_all_rows_need_no_counts(device):
+    found = RowCounts.drawn(device, TreeDraws((AllRows(),) * 2, np.zeros(2, np.uint32), BLOCK + 9, 1))
+    assert found.there is None and found.n_drawn.tolist() == [[BLOCK, 9]] * 2 and found.most == 1
+
+
+def test_other_plans_are_refused(device):
+    own = type("Own", (SamplingPlan,), {})()
+    told = r"sampling=Own\(\) has no code for a forest on the device .*; allowed are plans of the classes AllRows, Bootstrap"
+    with pytest.raises(ValueError, match=told):
+        DeviceEngine(device).open(random_problem(0, sampling=own)[1])
+    assert {type(own), SamplingPlan}.isdisjoint(PLANS)
+
+
+class Packed:
+    """As much of a packed forest as is looked at before its trees."""
+
+    splitter = None
+
+    @staticmethod
+    def arrays():
+        return [np.zeros(1)] * 7
+
+
+def test_plans_that_leave_no_rows_out_are_refused_out_of_bag(device):
+    draws = TreeDraws((Bootstrap(5), AllRows()), np.zeros(2, np.uint32), 5, 1)
+    with pytest.raises(ValueError, match=r"AllRows\(\) leaves no rows out"):
+        predict_out_of_bag(device, Packed(), np.zeros((5, 1)), np.zeros(5), None, draws)
