@@ -29,7 +29,7 @@ from dforest.core.data cimport DataView
 from dforest.core.sorting cimport insertion_sort, radix_sort
 from dforest.core.types cimport CATEGORICAL, Column, Draw, LeafRules, Node, column_t, in_subset
 from dforest.rules.cut cimport df_is_valid, df_middle_prediction
-from dforest.rules.node cimport df_score_exponent
+from dforest.rules.node cimport df_score_exponent, df_target_of
 from dforest.rules.numerics cimport df_imbalance, df_int128, df_is_better
 from dforest.rules.records cimport DF_ABSOLUTE_ERROR
 
@@ -338,8 +338,8 @@ cdef class MedianCuts(Cuts):
                                           self.total_sum - self.left[0].sum)
                 score = <double> (self.cost - at_left.cost - at_right.cost)
                 if self.is_bounded:
-                    v_left = node.scale.centre + ldexp(at_left.median, -node.scale.exponent)
-                    v_right = node.scale.centre + ldexp(at_right.median, -node.scale.exponent)
+                    v_left = df_target_of(at_left.median, node.scale.centre, node.scale.exponent)
+                    v_right = df_target_of(at_right.median, node.scale.centre, node.scale.exponent)
                 imbalance = df_imbalance(score, left[1], total[1])
                 if (df_is_better(score, imbalance, choice.score, choice.imbalance)
                         and self.is_allowed(node, column, v_left, v_right)):

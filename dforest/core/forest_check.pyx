@@ -12,7 +12,7 @@ from libc.stdlib cimport free, malloc
 import numpy as np
 
 from dforest.core.criterion import Criterion
-from dforest.core.node_table import CLASS_CRITERIA, TARGET_POWER
+from dforest.core.node_table import CLASS_CRITERIA, NUMBER_CRITERIA
 from dforest.core.sampling import MOST_ROWS, check_plans, checked_integer
 from dforest.core.walk cimport real_t
 from dforest.core.splitter import Splitter
@@ -104,7 +104,7 @@ def check_forest(forest):
 
 def check_component(criterion, n_classes):
     if isinstance(criterion, str):
-        known = CLASS_CRITERIA if n_classes else TARGET_POWER
+        known = CLASS_CRITERIA if n_classes else NUMBER_CRITERIA
         if criterion not in known:
             raise ValueError(f"criterion={criterion!r} of a forest with n_classes={n_classes}; allowed are {sorted(known)}")
         return

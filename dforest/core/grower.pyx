@@ -50,6 +50,7 @@ from dforest.rules.node cimport (
     df_clip,
     df_decreases_enough,
     df_is_leaf_by_size,
+    df_is_pure_enough,
     df_leaf_rules_of,
 )
 from dforest.rules.random cimport DF_ROOT_PATH, df_child_path
@@ -364,7 +365,7 @@ cdef class Grower:
         return (node.is_pure
                 or df_is_leaf_by_size(&self.limits, node.depth, node.statistics[0], node.statistics[1], self.trunk.root_weight)
                 or (self.limits.impurity_threshold > 0.0
-                    and self.criterion.node_impurity(node) < self.limits.impurity_threshold))
+                    and df_is_pure_enough(&self.limits, self.criterion.node_impurity(node))))
 
     cdef bint is_shared(self, int64_t n_visits) noexcept nogil:
         """Whether somebody is idle, and so many visits of records are worth waking them up."""

@@ -18,7 +18,9 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 import numpy as np
 
 from dforest.core.criterion cimport Criterion
+from dforest.rules.node cimport df_score_exponent
 from dforest.rules.numerics cimport df_entropy_term
+from dforest.rules.records cimport DF_ABSOLUTE_ERROR, DF_POISSON, DF_SQUARED_ERROR
 
 from dforest.core.criteria import CLASS_CRITERIA
 from dforest.core.regression import Poisson
@@ -40,12 +42,14 @@ decrease : ndarray of shape (n,), dtype float64
     The node's integer weight times the impurity decrease of its split; 0 for a leaf.
 """
 
-TARGET_POWER = {"squared_error": 2, "friedman_mse": 2, "poisson": 1, "absolute_error": 1}
+NUMBER_CRITERIA = {"squared_error": DF_SQUARED_ERROR, "friedman_mse": DF_SQUARED_ERROR, "poisson": DF_POISSON,
+                   "absolute_error": DF_ABSOLUTE_ERROR}
 
 
 def target_power(criterion):
     """Which power of the target's unit an impurity has: that of a criterion by name; 0 for others, whose unit nobody knows."""
-    return TARGET_POWER.get(criterion, 0) if isinstance(criterion, str) else 0
+    # An impurity of targets in units of 2 is in units of 2 to this power.
+    return df_score_exponent(NUMBER_CRITERIA[criterion], -1) if isinstance(criterion, str) and criterion in NUMBER_CRITERIA else 0
 
 
 def class_table(const int32_t[::1] feature not None, const uint32_t[::1] right not None,

@@ -6,7 +6,6 @@ leaf values come from the targets as they were given.
 
 A criterion owns its scratch; targets, draws and statistics are a node's.
 """
-from libc.math cimport ldexp
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
@@ -30,23 +29,24 @@ from dforest.rules.criteria cimport (
 from dforest.rules.node cimport (
     DF_LEAF_BITS,
     df_choose_scale,
+    df_deviance_impurity,
     df_is_narrow,
     df_leaf_mean,
     df_leaf_offset,
+    df_mean_target,
     df_quantised,
     df_quantiser,
     df_quantiser_of,
     df_score_exponent,
+    df_square_impurity,
 )
 from dforest.rules.numerics cimport (
-    DF_DEVIANCE_UNIT,
     df_add_product,
     df_add_square,
     df_exact_sum,
     df_floor_mean,
     df_log,
     df_offset_sum,
-    df_sum_value,
 )
 from dforest.rules.records cimport DF_POISSON, DF_SQUARED_ERROR
 
@@ -139,9 +139,7 @@ cdef class NumberCriterion(Criterion):
             statistics += self.n_words
 
     cdef double mean(self, const int64_t* statistic) noexcept nogil:
-        cdef int64_t high = statistic[3] if self.kind == TARGET_SUM_WIDE else 0
-        cdef double mean = df_offset_sum(statistic[2], high, statistic[1], 0) / <double> statistic[1]
-        return self.scale.centre + ldexp(mean, -self.scale.exponent)
+        return df_mean_target(statistic, self.kind == TARGET_SUM_WIDE, self.scale.centre, self.scale.exponent)
 
     cdef double value(self, const Node* node, const int64_t* statistic) noexcept nogil:
         return self.mean(statistic)
@@ -245,16 +243,13 @@ cdef class SquaredError(NumberCriterion):
     cdef double node_impurity(self, const Node* node) noexcept nogil:
         """Variance of the quantised targets, from an exact sum of squares around the rounded mean."""
         cdef Py_ssize_t i
-        cdef int64_t w = node.statistics[1], offset
-        cdef int64_t high = node.statistics[3] if self.kind == TARGET_SUM_WIDE else 0
-        cdef int64_t mean = df_floor_mean(node.statistics[2], high, w)
-        cdef double remainder = df_offset_sum(node.statistics[2], high, w, mean) / <double> w
+        cdef df_measure measure
         cdef df_exact_sum squares
+        df_measure_squares(node.statistics, self.kind == TARGET_SUM_WIDE, &measure)
         memset(&squares, 0, sizeof(squares))
         for i in range(node.n):
-            offset = node.draws[i].target - mean
-            df_add_square(&squares, offset, <int64_t> node.draws[i].count * node.draws[i].weight)
-        return ldexp(df_sum_value(&squares) / <double> w - remainder * remainder, self.score_exponent(node))
+            df_add_square(&squares, node.draws[i].target - measure.mean, <int64_t> node.draws[i].count * node.draws[i].weight)
+        return df_square_impurity(&squares, node.statistics[1], &measure, self.score_exponent(node))
 
     cdef int score_exponent(self, const Node* node) noexcept nogil:
         return df_score_exponent(DF_SQUARED_ERROR, node.scale.exponent)
@@ -330,7 +325,7 @@ cdef class Poisson(SquaredError):
         for i in range(node.n):
             df_add_product(&total, <int64_t> node.draws[i].count * node.draws[i].weight,
                            df_fixed_deviance(node.draws[i].target, &self.measure))
-        return ldexp(df_sum_value(&total) / <double> node.statistics[1] / DF_DEVIANCE_UNIT, self.score_exponent(node))
+        return df_deviance_impurity(&total, node.statistics[1], self.score_exponent(node))
 
     cdef int score_exponent(self, const Node* node) noexcept nogil:
         return df_score_exponent(DF_POISSON, node.scale.exponent)

@@ -89,7 +89,7 @@ class Levels:
         is_pure = arrays.have_one_class(totals) if self.layout.has_classes else self._rescale(places, totals, extents)
         is_leaf = is_pure | arrays.are_leaves(self.limits, places, totals)
         if self.impurity_threshold > 0.0:
-            is_leaf |= self._impurities(places, totals) < self.impurity_threshold
+            is_leaf |= arrays.are_pure_enough(self.limits, self._impurities(places, totals))
         return totals, is_leaf
 
     def _rescale(self, places, totals, extents):
@@ -112,7 +112,7 @@ class Levels:
     def _impurities(self, places, totals):
         if self.layout.has_classes:
             return np.array([self.impurity_of(total) for total in totals])
-        return self.shard.judge(_grown(places))[:, 3].view(np.float64)
+        return self.shard.judge(_grown(places))[:, 3].copy().view(np.float64)
 
     def _evaluate(self, places):
         """The cuts of nodes, as `df_split`, feature -1 if they are leaves, and their subsets. Some nodes get a new scale."""

@@ -26,8 +26,10 @@ from dforest.rules.node cimport (
     df_decreases_enough,
     df_is_leaf_by_size,
     df_is_narrow,
+    df_is_pure_enough,
     df_leaf_mean,
     df_leaf_offset,
+    df_mean_target,
     df_quantised,
     df_quantiser,
     df_quantiser_of,
@@ -106,6 +108,26 @@ def are_leaves(const df_limits[::1] limits not None, const df_open_node[::1] pla
     cdef unsigned char[::1] out = result.view(np.uint8)
     for i in range(places.shape[0]):
         out[i] = df_is_leaf_by_size(&limits[0], places[i].depth, totals[i, 0], totals[i, 1], places[i].root_weight)
+    return result
+
+
+def are_pure_enough(const df_limits[::1] limits not None, const double[::1] impurities not None):
+    """Which nodes are leaves by `impurity_threshold`.
+
+    Parameters
+    ----------
+    limits : ndarray of shape (1,), dtype df_limits
+    impurities : ndarray of shape (n_nodes,), dtype float64
+
+    Returns
+    -------
+    ndarray of shape (n_nodes,), dtype bool
+    """
+    cdef Py_ssize_t i
+    result = np.empty(impurities.shape[0], np.bool_)
+    cdef unsigned char[::1] out = result.view(np.uint8)
+    for i in range(impurities.shape[0]):
+        out[i] = df_is_pure_enough(&limits[0], impurities[i])
     return result
 
 
@@ -239,6 +261,29 @@ def quantise(const double[::1] y not None, double centre, int32_t exponent):
     cdef int32_t[::1] out = result
     for i in range(y.shape[0]):
         out[i] = df_quantised(&scale, y[i])
+    return result
+
+
+def mean_targets(const int64_t[:, ::1] totals not None, bint is_wide, double centre, int32_t exponent):
+    """The mean targets of some sets of draws, given their statistics and their scale.
+
+    Parameters
+    ----------
+    totals : ndarray of shape (n_sets, n_words), dtype int64
+    is_wide : bool
+        Whether sums of targets have two words.
+    centre : float
+    exponent : int
+
+    Returns
+    -------
+    ndarray of shape (n_sets,), dtype float64
+    """
+    cdef Py_ssize_t i
+    result = np.empty(totals.shape[0])
+    cdef double[::1] out = result
+    for i in range(totals.shape[0]):
+        out[i] = df_mean_target(&totals[i, 0], is_wide, centre, exponent)
     return result
 
 

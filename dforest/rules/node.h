@@ -6,7 +6,7 @@
 #ifndef DFOREST_RULES_NODE_H
 #define DFOREST_RULES_NODE_H
 
-#include "numerics.h"
+#include "criteria.h"
 #include "random.h"
 #include "records.h"
 
@@ -18,6 +18,11 @@ static inline int df_is_leaf_by_size(const df_limits *limits, int64_t depth, int
                                      int64_t root_weight) {
     return depth >= limits->max_depth || n_draws < limits->min_samples_split || n_draws < 2 * limits->min_samples_leaf
            || (double)weight < 2.0 * limits->min_weight_fraction_leaf * (double)root_weight;
+}
+
+/* Whether a node is a leaf as it is pure enough. Whoever has no threshold, 0, need not ask. */
+static inline int df_is_pure_enough(const df_limits *limits, double impurity) {
+    return limits->impurity_threshold > 0.0 && impurity < limits->impurity_threshold;
 }
 
 static inline df_leaf_rules df_leaf_rules_of(const df_limits *limits, int64_t root_weight) {
@@ -103,6 +108,28 @@ static inline df_quantiser df_quantiser_of(double centre, int32_t exponent) {
 /* The integer of a target. */
 static inline int32_t df_quantised(const df_quantiser *scale, double y) {
     return (int32_t)rint((y - scale->centre) * scale->first * scale->second);
+}
+
+/* What an integer, or a mean of integers, stands for. */
+static inline double df_target_of(double quantised, double centre, int32_t exponent) {
+    return centre + ldexp(quantised, -exponent);
+}
+
+/* The mean target of some draws, given their statistic. */
+static inline double df_mean_target(const int64_t *statistic, int is_wide, double centre, int32_t exponent) {
+    const double sum = df_offset_sum(statistic[2], df_high_word(statistic, is_wide), statistic[1], 0);
+    return df_target_of(sum / (double)statistic[1], centre, exponent);
+}
+
+/* The variance of a node's targets. IN squares : the sum of weight * (integer - measure->mean)^2 over its draws */
+static inline double df_square_impurity(const df_exact_sum *squares, int64_t weight, const df_measure *measure, int score_exponent) {
+    const double remainder = measure->remainder / (double)weight;
+    return ldexp(df_sum_value(squares) / (double)weight - remainder * remainder, score_exponent);
+}
+
+/* Half the mean Poisson deviance. IN deviances : the sum of weight * df_fixed_deviance over a node's draws */
+static inline double df_deviance_impurity(const df_exact_sum *deviances, int64_t weight, int score_exponent) {
+    return ldexp(df_sum_value(deviances) / (double)weight / DF_DEVIANCE_UNIT, score_exponent);
 }
 
 /* A leaf predicts the mean of its exact targets: their integers of 62 bits are summed up in 128, by the scale of its own that

@@ -1,6 +1,7 @@
 """The rules of a node; see node.h."""
 from libc.stdint cimport int32_t, int64_t
 
+from dforest.rules.criteria cimport df_measure
 from dforest.rules.numerics cimport df_exact_sum
 from dforest.rules.records cimport df_leaf_rules, df_limits, df_open_node
 
@@ -13,6 +14,7 @@ cdef extern from "rules/node.h" nogil:
     ctypedef struct df_quantiser:
         pass
     bint df_is_leaf_by_size(const df_limits* limits, int64_t depth, int64_t n_draws, int64_t weight, int64_t root_weight)
+    bint df_is_pure_enough(const df_limits* limits, double impurity)
     df_leaf_rules df_leaf_rules_of(const df_limits* limits, int64_t root_weight)
     int df_score_exponent(int64_t criterion, int32_t exponent)
     double df_absolute_score(double score, int score_exponent)
@@ -23,6 +25,10 @@ cdef extern from "rules/node.h" nogil:
     int32_t df_choose_scale(double lo, double hi, int bits, double* centre)
     df_quantiser df_quantiser_of(double centre, int32_t exponent)
     int32_t df_quantised(const df_quantiser* scale, double y)
+    double df_target_of(double quantised, double centre, int32_t exponent)
+    double df_mean_target(const int64_t* statistic, bint is_wide, double centre, int32_t exponent)
+    double df_square_impurity(const df_exact_sum* squares, int64_t weight, const df_measure* measure, int score_exponent)
+    double df_deviance_impurity(const df_exact_sum* deviances, int64_t weight, int score_exponent)
     int64_t df_leaf_offset(double y, double centre, int32_t exponent)
     double df_clip(double x, double lower, double upper)
     double df_leaf_mean(const df_exact_sum* sum, int64_t weight, double centre, int32_t exponent, double lo, double hi)

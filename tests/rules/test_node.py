@@ -89,6 +89,12 @@ def test_scores_in_units_of_weight_times_impurity():
     assert arrays.absolute_scores(numbers["DF_ABSOLUTE_ERROR"], scores, exponents).tolist() == [0.75, 6.0]
 
 
+def test_a_node_below_the_threshold_is_pure_enough():
+    impurities = np.array([0.25, np.nextafter(0.25, 0.0), 0.0])
+    assert arrays.are_pure_enough(GrowthRules(impurity_threshold=0.25).limits(9), impurities).tolist() == [False, True, True]
+    assert not arrays.are_pure_enough(GrowthRules().limits(9), impurities).any()
+
+
 # Children --------------------------------------------------------------------------------------------
 
 
@@ -158,6 +164,12 @@ def test_integers_of_random_targets():
     expected = [round(ldexp(value - centre, int(exponent))) for value in y.tolist()]  # to even, as rint
     assert arrays.quantise(y, centre, exponent).tolist() == expected
     assert 2**30 <= max(map(abs, expected)) < 2**31
+
+
+def test_means_of_targets():
+    # Integers 1 and 2 of weight 1 and 3 mean 7 / 4, in units of 2**-2 from 10 on; in two words, the higher one is 2**31 each.
+    assert arrays.mean_targets(np.array([[2, 4, 7]]), False, 10.0, 2).tolist() == [10.4375]
+    assert arrays.mean_targets(np.array([[2, 4, 7, 0], [2, 4, 8, 1]]), True, 10.0, 2).tolist() == [10.4375, 10.5 + 2.0**27]
 
 
 # Leaves' values --------------------------------------------------------------------------------------

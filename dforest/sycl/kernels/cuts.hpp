@@ -41,9 +41,7 @@ DF_INLINE double df_prediction(const df_problem *p, const df_node *node, const i
 {
     if (df_has_classes(p))
         return (double) statistic[3] / (double) statistic[1];
-    const double mean = df_offset_sum(statistic[2], df_high_word(statistic, (int) p->is_wide), statistic[1], 0)
-                        / (double) statistic[1];
-    return node->place.centre + ldexp(mean, -node->place.exponent);
+    return df_mean_target(statistic, (int) p->is_wide, node->place.centre, node->place.exponent);
 }
 
 // Whether a cut keeps to the node's bounds and the feature's direction. OUT middle : between what its sides predict

@@ -51,7 +51,6 @@ DF_INLINE double df_node_impurity(const Group &group, const df_problem *p, const
     if (df_has_classes(p))
         return df_class_impurity(p->criterion, total, p->n_words);
     const df_measure measure = node->measure;
-    const double w = (double) total[1];
     if (p->criterion == DF_POISSON && measure.centre <= 0.0)
         return 0.0;
     const df_big sum = group.exact_sum([&](int64_t item) {
@@ -66,10 +65,8 @@ DF_INLINE double df_node_impurity(const Group &group, const df_problem *p, const
         return own;
     });
     const int exponent = df_score_exponent(p->criterion, node->place.exponent);
-    if (p->criterion == DF_POISSON)
-        return ldexp(df_sum_value(&sum) / w / DF_DEVIANCE_UNIT, exponent);
-    const double remainder = measure.remainder / w;
-    return ldexp(df_sum_value(&sum) / w - remainder * remainder, exponent);
+    return p->criterion == DF_POISSON ? df_deviance_impurity(&sum, total[1], exponent)
+                                      : df_square_impurity(&sum, total[1], &measure, exponent);
 }
 
 // The mean of the exact targets of a leaf, from lo to hi: 62-bit offsets from the middle, summed in 128 bits.

@@ -199,7 +199,7 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_desk &
                                                  [&](int64_t i) { return draws[i].target; });
         group.each([&](int64_t item) {
             if (item == 0)
-                shared->is_leaf = impurity < p->limits.impurity_threshold;
+                shared->is_leaf = df_is_pure_enough(&p->limits, impurity);
         });
     }
 }
