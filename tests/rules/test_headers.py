@@ -1,0 +1,47 @@
+"""The headers of dforest/rules: C99 and C++ each for itself; and who may depend on whom."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import dforest
+from dforest.rules import arrays
+from dforest.rules.records import constants, record
+from dforest.testing import sampling, streams
+
+PACKAGE = Path(dforest.__file__).parent
+HEADERS = sorted(path.name for path in (PACKAGE / "rules").glob("*.h"))
+
+
+@pytest.mark.parametrize("compiler", [["cc", "-x", "c", "-std=c99"], ["c++", "-x", "c++", "-std=c++17"]], ids=["C99", "C++"])
+@pytest.mark.parametrize("header", HEADERS)
+def test_a_header_compiles_alone(header, compiler):
+    if shutil.which(compiler[0]) is None:
+        pytest.skip(f"there is no {compiler[0]}")
+    command = [*compiler, "-Wall", "-Werror", "-Wno-unused-function", "-fsyntax-only", "-I", dforest.get_include(), "-"]
+    source = f'#include "rules/{header}"\n#include "rules/{header}"\n'  # its guard holds
+    done = subprocess.run(command, input=source, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_rules_depend_on_rules_alone_and_engines_on_no_device():
+    for path in (PACKAGE / "rules").iterdir():
+        if path.suffix in (".py", ".pyx", ".pxd"):
+            others = set(re.findall(r"(?:from|import) dforest\.(\w+)", path.read_text(encoding="utf-8"))) - {"rules"}
+            assert not others, (path.name, others)
+    for path in (PACKAGE / "engines").glob("*.py"):
+        assert "dforest.sycl" not in path.read_text(encoding="utf-8"), path.name
+
+
+def test_numbers_of_the_headers():
+    assert (arrays.BLOCK, arrays.ROOT_PATH) == (sampling.BLOCK, streams.ROOT_PATH)
+    numbers = constants()
+    assert [numbers[f"DF_{kind}"] for kind in ("CONTINUOUS", "ORDINAL", "CATEGORICAL")] == [0, 1, 2]
+
+
+def test_records_may_hold_records():
+    assert record("df_problem")["limits"] == record("df_limits")
+    assert record("df_draw").itemsize == 16
