@@ -12,6 +12,7 @@ from sklearn.datasets import load_breast_cancer
 from dforest import DecisionTreeClassifier, ExtraTreesClassifier, RandomForestClassifier
 from dforest.criterion import Hellinger
 from dforest.testing import check_criterion, naive
+from dforest.testing.sampling import twin_of
 from dforest.testing.scores import hellinger_score
 
 WEIGHTS = st.integers(0, 2**40) | st.integers(0, 5)
@@ -74,8 +75,8 @@ def test_every_node_is_that_of_the_twin(method, splitter, parameters, extremes, 
             first = first or forest
             assert_equal(first, forest, (extreme, n_jobs))
     for t in range(3):
-        twin = naive.grow_tree(X, y, n_classes=2, sample_weight=weight, seed=first.forest_.seeds[t], bootstrap=True,
-                               n_draws=len(X), n_categories=[0, 0, 0, 6], **parameters)  # fmt: skip
+        twin = naive.grow_tree(X, y, n_classes=2, sample_weight=weight, seed=first.forest_.seeds[t],
+                               sampling=twin_of(first.forest_.plans[t]), n_categories=[0, 0, 0, 6], **parameters)  # fmt: skip
         assert_twin(first.forest_, t, naive.flatten(twin), t)
 
 
