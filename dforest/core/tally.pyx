@@ -13,7 +13,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
-from dforest.core.codes cimport gather_and_mark, gather_keys
+from dforest.core.codes cimport fill_words, gather_and_mark, gather_keys
 from dforest.core.loops cimport DF_FEW, DF_FEW_DRAWS, DF_FEW_NO_CODE, DF_SMALL_DRAWS, loops
 from dforest.core.sorting cimport insertion_sort, radix_sort
 from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, add_draws, code_t
@@ -23,10 +23,6 @@ cdef extern from *:
     #define df_lowest_bit(x) __builtin_ctzll(x)
     """
     int df_lowest_bit(uint64_t x) nogil
-
-ctypedef fused word_t:
-    uint32_t
-    uint64_t
 
 
 cdef void fill(Manner manner, Tally tally, const Node* node, const code_t* codes) noexcept nogil:
@@ -46,30 +42,6 @@ cdef void fill(Manner manner, Tally tally, const Node* node, const code_t* codes
     else:
         for i in range(n):
             add_draws(tally.criterion.kind, tally.histogram + codes[draws[i].row] * tally.n_words, &draws[i])
-
-
-cdef void fill_words(const uint32_t* row, const word_t* word, Py_ssize_t n, const code_t* codes, word_t* histogram,
-                     Py_ssize_t n_codes, bint in_copies) noexcept nogil:
-    """The same with packed words.
-
-    In four copies of the histogram, one behind the other, that are summed up then: a counter that follows
-    itself waits for itself, and where codes are few, or one is frequent, most do.
-    """
-    cdef Py_ssize_t i, end = n - n % 4 if in_copies else 0
-    cdef word_t* second = histogram + n_codes
-    cdef word_t* third = second + n_codes
-    cdef word_t* fourth = third + n_codes
-    for i in range(0, end, 4):
-        histogram[codes[row[i]]] += word[i]
-        second[codes[row[i + 1]]] += word[i + 1]
-        third[codes[row[i + 2]]] += word[i + 2]
-        fourth[codes[row[i + 3]]] += word[i + 3]
-    for i in range(end, n):
-        histogram[codes[row[i]]] += word[i]
-    if in_copies:
-        for i in range(n_codes):
-            histogram[i] += second[i] + third[i] + fourth[i]
-            second[i] = third[i] = fourth[i] = 0
 
 
 cdef void mark(uint64_t* marks, const Node* node, const code_t* codes) noexcept nogil:
