@@ -76,6 +76,15 @@ def test_trees_are_lent():
     assert_same(assembly.release(0), expected(trees, np.float64))
 
 
+def test_room_for_very_many_trees_is_not_taken_at_once():
+    """It would be more memory than there is."""
+    trees = [made_tree(seed) for seed in range(200)]
+    assembly = Assembly(np.float64, 10**15)
+    for tree in trees:
+        assembly.append(tree)
+    assert_same(assembly.release(0), expected(trees, np.float64))
+
+
 @pytest.mark.parametrize("n_expected", [1, 3, 50])
 def test_other_trees_than_expected(n_expected):
     """Fewer, where growing was stopped, or more."""

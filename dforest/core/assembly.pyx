@@ -26,6 +26,7 @@ cdef extern from *:
 cdef enum:
     AHEAD = 16         # rows between asking for memory and using it
     FIRST_BIT = 6      # of the first part's rows
+    MOST_AHEAD = 64    # times as much room as is needed so far
 
 NODE_ARRAYS = ("feature", "threshold", "right", "missing_left")
 
@@ -268,7 +269,8 @@ class Stretch:
         """Append entries; `share` tells which share of all there will be has come, with these."""
         n, self.n = self.n, self.n + len(part)
         if self.n > len(self.array):
-            room = self.n if share == 1.0 else int(1.1 * self.n / share)
+            # Not for all of very many trees: the system refuses more memory than it could ever give.
+            room = self.n if share == 1.0 else min(int(1.1 * self.n / share), MOST_AHEAD * self.n)
             array = np.empty((room, *self.array.shape[1:]), self.array.dtype)
             array[:n] = self.array[:n]
             self.array = array
