@@ -32,21 +32,22 @@ cdef Py_ssize_t evenest(Criterion criterion, const int64_t* left, Py_ssize_t n, 
                         Py_ssize_t best) noexcept nogil:
     """The evenest cut that is allowed, the first of several, where no cut scores above 0.
 
-    best : the first that is allowed
+    best : one that is allowed; of a built-in criterion, the first
     """
-    cdef Py_ssize_t i, found = best, n_words = criterion.n_words
+    cdef Py_ssize_t i, found = best, n_words = criterion.n_words, first = best + 1 if criterion.is_built_in else 0
     cdef int64_t imbalance, least = df_imbalance(0.0, left[best * n_words + 1], total[1])
-    for i in range(best + 1, n):
+    for i in range(first, n):
         imbalance = df_imbalance(0.0, left[i * n_words + 1], total[1])
-        if imbalance < least:
+        if imbalance < least or (imbalance == least and i < found):
             least = imbalance
             found = i
     if found == best or allows(criterion, left + found * n_words, total):
         return found
     least = df_imbalance(0.0, left[best * n_words + 1], total[1])
-    for i in range(best + 1, n):       # seldom: each that is more even is asked about
+    for i in range(first, n):          # seldom: each that is more even is asked about
         imbalance = df_imbalance(0.0, left[i * n_words + 1], total[1])
-        if imbalance < least and allows(criterion, left + i * n_words, total):
+        if ((imbalance < least or (imbalance == least and i < best))
+                and allows(criterion, left + i * n_words, total)):
             least = imbalance
             best = i
     return best
