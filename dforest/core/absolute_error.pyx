@@ -258,7 +258,7 @@ cdef class MedianCuts(Cuts):
             at += at & -at
 
     cdef void move_group(self, const Node* node, Py_ssize_t place, int sign) noexcept nogil:
-        """The same for all records of a value, given its place among those that occur."""
+        """`move` all records of a value, given its place among those that occur."""
         cdef Py_ssize_t i
         for i in range(self.start[place], self.start[place + 1]):
             self.move(node, <Py_ssize_t> <uint32_t> self.tally.sorted[i], sign)

@@ -50,7 +50,7 @@ class TreeArrays(namedtuple("TreeArrays", [*NODE_ARRAYS, "leaves", "inner", "pay
     __slots__ = ()
 
     def copy(self):
-        """The same in arrays of its own."""
+        """This tree in arrays of its own."""
         return TreeArrays(*(part.copy() for part in self))
 
 

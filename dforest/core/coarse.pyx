@@ -226,7 +226,7 @@ cdef class CoarseSearch:
         return n + (self.tally.missing_word > 0) > 1
 
     cdef bint find_few(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
-        """The same for a node of few records: buckets first, then with codes where several records share one."""
+        """Look for the best cut in a node of few records: by buckets first, then with codes where several records share one."""
         cdef Column near = column[0]
         cdef uint16_t* to = <uint16_t*> self.codes     # bucket and place inside, ordered like the codes
         cdef uint64_t keys[DF_FEW]

@@ -93,16 +93,16 @@ cdef class Criterion(Component):
     # [n, n_words], the statistics of the left sides; total: [n_words], the node's.
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil
 
-    # The same from packed words (scan.h), for a criterion that says so in `scans_words`; all n cuts
+    # `best_cut` from packed words (scan.h), for a criterion that says so in `scans_words`; all n cuts
     # have draws on both sides. The statistics of the left sides are run[i] + offset.
     cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
                               double* score) noexcept nogil
 
-    # The same among few records (few.h), for a criterion that says so in `few`. OUT cut : the first of
+    # `best_cut` among few records (few.h), for a criterion that says so in `few`. OUT cut : the first of
     # the best ones
     cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil
 
-    # The same for two classes in nodes of at most DF_SMALL_DRAWS draws, by columns of at most 256 codes. run: [n] by
+    # `best_cut` for two classes in nodes of at most DF_SMALL_DRAWS draws, by columns of at most 256 codes. run: [n] by
     # code, draws up to it of class 0 in the low 16 bits, of class 1 in the high ones; least: draws of a side
     cdef void best_small(self, const uint32_t* run, int n, uint32_t offset, const int64_t* total, double least,
                          df_cut* cut) noexcept nogil

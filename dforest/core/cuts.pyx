@@ -202,7 +202,7 @@ cdef class Cuts:
         return False
 
     cdef bint find_few(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
-        """The same for a node of few records and a feature of numbers; of cuts that score 0, the first."""
+        """`find` in a node of few records, for a feature of numbers; of cuts that score 0, the first."""
         cdef df_few* few = &self.tally.few
         cdef uint64_t missing
         cdef df_cut cut, other
@@ -228,7 +228,7 @@ cdef class Cuts:
         return False
 
     cdef bint find_small(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
-        """The same for a node of few draws and two classes, and a column of few codes; of cuts that score 0, the first."""
+        """`find` in a node of few draws and two classes, for a column of few codes; of cuts that score 0, the first."""
         cdef uint32_t missing
         cdef double least = least_draws(rules)
         cdef df_cut cut, other
