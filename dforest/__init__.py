@@ -4,17 +4,17 @@ from importlib.metadata import version
 from pathlib import Path
 
 from dforest.config import config_context
-from dforest.embedding import RandomTreesEmbedding
-from dforest.export import export_graphviz, export_text
-from dforest.forest import (
+from dforest.estimators.embedding import RandomTreesEmbedding
+from dforest.estimators.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from dforest.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
+from dforest.export import export_graphviz, export_text
 from dforest.plot import plot_tree
 from dforest.sycl.devices import devices
-from dforest.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
 __version__ = version("dforest")
 
@@ -40,7 +40,7 @@ __all__ = [
 def get_include():
     """The folder that dforest's C headers are found from.
 
-    They are named from there, as in dforest's `.pxd` files: ``rules/random.h``, ``core/walk.h``.
+    They are named from there, as in dforest's `.pxd` files: ``rules/random.h``, ``core/predict/walk.h``.
 
     Returns
     -------

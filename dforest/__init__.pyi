@@ -1,8 +1,8 @@
 """What IDEs and type checkers are told of `dforest`. Written by `tests/test_stub.py`: see there."""
 
-import dforest.embedding
-import dforest.forest
-import dforest.tree
+import dforest.estimators.embedding
+import dforest.estimators.forest
+import dforest.estimators.tree
 from dforest.config import config_context as config_context
 from dforest.export import export_graphviz as export_graphviz
 from dforest.export import export_text as export_text
@@ -13,7 +13,7 @@ __version__: str
 
 def get_include() -> str: ...
 
-class DecisionTreeClassifier(dforest.tree.DecisionTreeClassifier):
+class DecisionTreeClassifier(dforest.estimators.tree.DecisionTreeClassifier):
     """A decision tree for classification."""
 
     def __init__(
@@ -42,7 +42,7 @@ class DecisionTreeClassifier(dforest.tree.DecisionTreeClassifier):
         device=None,
     ) -> None: ...
 
-class DecisionTreeRegressor(dforest.tree.DecisionTreeRegressor):
+class DecisionTreeRegressor(dforest.estimators.tree.DecisionTreeRegressor):
     """A decision tree for regression."""
 
     def __init__(
@@ -70,7 +70,7 @@ class DecisionTreeRegressor(dforest.tree.DecisionTreeRegressor):
         device=None,
     ) -> None: ...
 
-class ExtraTreeClassifier(dforest.tree.ExtraTreeClassifier):
+class ExtraTreeClassifier(dforest.estimators.tree.ExtraTreeClassifier):
     """An extremely randomised tree for classification: what `ExtraTreesClassifier` is a forest of."""
 
     def __init__(
@@ -99,7 +99,7 @@ class ExtraTreeClassifier(dforest.tree.ExtraTreeClassifier):
         device=None,
     ) -> None: ...
 
-class ExtraTreeRegressor(dforest.tree.ExtraTreeRegressor):
+class ExtraTreeRegressor(dforest.estimators.tree.ExtraTreeRegressor):
     """An extremely randomised tree for regression: what `ExtraTreesRegressor` is a forest of."""
 
     def __init__(
@@ -127,7 +127,7 @@ class ExtraTreeRegressor(dforest.tree.ExtraTreeRegressor):
         device=None,
     ) -> None: ...
 
-class ExtraTreesClassifier(dforest.forest.ExtraTreesClassifier):
+class ExtraTreesClassifier(dforest.estimators.forest.ExtraTreesClassifier):
     """Extremely randomised trees for classification."""
 
     def __init__(
@@ -165,7 +165,7 @@ class ExtraTreesClassifier(dforest.forest.ExtraTreesClassifier):
         voting="soft",
     ) -> None: ...
 
-class ExtraTreesRegressor(dforest.forest.ExtraTreesRegressor):
+class ExtraTreesRegressor(dforest.estimators.forest.ExtraTreesRegressor):
     """Extremely randomised trees for regression."""
 
     def __init__(
@@ -201,7 +201,7 @@ class ExtraTreesRegressor(dforest.forest.ExtraTreesRegressor):
         variable_importance=None,
     ) -> None: ...
 
-class RandomForestClassifier(dforest.forest.RandomForestClassifier):
+class RandomForestClassifier(dforest.estimators.forest.RandomForestClassifier):
     """A random forest for classification."""
 
     def __init__(
@@ -239,7 +239,7 @@ class RandomForestClassifier(dforest.forest.RandomForestClassifier):
         voting="soft",
     ) -> None: ...
 
-class RandomForestRegressor(dforest.forest.RandomForestRegressor):
+class RandomForestRegressor(dforest.estimators.forest.RandomForestRegressor):
     """A random forest for regression."""
 
     def __init__(
@@ -275,7 +275,7 @@ class RandomForestRegressor(dforest.forest.RandomForestRegressor):
         variable_importance=None,
     ) -> None: ...
 
-class RandomTreesEmbedding(dforest.embedding.RandomTreesEmbedding):
+class RandomTreesEmbedding(dforest.estimators.embedding.RandomTreesEmbedding):
     """Rows as the leaves that they reach in trees of random cuts, which look at no target."""
 
     def __init__(

@@ -1,7 +1,7 @@
 """Criteria: what a node is worth, and which cut is best. Give one, or its class, to an estimator as `criterion`.
 
 The built-in ones stand behind ``criterion="gini"`` and the other names. To write your own in Cython, subclass
-`ClassCriterion` or `NumberCriterion`, whose contract is the head of ``dforest/core/criterion.pxd``; to try an idea in
+`ClassCriterion` or `NumberCriterion`, whose contract is the head of ``dforest/core/search/criterion.pxd``; to try an idea in
 Python, subclass `PythonCriterion`.
 """
 
@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dforest.core.absolute_error import AbsoluteError
 from dforest.core.component import CriterionError
-from dforest.core.criterion import ClassCriterion, Criterion, Entropy, Gini, Hellinger
-from dforest.core.python_criterion import PythonCriterionBase
-from dforest.core.regression import NumberCriterion, Poisson, SquaredError
+from dforest.core.search.absolute_error import AbsoluteError
+from dforest.core.search.criterion import ClassCriterion, Criterion, Entropy, Gini, Hellinger
+from dforest.core.search.python_criterion import PythonCriterionBase
+from dforest.core.search.regression import NumberCriterion, Poisson, SquaredError
 
 __all__ = [
     "AbsoluteError",

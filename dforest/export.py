@@ -21,8 +21,8 @@ from sklearn.base import is_classifier
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
 
+from dforest.estimators.tree import DecisionTree
 from dforest.interop import TREE_LEAF
-from dforest.tree import DecisionTree
 
 CUT = "(...)"  # in place of a subtree
 CUT_COLOUR = "lightgrey"

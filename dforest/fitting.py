@@ -4,17 +4,17 @@ from importlib import import_module
 
 import numpy as np
 
-from dforest import pruning
-from dforest.core.assembly import Assembly
-from dforest.core.forest_arrays import Forest
+from dforest.core.forest.arrays import Forest
+from dforest.core.forest.assembly import Assembly
 from dforest.engines.cpu import CpuEngine
+from dforest.estimators import pruning
 
 
 def engine_on(device, n_threads):
     """The `Engine` of a device, or, for None, of the processor with so many threads at most."""
     if device is None:
         return CpuEngine(n_threads)
-    return import_module("dforest.sycl.engine").DeviceEngine(device)
+    return import_module("dforest.engines.device.engine").DeviceEngine(device)
 
 
 class ForestSink:

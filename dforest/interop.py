@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dforest.prediction import path_matrix
+from dforest.estimators.prediction import path_matrix
 
 TREE_LEAF = -1
 TREE_UNDEFINED = -2

@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
 
+from dforest.estimators.tree import DecisionTree
 from dforest.export import CUT, CUT_COLOUR, NOT_NEGATIVE, BoxText, Colours, drawn_nodes, names_of_classes, names_of_features
 from dforest.extras import install_command
-from dforest.tree import DecisionTree
 
 LARGEST_FONT, SMALLEST_FONT = 12, 1  # points, unless asked for
 PADDING = 0.4  # between a box's text and its edge, in font sizes

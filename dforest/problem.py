@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dforest.core.criterion import Criterion
+from dforest.core.grow.trainer import tree_seeds
 from dforest.core.sampling import SamplingPlan
-from dforest.core.splitter import Splitter
-from dforest.core.trainer import tree_seeds
+from dforest.core.search.criterion import Criterion
+from dforest.core.search.splitter import Splitter
 from dforest.rules.records import record
 from dforest.weights import ClassBalance
 

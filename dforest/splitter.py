@@ -1,17 +1,17 @@
 """Splitters: how a node is divided. Give one, or its class, to an estimator as `splitter`.
 
 The built-in ones stand behind ``splitter="best"`` and ``"random"``. To write your own in Cython, subclass
-`Splitter`, whose contract is the head of ``dforest/core/splitter.pxd``; to try an idea in Python, subclass
+`Splitter`, whose contract is the head of ``dforest/core/search/splitter.pxd``; to try an idea in Python, subclass
 `PythonSplitter`.
 """
 
 from typing import NamedTuple
 
 from dforest.core.component import SplitterError
-from dforest.core.dense import DenseSplitter, RandomDenseSplitter
-from dforest.core.hist import HistSplitter, RandomHistSplitter
-from dforest.core.python_splitter import PythonSplitterBase
-from dforest.core.splitter import RandomSplitter, Splitter
+from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
+from dforest.core.search.hist import HistSplitter, RandomHistSplitter
+from dforest.core.search.python_splitter import PythonSplitterBase
+from dforest.core.search.splitter import RandomSplitter, Splitter
 
 __all__ = [
     "Cut",
@@ -85,9 +85,9 @@ class PythonSplitter(PythonSplitterBase):
     - ``describe(payload, names)``: what is true of rows that go left, for `export_text` and `plot_tree`, given the names of
       the features: str.
 
-    `node` is a `dforest.core.node_view.NodeView`: values, codes, targets, weights, the features that splits above it use, and
-    random numbers, which must come from ``node.random()`` for the forest to be the same on any number of threads. A method
-    that raises ends the fit, with that exception; a split that breaks a rule raises `SplitterError`.
+    `node` is a `dforest.core.search.node_view.NodeView`: values, codes, targets, weights, the features that splits above it
+    use, and random numbers, which must come from ``node.random()`` for the forest to be the same on any number of threads. A
+    method that raises ends the fit, with that exception; a split that breaks a rule raises `SplitterError`.
 
     Parameters of the constructor are kept as attributes of the same name; each thread has an object of its own, made from
     the class and these.

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dforest import RandomForestClassifier, RandomForestRegressor
-from dforest.core.assembly import Assembly, RowTable, TreeArrays, unique_rows
-from dforest.core.forest_arrays import Forest
+from dforest.core.forest.arrays import Forest
+from dforest.core.forest.assembly import Assembly, RowTable, TreeArrays, unique_rows
 from dforest.core.scratch import scratch
 
 

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dforest
-from dforest import estimator
-from dforest.core import coarse, loops
+from dforest.core import loops
+from dforest.core.search import coarse
+from dforest.estimators import base as estimator
 from dforest.testing.scores import gini_score
 
 

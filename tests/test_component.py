@@ -154,7 +154,7 @@ def test_another_version_of_the_contract_is_refused():
 
 
 UNDECLARED = """
-from dforest.core.splitter cimport Splitter
+from dforest.core.search.splitter cimport Splitter
 
 cdef class Undeclared(Splitter):
     cdef int found
@@ -163,7 +163,7 @@ cdef class Undeclared(Splitter):
 CONSTRUCTED = """
 from dforest.core.component cimport CONTRACT
 from dforest.core.component import declare_contract
-from dforest.core.splitter cimport Splitter
+from dforest.core.search.splitter cimport Splitter
 
 declare_contract(__name__, CONTRACT)
 

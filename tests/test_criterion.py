@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dforest
-from dforest.core.criterion import Entropy, Gini
-from dforest.core.regression import SquaredError, quantise
+from dforest.core.search.criterion import Entropy, Gini
+from dforest.core.search.regression import SquaredError, quantise
 from dforest.testing.scores import entropy_score, gini_score, squared_error_score
 
 SCORE = {Gini: gini_score, Entropy: entropy_score}

@@ -19,7 +19,7 @@ from dforest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from dforest.core.forest_arrays import Forest
+from dforest.core.forest.arrays import Forest
 from dforest.core.sampling import AllRows, Bootstrap
 from dforest.interop import Tree
 

@@ -38,8 +38,8 @@ from dforest import (
     DecisionTreeClassifier,
     RandomForestClassifier,
 )
-from dforest.features import CATEGORICAL, CONTINUOUS, ORDINAL, Features
-from dforest.validation import check_X
+from dforest.estimators.features import CATEGORICAL, CONTINUOUS, ORDINAL, Features
+from dforest.estimators.validation import check_X
 
 # Categories
 

@@ -23,10 +23,10 @@ from libc.stdint cimport int64_t
 
 from dforest.core.component cimport CONTRACT
 from dforest.core.component import declare_contract
-from dforest.core.criterion cimport ClassCriterion, Criterion, Gini
+from dforest.core.search.criterion cimport ClassCriterion, Criterion, Gini
 from dforest.core.data cimport DataView
-from dforest.core.regression cimport NumberCriterion
-from dforest.core.splitter cimport Splitter
+from dforest.core.search.regression cimport NumberCriterion
+from dforest.core.search.splitter cimport Splitter
 from dforest.core.types cimport LeafRules, Node, Split
 
 declare_contract(__name__, CONTRACT)

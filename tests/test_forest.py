@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-import dforest.ensemble
+import dforest.estimators.ensemble
 from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
 
 FORESTS = [RandomForestClassifier, RandomForestRegressor]
@@ -306,7 +306,7 @@ def test_an_error_amid_growth_leaves_the_model_as_it_was(kind, n_jobs, error, mo
 
     def failing_fit():
         with monkeypatch.context() as patched:
-            patched.setattr(dforest.ensemble.ForestEstimator, "_report", report)
+            patched.setattr(dforest.estimators.ensemble.ForestEstimator, "_report", report)
             with pytest.raises(type(error)) as caught:
                 model.fit(X[:, :2], y)
         assert caught.value is error

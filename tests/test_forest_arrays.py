@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
-from dforest.core.absolute_error import AbsoluteError
-from dforest.core.node_table import number_table
+from dforest.core.forest.node_table import number_table
+from dforest.core.search.absolute_error import AbsoluteError
 
 FORESTS = {
     "gini": RandomForestClassifier,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dforest.core.trainer import tree_seeds
+from dforest.core.grow.trainer import tree_seeds
 from dforest.testing import coding, naive, scores, splits, streams
 from dforest.testing.sampling import Bootstrap
 

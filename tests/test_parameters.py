@@ -22,10 +22,10 @@ from sklearn.datasets import load_iris
 from sklearn.utils._param_validation import Interval, InvalidParameterError, Options
 
 import dforest
-from dforest.declaration import has_parameters
-from dforest.ensemble import ForestClassifier
-from dforest.parameters import FAMILIES, FORESTS, PARAMETERS, WORDS, Parameter
-from dforest.tree import _with_check_input
+from dforest.estimators.declaration import has_parameters
+from dforest.estimators.ensemble import ForestClassifier
+from dforest.estimators.parameters import FAMILIES, FORESTS, PARAMETERS, WORDS, Parameter
+from dforest.estimators.tree import _with_check_input
 
 FILE = Path(__file__).with_name("parameters.json")
 X_IRIS, Y_IRIS = load_iris(return_X_y=True)

@@ -103,9 +103,9 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 from dforest.core.component cimport CONTRACT
 from dforest.core.component import declare_contract
-from dforest.core.criterion cimport Criterion
+from dforest.core.search.criterion cimport Criterion
 from dforest.core.data cimport DataView
-from dforest.core.splitter cimport Splitter
+from dforest.core.search.splitter cimport Splitter
 from dforest.core.types cimport LeafRules, Node, Split, data_row, df_rows, value_at
 declare_contract(__name__, CONTRACT)
 

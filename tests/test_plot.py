@@ -23,7 +23,7 @@ from dforest import (
     export_text,
     plot_tree,
 )
-from dforest.core.forest_arrays import Forest
+from dforest.core.forest.arrays import Forest
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

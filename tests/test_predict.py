@@ -14,9 +14,9 @@ from dforest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from dforest.core.compact import expand, right_children, shrink
-from dforest.core.packing import slot_numbers
-from dforest.core.predict import PackedForest
+from dforest.core.forest.compact import expand, right_children, shrink
+from dforest.core.predict.packed import PackedForest
+from dforest.core.predict.packing import slot_numbers
 from dforest.splitter import PythonSplitter, Test
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])

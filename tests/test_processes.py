@@ -17,7 +17,7 @@ COMMON = """
 import os, resource, signal, sys, threading, time
 import numpy as np
 from dforest import RandomForestClassifier, RandomForestRegressor
-from dforest.core.forest_arrays import Forest
+from dforest.core.forest.arrays import Forest
 from dforest.core.sampling import Bootstrap
 
 rng = np.random.default_rng(0)
@@ -192,7 +192,7 @@ LONG = {
 def test_ctrl_c(work, n_jobs):
     """It ends what would go on for minutes; no thread stays at work, and all goes on as before."""
     run(f"""
-        from dforest import importance, oob, pruning
+        from dforest.estimators import importance, oob, pruning
         N = {n_jobs}
         big = rng.standard_normal((100_000, 4))
         y_long = np.zeros(10**6)

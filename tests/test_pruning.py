@@ -24,8 +24,8 @@ from dforest import (
     RandomForestRegressor,
 )
 from dforest.core.data import integer_weights
-from dforest.core.pruning import least_squares, weakest_links
-from dforest.pruning import cost_complexity
+from dforest.core.forest.pruning import least_squares, weakest_links
+from dforest.estimators.pruning import cost_complexity
 
 TASKS = pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
 CRITERIA = pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])

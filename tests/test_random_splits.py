@@ -17,8 +17,8 @@ from dforest import (
 )
 from dforest.core.binning import code_columns
 from dforest.core.data import DataView
-from dforest.core.dense import RandomDenseSplitter
 from dforest.core.sampling import AllRows
+from dforest.core.search.dense import RandomDenseSplitter
 from dforest.engines import cpu
 
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])

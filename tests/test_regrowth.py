@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 import dforest
-from dforest.core.assembly import NODE_ARRAYS
+from dforest.core.forest.assembly import NODE_ARRAYS
 
 CLASSIFIERS = [dforest.RandomForestClassifier, dforest.ExtraTreesClassifier]
 REGRESSORS = [dforest.RandomForestRegressor, dforest.ExtraTreesRegressor]

@@ -12,8 +12,8 @@ from scipy import stats
 from dforest import DecisionTreeRegressor, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from dforest.core.binning import code_columns
 from dforest.core.data import DataView
-from dforest.core.grower import Grower
-from dforest.core.out_of_bag import predict_out_of_bag
+from dforest.core.grow.grower import Grower
+from dforest.core.predict.out_of_bag import predict_out_of_bag
 from dforest.core.sampling import AllRows, Bootstrap, SamplingPlan, TreeDraws
 from dforest.engines import cpu
 from dforest.engines.cpu import CpuEngine

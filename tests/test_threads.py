@@ -11,12 +11,15 @@ from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
 import dforest
-from dforest import ensemble, estimator, fitting
-from dforest.core import binning, trainer
-from dforest.core.team import Team
+from dforest import fitting
+from dforest.core import binning
+from dforest.core.grow import trainer
+from dforest.core.grow.team import Team
 from dforest.core.threads import Stopped, each
 from dforest.engines import cpu
-from dforest.validation import count_threads
+from dforest.estimators import base as estimator
+from dforest.estimators import ensemble
+from dforest.estimators.validation import count_threads
 from dforest.weights import ClassBalance
 
 RNG = np.random.default_rng(0)

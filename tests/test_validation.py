@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import InvalidParameterError
 
 from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
-from dforest.validation import check_classes, check_targets, count_draws, count_features, count_samples
+from dforest.estimators.validation import check_classes, check_targets, count_draws, count_features, count_samples
 
 TREES = [DecisionTreeClassifier, DecisionTreeRegressor]
 FORESTS = [RandomForestClassifier, RandomForestRegressor]

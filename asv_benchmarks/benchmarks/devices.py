@@ -7,8 +7,9 @@ without it all is skipped.
 import os
 from time import perf_counter
 
+from dforest.engines.device import kernel_source
 from dforest.errors import DeviceError
-from dforest.sycl import devices, kernel_source
+from dforest.sycl import devices
 from dforest.testing.device_forests import standing_in, tuned
 from dforest.testing.opencl import offer_processor
 

@@ -23,16 +23,16 @@ on. In the order of a fit and of a prediction:
 
 import numpy as np
 
-from dforest import importance, oob, pruning
 from dforest.core import sampling
 from dforest.core.binning import code_columns
-from dforest.core.criterion import Entropy, Gini
-from dforest.core.predict import PackedForest
-from dforest.core.regression import SquaredError
-from dforest.core.splitter import FeatureOrder
+from dforest.core.predict.packed import PackedForest
+from dforest.core.search.criterion import Entropy, Gini
+from dforest.core.search.regression import SquaredError
+from dforest.core.search.splitter import FeatureOrder
 from dforest.engines.cpu import CpuEngine
-from dforest.estimator import CRITERIA, SPLITTERS
-from dforest.features import Features
+from dforest.estimators import importance, oob, pruning
+from dforest.estimators.base import CRITERIA, SPLITTERS
+from dforest.estimators.features import Features
 from dforest.fitting import ForestSink
 from dforest.problem import GrowthRules, Problem, Targets
 

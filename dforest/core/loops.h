@@ -4,11 +4,11 @@
 
 #include <stddef.h>
 
-#include "coarse.h"
-#include "few.h"
-#include "ranks.h"
-#include "scan.h"
-#include "side.h"
+#include "core/search/coarse.h"
+#include "core/search/few.h"
+#include "core/grow/ranks.h"
+#include "core/search/scan.h"
+#include "core/search/side.h"
 
 typedef struct {
     const char *name;

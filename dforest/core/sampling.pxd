@@ -11,7 +11,7 @@ All four are functions of the tree's seed and the number of rows, in integers. T
 interpreter's lock: a plan is never written to after it was made. Who draws for a whole tree calls `deal` once and `draw_block`
 for each block that got draws, in any order, on any thread; the grower makes records of what these say (`rows`), out-of-bag
 estimates look for rows of count 0 (`TreeDraws`). A device needs code of its own for `draw_block`, and refuses plans for which
-it has none (`dforest/sycl/sampling.py`).
+it has none (`dforest/engines/device/sampling.py`).
 
 Drawing without replacement, for example, has the same `tree_draws` as `Bootstrap`; its `deal` sends draws down the same tree over
 blocks, but hypergeometrically; its `draw_block` draws rows that were not drawn yet.

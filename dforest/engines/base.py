@@ -23,7 +23,7 @@ class GrownTree(NamedTuple):
     ----------
     number : int
         Among all trees of the forest.
-    arrays : dforest.core.assembly.TreeArrays
+    arrays : dforest.core.forest.assembly.TreeArrays
     weight_exponent : int
         The tree's integer weights are the weights of its draws times ``2**weight_exponent``.
     """

@@ -1,9 +1,9 @@
-"""The processor as an engine: threads that grow trees depth first, or best first (`dforest.core.trainer`)."""
+"""The processor as an engine: threads that grow trees depth first, or best first (`dforest.core.grow.trainer`)."""
 
 from time import perf_counter
 
 from dforest.core.data import DataView
-from dforest.core.trainer import Trainer
+from dforest.core.grow.trainer import Trainer
 from dforest.engines.base import Engine, GrownTree, Session, leaves_of_rows
 from dforest.fit_report import FitReport
 

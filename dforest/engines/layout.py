@@ -5,11 +5,11 @@ Such engines know columns as a table of records, with the numbers of all columns
 
 import numpy as np
 
-from dforest.core.criteria import NAMES
-from dforest.core.criterion import ClassCriterion
-from dforest.core.dense import RandomDenseSplitter
-from dforest.core.hist import RandomHistSplitter
-from dforest.features import CATEGORICAL
+from dforest.core.search.criteria import NAMES
+from dforest.core.search.criterion import ClassCriterion
+from dforest.core.search.dense import RandomDenseSplitter
+from dforest.core.search.hist import RandomHistSplitter
+from dforest.estimators.features import CATEGORICAL
 from dforest.rules import arrays
 from dforest.rules.records import constants, record
 
@@ -22,7 +22,7 @@ class Layout:
     Parameters
     ----------
     problem : Problem
-        Its criterion is one of `dforest.core.criteria.OF_KERNELS`; its splitter a HistSplitter, RandomHistSplitter or
+        Its criterion is one of `dforest.core.search.criteria.OF_KERNELS`; its splitter a HistSplitter, RandomHistSplitter or
         RandomDenseSplitter.
 
     Attributes

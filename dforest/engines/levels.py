@@ -12,8 +12,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from dforest.core.assembly import TreeArrays
-from dforest.core.splitter import FeatureOrder
+from dforest.core.forest.assembly import TreeArrays
+from dforest.core.search.splitter import FeatureOrder
 from dforest.rules import arrays
 from dforest.rules.records import constants, record
 
@@ -61,7 +61,7 @@ class Levels:
         return self._assemble(root_references)
 
     def record_table(self, t):
-        """The records of tree t, once it is grown: as `dforest.core.grower.Grower.record_table`."""
+        """The records of tree t, once it is grown: as `dforest.core.grow.grower.Grower.record_table`."""
         if self.rows is None:
             self.rows = self.shard.rows()
         root, starts = self.shard.roots[t], self.leaf_starts[t]

@@ -14,9 +14,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from dforest.engines.device import kernel_source
+from dforest.engines.device.recorder import Account
 from dforest.errors import DeviceError
-from dforest.sycl import kernel_source
-from dforest.sycl.recorder import Account
 
 # Set by tests: "no_atomic64": build as for devices without atomic operations on 64 bits; "n_items": of a group.
 TUNING = {}
@@ -76,7 +76,7 @@ class Device:
         self.account = Account()
         self.n_launches = 0
         self.build_seconds = 0.0
-        self.copies = WeakKeyDictionary()  # of forests, by `PackedForest`: kept by dforest.sycl.predictor
+        self.copies = WeakKeyDictionary()  # of forests, by `PackedForest`: kept by dforest.engines.device.predictor
         self.lock = Lock()  # of the counters, bundles and copies
         self._most_items = int(device.max_work_group_size)
         self._has_atomic64 = bool(device.has_aspect_atomic64)

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from dforest import estimator
 from dforest.core.component import ContractError
-from dforest.forest import RandomForestClassifier, RandomForestRegressor
+from dforest.estimators import base as estimator
+from dforest.estimators.forest import RandomForestClassifier, RandomForestRegressor
 
 # Thresholds at which threads share whatever can be shared.
 SHARE_ALL = {"share_from": 1, "share_visits_from": 0}

@@ -1,12 +1,12 @@
-"""Whether a criterion keeps the contract of ``dforest/core/criterion.pxd``."""
+"""Whether a criterion keeps the contract of ``dforest/core/search/criterion.pxd``."""
 
 import pickle
 
 import numpy as np
 from sklearn.base import clone
 
-from dforest.core.criterion import Criterion
-from dforest.estimator import instance_of
+from dforest.core.search.criterion import Criterion
+from dforest.estimators.base import instance_of
 from dforest.splitter import PythonSplitter
 from dforest.testing.conformance import (
     TASKS,

@@ -8,7 +8,7 @@ import numpy as np
 from dforest.core.binning import code_columns
 from dforest.core.sampling import AllRows, Bootstrap
 from dforest.engines.cpu import CpuEngine
-from dforest.estimator import CRITERIA, SPLITTERS
+from dforest.estimators.base import CRITERIA, SPLITTERS
 from dforest.fitting import ForestSink
 from dforest.problem import GrowthRules, Problem, Targets
 from dforest.weights import ClassBalance

@@ -27,7 +27,7 @@ class GrownTree:
     Attributes
     ----------
     feature, right : ndarray of shape (n_nodes,)
-        As in `dforest.core.forest_arrays.Forest`.
+        As in `dforest.core.forest.arrays.Forest`.
     inner : ndarray of int64
         The nodes that are divided.
     reached : ndarray of shape (n_rows, n_nodes), dtype bool

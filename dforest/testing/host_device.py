@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import dforest
-from dforest.sycl.recorder import Account
+from dforest.engines.device.recorder import Account
 
 _MAIN = """
 #define DF_ON_HOST
@@ -39,7 +39,7 @@ def compile_kernels(folder, options=()):
     """
     source, library = Path(folder) / "kernels_on_host.cpp", Path(folder) / "kernels_on_host.so"
     source.write_text(_MAIN)
-    kernels = Path(dforest.__file__).parent / "sycl" / "kernels"
+    kernels = Path(dforest.__file__).parent / "engines" / "device" / "kernels"
     subprocess.run(
         ["g++", "-std=c++17", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-I", kernels, "-I", dforest.get_include(),
          *options, "-o", library, source],

@@ -1,10 +1,10 @@
-"""Whether a splitter keeps the contract of ``dforest/core/splitter.pxd``."""
+"""Whether a splitter keeps the contract of ``dforest/core/search/splitter.pxd``."""
 
 import numpy as np
 from sklearn.base import clone
 
-from dforest.core.splitter import Splitter
-from dforest.estimator import instance_of
+from dforest.core.search.splitter import Splitter
+from dforest.estimators.base import instance_of
 from dforest.testing.conformance import (
     TASKS,
     Trial,

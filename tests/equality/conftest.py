@@ -5,8 +5,8 @@ import contextlib
 import numpy as np
 import pytest
 
-from dforest import estimator
 from dforest.core import loops
+from dforest.estimators import base as estimator
 
 # Both extremes of every size threshold in the machinery, and the defaults.
 EXTREMES = {

@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 
 import dforest
-from dforest.core import trainer
+from dforest.core.grow import trainer
 from dforest.engines import cpu
 
 

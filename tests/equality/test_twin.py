@@ -149,7 +149,7 @@ def test_bins_are_those_of_the_twin(seed, n, max_codes, weighted, dtype):
 @given(st.lists(st.floats(1e-300, 1e300), min_size=1, max_size=20) | st.lists(st.integers(1, 2**31), min_size=1, max_size=9))
 def test_weights_and_targets_are_quantised_as_by_the_twin(numbers):
     from dforest.core.data import integer_weights
-    from dforest.core.regression import quantise
+    from dforest.core.search.regression import quantise
 
     numbers = np.array(numbers, np.float64)
     weight, exponent = integer_weights(numbers)

@@ -167,7 +167,7 @@ def test_a_device_without_float64_is_refused(device):
 
 
 def test_what_the_compiler_says_is_told(device, monkeypatch):
-    from dforest.sycl import kernel_source
+    from dforest.engines.device import kernel_source
 
     lost = Device(device.queue)
     monkeypatch.setattr(kernel_source, "main", lambda: "#include <no_such_header>\n")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dforest.sycl.engine import DeviceEngine
+from dforest.engines.device.engine import DeviceEngine
 from dforest.testing.engine_check import check_engine
 
 

@@ -11,7 +11,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from dforest import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
-from dforest.sycl.recorder import Account, Recorder
+from dforest.engines.device.recorder import Account, Recorder
 from dforest.testing.device_forests import differences
 
 X, Y = load_breast_cancer(return_X_y=True)

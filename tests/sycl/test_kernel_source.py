@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from dforest.sycl import kernel_source
-from dforest.sycl.kernel_source import Parameter
+from dforest.engines.device import kernel_source
+from dforest.engines.device.kernel_source import Parameter
 
 
 def test_parameters_are_read():

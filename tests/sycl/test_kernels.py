@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dforest.sycl import kernel_source
+from dforest.engines.device import kernel_source
 from dforest.sycl.device import Device
 
 SOURCE = """#include "group.hpp"

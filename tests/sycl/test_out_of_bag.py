@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 
 import dforest
-from dforest.sycl import out_of_bag
+from dforest.engines.device import out_of_bag
 
 ATTRIBUTES = [
     "oob_score_", "oob_error_", "oob_error_per_observation_", "oob_curve_", "n_never_oob_", "variable_importance_",

@@ -17,10 +17,10 @@ from dforest import (
     RandomForestRegressor,
     config_context,
 )
-from dforest.core.predict import PackedForest
-from dforest.sycl import predictor
+from dforest.core.predict.packed import PackedForest
+from dforest.engines.device import predictor
+from dforest.engines.device.predictor import DevicePredictor
 from dforest.sycl.device import Device
-from dforest.sycl.predictor import DevicePredictor
 
 ITEMS = [None, 1, 4, 64]
 

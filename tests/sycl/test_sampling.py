@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from dforest.core.sampling import AllRows, Bootstrap, SamplingPlan, TreeDraws
+from dforest.engines.device.engine import DeviceEngine
+from dforest.engines.device.out_of_bag import predict_out_of_bag
+from dforest.engines.device.sampling import PLANS, RowCounts
 from dforest.rules.arrays import BLOCK
-from dforest.sycl.engine import DeviceEngine
-from dforest.sycl.out_of_bag import predict_out_of_bag
-from dforest.sycl.sampling import PLANS, RowCounts
 from dforest.testing.engine_check import random_problem
 from dforest.testing.sampling import twin_of
 

@@ -10,11 +10,11 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 
 import dforest
-from dforest.core.dense import RandomDenseSplitter
+from dforest.core.search.dense import RandomDenseSplitter
 from dforest.criterion import PythonCriterion
+from dforest.engines.device.training import Tuning
 from dforest.errors import DeviceError
 from dforest.sycl.device import Device
-from dforest.sycl.training import Tuning
 from dforest.testing.device_forests import TUNINGS, differences, fit_there, random_fit, standing_in
 
 FORESTS = {

@@ -168,8 +168,8 @@ from libc.stdint cimport int64_t
 
 from dforest.core.component cimport CONTRACT
 from dforest.core.component import declare_contract
-from dforest.core.criterion cimport ClassCriterion, Gini
-from dforest.core.regression cimport SquaredError
+from dforest.core.search.criterion cimport ClassCriterion, Gini
+from dforest.core.search.regression cimport SquaredError
 
 declare_contract(__name__, CONTRACT)
 

@@ -279,7 +279,7 @@ from libc.stdint cimport uint64_t, uint32_t, uint8_t
 
 from dforest.core.component cimport CONTRACT
 from dforest.core.component import declare_contract
-from dforest.core.splitter cimport Splitter
+from dforest.core.search.splitter cimport Splitter
 from dforest.core.types cimport LeafRules, Node, Split, df_rows, data_row
 
 declare_contract(__name__, CONTRACT)

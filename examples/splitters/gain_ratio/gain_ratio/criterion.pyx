@@ -15,7 +15,7 @@ from libc.math cimport rint, sqrt
 from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from dforest.core.component cimport CONTRACT
-from dforest.core.criterion cimport ClassCriterion, Entropy
+from dforest.core.search.criterion cimport ClassCriterion, Entropy
 from dforest.core.loops cimport DF_FEW, df_cut, df_few
 
 from dforest.core.component import declare_contract

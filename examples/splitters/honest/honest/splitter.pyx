@@ -26,10 +26,10 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from dforest.core.component cimport CONTRACT
-from dforest.core.criterion cimport Criterion
+from dforest.core.search.criterion cimport Criterion
 from dforest.core.data cimport DataView
 from dforest.rules.random cimport DF_CUSTOM, DF_ROOT_PATH, df_feature_path, df_next, df_stream, df_stream_open
-from dforest.core.splitter cimport Splitter, code_range
+from dforest.core.search.splitter cimport Splitter, code_range
 from dforest.core.types cimport CATEGORICAL, Column, Draw, LeafRules, Node, Split, code_at, data_row, in_subset
 
 from dforest.core.component import declare_contract

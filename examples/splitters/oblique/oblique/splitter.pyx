@@ -24,10 +24,10 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from dforest.core.component cimport CONTRACT
-from dforest.core.criterion cimport Criterion
+from dforest.core.search.criterion cimport Criterion
 from dforest.core.data cimport DataView
 from dforest.rules.random cimport DF_CUSTOM, df_below, df_stream, df_stream_open
-from dforest.core.splitter cimport Splitter
+from dforest.core.search.splitter cimport Splitter
 from dforest.core.types cimport Node, Split, data_row, df_rows
 
 import numpy as np

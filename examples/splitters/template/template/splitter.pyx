@@ -1,9 +1,9 @@
 """A splitter to start from: the best binned split, by the rules of dforest's own.
 
-What there is to override, what is given and what has to hold is said at the head of dforest/core/splitter.pxd.
+What there is to override, what is given and what has to hold is said at the head of dforest/core/search/splitter.pxd.
 """
 from dforest.core.component cimport CONTRACT
-from dforest.core.splitter cimport Splitter, code_above
+from dforest.core.search.splitter cimport Splitter, code_above
 from dforest.core.types cimport Column, LeafRules, Node, Split, number_at
 
 from dforest.core.component import declare_contract

@@ -1,0 +1,1 @@
+"""Forests as flat arrays: how they are put together, checked, pruned, and kept in files."""

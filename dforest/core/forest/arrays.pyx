@@ -1,0 +1,521 @@
+"""All trees of a forest in flat arrays.
+
+Words: *nodes* of a tree are numbered in preorder from 0, a left child is its parent's number + 1;
+tree t has the entries node_offsets[t] to node_offsets[t + 1] of every node array. *Leaves* are rows
+of the leaf tables; nodes whose leaves are equal share a row. A node that tests a categorical feature
+has a *subset*, a bit for each category, one that makes a splitter's own test has what that needs: its
+*payload*, either of them. Payloads come in the order of their nodes.
+
+A `Forest` owns its arrays, which are read-only, as it is itself; a forest cut out of another one shares
+them. What reads them relies on that: a fit makes arrays that fit together, and those of a caller or a
+pickle are checked before a forest is made of them (`forest_check`).
+"""
+from functools import cached_property
+from operator import index
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+
+import numpy as np
+
+from dforest.core.forest.assembly import NODE_ARRAYS, Assembly, TreeArrays, unique_rows
+from dforest.core.forest.compact import expand, shrink
+from dforest.core.forest.check import check_forest
+from dforest.core.forest.node_table import class_table, number_table, target_power
+from dforest.core.predict.packed import PackedForest
+from dforest.core.predict.predictor import Predictor
+
+_OF_TREES = ("seeds", "n_rows", "plans", "weight_exponent")
+_SETTINGS = ("n_features", "n_classes", "n_categories", "criterion", "splitter", "seed", *_OF_TREES)
+
+_TABLE_BYTES = 1 << 18         # of values that stay in a cache while trees use them in any order
+
+
+class Forest:
+    """The trees of a forest, for good: attributes can't be set, and arrays can't be written to.
+
+    Parameters
+    ----------
+    arrays : dict of ndarray
+        By name, those of the attributes below that are of nodes, leaves and payloads; copied.
+    n_rows, n_features, n_classes, n_categories, criterion, seed, seeds, plans, weight_exponent, splitter
+        The other attributes; arrays among them are copied.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array has another type or length than below, or they are not those of trees: see `check_forest`.
+
+    Attributes
+    ----------
+    node_offsets : ndarray of shape (n_trees + 1,), dtype int64
+    feature : ndarray of shape (n_nodes,), dtype int32
+        The feature a node tests; -1: a leaf.
+    threshold : ndarray of shape (n_nodes,), dtype float32 or float64
+        A row goes left if x <= threshold. In the precision of the training data. NaN where the
+        feature is categorical.
+    right : ndarray of shape (n_nodes,), dtype uint32
+        Inner node: the number of its right child. Leaf: its row in the leaf tables.
+    missing_left : ndarray of shape (n_nodes,), dtype bool
+        Where a row goes whose value is missing. Categorical features: where a row goes whose
+        category is not in the node's subset.
+    payload_words : ndarray of shape (n_words,), dtype uint64
+        Subsets: category c is in a subset if its word c // 64, from the first, has the bit c % 64, counted
+        from the lowest; words of 0 at the end are left out. Or what the splitter says.
+    payload_offsets : ndarray of shape (n_payloads + 1,), dtype int64
+        Payload i has the words payload_offsets[i] to payload_offsets[i + 1].
+    leaf_draws : ndarray of shape (n_leaves,), dtype int64
+        Draws of the bootstrap that reached the leaf.
+    leaf_weight : ndarray of shape (n_leaves, n_classes) or (n_leaves, 1), dtype int64
+        Their integer weights, by class; times 2**-weight_exponent of the tree they are sample weights.
+    leaf_value : ndarray of shape (n_leaves,), dtype float64
+        Regression: what the leaf predicts, the mean or median of its targets, kept to the bounds that
+        constraints set; empty for classification.
+    leaf_impurity : ndarray of shape (n_leaves,), dtype float64
+        Regression: the impurity; empty for classification, where it follows from `leaf_weight`.
+    inner : ndarray of shape (n_inner, 2), dtype float64
+        Criterion absolute_error: value and impurity of each node that is no leaf, in their order.
+        Those of other criteria follow from the leaves; empty then.
+    seed : int
+        What the seeds of further trees would follow from: a forest's, or that of a tree alone.
+    seeds : ndarray of shape (n_trees,), dtype uint32
+        Of each tree's random streams.
+    plans : tuple of SamplingPlan
+        Of each tree: with its seed and `n_rows`, which rows it drew (`row_counts`).
+    weight_exponent : ndarray of shape (n_trees,), dtype int64
+    n_rows : ndarray of shape (n_trees,), dtype int64
+        Rows of positive weight that each tree drew from.
+    n_features, n_classes : int
+        n_classes is 0 for regression.
+    n_categories : ndarray of shape (n_features,), dtype int32
+        0 for features that are not categorical.
+    criterion : str or Criterion
+    splitter : Splitter or None
+        Whose own tests all tests are; None: they are of numbers and categories.
+    """
+
+    _NAMES = ("node_offsets", *NODE_ARRAYS, "leaf_draws", "leaf_weight", "leaf_value", "leaf_impurity", "inner",
+              "payload_offsets", "payload_words")
+
+    def __init__(self, arrays, *, n_rows, n_features, n_classes, n_categories, criterion, seed, seeds, plans, weight_exponent,
+                 splitter=None):
+        settings = {"n_rows": n_rows, "n_features": n_features, "n_classes": n_classes, "n_categories": n_categories,
+                    "criterion": criterion, "splitter": splitter, "seed": seed, "seeds": seeds, "plans": plans,
+                    "weight_exponent": weight_exponent}
+        missing = [name for name in self._NAMES if name not in arrays]
+        if missing:
+            raise ValueError(f"arrays of a forest without {', '.join(missing)}")
+        arrays = {name: arrays[name] for name in self._NAMES}
+        for known in (arrays, settings):
+            known.update((name, value.copy()) for name, value in known.items() if isinstance(value, np.ndarray))
+        self._keep(arrays, settings)
+        check_forest(self)
+
+    def _keep(self, arrays, settings):
+        """Take arrays and settings as they are, and close them to writing."""
+        attributes = {**arrays, **settings}
+        for value in attributes.values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+        self.__dict__.update(attributes, _packed={})
+
+    @classmethod
+    def _of(cls, arrays, settings):
+        """A forest of what is known to fit together, not copied."""
+        forest = cls.__new__(cls)
+        forest._keep(arrays, settings)
+        return forest
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"{name} can't be set: a forest does not change")
+
+    def __delattr__(self, name):
+        raise AttributeError(f"{name} can't be deleted: a forest does not change")
+
+    @classmethod
+    def assembled(cls, assembly, before=None, **settings):
+        """The forest of trees that have been put together.
+
+        Parameters
+        ----------
+        assembly : Assembly
+            Of all its trees; it ends.
+        before : Forest, optional
+            Whose trees came first.
+        **settings
+            The attributes that are no arrays of nodes or leaves, of the other trees.
+        """
+        if before is not None:
+            for name in _OF_TREES:
+                parts = getattr(before, name), settings[name]
+                settings[name] = sum(parts, ()) if name == "plans" else np.concatenate(parts)
+        return cls._of(assembly.release(settings["n_classes"]), settings)
+
+    def _leaf_words(self):
+        return leaf_words(self.leaf_draws, self.leaf_weight, self.leaf_value, self.leaf_impurity, self.n_classes)
+
+    def _as_tree(self, words):
+        """The one tree there is as `TreeArrays`, given the leaf tables as words."""
+        return TreeArrays(*(getattr(self, name) for name in NODE_ARRAYS), words[self.right[self.feature < 0]], self.inner,
+                          np.diff(self.payload_offsets), self.payload_words)
+
+    def trees(self):
+        """All trees, one after another, as `TreeArrays`."""
+        words = self._leaf_words()
+        for t in range(self.n_trees):
+            yield self.tree(t)._as_tree(words)
+
+    def __getstate__(self):
+        return {**self._settings(), "arrays": shrink(self.as_dict())}
+
+    def __setstate__(self, state):
+        """Take what `__getstate__` gave; raises TypeError or ValueError if it is something else."""
+        names = {*_SETTINGS, "arrays"}
+        if not isinstance(state, dict) or state.keys() != names:
+            raise ValueError(f"the state of a forest must be a dict of {', '.join(sorted(names))}")
+        settings = {name: state[name] for name in _SETTINGS}
+        settings.update((name, np.array(value, value.dtype.newbyteorder("="))) for name, value in settings.items()
+                        if isinstance(value, np.ndarray))
+        self._keep(expand(state["arrays"]), settings)
+        check_forest(self)
+
+    def _has_payload(self):
+        return (self.feature >= 0) & ((self.n_categories[self.feature] > 0) | (self.splitter is not None))
+
+    @cached_property
+    def _payload_nodes(self):
+        """The nodes that have payloads."""
+        return np.flatnonzero(self._has_payload())
+
+    @cached_property
+    def _payloads_before(self):
+        """How many payloads there are before each tree."""
+        return np.searchsorted(self._payload_nodes, self.node_offsets)
+
+    @cached_property
+    def _inner_before(self):
+        return np.searchsorted(np.flatnonzero(self.feature >= 0), self.node_offsets)
+
+    def payload_of(self, node):
+        """The words that tell where rows go at a node, given its place in the node arrays.
+
+        Returns
+        -------
+        ndarray, dtype uint64, or None
+            None: the feature and the threshold tell.
+        """
+        i = np.searchsorted(self._payload_nodes, node)
+        if i == len(self._payload_nodes) or self._payload_nodes[i] != node:
+            return None
+        return self.payload_words[self.payload_offsets[i] : self.payload_offsets[i + 1]]
+
+    def subset_of(self, node):
+        """The categories in the subset of a node, given its place in the node arrays.
+
+        Returns
+        -------
+        ndarray of int64, or None
+            Ascending numbers of categories; None if the node has no subset.
+        """
+        words = None if self.splitter is not None else self.payload_of(node)
+        return None if words is None else np.flatnonzero(np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little"))
+
+    def tests_by_feature(self, t):
+        """Which features the inner nodes of a tree test, and how much of each test is about them.
+
+        Returns
+        -------
+        node, feature : ndarray of shape (n,), dtype int64
+        share : ndarray of shape (n,), dtype float64
+            Above 0; of sum 1 over the features of a node.
+        """
+        t = self._number(t)
+        first = self.node_offsets[t]
+        inner = np.flatnonzero(self.feature[first : self.node_offsets[t + 1]] >= 0)
+        feature = self.feature[first + inner].astype(np.int64)
+        if self.splitter is None:
+            return inner, feature, np.ones(len(inner))
+        used = [self.splitter.used_features(self.payload_of(first + node)) for node in inner]
+        parts = [(node, *(given or ([own], [1.0]))) for node, own, given in zip(inner, feature, used)]
+        return (
+            np.repeat(inner, [len(features) for _, features, _ in parts]),
+            np.concatenate([np.empty(0, np.int64), *(features for _, features, _ in parts)]).astype(np.int64),
+            np.concatenate([np.empty(0), *(shares for _, _, shares in parts)]),
+        )
+
+    def _number(self, t):
+        """The number of a tree as an int; raises IndexError if there is no such tree."""
+        if not 0 <= index(t) < self.n_trees:
+            raise IndexError(f"tree {t} of a forest of {self.n_trees}; allowed are 0 to {self.n_trees - 1}")
+        return index(t)
+
+    @property
+    def n_trees(self):
+        return len(self.node_offsets) - 1
+
+    @property
+    def n_draws(self):
+        """Draws of each tree, counted anew at each call: ndarray of shape (n_trees,), dtype int64."""
+        n_draws = np.array([plan.count_draws(int(n)) for plan, n in zip(self.plans, self.n_rows)], np.int64)
+        n_draws.setflags(write=False)
+        return n_draws
+
+    def row_counts(self, t):
+        """How often tree t drew each of the rows that it drew from: ndarray of shape (n_rows[t],), dtype uint32.
+
+        Drawn again at each call, by the tree's sampling plan and its seed.
+        """
+        t = self._number(t)
+        return self.plans[t].counts(int(self.n_rows[t]), int(self.seeds[t]))
+
+    def as_dict(self):
+        """The arrays of nodes and leaves, by name. Forests are equal if all of these have the same bytes."""
+        return {name: getattr(self, name) for name in self._NAMES}
+
+    def tree(self, t):
+        """A forest of tree t alone; it shares the arrays of this one."""
+        t = self._number(t)
+        first, last = self.node_offsets[t], self.node_offsets[t + 1]
+        arrays = self.as_dict()
+        for name in NODE_ARRAYS:
+            arrays[name] = arrays[name][first:last]
+        arrays["node_offsets"] = np.array([0, last - first])
+        if len(self.payload_offsets) > 1:
+            begin, end = self._payloads_before[t], self._payloads_before[t + 1]
+            ends = self.payload_offsets[begin : end + 1]
+            arrays["payload_offsets"] = ends - ends[0]
+            arrays["payload_words"] = self.payload_words[ends[0] : ends[end - begin]]
+        if len(self.inner):
+            arrays["inner"] = self.inner[self._inner_before[t] : self._inner_before[t + 1]]
+        return Forest._of(arrays, self._settings(slice(t, t + 1)))
+
+    def _settings(self, trees=slice(None)):
+        """What is no array of nodes or leaves, of some trees."""
+        return {name: getattr(self, name)[trees] if name in _OF_TREES else getattr(self, name) for name in _SETTINGS}
+
+    def cut_back(self, cut):
+        """The forest in which some inner nodes have become leaves, and what was below them is gone.
+
+        Parameters
+        ----------
+        cut : ndarray of shape (n_nodes,), dtype bool
+            Which nodes; leaves stay leaves, and nodes below another one don't matter.
+
+        Returns
+        -------
+        Forest
+            What its new leaves hold follows from the leaves that were below them: see `node_table`.
+        """
+        if type(cut) is not np.ndarray or cut.dtype != np.bool_ or cut.shape != self.feature.shape:
+            raise ValueError(f"cut must be an array of bool with the shape {self.feature.shape}")
+        is_cut = [cut[a:b].any() for a, b in zip(self.node_offsets, self.node_offsets[1:])]
+        words = None if all(is_cut) else self._leaf_words()
+        assembly = Assembly(self.threshold.dtype, self.n_trees)
+        for t in range(self.n_trees):
+            assembly.append(self._cut_tree(t, cut[self.node_offsets[t] : self.node_offsets[t + 1]]) if is_cut[t]
+                            else self.tree(t)._as_tree(words))
+        return Forest.assembled(assembly, **self._settings())
+
+    def _cut_tree(self, t, cut):
+        """A tree cut back, as `TreeArrays`."""
+        tree = self.tree(t)
+        kept, right = remaining_nodes(tree.feature, tree.right, cut)
+        is_leaf = cut[kept] | (tree.feature[kept] < 0)
+        # Arrays of nodes as far as these are kept; what belongs to a test goes with it.
+        feature, threshold, missing_left = (getattr(tree, name)[kept] for name in ("feature", "threshold", "missing_left"))
+        feature[is_leaf] = -1
+        threshold[is_leaf] = 0.0
+        missing_left[is_leaf] = False
+        leaves = leaf_words(*(part[kept[is_leaf]] for part in self.node_table(t)[:4]), self.n_classes)
+        inner, lengths, words = tree.inner, np.diff(tree.payload_offsets), tree.payload_words
+        is_inner = np.zeros(len(tree.feature), bool)
+        is_inner[kept[~is_leaf]] = True
+        if len(inner):
+            inner = inner[is_inner[tree.feature >= 0]]
+        if len(lengths):
+            stays = is_inner[tree._has_payload()]
+            words = words[np.repeat(stays, lengths)]
+            lengths = lengths[stays]
+        return TreeArrays(feature, threshold, right, missing_left, leaves, inner, lengths, words)
+
+    def leaf_class(self):
+        """The class of most weight in each leaf, of equals the lower one: ndarray, dtype int32."""
+        return self.leaf_weight.argmax(axis=1).astype(np.int32)
+
+    def leaf_votes(self, voting="soft"):
+        """What each leaf adds to a prediction: ndarray of shape (n_leaves, n_outputs), dtype float64."""
+        if not self.n_classes:
+            return self.leaf_value[:, None]
+        if voting == "soft":
+            return self.leaf_weight / self.leaf_weight.sum(axis=1, keepdims=True)
+        votes = np.zeros(self.leaf_weight.shape)
+        votes[np.arange(len(votes)), self.leaf_class()] = 1.0
+        return votes
+
+    def packed(self, voting="soft"):
+        """The forest made ready to predict, built at the first call: see `PackedForest`."""
+        packed = self._packed.get(voting)
+        if packed is None:
+            packed = self._packed[voting] = PackedForest(self, *self._values(voting))
+        return packed
+
+    def _values(self, voting):
+        """The values that leaves add, and which of them each leaf node does: those of a tree lie close together."""
+        votes = self.leaf_votes(voting)
+        leaf = self.right[self.feature < 0]
+        if self.n_classes:
+            distinct, numbers = unique_rows(votes.view(np.int64))
+            return distinct.view(np.float64), numbers[leaf]
+        if votes.nbytes > _TABLE_BYTES:
+            return votes[leaf], np.arange(len(leaf), dtype=np.uint32)
+        return votes, leaf
+
+    def predictor(self, voting="soft", n_threads=1):
+        """An object that predicts, for serving.
+
+        Parameters
+        ----------
+        voting : {"soft", "hard"}, default="soft"
+            For classification: shares of the leaves, or of the trees' votes.
+        n_threads : int, default=1
+            Where rows are many enough for more than one.
+
+        Returns
+        -------
+        Predictor
+            See `dforest.core.predict.predictor.Predictor`.
+        """
+        if voting not in ("soft", "hard"):
+            raise ValueError(f'voting={voting!r}; allowed are "soft" and "hard"')
+        return Predictor(self.packed(voting), not self.n_classes, n_threads)
+
+    def packed_leaves(self, voting="soft"):
+        """The same, but that the values are those of the leaf tables, row by row."""
+        return PackedForest(self, self.leaf_votes(voting), self.right[self.feature < 0])
+
+    def depths(self):
+        """Depth of every node, ndarray of shape (n_nodes,), dtype int64; a root's is 0."""
+        depth = np.zeros(len(self.feature), np.int64)
+        cdef int64_t[::1] to = depth
+        cdef const int32_t[::1] feature = self.feature
+        cdef const uint32_t[::1] right = self.right
+        cdef const int64_t[::1] offsets = self.node_offsets
+        cdef Py_ssize_t t, i
+        for t in range(offsets.shape[0] - 1):
+            for i in range(offsets[t], offsets[t + 1]):
+                if feature[i] >= 0:
+                    to[i + 1] = to[i] + 1
+                    to[offsets[t] + right[i]] = to[i] + 1
+        return depth
+
+    def target_exponent(self):
+        """The power of two next above all that leaves predict: impurities of targets divided by it are in range."""
+        value = self.leaf_value
+        if len(value) > len(self.feature):       # of a whole forest that this is a tree of
+            value = value[self.right[self.feature < 0]]
+        return int(np.frexp(np.abs(value).max(initial=0.0))[1])
+
+    def node_table(self, t, exponent=0):
+        """What holds for each node of a tree.
+
+        Parameters
+        ----------
+        t : int
+            The tree.
+        exponent : int
+            Regression: as if all targets had been divided by 2**exponent.
+
+        Returns
+        -------
+        NodeTable
+            See `dforest.core.forest.node_table.NodeTable`.
+        """
+        t = self._number(t)
+        nodes = slice(self.node_offsets[t], self.node_offsets[t + 1])
+        tree = self.feature[nodes], self.right[nodes], self.leaf_draws, self.leaf_weight
+        if self.n_classes:
+            return class_table(*tree, self.criterion)
+        inner = self.inner
+        if len(inner):
+            inner = inner[self._inner_before[t] : self._inner_before[t + 1]]
+        return number_table(*tree, self.leaf_value, self.leaf_impurity, inner, self.criterion, exponent)
+
+    def impurity_decrease(self, relative=False):
+        """Total impurity decrease of each feature in each tree.
+
+        Parameters
+        ----------
+        relative : bool
+            Leave out a common factor, for which squares of targets could leave float64's range.
+
+        Returns
+        -------
+        ndarray of shape (n_trees, n_features), dtype float64
+            The sum of p(t) * (impurity decrease at t) over the nodes t that test the feature, where
+            p(t) is the share of the tree's weight that reaches t [1]_.
+
+        References
+        ----------
+        .. [1] G. Louppe, L. Wehenkel, A. Sutera, P. Geurts, "Understanding variable importances in
+           forests of randomized trees", NeurIPS 2013, equation 2.
+        """
+        decrease = np.zeros((self.n_trees, self.n_features))
+        exponent = self.target_exponent()
+        for t in range(self.n_trees):
+            node, feature, share = self.tests_by_feature(t)
+            table = self.node_table(t, exponent)
+            decrease[t] = np.bincount(feature, table.decrease[node] * share, self.n_features) / table.weight[0].sum()
+        if relative or self.n_classes:
+            return decrease
+        with np.errstate(over="ignore"):
+            return np.ldexp(decrease, target_power(self.criterion) * exponent)
+
+
+def leaf_words(draws, weight, value, impurity, n_classes):
+    """Rows of the leaf tables in the form of the grower's: ndarray of shape (n, n_words), dtype int64."""
+    words = [draws[:, None], weight]
+    if not n_classes:
+        words += [numbers.reshape(-1, 1).view(np.int64) for numbers in (value, impurity)]
+    return np.hstack(words)
+
+
+def remaining_nodes(const int32_t[::1] feature not None, const uint32_t[::1] right not None, cut not None):
+    """The nodes of a tree that is cut back.
+
+    Parameters
+    ----------
+    feature, right : ndarray of shape (n,)
+        Of the nodes of one tree.
+    cut : ndarray of shape (n,), dtype bool
+        The inner nodes that become leaves.
+
+    Returns
+    -------
+    kept : ndarray of shape (n_kept,), dtype int64
+        The nodes that remain, ascending.
+    right : ndarray of shape (n_kept,), dtype uint32
+        Their right children, numbered anew; of leaves: 0.
+    """
+    cdef Py_ssize_t n = feature.shape[0], i, k, n_kept = 0
+    cdef const uint8_t[::1] is_cut = np.ascontiguousarray(cut, np.bool_).view(np.uint8)
+    stays = np.zeros(n, np.bool_)
+    numbers = np.empty(n, np.uint32)      # of the nodes that stay
+    kept = np.empty(n, np.int64)
+    cdef uint8_t[::1] to_stays = stays.view(np.uint8)
+    cdef uint32_t[::1] to_numbers = numbers
+    cdef int64_t[::1] to_kept = kept
+    to_stays[0] = True
+    for i in range(n):
+        if not to_stays[i]:
+            continue
+        to_numbers[i] = <uint32_t> n_kept
+        to_kept[n_kept] = i
+        n_kept += 1
+        if feature[i] >= 0 and not is_cut[i]:
+            to_stays[i + 1] = to_stays[right[i]] = True
+    rights = np.zeros(n_kept, np.uint32)
+    cdef uint32_t[::1] to_rights = rights
+    for k in range(n_kept):
+        i = to_kept[k]
+        if feature[i] >= 0 and not is_cut[i]:
+            to_rights[k] = to_numbers[right[i]]
+    return kept[:n_kept].copy(), rights

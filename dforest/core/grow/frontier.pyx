@@ -1,0 +1,109 @@
+"""The nodes of a tree grown best first: those that may be split wait in a heap.
+
+Words: a *candidate* is a node whose best split is known. Candidates are numbered in order of creation; the heap holds the
+numbers of those that can be split, the one of highest score first, of equal ones the first in preorder.
+
+A frontier belongs to one grower and owns its buffers, which it uses again for the next tree.
+"""
+cimport cython
+from libc.stdlib cimport free
+
+from dforest.core.grow.writer cimport append_words, ensure_room
+
+
+@cython.final
+cdef class Frontier:
+    """Candidates of one tree, and the heap of those to be split."""
+
+    def __dealloc__(self):
+        free(self.candidates)
+        free(self.heap)
+        free(self.payloads.words)
+
+    cdef void clear(self) noexcept nogil:
+        """Begin a tree."""
+        self.n_candidates = self.n_heap = self.payloads.n = 0
+
+    cdef Py_ssize_t add(self, const Place* place) except -1 nogil:
+        """Make a candidate of a node, a leaf so far; return its number. Pointers to others may be out of date then."""
+        cdef Py_ssize_t number = self.n_candidates
+        cdef Candidate* candidate
+        ensure_room(<void**> &self.candidates, &self.candidate_room, number + 1, sizeof(Candidate))
+        self.n_candidates += 1
+        candidate = &self.candidates[number]
+        candidate.place = place[0]
+        candidate.left = candidate.payload_at = candidate.last_new = -1
+        return number
+
+    cdef int keep_payload(self, Candidate* candidate) except -1 nogil:
+        """Keep the payload of a candidate's split, which is the splitter's until its next call."""
+        if candidate.split.payload == NULL:
+            return 0
+        candidate.payload_at = self.payloads.n
+        return append_words(&self.payloads, candidate.split.payload, candidate.split.n_payload_words)
+
+    cdef void lend_payload(self, Candidate* candidate) noexcept nogil:
+        """Point to where the payload of a candidate's split lies now."""
+        if candidate.split.feature >= 0 and candidate.payload_at >= 0:
+            candidate.split.payload = self.payloads.words + candidate.payload_at
+
+    cdef int reserve(self) except -1 nogil:
+        """Have room in the heap for all candidates."""
+        return ensure_room(<void**> &self.heap, &self.heap_room, self.n_candidates, sizeof(Py_ssize_t))
+
+    cdef int push(self, Py_ssize_t number) except -1 nogil:
+        """Put a candidate into the heap."""
+        cdef Py_ssize_t at = self.n_heap, above
+        ensure_room(<void**> &self.heap, &self.heap_room, self.n_heap + 1, sizeof(Py_ssize_t))
+        self.n_heap += 1
+        while at > 0:                          # the place `at` is free; its parent may have to move down
+            above = (at - 1) // 2
+            if not self.goes_before(number, self.heap[above]):
+                break
+            self.heap[at] = self.heap[above]
+            at = above
+        self.heap[at] = number
+        return 0
+
+    cdef Py_ssize_t pop(self) noexcept nogil:
+        """Take the best candidate off the heap."""
+        cdef Py_ssize_t best = self.heap[0], last, at = 0, below
+        self.n_heap -= 1
+        last = self.heap[self.n_heap]
+        while 2 * at + 1 < self.n_heap:        # the place `at` is free; a child may have to move up
+            below = 2 * at + 1
+            if below + 1 < self.n_heap and self.goes_before(self.heap[below + 1], self.heap[below]):
+                below += 1
+            if not self.goes_before(self.heap[below], last):
+                break
+            self.heap[at] = self.heap[below]
+            at = below
+        self.heap[at] = last
+        return best
+
+    cdef bint goes_before(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        cdef double x = self.candidates[a].score, y = self.candidates[b].score
+        return x > y or (x == y and self.stands_before(a, b))
+
+    cdef bint stands_before(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """Whether a comes before b in preorder; neither is below the other."""
+        cdef bint a_is_right = False
+        while self.candidates[a].place.depth > self.candidates[b].place.depth:
+            a = self.candidates[a].place.parent
+        while self.candidates[b].place.depth > self.candidates[a].place.depth:
+            b = self.candidates[b].place.parent
+        while a != b:
+            a_is_right = self.candidates[a].place.is_right
+            a = self.candidates[a].place.parent
+            b = self.candidates[b].place.parent
+        return not a_is_right
+
+    cdef void recall_path(self, Py_ssize_t parent, PathFeatures path) noexcept nogil:
+        """Find the features on the path to a child of a candidate."""
+        cdef Py_ssize_t number = self.candidates[parent].last_new, above
+        path.leave(-1)
+        while number >= 0:                     # each of these used another feature
+            path.add(self.candidates[number].split.feature, -1)
+            above = self.candidates[number].place.parent
+            number = self.candidates[above].last_new if above >= 0 else -1
+        path.reverse()

@@ -1,0 +1,57 @@
+/* Ranks of codes among those that occur, by bits (C99 and C++).
+ *
+ * Each code that occurs has its bit set in `marks`. before[w] is the number of bits set in the words before w;
+ * the rank of a code is that of its word, and the bits below its own. Nothing is sorted and no branch
+ * depends on the data.
+ */
+#ifndef DFOREST_RANKS_H
+#define DFOREST_RANKS_H
+
+#include "core/search/scan.h"
+
+#if defined(__GNUC__)
+#define df_count_bits(x) ((uint32_t)__builtin_popcountll(x))
+#else
+static inline uint32_t df_count_bits(uint64_t x) {
+    x -= (x >> 1) & 0x5555555555555555ull;
+    x = (x & 0x3333333333333333ull) + ((x >> 2) & 0x3333333333333333ull);
+    x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0Full;
+    return (uint32_t)((x * 0x0101010101010101ull) >> 56);
+}
+#endif
+
+/* Fill before[0, n); return the number of all bits. */
+DF_INLINE uint32_t df_before_loop(const uint64_t *marks, int64_t n, uint32_t *before) {
+    uint32_t total = 0;
+    for (int64_t i = 0; i < n; i++) {
+        before[i] = total;
+        total += df_count_bits(marks[i]);
+    }
+    return total;
+}
+
+DF_INLINE uint32_t df_rank_of(uint32_t code, const uint64_t *marks, const uint32_t *before) {
+    return before[code >> 6] + df_count_bits(marks[code >> 6] & (((uint64_t)1 << (code & 63)) - 1));
+}
+
+/* The ranks of n codes. OUT ranks: [n]; code_of: by rank */
+DF_INLINE void df_ranks_loop(const uint32_t *codes, int64_t n, const uint64_t *marks, const uint32_t *before,
+                                   uint16_t *ranks, uint32_t *code_of) {
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t rank = df_rank_of(codes[i], marks, before);
+        ranks[i] = (uint16_t)rank;
+        code_of[rank] = codes[i];
+    }
+}
+
+/* Add the words of n codes up by rank. INOUT sums: by rank; OUT code_of: by rank */
+DF_INLINE void df_rank_sums_loop(const uint32_t *codes, const uint64_t *words, int64_t n, const uint64_t *marks,
+                                       const uint32_t *before, uint64_t *sums, uint32_t *code_of) {
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t rank = df_rank_of(codes[i], marks, before);
+        sums[rank] += words[i];
+        code_of[rank] = codes[i];
+    }
+}
+
+#endif

@@ -1,0 +1,156 @@
+"""Grows many trees on many threads.
+
+Each thread has a grower of its own and takes the next tree as soon as it is done with one. When no tree
+is left to begin, it takes parts of others': subtrees that their growers give away, or features of a
+large node (see `dforest.core.grow.team`). A tree depends on the data, the parameters and its seed alone, so
+it is the same whichever threads grow it.
+
+The calling thread is one of them, the others are those that the process has for all
+(`dforest.core.threads`): where fewer come than were asked for, fewer grow the same trees. They hold the
+interpreter's lock only between trees, or pieces of trees.
+"""
+from libc.stdint cimport uint32_t, uint64_t
+
+import numpy as np
+
+from dforest.core.search.criterion cimport Criterion
+from dforest.core.data cimport DataView
+from dforest.core.grow.grower cimport Grower
+from dforest.rules.random cimport df_tree_seed
+from dforest.core.search.splitter cimport Splitter
+from dforest.core.grow.team cimport Team
+from dforest.core.threads cimport df_glance
+
+from dforest.core.grow.pieces import join_pieces
+from dforest.core.threads import Stopped, each
+
+
+def tree_seeds(uint64_t seed, trees):
+    """The seeds of some trees of a forest: different ones for different numbers.
+
+    Parameters
+    ----------
+    seed : int
+        The forest's, below 2**64.
+    trees : range
+        Numbers of the trees, below 2**32.
+
+    Returns
+    -------
+    ndarray of shape (n_trees,), dtype uint32
+    """
+    cdef Py_ssize_t i, first = trees.start
+    result = np.empty(len(trees), np.uint32)
+    cdef uint32_t[::1] out = result
+    for i in range(out.shape[0]):
+        out[i] = df_tree_seed(seed, <uint32_t> (first + i))
+    return result
+
+
+class Trainer:
+    """Grows trees of one problem; what its threads work with stays from call to call.
+
+    Parameters
+    ----------
+    data : DataView
+    criterion, splitter : Criterion, Splitter
+        Patterns, of which every thread gets a clone.
+    rules : GrowthRules
+        When a node becomes a leaf: see `dforest.problem.GrowthRules`.
+    sampling : SamplingPlan
+        Which rows each tree draws.
+    n_threads : int
+        Most threads; fewer are used where more can have no work.
+    """
+
+    def __init__(self, DataView data not None, Criterion criterion not None, Splitter splitter not None, rules,
+                 sampling, int n_threads):
+        self._data, self._criterion, self._splitter = data, criterion, splitter
+        self._rules, self._sampling, self._n_threads = rules, sampling, n_threads
+        self._growers = {}         # of the threads by number
+        splitter.prepare(data, criterion)
+
+    def grow(self, trees, const uint32_t[::1] seeds not None, put, weigh=None, bint keep_rows=False):
+        """Grow some trees.
+
+        Parameters
+        ----------
+        trees : range
+            Numbers of the trees.
+        seeds : ndarray of shape (n_trees,), dtype uint32
+            Their seeds.
+        put : callable
+            Given each finished tree by the thread that finished it, in any order: its number, its `TreeArrays`, lent, the
+            exponent of its weights, None but with `weigh`, and its `Grower.record_table`, None but with `keep_rows`.
+            Answers whether growing is to go on.
+        weigh : callable, optional
+            Given a tree's seed, how often it draws each row, integer weights of the rows, both ndarray of shape (n_rows,), dtype
+            uint32, and the weights' exponent. These take the place of the data's weights, which must have some.
+        keep_rows : bool, default=False
+
+        Raises
+        ------
+        Exception
+            What a thread raised first; all threads have stopped by then.
+        """
+        most = Grower.most_members(self._data, self._splitter, self._rules, self._sampling, len(trees))
+        cdef int n_threads = min(self._n_threads, most)
+        cdef Team team = Team(n_threads)
+        cdef bint is_wanted = True
+        growers = self._growers      # kept until all are done: they work in each other's memory
+        pieces = {}                  # of trees not yet finished, by number: their pieces, as for `join_pieces`
+        exponents = {}               # of their weights
+        to_grow = iter(range(len(trees)))        # shared: each thread takes the next tree
+
+        def keep(Grower grower):
+            """Keep the piece that a grower has finished; return whether more trees are wanted."""
+            number = grower.trunk.tree
+            holes = grower.writer.hole_table()
+            tree = grower.writer.arrays()
+            if len(holes) or grower.piece:
+                pieces[number][grower.piece] = tree.copy(), holes
+            if not grower.finish():
+                return True
+            tree = join_pieces(pieces[number]) if pieces[number] else tree
+            del pieces[number]
+            return put(number, tree, exponents.pop(number), grower.record_table() if keep_rows else None)
+
+        def work(member, _):
+            nonlocal is_wanted
+            cdef Grower grower
+            cdef uint32_t tree, seed
+            cdef bint has_piece
+            if not team.join():
+                return
+            try:
+                if member not in growers:
+                    growers[member] = Grower(self._data, self._criterion.clone(), self._splitter.clone(), self._rules,
+                                             self._sampling)
+                grower = growers[member]
+                grower.join(team, member, keep_rows)
+                for i in to_grow:
+                    if not is_wanted or df_glance(team.stopped):
+                        return
+                    tree, seed = trees[i], seeds[i]
+                    pieces[tree], exponents[tree] = {}, None
+                    if weigh is not None:
+                        counts, weight, exponents[tree] = weigh(seed)
+                        grower.set_draws(counts, weight)
+                    with nogil:
+                        grower.grow(tree, seed)
+                    is_wanted = keep(grower) and is_wanted
+                while is_wanted:
+                    with nogil:
+                        has_piece = grower.help()
+                    if not has_piece:
+                        return
+                    is_wanted = keep(grower) and is_wanted
+                team.stop()            # the others need not finish what they are at
+            except Stopped:
+                if is_wanted:
+                    raise
+            except BaseException:
+                team.stop()
+                raise
+
+        each(n_threads, work, n_threads)

@@ -1,0 +1,1 @@
+"""Packed trees, and rows that go down them: prediction, and what is estimated out of bag."""

@@ -1,0 +1,61 @@
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+
+from dforest.core.search.splitter cimport Splitter
+from dforest.core.threads cimport Turn
+from dforest.core.types cimport df_rows
+from dforest.core.predict.walk cimport df_packed, real_t
+
+cdef struct Job:                        # rows that are to be predicted, in blocks
+    PyObject* packed
+    const df_rows* rows
+    Py_ssize_t n, n_block
+    double* means                       # as for `predict_rows`
+    int64_t* most
+    int64_t* leaves                     # [n, n_trees] or NULL: leaves are asked for, not predictions
+    const uint32_t* numbers             # of their nodes
+
+
+cdef class PackedForest:
+    cdef object __weakref__             # copies on devices are kept by it
+    cdef readonly Py_ssize_t n_trees, n_features, n_outputs
+    cdef df_packed forest
+    cdef const double[:, ::1] values
+    cdef const int64_t[::1] bases       # [n_trees] where in `values` those of each tree begin: payloads count from there
+    cdef const int32_t[::1] n_first     # [n_trees] steps before rows are asked whether they have arrived
+    cdef const int64_t[::1] depth       # [n_trees] of the deepest leaf, but 1 at least
+    cdef double n_steps                 # of a row over all trees, about
+    cdef object owned                   # what `forest` points into
+    cdef object nodes                   # feature, right and node_offsets of the forest
+    cdef object node_numbers_
+    cdef readonly Splitter splitter     # that tells where rows go, if the tests are its own; else None
+
+    cdef int pack(self, forest, rows, bint is_wide) except -1
+    cdef int own(self, slots, starts, bases, words, int bits, bint is_wide) except -1
+    cdef int threads(self, Py_ssize_t n, int n_threads) noexcept
+    cdef int predict_rows(self, df_rows rows, Py_ssize_t n, double* means, int64_t* most, int n_threads) except -1
+    cdef int share_blocks(self, Job* job, const df_rows* rows, Py_ssize_t n, Py_ssize_t n_block, int n_threads) except -1
+    cdef int walk(self, Py_ssize_t t, const df_rows* rows, const uint32_t* numbers, Py_ssize_t first, Py_ssize_t n,
+                  uint32_t* at, uint32_t* left, int mode, Turn* turn) except -1 nogil
+    cdef int walk_tests(self, Py_ssize_t t, const df_rows* rows, const uint32_t* numbers, Py_ssize_t first, Py_ssize_t n,
+                        uint32_t* at) except -1 nogil
+    cdef int predict_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, double* means,
+                           int64_t* most, Turn* turn) except -1 nogil
+    cdef int apply_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, const uint32_t* numbers,
+                         int64_t* leaves, Turn* turn) except -1 nogil
+    cdef int check(self, Py_ssize_t n_features) except -1
+
+
+cdef class Rows:
+    cdef df_rows rows
+    cdef Py_ssize_t n
+    cdef Py_buffer buffer
+    cdef bint is_open, is_single
+
+
+cdef inline df_rows rows_of(const real_t[:, ::1] X) noexcept nogil:
+    cdef df_rows rows
+    rows.x = <const char*> &X[0, 0] if X.shape[0] > 0 else NULL
+    rows.stride = X.shape[1] * sizeof(real_t)
+    rows.is_double = real_t is double
+    return rows

@@ -1,0 +1,437 @@
+"""Prediction: rows down packed trees, on many threads.
+
+A block of rows passes all trees before the next block starts, so that a tree is fetched once per
+block; a row's sum over trees is formed by one thread in the order of the trees, so it has the same
+bits on any number of threads. How a row goes down a tree, and what slots are: see `walk.h`.
+
+A `PackedForest` owns its slots and leaf values, read only; any number of threads may use one.
+"""
+from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from dforest.core.threads cimport Turn, current_turn, poll, share
+from dforest.core.predict.walk cimport (
+    DF_LANES, DF_PAYLOADS, df_add_values, df_child, df_is_leaf, df_mode, df_narrow,
+    df_packed, df_place, df_tree, df_walk_rows, df_walk_trees, df_wide,
+)
+
+from dforest.core.predict.packing import empty_aligned, is_float32, payload_words, slot_numbers, steps_of_rows, write_slots
+
+cdef enum:
+    BLOCK_BYTES = 1 << 18     # of X: beside them, a tree has room in a cache;
+    BLOCK_LEAST = 128         # rows of a block, but for the last
+    BLOCK_MOST = 4096
+    STEPS = 1 << 17           # that are worth another thread
+    WIDE_BITS = 30            # of a feature's number in a wide slot
+    TESTED = 1024             # rows that a splitter tests at a time
+    SOME_STEPS = 1 << 24      # most that rows take together until it is asked whether to give up; a lane's may be more
+    ROW_STEPS = 16            # of a row down a tree, about
+    VALUES = 1 << 17          # most sums of a block, of which there are as many as rows times outputs
+
+cdef struct Reached:          # a node, and which rows reach it
+    uint32_t at
+    Py_ssize_t start, end
+
+
+cdef class PackedForest:
+    """A forest made ready to predict.
+
+    Parameters
+    ----------
+    forest : Forest
+    values : ndarray of shape (n_values, n_outputs), dtype float64
+        What leaves add to the prediction.
+    rows : ndarray of shape (n_leaf_nodes,), dtype uint32
+        Which row of the values each leaf adds, in the order of the nodes.
+    is_wide : bool
+        Whether slots have 16 bytes even where 8 would do.
+    """
+
+    def __cinit__(self, forest not None, const double[:, ::1] values not None, rows not None, bint is_wide=False):
+        if forest.n_features >= 1 << WIDE_BITS:
+            raise ValueError(f"prediction by {forest.n_features} features; allowed are fewer than {1 << WIDE_BITS}")
+        self.n_trees = forest.n_trees
+        self.n_features = forest.n_features
+        self.n_outputs = values.shape[1]
+        self.values = values
+        self.nodes = forest.feature, forest.right, forest.node_offsets
+        self.splitter = forest.splitter
+        self.pack(forest, rows, is_wide)
+
+    cdef int pack(self, forest, rows, bint is_wide) except -1:
+        offsets, leaf = forest.node_offsets, forest.feature < 0
+        starts = offsets + np.arange(self.n_trees + 1)
+        if len(rows) != leaf.sum() or rows.max() >= len(self.values):
+            raise ValueError(f"{leaf.sum()} leaves, {len(rows)} rows up to {rows.max(initial=0)} of {len(self.values)} values")
+        first_leaf = np.append(0, np.cumsum(leaf))[offsets[: self.n_trees]]
+        bases = np.minimum.reduceat(rows, first_leaf).astype(np.int64)
+        highest = np.maximum.reduceat(rows, first_leaf)
+        bits = max(1, int(self.n_features - 1).bit_length())
+        is_wide = (is_wide or np.diff(offsets).max() >= 1 << max(0, 30 - bits) or (highest - bases).max() >= DF_PAYLOADS
+                   or not is_float32(forest.threshold))
+        words, places = None, np.empty(0, np.int64)
+        if len(forest.payload_offsets) > 1:
+            words, places = payload_words(forest)
+        slots = empty_aligned((len(leaf) + self.n_trees) * (sizeof(df_wide) if is_wide else sizeof(df_narrow)))
+        self.own(slots, starts, bases, words, WIDE_BITS if is_wide else bits, is_wide)
+        write_slots(slots, starts, WIDE_BITS if is_wide else bits, is_wide, bases,
+                    slot_numbers(forest.feature, forest.right, offsets), forest.feature, forest.threshold,
+                    forest.missing_left.view(np.uint8), offsets, rows, places, forest.n_categories, self.splitter is not None)
+        self.n_first, self.depth, self.n_steps = steps_of_rows(forest.feature, forest.right, offsets, forest.leaf_draws)
+        for array in self.owned:
+            if array is not None:
+                array.setflags(write=False)
+        return 0
+
+    cdef int own(self, slots, starts, bases, words, int bits, bint is_wide) except -1:
+        cdef const char[::1] to_slots = slots
+        cdef const int64_t[::1] to_starts = starts
+        cdef const uint64_t[::1] to_words = words
+        self.owned = slots, starts, words
+        self.bases = bases
+        self.forest.slots = &to_slots[0]
+        self.forest.starts = &to_starts[0]
+        if words is not None:
+            self.forest.words = &to_words[0]
+        self.forest.bits = bits
+        self.forest.is_wide = is_wide
+        return 0
+
+    @property
+    def slot_size(self):
+        """Bytes of a slot."""
+        return sizeof(df_wide) if self.forest.is_wide else sizeof(df_narrow)
+
+    def arrays(self):
+        """What another device needs to predict, borrowed and read-only.
+
+        Returns
+        -------
+        slots, starts, words : ndarray
+            As in `df_packed` of walk.h; `words` may be None.
+        bits, is_wide : int
+        n_first : ndarray of shape (n_trees,), dtype int32
+            Steps before rows are asked whether they have arrived.
+        values : ndarray of shape (n_values, n_outputs), dtype float64
+        bases : ndarray of shape (n_trees,), dtype int64
+            Where in the values those of each tree begin.
+        """
+        slots, starts, words = self.owned
+        others = [np.asarray(self.n_first), np.asarray(self.values), np.asarray(self.bases)]
+        for array in others:
+            array.setflags(write=False)
+        return slots, starts, words, self.forest.bits, self.forest.is_wide, *others
+
+    @property
+    def node_numbers(self):
+        """The node in each slot: ndarray of shape (n_nodes + n_trees,), dtype uint32; made at the first call."""
+        if self.node_numbers_ is None:
+            feature, right, offsets = self.nodes
+            tree = np.repeat(np.arange(self.n_trees), np.diff(offsets))
+            numbers = np.zeros(len(feature) + self.n_trees, np.uint32)
+            numbers[offsets[tree] + tree + slot_numbers(feature, right, offsets)] = np.arange(len(feature)) - offsets[tree]
+            numbers.setflags(write=False)
+            self.node_numbers_ = numbers
+        return self.node_numbers_
+
+    def mean(self, X not None, int n_threads):
+        """The mean over trees of the values of the leaves that each row reaches.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_features), dtype float32 or float64
+            C-contiguous.
+        n_threads : int
+
+        Returns
+        -------
+        ndarray of shape (n, n_outputs), dtype float64
+        """
+        cdef Rows opened = Rows(X, self)
+        result = np.empty((opened.n, self.n_outputs))
+        cdef double[:, ::1] out = result
+        if opened.n > 0:
+            self.predict_rows(opened.rows, opened.n, &out[0, 0], NULL, n_threads)
+        return result
+
+    def most(self, X not None, int n_threads):
+        """The output of the largest mean, of equal ones the first: ndarray of shape (n,), dtype int64."""
+        cdef Rows opened = Rows(X, self)
+        result = np.empty(opened.n, np.int64)
+        cdef int64_t[::1] out = result
+        if opened.n > 0:
+            self.predict_rows(opened.rows, opened.n, NULL, &out[0], n_threads)
+        return result
+
+    cdef int threads(self, Py_ssize_t n, int n_threads) noexcept:
+        """How many of the threads so many rows are worth."""
+        return <int> max(1.0, min(<double> n_threads, 1.0 + n * self.n_steps / STEPS))
+
+    def is_small(self, Py_ssize_t n):
+        """Whether so many rows are worth no second thread."""
+        return self.threads(n, 2) == 1
+
+    cdef int predict_rows(self, df_rows rows, Py_ssize_t n, double* means, int64_t* most, int n_threads) except -1:
+        """OUT means : [n, n_outputs], or NULL; most : [n], or NULL"""
+        cdef Py_ssize_t n_block = max(BLOCK_LEAST, min(BLOCK_MOST, BLOCK_BYTES // <Py_ssize_t> rows.stride))
+        cdef Job job
+        memset(&job, 0, sizeof(Job))
+        job.means = means
+        job.most = most
+        return self.share_blocks(&job, &rows, n, max(DF_LANES, min(n_block, VALUES // self.n_outputs)), n_threads)
+
+    cdef int share_blocks(self, Job* job, const df_rows* rows, Py_ssize_t n, Py_ssize_t n_block, int n_threads) except -1:
+        """Do a job of which it is set what is asked for."""
+        cdef Py_ssize_t n_blocks = (n + n_block - 1) // n_block
+        cdef int used = self.threads(n, n_threads)
+        if used > 1:
+            # Even shares, in blocks as large as that allows.
+            n_blocks = (n_blocks + used - 1) // used * used
+            n_block = lanes((n + n_blocks - 1) // n_blocks)
+            n_blocks = (n + n_block - 1) // n_block
+        job.packed = <PyObject*> self
+        job.rows = rows
+        job.n = n
+        job.n_block = n_block
+        return share(do_block, job, n_blocks, used)
+
+    cdef int walk(self, Py_ssize_t t, const df_rows* rows, const uint32_t* numbers, Py_ssize_t first, Py_ssize_t n,
+                  uint32_t* at, uint32_t* left, int mode, Turn* turn) except -1 nogil:
+        """Rows down a tree: see `df_walk_rows`. OUT at : [n] slots of leaves"""
+        cdef Py_ssize_t i = 0, k = max(DF_LANES, SOME_STEPS // self.depth[t])
+        if self.splitter is not None:
+            self.walk_tests(t, rows, numbers, first, n, at)
+            return poll(turn, n * self.depth[t])
+        while i < n:
+            k = min(k, n - i)
+            df_walk_rows(&self.forest, t, self.n_first[t], rows, numbers + i if numbers != NULL else NULL, first + i, k,
+                         at + i, left, mode)
+            poll(turn, k * self.depth[t])
+            i += k
+        return 0
+
+    cdef int walk_tests(self, Py_ssize_t t, const df_rows* rows, const uint32_t* numbers, Py_ssize_t first, Py_ssize_t n,
+                        uint32_t* at) except -1 nogil:
+        """The same where the splitter tells where rows go: a node and all rows that reach it at a time.
+
+            order:   | ...... | goes left | goes right | ...... |
+                              from        middle       to
+        """
+        cdef const df_packed* forest = &self.forest
+        cdef const char* tree = df_tree(forest, t)
+        cdef uint32_t row[TESTED]
+        cdef uint8_t is_left[TESTED]
+        cdef uint32_t* order = <uint32_t*> malloc(2 * (n + 1) * sizeof(uint32_t))
+        cdef uint32_t* right = order + n
+        cdef Reached* stack = <Reached*> malloc((n + 1) * sizeof(Reached))     # each has rows of its own
+        cdef Py_ssize_t m = n > 0, i, j, k, middle, n_right
+        cdef Reached here
+        cdef uint32_t place, child
+        try:
+            if order == NULL or stack == NULL:
+                with gil:
+                    raise MemoryError()
+            for i in range(n):
+                order[i] = <uint32_t> i
+            stack[0] = Reached(1, 0, n)
+            while m > 0:
+                m -= 1
+                here = stack[m]
+                if df_is_leaf(tree, here.at, forest):
+                    for i in range(here.start, here.end):
+                        at[order[i]] = here.at
+                    continue
+                place = df_place(tree, here.at, forest)
+                middle = here.start
+                n_right = 0
+                i = here.start
+                while i < here.end:
+                    k = min(<Py_ssize_t> TESTED, here.end - i)
+                    for j in range(k):
+                        row[j] = numbers[first + order[i + j]] if numbers != NULL else <uint32_t> (first + order[i + j])
+                    self.splitter.goes_left(forest.words + place + 1, <Py_ssize_t> forest.words[place], rows, row, k, is_left)
+                    for j in range(k):
+                        right[n_right] = order[i + j]
+                        order[middle] = order[i + j]
+                        middle += is_left[j] != 0
+                        n_right += is_left[j] == 0
+                    i += k
+                memcpy(order + middle, right, n_right * sizeof(uint32_t))
+                child = df_child(tree, here.at, forest)
+                if middle < here.end:
+                    stack[m] = Reached(child + 1, middle, here.end)
+                    m += 1
+                if here.start < middle:
+                    stack[m] = Reached(child, here.start, middle)
+                    m += 1
+        finally:
+            free(order)
+            free(stack)
+        return 0
+
+    cdef int predict_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, double* means,
+                           int64_t* most, Turn* turn) except -1 nogil:
+        """Predict the rows from the first one on."""
+        cdef Py_ssize_t t, i, k, best, n_outputs = self.n_outputs, n_trees = self.n_trees
+        # One row down many trees at a time, or many rows down one: the one that leaves fewer lanes without work.
+        cdef bint by_row = n * lanes(n_trees) < n_trees * lanes(n) and self.splitter is None
+        cdef int mode = df_mode(&self.forest, rows, first, n, self.n_features)
+        cdef Py_ssize_t n_at = max(n, n_trees)
+        cdef uint32_t* at = <uint32_t*> malloc(2 * n_at * sizeof(uint32_t) + n * n_outputs * sizeof(double))
+        cdef double* sums = <double*> (at + 2 * n_at) if means == NULL else means + first * n_outputs
+        if at == NULL:
+            with gil:
+                raise MemoryError()
+        try:
+            memset(sums, 0, n * n_outputs * sizeof(double))
+            if by_row:
+                for i in range(n):
+                    df_walk_trees(&self.forest, n_trees, rows, first + i, at, mode)
+                    for t in range(n_trees):
+                        df_add_values(&self.forest, t, at + t, 1, &self.values[self.bases[t], 0], n_outputs,
+                                      sums + i * n_outputs)
+                    poll(turn, n_trees * (ROW_STEPS + n_outputs))
+            else:
+                for t in range(n_trees):
+                    self.walk(t, rows, NULL, first, n, at, at + n_at, mode, turn)
+                    df_add_values(&self.forest, t, at, n, &self.values[self.bases[t], 0], n_outputs, sums)
+                    poll(turn, n * n_outputs)
+            for i in range(n * n_outputs):
+                sums[i] /= <double> n_trees
+            if most != NULL:
+                for i in range(n):
+                    best = 0
+                    for k in range(1, n_outputs):
+                        if sums[i * n_outputs + k] > sums[i * n_outputs + best]:
+                            best = k
+                    most[first + i] = best
+        finally:
+            free(at)
+        return 0
+
+    def apply(self, X not None, int n_threads):
+        """The number of the leaf's node, by row and tree: ndarray of shape (n, n_trees), dtype int64."""
+        cdef Rows opened = Rows(X, self)
+        result = np.empty((opened.n, self.n_trees), np.int64)
+        cdef int64_t[:, ::1] out = result
+        cdef const uint32_t[::1] numbers = self.node_numbers
+        cdef Job job
+        if opened.n > 0:
+            memset(&job, 0, sizeof(Job))
+            job.leaves = &out[0, 0]
+            job.numbers = &numbers[0]
+            self.share_blocks(&job, &opened.rows, opened.n, BLOCK_LEAST, n_threads)
+        return result
+
+    cdef int apply_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, const uint32_t* numbers,
+                         int64_t* leaves, Turn* turn) except -1 nogil:
+        cdef uint32_t at[BLOCK_LEAST]
+        cdef uint32_t left[BLOCK_LEAST]
+        cdef int mode = df_mode(&self.forest, rows, first, n, self.n_features)
+        cdef Py_ssize_t t, i
+        for t in range(self.n_trees):
+            self.walk(t, rows, NULL, first, n, at, left, mode, turn)
+            for i in range(n):
+                leaves[(first + i) * self.n_trees + t] = numbers[self.forest.starts[t] + at[i]]
+        return 0
+
+    def paths(self, const int64_t[:, ::1] leaf not None):
+        """The nodes that rows pass, over all trees.
+
+        Parameters
+        ----------
+        leaf : ndarray of shape (n, n_trees), dtype int64
+            Where they arrive: see `apply`.
+
+        Returns
+        -------
+        indices : ndarray, dtype int64
+            Places in the node arrays, row after row, ascending in each.
+        indptr : ndarray of shape (n + 1,), dtype int64
+            Where each row's begin.
+        """
+        cdef const int32_t[::1] feature = self.nodes[0]
+        cdef const uint32_t[::1] right = self.nodes[1]
+        cdef const int64_t[::1] offsets = self.nodes[2]
+        cdef Py_ssize_t n = leaf.shape[0], i, j, t, place
+        cdef int64_t[::1] parent = np.full(feature.shape[0], -1, np.int64), depth = np.zeros(feature.shape[0], np.int64)
+        cdef Turn turn = current_turn()
+        starts = np.zeros(n + 1, np.int64)
+        cdef int64_t[::1] indptr = starts
+        if leaf.shape[1] != self.n_trees:
+            raise ValueError(f"leaves of {leaf.shape[1]} trees; the forest has {self.n_trees}")
+        with nogil:
+            for t in range(self.n_trees):
+                for i in range(offsets[t], offsets[t + 1]):
+                    if feature[i] >= 0:
+                        parent[i + 1] = parent[offsets[t] + right[i]] = i
+                        depth[i + 1] = depth[offsets[t] + right[i]] = depth[i] + 1
+                poll(&turn, offsets[t + 1] - offsets[t])
+            for i in range(n):
+                indptr[i + 1] = indptr[i]
+                for t in range(self.n_trees):
+                    if not 0 <= leaf[i, t] < offsets[t + 1] - offsets[t]:
+                        with gil:
+                            raise ValueError(f"row {i} reaches node {leaf[i, t]} of tree {t}; allowed are 0 to "
+                                             f"{offsets[t + 1] - offsets[t] - 1}")
+                    indptr[i + 1] += depth[offsets[t] + leaf[i, t]] + 1
+                poll(&turn, self.n_trees)
+        result = np.empty(indptr[n], np.int64)
+        cdef int64_t[::1] to = result
+        with nogil:
+            for i in range(n):
+                place = indptr[i + 1]
+                poll(&turn, place - indptr[i])
+                for t in range(self.n_trees - 1, -1, -1):
+                    j = offsets[t] + leaf[i, t]
+                    while j >= 0:              # ancestors have lower numbers
+                        place -= 1
+                        to[place] = j
+                        j = parent[j]
+        return result, starts
+
+    cdef int check(self, Py_ssize_t n_features) except -1:
+        if n_features != self.n_features:
+            raise ValueError(f"X has {n_features} features, but the forest was grown on {self.n_features}")
+        return 0
+
+
+cdef class Rows:
+    """The memory of an array's rows, or of one row, held while this object lives."""
+
+    def __cinit__(self, X, PackedForest packed):
+        PyObject_GetBuffer(X, &self.buffer, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
+        self.is_open = True
+        cdef bytes kind = self.buffer.format
+        cdef int n_axes = self.buffer.ndim
+        if n_axes not in (1, 2) or kind not in (b"f", b"d"):
+            raise ValueError(f"X has {n_axes} dimensions and the type {kind.decode()!r}; "
+                             "allowed are arrays of rows, or one row, of float32 or float64")
+        packed.check(self.buffer.shape[n_axes - 1])
+        self.is_single = n_axes == 1
+        self.n = 1 if self.is_single else self.buffer.shape[0]
+        self.rows.x = <const char*> self.buffer.buf
+        self.rows.stride = packed.n_features * self.buffer.itemsize
+        self.rows.is_double = kind == b"d"
+
+    def __dealloc__(self):
+        if self.is_open:
+            PyBuffer_Release(&self.buffer)
+
+
+cdef int do_block(void* context, Py_ssize_t block, Turn* turn) except -1 nogil:
+    """Predict a block of the rows of a `Job`."""
+    cdef const Job* job = <const Job*> context
+    cdef Py_ssize_t first = block * job.n_block, n = min(job.n_block, job.n - first)
+    if job.leaves != NULL:
+        return (<PackedForest> job.packed).apply_block(job.rows, first, n, job.numbers, job.leaves, turn)
+    return (<PackedForest> job.packed).predict_block(job.rows, first, n, job.means, job.most, turn)
+
+
+cdef inline Py_ssize_t lanes(Py_ssize_t n) noexcept nogil:
+    """The next multiple of DF_LANES."""
+    return (n + DF_LANES - 1) // DF_LANES * DF_LANES

@@ -1,0 +1,46 @@
+# Packed trees, and rows that go down them: see walk.h.
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from dforest.core.types cimport df_rows
+
+ctypedef fused real_t:
+    float
+    double
+
+cdef extern from "core/predict/walk.h" nogil:
+    ctypedef struct df_narrow:
+        float threshold
+        uint32_t word
+    ctypedef struct df_wide:
+        double threshold
+        uint32_t word
+        uint32_t slot
+    ctypedef struct df_packed:
+        const char* slots
+        const int64_t* starts
+        const uint64_t* words
+        uint32_t bits
+        int is_wide
+    enum:
+        DF_MISSING_LEFT
+        DF_IS_SUBSET
+        DF_LANES
+        DF_PAYLOADS
+    const char* df_tree(const df_packed* forest, size_t tree)
+    bint df_is_leaf(const char* tree, uint32_t at, const df_packed* forest)
+    uint32_t df_feature(const char* tree, uint32_t at, const df_packed* forest)
+    uint32_t df_place(const char* tree, uint32_t at, const df_packed* forest)
+    uint32_t df_child(const char* tree, uint32_t at, const df_packed* forest)
+    uint32_t df_payload(const char* tree, uint32_t at, const df_packed* forest)
+    uint32_t df_step_by(const char* tree, uint32_t at, double value, const df_packed* forest)
+    void df_write_number(char* tree, uint32_t at, uint32_t feature, uint32_t flags, double threshold, uint32_t slot,
+                         const df_packed* forest)
+    void df_write_subset(char* tree, uint32_t at, uint32_t feature, uint32_t flags, uint32_t place, uint32_t slot,
+                         const df_packed* forest)
+    void df_write_leaf(char* tree, uint32_t at, uint32_t payload, const df_packed* forest)
+    int df_mode(const df_packed* forest, const df_rows* rows, size_t first, size_t n, size_t n_features)
+    void df_walk_rows(const df_packed* forest, size_t t, int n_first, const df_rows* rows, const uint32_t* numbers,
+                      size_t first, size_t n, uint32_t* at, uint32_t* left, int mode)
+    void df_walk_trees(const df_packed* forest, size_t n_trees, const df_rows* rows, size_t i, uint32_t* at, int mode)
+    void df_add_values(const df_packed* forest, size_t t, const uint32_t* at, size_t n, const double* values,
+                       size_t n_outputs, double* sums)

@@ -1,0 +1,43 @@
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from dforest.core.search.regression cimport SquaredError
+from dforest.core.search.cuts cimport Cuts
+from dforest.core.types cimport Column, Node
+from dforest.rules.numerics cimport df_int128
+
+cdef struct Weighted:
+    double value
+    int64_t weight
+
+cdef struct Level:            # an entry of a Fenwick tree
+    int64_t weight
+    df_int128 sum             # of weight * target
+
+cdef struct Spread:           # of a set of draws
+    double median             # the lower weighted median of their quantised targets
+    df_int128 cost            # sum of weight * distance from it
+
+
+cdef class AbsoluteError(SquaredError):
+    cdef uint64_t* keys            # [n_records]
+    cdef uint64_t* keys_to         # [n_records]
+    cdef Weighted* sorted          # [n_records]
+
+    cdef void sort_targets(self, const Node* node) noexcept nogil
+
+
+cdef class MedianCuts(Cuts):
+    cdef Py_ssize_t n                # records of the open node
+    cdef int64_t total_weight
+    cdef df_int128 total_sum, cost   # of the open node
+    cdef uint32_t* rank              # [n_records] place of each record among the sorted targets
+    cdef uint32_t* by_target         # [n_records] records, sorted by target
+    cdef double* value               # [n_records] targets by rank
+    cdef Level* all                  # [n_records + 1] Fenwick tree over ranks, of all draws
+    cdef Level* left                 # [n_records + 1] of those on the left
+    cdef Py_ssize_t* start           # [n_records + 2] where the records of each value begin among the sorted keys
+
+    cdef void move(self, const Node* node, Py_ssize_t record, int sign) noexcept nogil
+    cdef void move_group(self, const Node* node, Py_ssize_t place, int sign) noexcept nogil
+    cdef void move_where(self, const Node* node, const Column* column, bint missing_left) noexcept nogil
+    cdef Spread spread_of(self, const Level* levels, const Level* minus, int64_t weight, df_int128 sum) noexcept nogil

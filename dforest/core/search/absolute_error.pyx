@@ -1,0 +1,353 @@
+"""Mean absolute deviation from the median: the criterion, and cuts by it.
+
+Medians of two sets say nothing about that of their union, so the statistics that other criteria sum
+up do not do here. Instead, the targets of a node are sorted once, and a Fenwick tree over their ranks
+holds the weights and weighted sums of the draws on the left [1]_; what is not there is on the right.
+A draw moves to the left in O(log n), and the tree tells a side's median, and its distance from all
+targets, in O(log n): O(n log n) for all cuts of a feature in a node of n records. Sums are integers of
+up to 128 bits, and scores differences of exact costs.
+
+Categories are put in the order of their mean targets, which is a heuristic here.
+
+A `MedianCuts` belongs to one thread and owns its scratch.
+
+References
+----------
+.. [1] P. M. Fenwick, "A new data structure for cumulative frequency tables", Software: Practice and
+   Experience 24(3), 1994.
+"""
+from libc.math cimport ldexp
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, llabs, malloc, qsort
+from libc.string cimport memset
+
+import numpy as np
+
+from dforest.core.search.criterion cimport Criterion
+from dforest.core.search.cuts cimport LONE, SINGLES, Choice
+from dforest.core.data cimport DataView
+from dforest.core.sorting cimport insertion_sort, radix_sort
+from dforest.core.types cimport CATEGORICAL, Column, Draw, LeafRules, Node, column_t, in_subset
+from dforest.rules.cut cimport df_is_valid, df_middle_prediction
+from dforest.rules.node cimport df_score_exponent, df_target_of
+from dforest.rules.numerics cimport df_imbalance, df_int128, df_is_better
+from dforest.rules.records cimport DF_ABSOLUTE_ERROR
+
+
+cdef enum:
+    INSERTION_BELOW = 24
+
+
+cdef int compare_weighted(const void* a, const void* b) noexcept nogil:
+    cdef double x = (<const Weighted*> a).value, y = (<const Weighted*> b).value
+    return (x > y) - (x < y)
+
+
+cdef const uint64_t* sort_by_target(const Node* node, uint64_t* keys, uint64_t* other) noexcept nogil:
+    """The records of a node by their quantised targets: keys, of which the lower half is a record's number.
+
+    OUT keys, other : [n] scratch; one of them is returned
+    """
+    cdef Py_ssize_t i
+    for i in range(node.n):          # with the sign's bit turned they order like unsigned numbers
+        keys[i] = (<uint64_t> (<uint32_t> node.draws[i].target ^ <uint32_t> 0x80000000) << 32) | <uint64_t> i
+    if node.n < INSERTION_BELOW:
+        insertion_sort(keys, node.n)
+        return keys
+    return radix_sort(keys, other, node.n)
+
+
+cdef class AbsoluteError(SquaredError):
+    """Mean absolute deviation from the node's median."""
+
+    def __cinit__(self, *args, **kwargs):
+        self.is_additive = False
+        self.cuts_class = MedianCuts
+
+    def __dealloc__(self):
+        free(self.keys)
+        free(self.keys_to)
+        free(self.sorted)
+
+    cdef int attach(self, Py_ssize_t n_records) except -1:
+        self.keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))
+        self.keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
+        self.sorted = <Weighted*> malloc(n_records * sizeof(Weighted))
+        if self.keys == NULL or self.keys_to == NULL or self.sorted == NULL:
+            raise MemoryError()
+        return 0
+
+    cdef void sort_targets(self, const Node* node) noexcept nogil:
+        """Exact targets, ascending: by the quantised ones first, then, where these are equal, by themselves."""
+        cdef const uint64_t* keys = sort_by_target(node, self.keys, self.keys_to)
+        cdef Py_ssize_t i, begin = 0
+        cdef const Draw* draw
+        cdef bint is_sorted = True
+        for i in range(node.n):
+            draw = &node.draws[<uint32_t> keys[i]]
+            self.sorted[i].value = node.y[draw.row]
+            self.sorted[i].weight = <int64_t> draw.count * draw.weight
+            if i > begin and keys[i] >> 32 == keys[begin] >> 32:
+                is_sorted = is_sorted and self.sorted[i - 1].value <= self.sorted[i].value
+                continue
+            if not is_sorted:
+                qsort(self.sorted + begin, i - begin, sizeof(Weighted), compare_weighted)
+            begin = i
+            is_sorted = True
+        if not is_sorted:
+            qsort(self.sorted + begin, node.n - begin, sizeof(Weighted), compare_weighted)
+
+    cdef double node_impurity(self, const Node* node) noexcept nogil:
+        cdef const uint64_t* keys = sort_by_target(node, self.keys, self.keys_to)
+        cdef Py_ssize_t i
+        cdef int64_t weight = 0, here
+        cdef int32_t median = 0
+        cdef df_int128 cost = 0
+        cdef const Draw* draw
+        for i in range(node.n):
+            draw = &node.draws[<uint32_t> keys[i]]
+            weight += <int64_t> draw.count * draw.weight
+            if weight >= node.statistics[1] - weight:
+                median = draw.target
+                break
+        for i in range(node.n):
+            draw = &node.draws[i]
+            here = <int64_t> draw.count * draw.weight
+            cost += <df_int128> here * llabs(<int64_t> draw.target - median)
+        return ldexp(<double> cost / <double> node.statistics[1], self.score_exponent(node))
+
+    cdef int score_exponent(self, const Node* node) noexcept nogil:
+        return df_score_exponent(DF_ABSOLUTE_ERROR, node.scale.exponent)
+
+    cdef int leaf_value(self, const Node* node, double* out) except -1 nogil:
+        """Weighted median of the exact targets; where two of them are, the middle between."""
+        cdef Py_ssize_t i = 0
+        cdef int64_t weight = 0, total = node.statistics[1]
+        self.sort_targets(node)
+        for i in range(node.n):
+            weight += self.sorted[i].weight
+            if weight > total - weight:
+                break
+            if weight == total - weight and self.sorted[i + 1].value > self.sorted[i].value:
+                out[0] = 0.5 * self.sorted[i].value + 0.5 * self.sorted[i + 1].value
+                return 0
+        out[0] = self.sorted[i].value
+        return 0
+
+    def leaf_of(self, const double[::1] y not None, const int32_t[::1] target not None,
+                const uint32_t[::1] count not None, const uint32_t[::1] weight not None):
+        """What a leaf with some draws holds, for tests.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,), dtype float64
+        target : ndarray of shape (n,), dtype int32
+            The same quantised, at a scale of 1.
+        count, weight : ndarray of shape (n,), dtype uint32
+            How often each was drawn, and the weight of each time.
+
+        Returns
+        -------
+        value, impurity : float
+        """
+        cdef Py_ssize_t i, n = y.shape[0]
+        cdef int64_t[::1] statistics = np.zeros(3, np.int64)
+        cdef double value
+        cdef Node node
+        cdef Draw* draws = <Draw*> malloc(n * sizeof(Draw))
+        if draws == NULL:
+            raise MemoryError()
+        for i in range(n):
+            draws[i].row = <uint32_t> i
+            draws[i].count = count[i]
+            draws[i].target = target[i]
+            draws[i].weight = weight[i]
+            statistics[0] += count[i]
+            statistics[1] += <int64_t> count[i] * weight[i]
+        node.draws = draws
+        node.n = n
+        node.y = &y[0]
+        node.statistics = &statistics[0]
+        node.scale.exponent = 0
+        try:
+            free(self.keys)
+            free(self.keys_to)
+            free(self.sorted)
+            self.keys = self.keys_to = NULL
+            self.sorted = NULL
+            self.attach(n)
+            self.leaf_value(&node, &value)
+            return value, self.node_impurity(&node)
+        finally:
+            free(draws)
+
+
+cdef void move_all(MedianCuts cuts, const Node* node, const column_t* codes, const Column* column, uint64_t cut,
+                   bint missing_left) noexcept nogil:
+    """Move the draws left of the only cut there is."""
+    cdef Py_ssize_t i
+    cdef uint64_t code
+    for i in range(node.n):
+        code = codes[node.draws[i].row]
+        if code == column.n_codes:
+            if missing_left:
+                cuts.move(node, i, 1)
+        elif in_subset(cuts.left_ones, <uint32_t> code) if column.kind == CATEGORICAL else code <= cut:
+            cuts.move(node, i, 1)
+
+
+cdef class MedianCuts(Cuts):
+    """Cuts by an `AbsoluteError`; parameters as for `Cuts`."""
+
+    def __cinit__(self, Criterion criterion not None, DataView data not None, Py_ssize_t n_records, bint one_hot,
+                  dict tuning not None):
+        self.tally.tuning.sort_below = <int64_t> 1 << 62
+        self.rank = <uint32_t*> malloc(n_records * sizeof(uint32_t))
+        self.by_target = <uint32_t*> malloc(n_records * sizeof(uint32_t))
+        self.value = <double*> malloc(n_records * sizeof(double))
+        self.all = <Level*> malloc((n_records + 1) * sizeof(Level))
+        self.left = <Level*> malloc((n_records + 1) * sizeof(Level))
+        self.start = <Py_ssize_t*> malloc((n_records + 2) * sizeof(Py_ssize_t))
+        if (self.rank == NULL or self.by_target == NULL or self.value == NULL or self.all == NULL or self.left == NULL
+                or self.start == NULL):
+            raise MemoryError()
+
+    def __dealloc__(self):
+        free(self.rank)
+        free(self.by_target)
+        free(self.value)
+        free(self.all)
+        free(self.left)
+        free(self.start)
+
+    cdef void open_node(self, const Node* node) noexcept nogil:
+        """Rank the targets."""
+        Cuts.open_node(self, node)
+        cdef Py_ssize_t i, j, n = node.n
+        cdef const uint64_t* keys = sort_by_target(node, self.tally.keys, self.tally.keys_to)
+        cdef int64_t weight
+        self.n = n
+        memset(self.all, 0, (n + 1) * sizeof(Level))
+        self.total_weight = 0
+        self.total_sum = 0
+        for i in range(n):
+            j = <Py_ssize_t> <uint32_t> keys[i]
+            self.rank[j] = <uint32_t> i
+            self.value[i] = <double> node.draws[j].target
+            weight = <int64_t> node.draws[j].count * node.draws[j].weight
+            self.all[i + 1].weight += weight
+            self.all[i + 1].sum += <df_int128> weight * node.draws[j].target
+            self.total_weight += weight
+            self.total_sum += <df_int128> weight * node.draws[j].target
+            j = (i + 1) + ((i + 1) & -(i + 1))
+            if j <= n:
+                self.all[j].weight += self.all[i + 1].weight
+                self.all[j].sum += self.all[i + 1].sum
+        self.cost = self.spread_of(self.all, NULL, self.total_weight, self.total_sum).cost
+
+    cdef void move(self, const Node* node, Py_ssize_t record, int sign) noexcept nogil:
+        """Add a record to the left, or take it away. left[0] holds the sums of all."""
+        cdef Py_ssize_t at = self.rank[record] + 1
+        cdef int64_t weight = sign * <int64_t> node.draws[record].count * node.draws[record].weight
+        cdef df_int128 sum = <df_int128> weight * node.draws[record].target
+        self.left[0].weight += weight
+        self.left[0].sum += sum
+        while at <= self.n:
+            self.left[at].weight += weight
+            self.left[at].sum += sum
+            at += at & -at
+
+    cdef void move_group(self, const Node* node, Py_ssize_t place, int sign) noexcept nogil:
+        """`move` all records of a value, given its place among those that occur."""
+        cdef Py_ssize_t i
+        for i in range(self.start[place], self.start[place + 1]):
+            self.move(node, <Py_ssize_t> <uint32_t> self.tally.sorted[i], sign)
+
+    cdef void move_where(self, const Node* node, const Column* column, bint missing_left) noexcept nogil:
+        cdef uint64_t cut = self.lone
+        if column.width == 1:
+            move_all[uint8_t](self, node, <const uint8_t*> column.codes, column, cut, missing_left)
+        elif column.width == 2:
+            move_all[uint16_t](self, node, <const uint16_t*> column.codes, column, cut, missing_left)
+        elif column.width == 4:
+            move_all[uint32_t](self, node, <const uint32_t*> column.codes, column, cut, missing_left)
+        else:
+            move_all[uint64_t](self, node, <const uint64_t*> column.codes, column, cut, missing_left)
+
+    cdef Spread spread_of(self, const Level* levels, const Level* minus, int64_t weight, df_int128 sum) noexcept nogil:
+        """Median and cost of the draws in one Fenwick tree but not in another (or NULL), given their sums."""
+        cdef Py_ssize_t at = 0, step = 1, to
+        cdef int64_t below = 0, here
+        cdef df_int128 sum_below = 0
+        cdef int64_t median
+        cdef Spread spread
+        while 2 * step <= self.n:
+            step *= 2
+        # The last place up to which there is less than half of the weight; the next one's is the median.
+        while step > 0:
+            to = at + step
+            if to <= self.n:
+                here = levels[to].weight - (minus[to].weight if minus != NULL else 0)
+                if below + here < weight - (below + here):
+                    at = to
+                    below += here
+                    sum_below += levels[to].sum
+                    if minus != NULL:
+                        sum_below -= minus[to].sum
+            step //= 2
+        spread.median = self.value[at]
+        median = <int64_t> spread.median
+        spread.cost = (<df_int128> median * below - sum_below) + ((sum - sum_below) - <df_int128> median * (weight - below))
+        return spread
+
+    cdef Choice best_entry(self, const Node* node, const Column* column, Py_ssize_t n, bint missing_left,
+                           const LeafRules* rules) noexcept nogil:
+        cdef const int64_t* total = node.statistics
+        cdef const int64_t* left = self.tally.left
+        cdef Py_ssize_t i, j, n_values = 0
+        cdef Choice choice
+        cdef Spread at_left, at_right
+        cdef double score, v_left = 0.0, v_right = 0.0
+        cdef int64_t imbalance
+        choice.entry = -1
+        choice.imbalance = 0
+        choice.score = -1.0
+        choice.middle = 0.0
+        memset(self.left, 0, (self.n + 1) * sizeof(Level))
+        if self.entries == LONE:
+            self.move_where(node, column, missing_left)
+        else:
+            for i in range(self.n):
+                if i == 0 or self.tally.sorted[i] >> 32 != self.tally.sorted[i - 1] >> 32:
+                    self.start[n_values] = i
+                    n_values += 1
+            self.start[n_values] = self.n
+            if missing_left:
+                self.move_group(node, n_values - 1, 1)
+            n_values -= self.tally.missing[0] > 0
+        for i in range(n):
+            if self.entries != LONE:
+                if i == n_values:                      # all categories
+                    for j in range(n_values):
+                        self.move_group(node, j, 1)
+                else:
+                    self.move_group(node, self.place_of(column, i), 1)
+            if df_is_valid(rules, left, total):
+                at_left = self.spread_of(self.left, NULL, self.left[0].weight, self.left[0].sum)
+                at_right = self.spread_of(self.all, self.left, self.total_weight - self.left[0].weight,
+                                          self.total_sum - self.left[0].sum)
+                score = <double> (self.cost - at_left.cost - at_right.cost)
+                if self.is_bounded:
+                    v_left = df_target_of(at_left.median, node.scale.centre, node.scale.exponent)
+                    v_right = df_target_of(at_right.median, node.scale.centre, node.scale.exponent)
+                imbalance = df_imbalance(score, left[1], total[1])
+                if (df_is_better(score, imbalance, choice.score, choice.imbalance)
+                        and self.is_allowed(node, column, v_left, v_right)):
+                    choice.entry = i
+                    choice.score = score
+                    choice.imbalance = imbalance
+                    choice.middle = df_middle_prediction(v_left, v_right)
+            if self.entries == SINGLES and i < n_values:
+                self.move_group(node, i, -1)
+            left += self.n_words
+        return choice

@@ -1,0 +1,26 @@
+"""The built-in criteria by name: the one place that lists them.
+
+A criterion is a class (`criterion.pyx`, `regression.pyx`, `absolute_error.pyx`), its formulas (`dforest/rules/criteria.h`), an
+entry here, and a slow twin (`dforest/testing/scores.py`).
+"""
+
+from dforest.core.search.absolute_error import AbsoluteError
+from dforest.core.search.criterion import Entropy, Gini, Hellinger
+from dforest.core.search.regression import Poisson, SquaredError
+
+CLASS_CRITERIA = {"gini": Gini, "entropy": Entropy, "log_loss": Entropy, "hellinger": Hellinger}
+
+NUMBER_CRITERIA = {
+    "squared_error": SquaredError,
+    "absolute_error": AbsoluteError,
+    "poisson": Poisson,
+    "friedman_mse": SquaredError,
+}
+
+CRITERIA = CLASS_CRITERIA | NUMBER_CRITERIA
+
+# What an object of a built-in class is called.
+NAMES = {kind: name for name, kind in reversed(CRITERIA.items())}
+
+# Those that level-wise engines have code for; DF_ and the name are their numbers in records.h.
+OF_KERNELS = ("gini", "entropy", "hellinger", "squared_error", "poisson")

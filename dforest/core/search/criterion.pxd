@@ -1,0 +1,151 @@
+"""The contract of a criterion: what a node is worth, and which of many cuts is best.
+
+A criterion says what a draw adds to a statistic (`kind`, types.pxd), what impurity and value follow from one,
+and which of the cuts of a node scores most. From the least to the most that a subclass brings:
+
+(a) Classification, `ClassCriterion`: `impurity` alone. Words 2, 3, ... of a statistic are class weights.
+    Regression, `NumberCriterion` (regression.pxd): `impurity`, and `value` where a leaf does not predict the mean.
+    Its `mean` turns a statistic into the mean target, in the units of the targets.
+(b) A scan of its own: `best_cut`. It is handed the statistics of the left sides of n cuts and the node's, and says
+    which is the first of the best; if that scores 0, the forest takes the evenest of those that are allowed, and may ask
+    about single ones whether they are. By default a cut scores w i(t) - w_L i(t_L) - w_R i(t_R), below 0 taken as 0,
+    with w the weight of a node. What another scan scores by decides between cuts, also in `min_impurity_decrease`
+    and in the order of best-first growth; importances and pruning keep to the decrease of `impurity`.
+    Of a column's cuts, all that the rules allow come at once, so that what one scores may depend on how many there are;
+    numbers of a splitter's own come in stretches (division.pxd).
+(c) The fast paths, as `Gini` has them: `best_word`, `best_few`, `best_small`, from packed draws of weight 1. Each must
+    give what `best_cut` gives, to the bit; and with `best_few`, all ways to part two records are worth the same.
+
+Given: statistics, sums over draws of [draws, weight, the criterion's own words ...], integers of 64 bits; word 1 is
+above 0. `open_node` alone sees the draws. n_classes and n_words are known from `configure` on, which a forest calls
+once; a subclass that keeps something by class overrides it (a `def` method) and calls its base's.
+
+Kept: scratch, made in `configure` or in `attach`. Each thread has a criterion of its own, made from the class and
+its parameters (component.pxd), and nothing is shared.
+
+Always: the same question has the same answer, in any thread, so there are no random numbers here. Impurities are
+finite, and of classes not below 0; scores are finite and not below 0. One that a compiler or a math library may
+round in another way (libm's log does) gives
+another forest on another machine: numerics.h has its own logarithms. All methods run without the GIL. Where one that
+may not raise has to, it calls `fail` with the exception, which the forest raises as soon as it looks.
+
+The share of the draws that the largest class does not have, as level (a):
+
+    from libc.stdint cimport int64_t
+
+    from dforest.core.component cimport CONTRACT
+    from dforest.core.component import declare_contract
+    from dforest.core.search.criterion cimport ClassCriterion
+
+    declare_contract(__name__, CONTRACT)
+
+    cdef class Misclassification(ClassCriterion):
+        cdef double impurity(self, const int64_t* statistic) noexcept nogil:
+            cdef int64_t most = 0
+            for k in range(2, self.n_words):
+                most = max(most, statistic[k])
+            return 1.0 - <double> most / <double> statistic[1]
+"""
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from dforest.core.component cimport Component
+from dforest.core.loops cimport df_cut, df_few
+from dforest.core.types cimport DrawKind, Node
+
+
+cdef double LEAST_IMPURITY       # of classes: what rounding may make of 0
+
+
+cdef class Criterion(Component):
+    cdef readonly Py_ssize_t n_words     # int64 words of a statistic
+    cdef readonly Py_ssize_t n_classes   # 0 for regression
+    cdef readonly bint is_additive       # value and impurity of a node follow from its children's
+    cdef readonly object cuts_class      # of `Cuts` in its place, for what statistics don't tell; or None
+    cdef readonly bint scans_words       # `best_word` takes the place of `best_cut`, where draws weigh 1
+    cdef readonly int few                # so does `best_few`, in nodes of at most so many records, and `best_small`
+    cdef readonly bint is_wide           # regression: see NumberCriterion
+    cdef DrawKind kind
+    cdef bint has_failed                 # `error` holds
+    cdef object error                    # what `fail` was told first
+    cdef int64_t* scratch                # [n_words], owned
+
+    cdef int reserve(self, Py_ssize_t n_words) except -1
+
+    # Make room for nodes of n_records records; called once.
+    cdef int attach(self, Py_ssize_t n_records) except -1
+
+    # Set statistics and is_pure of a node from its draws, before anything else; may rewrite the
+    # draws' targets and the node's scale, which no other node sees. A node may be opened again, with
+    # the scale it was left with: that must change nothing.
+    cdef int open_node(self, Node* node) except -1 nogil
+
+    # Keep what open_node keeps in the criterion itself, of a node that another thread has open by
+    # `other`. The default opens the node again; the built-in criteria copy numbers.
+    cdef int join_node(self, const Node* node, Criterion other) except -1 nogil
+
+    # Impurity of a set of draws; word 1 of its statistic is above 0.
+    cdef double impurity(self, const int64_t* statistic) noexcept nogil
+
+    # Impurity of an open node, in units of the targets.
+    cdef double node_impurity(self, const Node* node) noexcept nogil
+
+    # The first cut of highest score among n >= 1, and that score; -1 if it allows none. left:
+    # [n, n_words], the statistics of the left sides; total: [n_words], the node's.
+    cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil
+
+    # `best_cut` from packed words (scan.h), for a criterion that says so in `scans_words`; all n cuts
+    # have draws on both sides. The statistics of the left sides are run[i] + offset.
+    cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
+                              double* score) noexcept nogil
+
+    # `best_cut` among few records (few.h), for a criterion that says so in `few`. OUT cut : the first of
+    # the best ones
+    cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil
+
+    # `best_cut` for two classes in nodes of at most DF_SMALL_DRAWS draws, by columns of at most 256 codes. run: [n] by
+    # code, draws up to it of class 0 in the low 16 bits, of class 1 in the high ones; least: draws of a side
+    cdef void best_small(self, const uint32_t* run, int n, uint32_t offset, const int64_t* total, double least,
+                         df_cut* cut) noexcept nogil
+
+    # A score times 2 to this power is in units of weight times impurity.
+    cdef int score_exponent(self, const Node* node) noexcept nogil
+
+    # What the categories of a feature are ordered by. statistics: [n, n_words], of single categories;
+    # total: [n_words], the node's. OUT keys : [n]
+    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* keys) noexcept nogil
+
+    # What some of an open node's draws predict: a number, or the probability of the second of two classes.
+    cdef double value(self, const Node* node, const int64_t* statistic) noexcept nogil
+
+    # The number a leaf predicts, by default its value. Regression only: a class forest keeps the statistics.
+    cdef int leaf_value(self, const Node* node, double* out) except -1 nogil
+
+    # Keep an exception for the forest to raise; in any thread, with the GIL.
+    cdef int fail(self, error) except -1
+
+    # Raise it.
+    cdef int check(self) except -1 nogil
+
+    # The base class's own: `best_cut`, and if that scores 0 the evenest of all n cuts (df_imbalance, numerics.h); of
+    # criteria that are not dforest's own, what it says is checked, and -1 with an error for the forest to raise is
+    # returned in place of what cannot be used.
+    cdef Py_ssize_t ask_best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil
+    cdef bint can_be_used(self, const char* method, Py_ssize_t place, Py_ssize_t n, double score) noexcept nogil
+    cdef void refuse_cut(self, const char* method, Py_ssize_t place, Py_ssize_t n, double score) noexcept nogil
+    cdef void refuse_impurity(self, double found) noexcept nogil
+
+
+cdef class ClassCriterion(Criterion):
+    pass
+
+
+cdef class Gini(ClassCriterion):
+    pass
+
+
+cdef class Entropy(ClassCriterion):
+    pass
+
+
+cdef class Hellinger(ClassCriterion):
+    pass

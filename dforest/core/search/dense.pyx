@@ -1,0 +1,89 @@
+"""Splits between any two values (method "dense"), best and random."""
+from libc.stdint cimport uint32_t, uint64_t
+
+from dforest.core.search.criterion cimport Criterion, Gini
+from dforest.core.data cimport DataView
+from dforest.core.types cimport MOST_BUCKETS, Column, LeafRules, Node, Split, number_at
+from dforest.rules.numerics cimport df_between
+
+
+cdef extern from "rules/keys.h" nogil:
+    uint64_t df_draw_key(uint64_t lo, uint64_t hi, double u, int is_wide, int is_float32, double* threshold)
+
+
+cdef class DenseSplitter(Splitter):
+    """Best exact split; a threshold is the middle of two neighbouring values present in the node."""
+
+    def __cinit__(self, *args, **kwargs):
+        self.method = "dense"
+        self.takes_ranks = type(self) is DenseSplitter       # a subclass may look codes up in the data
+
+    cdef bint searches_coarsely(self, DataView data, Criterion criterion):
+        """Whether bounds are known for what cuts inside a bucket score: for Gini impurity of two classes they are."""
+        cdef Py_ssize_t j
+        for j in range(data.n_features):
+            if data.columns[j].direction != 0:
+                return False
+        return (self.takes_ranks and type(criterion) is Gini and criterion.n_classes == 2 and data.weight == NULL
+                and self.tuning.get("buckets", MOST_BUCKETS) > 0)
+
+    cdef int prepare(self, DataView data, Criterion criterion) except -1:
+        if self.searches_coarsely(data, criterion):
+            data.add_coarse(self.tuning.get("buckets", MOST_BUCKETS))
+        return 0
+
+    cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:
+        Splitter.attach(self, data, criterion, n_records)
+        if data.coarse != NULL:
+            self.coarse = CoarseSearch(self.cuts, data)
+        return 0
+
+    cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
+        cdef double before = best.score
+        cdef bint is_constant
+        if node.columns[feature].coarse != NULL:
+            is_constant = self.coarse.find(node, feature, rules, best)
+        else:
+            is_constant = self.cuts.find(node, &node.columns[feature], rules, best)
+        if self.coarse is not None:
+            self.coarse.note(best.score > before)
+        return is_constant
+
+    cdef void settle(self, const Node* node, const LeafRules* rules, Split* best) noexcept nogil:
+        if self.coarse is not None:
+            self.coarse.settle(node, rules, best)
+
+    cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
+        cdef Split found = split[0]
+        if node.columns[split.feature].coarse != NULL and split.above == 0:
+            self.coarse.find_neighbours(node, &node.columns[split.feature], &found)
+        return Splitter.threshold(self, node, &found)
+
+    cdef double ordinal_threshold(self, const Node* node, const Split* split) noexcept nogil:
+        cdef Split found = split[0]
+        if node.columns[split.feature].coarse != NULL and split.above == 0:
+            self.coarse.find_neighbours(node, &node.columns[split.feature], &found)
+        return Splitter.ordinal_threshold(self, node, &found)
+
+
+cdef class RandomDenseSplitter(RandomSplitter):
+    """Random exact split, at a threshold uniform between the node's smallest and largest value."""
+
+    def __cinit__(self, *args, **kwargs):
+        self.method = "dense"
+        self.takes_keys = type(self) is RandomDenseSplitter     # a subclass may look codes up in the data
+
+    cdef uint64_t draw_cut(self, const Column* column, uint64_t lo, uint64_t hi, double u, double* threshold) noexcept nogil:
+        cdef uint64_t middle
+        cdef const void* values = column.values
+        if column.has_keys:
+            return df_draw_key(lo, hi, u, column.width == 8, column.is_float32, threshold)
+        threshold[0] = df_between(number_at(column, values, <uint32_t> lo), number_at(column, values, <uint32_t> hi), u,
+                                  column.is_float32)
+        while hi - lo > 1:     # value[lo] <= threshold < value[hi]
+            middle = lo + (hi - lo) // 2
+            if number_at(column, values, <uint32_t> middle) <= threshold[0]:
+                lo = middle
+            else:
+                hi = middle
+        return lo

@@ -1,0 +1,337 @@
+/* The best cut of one feature in a node of few records (C99 and C++).
+ *
+ * So few records need no order. Each stands for the cut after its own value; every record is added to
+ * the left sides of the cuts that are not below it, for many cuts at once, and all cuts are scored.
+ * Words as in scan.h, and others that such small nodes allow:
+ *     pair      two classes: draws of class 0 in the low 8 bits of 16, of class 1 in the high ones
+ *     classes   up to 8: draws of class k in the k-th 8 bits of 64
+ *     sum       as in scan.h
+ * Each score is formed by the operations of numerics.h, in their order, on numbers that are exact, and
+ * so has the same bits as everywhere. The loops have no branches and fixed lengths: compilers vectorise them.
+ */
+#ifndef DFOREST_FEW_H
+#define DFOREST_FEW_H
+
+#include "core/search/scan.h"
+
+#define DF_FEW 64                /* most records */
+#define DF_TINY 4                /* nodes of no more records are sorted after all */
+#define DF_FEW_DRAWS 255         /* most draws */
+#define DF_FEW_CLASSES 8         /* most classes */
+#define DF_FEW_NO_CODE INT16_MAX /* above all codes */
+#define DF_SMALL_DRAWS 4096      /* most draws of nodes whose cuts are scored roughly first */
+#define DF_ROUGH 0x1p-20f        /* relative error of rough scores, and some more */
+
+typedef struct {
+    int n;                 /* records, at least 1 */
+    int least;             /* fewest draws of a side, at least 1 */
+    int n_missing;         /* draws whose value is missing */
+    int16_t missing;       /* the code that means missing; DF_FEW_NO_CODE: none does */
+    int16_t code[DF_FEW];  /* of each record; DF_FEW_NO_CODE beyond the last */
+    uint16_t pair[DF_FEW]; /* two classes: words of the records */
+    uint64_t word[DF_FEW]; /* else */
+} df_few;
+
+/* The best cut of a feature. */
+typedef struct {
+    int place;    /* the record or code it is after; of equal scores the lowest code */
+    int left;     /* draws on its left */
+    double score; /* below 0: there is no valid cut */
+} df_cut;
+
+/* The highest of n scores, and which are at least some number, a bit each; n: 8, 16, 32 or 64. */
+#if defined(__SSE2__)
+typedef __m128d df_vector_pd;
+typedef __m128 df_vector_ps;
+
+DF_INLINE double df_top_pd(__m128d a) { return _mm_cvtsd_f64(_mm_max_sd(a, _mm_unpackhi_pd(a, a))); }
+
+DF_INLINE float df_top_ps(__m128 a) {
+    a = _mm_max_ps(a, _mm_movehl_ps(a, a));
+    return _mm_cvtss_f32(_mm_max_ss(a, _mm_shuffle_ps(a, a, 1)));
+}
+
+#define DF_SEARCH(highest, at_least, number, kind)                                                                  \
+    DF_INLINE number highest(const number *scores, int n) {                                                         \
+        enum { LANES = 16 / sizeof(number) };                                                                       \
+        df_vector_##kind a = _mm_loadu_##kind(scores), b = _mm_loadu_##kind(scores + LANES);                        \
+        for (int i = 2 * LANES; i < n; i += 2 * LANES) {                                                            \
+            a = _mm_max_##kind(a, _mm_loadu_##kind(scores + i));                                                    \
+            b = _mm_max_##kind(b, _mm_loadu_##kind(scores + i + LANES));                                            \
+        }                                                                                                           \
+        return df_top_##kind(_mm_max_##kind(a, b));                                                                 \
+    }                                                                                                               \
+    DF_INLINE uint64_t at_least(const number *scores, int n, number least) {                                        \
+        enum { LANES = 16 / sizeof(number) };                                                                       \
+        df_vector_##kind limit = _mm_set1_##kind(least);                                                            \
+        uint64_t mask = 0;                                                                                          \
+        for (int i = 0; i < n; i += LANES)                                                                          \
+            mask |= (uint64_t)_mm_movemask_##kind(_mm_cmpge_##kind(_mm_loadu_##kind(scores + i), limit)) << i;      \
+        return mask;                                                                                                \
+    }
+
+/* Which of n codes are equal to one. */
+DF_INLINE uint64_t df_equal_codes(const int16_t *codes, int n, int16_t code) {
+    __m128i wanted = _mm_set1_epi16(code);
+    uint64_t mask = 0;
+    for (int i = 0; i < n; i += 16) {
+        __m128i a = _mm_cmpeq_epi16(_mm_loadu_si128((const __m128i *)(codes + i)), wanted);
+        __m128i b = _mm_cmpeq_epi16(_mm_loadu_si128((const __m128i *)(codes + i + 8)), wanted);
+        mask |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_packs_epi16(a, b)) << i;
+    }
+    return mask;
+}
+#else
+DF_INLINE uint64_t df_equal_codes(const int16_t *codes, int n, int16_t code) {
+    uint64_t mask = 0;
+    for (int i = 0; i < n; i++)
+        mask |= (uint64_t)(codes[i] == code) << i;
+    return mask;
+}
+
+#define DF_SEARCH(highest, at_least, number, kind)                           \
+    DF_INLINE number highest(const number *scores, int n) {                  \
+        number top = scores[0];                                              \
+        for (int i = 1; i < n; i++)                                          \
+            top = scores[i] > top ? scores[i] : top;                         \
+        return top;                                                          \
+    }                                                                        \
+    DF_INLINE uint64_t at_least(const number *scores, int n, number least) { \
+        uint64_t mask = 0;                                                   \
+        for (int i = 0; i < n; i++)                                          \
+            mask |= (uint64_t)(scores[i] >= least) << i;                     \
+        return mask;                                                         \
+    }
+#endif
+DF_SEARCH(df_highest, df_at_least, double, pd)
+DF_SEARCH(df_highest_rough, df_at_least_rough, float, ps)
+
+/* Codes of up to DF_TINY records, ascending, each with its record in the lowest two bits. */
+DF_INLINE void df_tiny_sort(const df_few *few, int32_t key[DF_TINY]) {
+    for (int i = 0; i < DF_TINY; i++)
+        key[i] = few->code[i] * DF_TINY + i;
+#define DF_ORDER(i, j)                            \
+    {                                             \
+        int32_t a = key[i], b = key[j];           \
+        key[i] = a < b ? a : b;                   \
+        key[j] = a < b ? b : a;                   \
+    }
+    DF_ORDER(0, 1) DF_ORDER(2, 3) DF_ORDER(0, 2) DF_ORDER(1, 3) DF_ORDER(1, 2)
+#undef DF_ORDER
+}
+
+/* Keep the better one of two cuts, of equal ones the first. */
+DF_INLINE void df_keep_better(df_cut *cut, double score, int place, int left) {
+    int is_better = score > cut->score;
+    cut->score = is_better ? score : cut->score;
+    cut->place = is_better ? place : cut->place;
+    cut->left = is_better ? left : cut->left;
+}
+
+/* The best cut of a few sorted records. `word` becomes that of the left side; n_left: its draws, which
+ * `score` is formed of. */
+#define DF_TINY_LOOP(type, words, n_left, score)                                                        \
+    int32_t key[DF_TINY];                                                                               \
+    type word = (type)offset;                                                                           \
+    df_tiny_sort(few, key);                                                                             \
+    for (int j = 0; j + 1 < DF_TINY; j++) {                                                             \
+        int i = key[j] & (DF_TINY - 1), code = key[j] >> 2;                                             \
+        word = (type)(word + words[i]);                                                                 \
+        int left = n_left;                                                                              \
+        int is_valid = (left >= few->least) & (left <= (int)weight - few->least) & (code < few->missing) \
+                       & (code != key[j + 1] >> 2);                                                     \
+        df_keep_better(cut, is_valid ? score : -1.0, i, left);                                          \
+    }
+
+/* Two classes and at most DF_SMALL_DRAWS draws: scores in float32 tell which cuts may be the best. The
+ * crosses are exact then, and so are all factors but their squares; the error is below 2^-21 of the score.
+ * Times 2 / weight they are the scores. -1: not a valid cut. */
+DF_INLINE void df_rough_pairs(const float *firsts, const float *lefts, int n, float weight, float first, float least,
+                              float *rough) {
+    for (int i = 0; i < n; i++) {
+        float left = lefts[i], d = weight * firsts[i] - left * first;
+        int is_valid = (left >= least) & (left <= weight - least);
+        float above = is_valid ? d * d : -1.0f;
+        float below = is_valid ? left * (weight - left) : 1.0f;
+        rough[i] = above / below;
+    }
+}
+
+DF_INLINE double df_pair_score(double first_left, double left, double weight, double first) {
+    double d = weight * first_left - left * first;
+    return (d * d + d * d) / ((left * (weight - left)) * weight);
+}
+
+DF_INLINE void df_tiny_pairs(const df_few *few, uint64_t offset, double weight, double first, df_cut *cut) {
+    DF_TINY_LOOP(uint16_t, few->pair, (word & 255) + (word >> 8), df_pair_score(word & 255, left, weight, first))
+}
+
+/* Gini impurity, two classes. offset: words of the missing draws, if they go left; weight: draws of the
+ * node; first: of its class 0. */
+DF_INLINE void df_few_pairs_loop(const df_few *few, int room, uint64_t offset, double weight, double first, df_cut *cut) {
+    uint16_t word[DF_FEW];
+    float firsts[DF_FEW], lefts[DF_FEW], rough[DF_FEW], highest;
+    uint64_t mask;
+    for (int i = 0; i < room; i++)
+        word[i] = (uint16_t)offset;
+    for (int j = 0; j < few->n; j++) {
+        int16_t code = few->code[j];
+        uint16_t pair = few->pair[j];
+        for (int i = 0; i < room; i++)
+            word[i] = (uint16_t)(word[i] + (few->code[i] >= code ? pair : 0));
+    }
+    for (int i = 0; i < room; i++) {
+        int n_first = word[i] & 255, n_left = few->code[i] < few->missing ? n_first + (word[i] >> 8) : 0;
+        firsts[i] = (float)n_first;
+        lefts[i] = (float)n_left;
+    }
+    df_rough_pairs(firsts, lefts, room, (float)weight, (float)first, (float)few->least, rough);
+    highest = df_highest_rough(rough, room);
+    if (highest < 0.0f)
+        return;
+    mask = df_at_least_rough(rough, room, highest * (1.0f - DF_ROUGH));
+    while (mask) { /* cuts of different codes are rarely so close */
+        int i = df_lowest_bit(mask);
+        double score = df_pair_score(firsts[i], lefts[i], weight, first);
+        if (score > cut->score || (score == cut->score && few->code[i] < few->code[cut->place])) {
+            cut->score = score;
+            cut->place = i;
+        }
+        mask &= ~df_equal_codes(few->code, room, few->code[i]);
+    }
+    cut->left = (int)lefts[cut->place];
+}
+
+/* The same for a node of at most DF_SMALL_DRAWS draws and a column of at most 256 codes, from the draws up to
+ * each code: of class 0 in the low 16 bits of 32, of class 1 in the high ones. A code that doesn't occur cuts as the
+ * one before, and so never comes first. */
+DF_INLINE void df_small_pairs_loop(const uint32_t *run, int n, uint32_t offset, double weight, double first, double least,
+                                   df_cut *cut) {
+    float firsts[64], lefts[64], rough[256], highest[4], top = -1.0f, enough;
+    for (int begin = 0; begin < n; begin += 64) {
+        int length = n - begin < 64 ? n - begin : 64;
+        for (int i = length; i < 64; i++)
+            firsts[i] = lefts[i] = 0.0f;
+        for (int i = 0; i < length; i++) {
+            uint32_t word = run[begin + i] + offset, n_first = word & 0xFFFF;
+            firsts[i] = (float)(int)n_first;
+            lefts[i] = (float)(int)(n_first + (word >> 16));
+        }
+        df_rough_pairs(firsts, lefts, 64, (float)weight, (float)first, (float)least, rough + begin);
+        highest[begin / 64] = df_highest_rough(rough + begin, 64);
+        top = highest[begin / 64] > top ? highest[begin / 64] : top;
+    }
+    if (top < 0.0f)
+        return;
+    enough = top * (1.0f - DF_ROUGH);
+    for (int begin = 0; begin < n; begin += 64) {
+        uint64_t mask = highest[begin / 64] < enough ? 0 : df_at_least_rough(rough + begin, 64, enough);
+        for (; mask; mask &= mask - 1) {
+            int i = begin + df_lowest_bit(mask);
+            uint32_t word = run[i] + offset;
+            double n_first = word & 0xFFFF, n_left = n_first + (double)(word >> 16);
+            df_keep_better(cut, df_pair_score(n_first, n_left, weight, first), i, (int)n_left);
+        }
+    }
+}
+
+/* Words of the left sides. */
+DF_INLINE void df_few_add(const df_few *few, int room, uint64_t offset, int64_t *codes, uint64_t *words) {
+    for (int i = 0; i < room; i++) {
+        codes[i] = few->code[i];
+        words[i] = offset;
+    }
+    for (int j = 0; j < few->n; j++) {
+        int64_t code = few->code[j];
+        uint64_t word = few->word[j];
+        for (int i = 0; i < room; i++)
+            words[i] += codes[i] >= code ? word : 0;
+    }
+}
+
+DF_INLINE void df_few_best(const df_few *few, const double *scores, int room, df_cut *cut) {
+    double highest = df_highest(scores, room);
+    if (highest < 0.0)
+        return;
+    cut->score = highest;
+    uint64_t mask = df_at_least(scores, room, highest);
+    cut->place = df_lowest_bit(mask);
+    while ((mask &= ~df_equal_codes(few->code, room, few->code[df_lowest_bit(mask)])))
+        if (few->code[df_lowest_bit(mask)] < few->code[cut->place])
+            cut->place = df_lowest_bit(mask);
+}
+
+DF_INLINE double df_sum_score(uint64_t word, double weight, double shift, double remainder) {
+    double n_left = df_from_bits(word >> DF_SUM_BITS);
+    double sum = df_from_bits(word & DF_SUM_MASK) - n_left * shift;
+    double d = weight * sum - n_left * remainder;
+    return d * d / ((n_left * (weight - n_left)) * weight);
+}
+
+DF_INLINE void df_tiny_sums(const df_few *few, uint64_t offset, double weight, double mean, double remainder, df_cut *cut) {
+    double shift = mean + (double)DF_SUM_BIAS;
+    DF_TINY_LOOP(uint64_t, few->word, (int)(word >> DF_SUM_BITS), df_sum_score(word, weight, shift, remainder))
+}
+
+/* Squared error. mean: the node's rounded down; remainder: its sum less weight * mean. */
+DF_INLINE void df_few_sums_loop(const df_few *few, int room, uint64_t offset, double weight, double mean, double remainder,
+                                df_cut *cut) {
+    int64_t codes[DF_FEW];
+    uint64_t words[DF_FEW];
+    double scores[DF_FEW], shift = mean + (double)DF_SUM_BIAS, least = few->least, most = weight - least;
+    df_few_add(few, room, offset, codes, words);
+    for (int i = 0; i < room; i++) {
+        double n_left = df_from_bits(words[i] >> DF_SUM_BITS);
+        double sum = df_from_bits(words[i] & DF_SUM_MASK) - n_left * shift;
+        double d = weight * sum - n_left * remainder;
+        int is_valid = (n_left >= least) & (n_left <= most) & (codes[i] < few->missing);
+        double above = is_valid ? d * d : -1.0;
+        double below = is_valid ? (n_left * (weight - n_left)) * weight : 1.0;
+        scores[i] = above / below;
+    }
+    df_few_best(few, scores, room, cut);
+    cut->left = (int)(words[cut->place] >> DF_SUM_BITS);
+}
+
+/* Gini impurity, up to 8 classes. draws : [n_classes] of the node. */
+DF_INLINE void df_few_classes_loop(const df_few *few, int room, uint64_t offset, double weight, const int64_t *draws,
+                                   int n_classes, df_cut *cut) {
+    int64_t codes[DF_FEW];
+    uint64_t words[DF_FEW];
+    double scores[DF_FEW], n_left[DF_FEW], least = few->least, most = weight - least;
+    df_few_add(few, room, offset, codes, words);
+    for (int i = 0; i < room; i++) {
+        uint64_t pairs = (words[i] & 0x00FF00FF00FF00FFull) + (words[i] >> 8 & 0x00FF00FF00FF00FFull);
+        pairs += pairs >> 32;
+        n_left[i] = df_from_bits((pairs + (pairs >> 16)) & 0xFFFF);
+        scores[i] = 0.0;
+    }
+    for (int k = 0; k < n_classes; k++) {
+        double total = (double)draws[k];
+        for (int i = 0; i < room; i++) {
+            double d = weight * df_from_bits(words[i] >> 8 * k & 255) - n_left[i] * total;
+            scores[i] += d * d;
+        }
+    }
+    for (int i = 0; i < room; i++) {
+        int is_valid = (n_left[i] >= least) & (n_left[i] <= most) & (codes[i] < few->missing);
+        double above = is_valid ? scores[i] : -1.0;
+        double below = is_valid ? (n_left[i] * (weight - n_left[i])) * weight : 1.0;
+        scores[i] = above / below;
+    }
+    df_few_best(few, scores, room, cut);
+    cut->left = (int)n_left[cut->place];
+}
+
+/* How many of n codes are below each: codes of 32 bits made shorter. Both have room for `room`. */
+DF_INLINE void df_few_ranks_loop(const uint32_t *code, int n, int room, int32_t *rank) {
+    for (int i = 0; i < room; i++)
+        rank[i] = 0;
+    for (int j = 0; j < n; j++) {
+        uint32_t c = code[j];
+        for (int i = 0; i < room; i++)
+            rank[i] += code[i] > c;
+    }
+}
+
+#endif

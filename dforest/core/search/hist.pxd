@@ -1,0 +1,9 @@
+from dforest.core.search.splitter cimport RandomSplitter, Splitter
+
+
+cdef class HistSplitter(Splitter):
+    pass
+
+
+cdef class RandomHistSplitter(RandomSplitter):
+    pass

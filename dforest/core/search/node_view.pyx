@@ -1,0 +1,360 @@
+"""A node as Python sees it: NumPy arrays of what its records have.
+
+All arrays are read-only copies, made when asked for: records come in an order that the node's own splits
+change, and stay valid when the node is gone. A `NodeView` itself may be asked only while the node is open.
+"""
+from numbers import Integral
+
+from libc.math cimport NAN
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+import numpy as np
+
+from dforest.core.search.division cimport Divisions
+from dforest.rules.random cimport DF_CUSTOM
+from dforest.core.search.splitter cimport CodeRange, code_range
+from dforest.core.types cimport CATEGORICAL, Column, Split, code_at, data_row, value_at
+
+from dforest.core.component import SplitterError
+
+
+def frozen(array):
+    """The same array, read-only."""
+    array.setflags(write=False)
+    return array
+
+
+cdef class NodeView:
+    """A node that is to be divided, while a method of a splitter is asked about it.
+
+    Attributes
+    ----------
+    n_records : int
+        Distinct rows; arrays by record have this length. A row that was drawn several times is one record.
+    n_draws : int
+        With repetitions.
+    depth : int
+        0: the root.
+    path : int
+        A 64-bit key of the node.
+    seed : int
+        The tree's, below 2**32: for what is drawn once for each tree. All else comes from `random`.
+    n_features, n_classes : int
+        n_classes is 0 for regression.
+    min_draws : int
+    min_weight : float
+        Each side of a split has at least so many draws, and so much weight.
+    rows, counts, weights : ndarray of shape (n_records,), dtype uint32
+        Numbers of the rows among those of positive weight; how often each was drawn; integer weight of a draw.
+    targets : ndarray of shape (n_records,)
+        Class numbers, int32; or exact targets, float64.
+    X : ndarray of shape (n_records, n_features), dtype float32 or float64
+        Missing values are NaN, categories their numbers.
+    statistics : ndarray of shape (n_words,), dtype int64
+        Draws, weight, and the criterion's own words.
+    order : ndarray of shape (n_features,), dtype int64
+        All features, in the random order in which the built-in splitters try them.
+    path_features : ndarray of shape (n,), dtype int64
+        The features that the splits on the path from the root to this node use, each once, in order of first use. Of
+        a `Test`, its `feature` counts.
+    """
+
+    cdef void close(self) noexcept:
+        self.node = NULL
+
+    cdef const Node* opened(self) except NULL:
+        if self.node == NULL:
+            raise RuntimeError("this node has been divided; a node can be asked only in the call it was given to")
+        return self.node
+
+    cdef Py_ssize_t feature_number(self, feature) except -1:
+        if not isinstance(feature, Integral):
+            raise SplitterError(f"{type(self.splitter).__name__}: feature={feature!r}; allowed are integers")
+        if not 0 <= feature < self.splitter.data.n_features:
+            raise IndexError(f"feature={feature}; the data have {self.splitter.data.n_features} features")
+        return feature
+
+    @property
+    def n_records(self):
+        return self.opened().n
+
+    @property
+    def n_draws(self):
+        return self.opened().statistics[0]
+
+    @property
+    def depth(self):
+        return self.opened().depth
+
+    @property
+    def path(self):
+        return self.opened().path
+
+    @property
+    def seed(self):
+        return self.splitter.seed
+
+    @property
+    def n_features(self):
+        return self.splitter.data.n_features
+
+    @property
+    def n_classes(self):
+        return self.splitter.criterion.n_classes
+
+    @property
+    def min_draws(self):
+        return self.splitter.rules.min_draws
+
+    @property
+    def min_weight(self):
+        return self.splitter.rules.min_weight
+
+    @property
+    def rows(self):
+        return self._records("rows")
+
+    @property
+    def counts(self):
+        return self._records("counts")
+
+    @property
+    def weights(self):
+        return self._records("weights")
+
+    @property
+    def targets(self):
+        return self._records("targets")
+
+    def _records(self, name):
+        cdef const Node* node = self.opened()
+        cdef Py_ssize_t i
+        cdef uint32_t[::1] rows, counts, weights
+        if name not in self.kept:
+            rows, counts, weights = (np.empty(node.n, np.uint32) for _ in range(3))
+            numbers = np.empty(node.n)
+            for i in range(node.n):
+                rows[i] = data_row(node.rows, node.draws[i].row)
+                counts[i] = node.draws[i].count
+                weights[i] = node.draws[i].weight
+                numbers[i] = node.y[node.draws[i].row] if node.y != NULL else node.draws[i].target
+            targets = numbers if node.y != NULL else numbers.astype(np.int32)
+            self.kept.update(rows=frozen(np.asarray(rows)), counts=frozen(np.asarray(counts)),
+                             weights=frozen(np.asarray(weights)), targets=frozen(targets))
+        return self.kept[name]
+
+    @property
+    def X(self):
+        cdef const Node* node = self.opened()
+        cdef const char* x = self.splitter.data.x.x
+        cdef char[:, ::1] to
+        cdef Py_ssize_t i
+        if "X" not in self.kept:
+            dtype = np.float64 if self.splitter.data.x.is_double else np.float32
+            X = np.empty((node.n, self.splitter.data.n_features), dtype)
+            to = X.view(np.int8)
+            for i in range(node.n):
+                memcpy(&to[i, 0], x + data_row(node.rows, node.draws[i].row) * self.splitter.data.x.stride,
+                       self.splitter.data.x.stride)
+            self.kept["X"] = frozen(X)
+        return self.kept["X"]
+
+    @property
+    def statistics(self):
+        cdef const Node* node = self.opened()
+        return frozen(np.array([node.statistics[k] for k in range(self.splitter.criterion.n_words)], np.int64))
+
+    @property
+    def order(self):
+        if "order" not in self.kept:
+            drawn = self.splitter.order.draw(self.splitter.seed, self.path, self.n_features)
+            self.kept["order"] = frozen(np.array(drawn, np.int64))
+        return self.kept["order"]
+
+    @property
+    def path_features(self):
+        cdef const Node* node = self.opened()
+        if node.path_features == NULL:
+            raise RuntimeError(f"{type(self.splitter).__name__}: path_features needs needs_path_features")
+        return frozen(np.array([node.path_features[k] for k in range(node.n_path_features)], np.int64))
+
+    def values(self, feature):
+        """A feature's values: ndarray of shape (n_records,), dtype float64; NaN if missing."""
+        cdef const Node* node = self.opened()
+        cdef Py_ssize_t i, j = self.feature_number(feature)
+        result = np.empty(node.n)
+        cdef double[::1] to = result
+        for i in range(node.n):
+            to[i] = value_at(&self.splitter.data.x, data_row(node.rows, node.draws[i].row), j)
+        return frozen(result)
+
+    def codes(self, feature):
+        """A feature's codes: ndarray of shape (n_records,), dtype uint32. `n_codes` if missing."""
+        cdef const Node* node = self.opened()
+        cdef const Column* column = &node.columns[self.feature_number(feature)]
+        cdef Py_ssize_t i
+        result = np.empty(node.n, np.uint32)
+        cdef uint32_t[::1] to = result
+        for i in range(node.n):
+            to[i] = code_at(column, node.draws[i].row)
+        return frozen(result)
+
+    def n_codes(self, feature):
+        """How many codes a feature's values have in all the data."""
+        return self.opened().columns[self.feature_number(feature)].n_codes
+
+    def is_categorical(self, feature):
+        """Whether a feature's codes are categories, without an order."""
+        return self.opened().columns[self.feature_number(feature)].kind == CATEGORICAL
+
+    def is_constant(self, feature):
+        """Whether all records have the same code of a feature."""
+        cdef const Node* node = self.opened()
+        cdef CodeRange codes = code_range(node, &node.columns[self.feature_number(feature)])
+        return codes.lowest > codes.highest or (codes.lowest == codes.highest and not codes.has_missing)
+
+    def random(self, purpose=0):
+        """Random numbers that depend on the tree's seed, the node and the purpose alone.
+
+        Parameters
+        ----------
+        purpose : int
+            Another number gives other random numbers.
+
+        Returns
+        -------
+        numpy.random.Generator
+            At the beginning of its sequence.
+        """
+        cdef uint64_t key = self.splitter.seed
+        counter = [0, 0, 0, DF_CUSTOM + purpose]
+        return np.random.Generator(np.random.Philox(key=[key, self.path], counter=counter))
+
+    def score_cut(self, feature, code):
+        """The score of a cut by the criterion: the node's weight times the decrease of its impurity.
+
+        Parameters
+        ----------
+        feature : int
+        code : int, or array-like of int
+            Records of codes up to this go left; or, of a categorical feature, those of these categories. Missing
+            values go where they score more.
+
+        Returns
+        -------
+        float
+            -1.0 if the cut breaks a rule, or is none.
+        """
+        cdef Split best
+        best.score = -1.0
+        take_cut(self, self.feature_number(feature), code, &best)
+        self.splitter.criterion.check()
+        return best.score
+
+    def score_sides(self, left):
+        """The score of a division.
+
+        Parameters
+        ----------
+        left : array-like of shape (n_records,), dtype bool
+            The records on the left.
+
+        Returns
+        -------
+        float
+            -1.0 if a side breaks a rule.
+        """
+        cdef const Node* node = self.opened()
+        cdef Split best
+        sides = self.by_record(left, np.bool_)
+        cdef const unsigned char[::1] to = sides.view(np.uint8)
+        best.score = -1.0
+        self.divisions().find_sides(node, &to[0], &self.splitter.rules, &best)
+        self.splitter.criterion.check()
+        return best.score
+
+    def best_along(self, values):
+        """The best cut of numbers that no feature has, such as a sum of features, by the criterion.
+
+        Parameters
+        ----------
+        values : array-like of shape (n_records,)
+            Of the records. NaN: missing.
+
+        Returns
+        -------
+        score : float
+            As for `score_cut`; -1.0 if no cut is valid.
+        threshold : float
+            Records of values up to this go left: amid two of the node's values, or infinity, where the missing ones
+            are cut off from the rest. NaN if no cut is valid.
+        missing_left : bool
+            Where missing ones go: the side that scores more; if the node has none, the one of more draws.
+        """
+        cdef const Node* node = self.opened()
+        cdef Split best
+        cdef const double[::1] given = self.by_record(values, np.float64)
+        best.score = -1.0
+        best.threshold = NAN
+        best.missing_left = False
+        self.divisions().find_along(node, &given[0], &self.splitter.rules, &best)
+        self.splitter.criterion.check()
+        return best.score, best.threshold, bool(best.missing_left)
+
+    def by_record(self, given, dtype):
+        """An array that has an entry for each record, checked."""
+        array = np.ascontiguousarray(given, dtype)
+        if array.shape != (self.n_records,):
+            name = type(self.splitter).__name__
+            raise SplitterError(f"{name}: an array for {self.n_records} records has the shape {array.shape}")
+        return array
+
+    cdef Divisions divisions(self):
+        if self.splitter.divisions is None:
+            name = type(self.splitter).__name__
+            raise SplitterError(f"{name}: criterion={self.splitter.criterion!r} scores cuts of columns only")
+        return self.splitter.divisions
+
+
+cdef int take_cut(NodeView view, Py_ssize_t feature, given, Split* best) except -1:
+    """Replace `best` by a cut if it is valid and scores more. IN given : as for `NodeView.score_cut`"""
+    cdef const Node* node = view.opened()
+    cdef Splitter splitter = view.splitter
+    cdef const Column* column = &node.columns[feature]
+    cdef CodeRange codes
+    cdef int64_t code
+    cdef uint32_t category
+    cdef Py_ssize_t at, n_words
+    if column.kind != CATEGORICAL:
+        codes = code_range(node, column)
+        if not isinstance(given, Integral):
+            name = type(splitter).__name__
+            raise SplitterError(f"{name}: code={given!r} of feature {feature}; allowed is an integer, after which to cut")
+        code = given
+        if (code < <int64_t> codes.lowest or codes.highest <= codes.lowest and not codes.has_missing
+                or code > <int64_t> codes.highest):
+            return 0
+        splitter.cuts.find_at(node, column, <uint32_t> code, &splitter.rules, best)
+        return 0
+    splitter.cuts.find_present(node, column)
+    n_words = (<Py_ssize_t> column.n_codes + 63) // 64
+    for at in range(n_words):
+        splitter.cuts.left_ones[at] = 0
+    for number in np.atleast_1d(given).tolist():
+        if not isinstance(number, Integral):
+            raise SplitterError(f"{type(splitter).__name__}: category {number!r} of feature {feature}; allowed are integers")
+        if not 0 <= number < column.n_codes:
+            raise SplitterError(f"{type(splitter).__name__}: category {number} of feature {feature}; it has {column.n_codes}")
+        category = number
+        splitter.cuts.left_ones[category >> 6] |= splitter.cuts.present[category >> 6] & (<uint64_t> 1 << (category & 63))
+    splitter.cuts.find_subset(node, column, &splitter.rules, best)
+    return 0
+
+
+cdef NodeView view_of(const Node* node, Splitter splitter):
+    cdef NodeView view = NodeView.__new__(NodeView)
+    view.node = node
+    view.splitter = splitter
+    view.kept = {}
+    return view

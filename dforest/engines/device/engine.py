@@ -1,0 +1,88 @@
+"""A SYCL device as an engine: it grows the trees that `dforest.engines.cpu` grows, to the bit.
+
+Words: a *batch* is trees that are grown together, as many as the device has memory for.
+"""
+
+import numpy as np
+
+from dforest.core.sampling import TreeDraws
+from dforest.core.search.criteria import NAMES, OF_KERNELS
+from dforest.engines.base import Engine, GrownTree, Session, leaves_of_rows
+from dforest.engines.best_first import BestFirst
+from dforest.engines.device.recorder import Recorder
+from dforest.engines.device.sampling import RowCounts, check_plan
+from dforest.engines.device.shard import DeviceShard
+from dforest.engines.device.training import Training, Tuning
+from dforest.engines.levels import Levels
+from dforest.estimators.validation import count_threads
+from dforest.sycl import device as machinery
+
+
+class DeviceEngine(Engine):
+    """Grows trees on a SYCL device.
+
+    Parameters
+    ----------
+    device : Device
+    """
+
+    needs_keys = True
+
+    def __init__(self, device):
+        self.device = device
+        self.name = device.name
+
+    def open(self, problem):
+        what = f"a forest on the device {self.name!r}"
+        if NAMES.get(type(problem.criterion)) not in OF_KERNELS:
+            raise ValueError(f"criterion={problem.criterion!r} has no code for {what}; allowed are {', '.join(OF_KERNELS)}")
+        check_plan(problem.sampling, what)
+        return DeviceSession(problem, self.device)
+
+
+class DeviceSession(Session):
+    """A device at work on a problem; see `Session`. What the device knows of the problem stays there from call to call."""
+
+    def __init__(self, problem, device):
+        super().__init__(problem)
+        tuning = Tuning(device, machinery.TUNING)
+        self._recorder = Recorder(device)
+        with self._recorder.timed("build"):
+            device.build()
+        with self._recorder.timed("upload"):
+            self._training = Training(self._recorder, problem, tuning)
+        self._sizes = tuning.subtree_up_to, tuning.histogram_bytes, tuning.extra_features
+
+    def close(self):
+        self._training = None
+
+    def _take_targets(self):
+        with self._recorder.timed("upload"):
+            self._training.set_targets(self.problem.targets)
+
+    def _grow(self, trees, sink, keep_leaves):
+        problem, training = self.problem, self._training
+        seeds = problem.seeds_of(trees)
+        driver = BestFirst if problem.rules.max_leaf_nodes else Levels
+        with self._recorder.timed("train"):
+            for some in training.batches(len(trees), problem.sampling.most_records(problem.n_rows)):
+                n_trees, weight = len(trees[some]), None
+                if problem.targets.balance is None:
+                    exponents = np.full(n_trees, problem.targets.weight_exponent)
+                    plans = (problem.sampling,) * n_trees
+                    draws = TreeDraws(plans, seeds[some], problem.n_rows, count_threads(-1))
+                    counts = RowCounts.drawn(training.device, draws)
+                else:
+                    drawn, weights, exponents = zip(*map(problem.weigh_draws, seeds[some].tolist()), strict=True)
+                    counts, weight = RowCounts.known(training.device, np.stack(drawn)), np.stack(weights)
+                shard = DeviceShard(training, seeds[some], counts, weight)
+                batch = driver(problem, training.layout, shard, *self._sizes)
+                for t, (arrays, exponent) in enumerate(zip(batch.grow(), exponents, strict=True)):
+                    number = trees[some][t]
+                    if keep_leaves:
+                        self._leaves[number] = leaves_of_rows(problem.n_rows, *batch.record_table(t), arrays.feature)
+                    if not sink.put(GrownTree(number, arrays, int(exponent))):
+                        return
+
+    def report(self):
+        return self._recorder.report(self._n_trees)

@@ -1,0 +1,139 @@
+// Rows down packed trees. See walk.h for slots, PackedForest for values and bases.
+//
+// A group takes a block of rows. In a group of one item that passes the trees one by one, so that a tree is fetched once
+// per block; in larger groups each item takes rows of its own.
+#ifndef DFOREST_KERNELS_PREDICT_HPP
+#define DFOREST_KERNELS_PREDICT_HPP
+
+#include "group.hpp"
+#include "core/predict/walk.h"
+
+DF_INLINE df_packed df_packed_of(const char *slots, const int64_t *starts, const uint64_t *words, int64_t bits, int64_t is_wide)
+{
+    df_packed forest;
+    forest.slots = slots;
+    forest.starts = starts;
+    forest.words = words;
+    forest.bits = (uint32_t) bits;
+    forest.is_wide = (int) is_wide;
+    return forest;
+}
+
+DF_INLINE df_rows df_rows_of(const char *x, int64_t n_features, int64_t is_double)
+{
+    df_rows rows;
+    rows.x = x;
+    rows.stride = (size_t) n_features * (is_double ? sizeof(double) : sizeof(float));
+    rows.is_double = (int) is_double;
+    return rows;
+}
+
+// The slot of the leaf of a tree that a row reaches.
+DF_INLINE uint32_t df_leaf_of(const df_packed *forest, const char *tree, const df_rows *rows, int64_t i)
+{
+    const char *x = df_row(rows, (size_t) i);
+    uint32_t at = 1;
+    while (!df_is_leaf(tree, at, forest))
+        at = df_step(tree, at, x, forest, forest->bits, DF_SUBSETS, forest->is_wide, rows->is_double);
+    return at;
+}
+
+// visit(t, i, at) for every tree, in their order, and every row from `first` on that the item takes: of n if it is the only
+// one of its group. IN at : [2 n] scratch of the group
+template <class Visit>
+DF_INLINE void df_visit_leaves(const df_group &group, int64_t item, const df_packed *forest, const int32_t *n_first,
+                               const df_rows *rows, int64_t n_features, int64_t n_trees, int64_t first, int64_t n, Visit visit)
+{
+    int64_t t, i;
+#ifndef DF_LARGE_GROUPS // takes long to compile
+    if (group.n_items == 1) {
+        uint32_t *at = (uint32_t *) group.local;
+        const int mode = df_mode(forest, rows, (size_t) first, (size_t) n, (size_t) n_features);
+        for (t = 0; t < n_trees; t++) {
+            df_walk_rows(forest, (size_t) t, n_first[t], rows, 0, (size_t) first, (size_t) n, at, at + n, mode);
+            for (i = 0; i < n; i++)
+                visit(t, first + i, at[i]);
+        }
+        return;
+    }
+#endif
+    for (i = item; i < n; i += group.n_items)
+        for (t = 0; t < n_trees; t++)
+            visit(t, first + i, df_leaf_of(forest, df_tree(forest, (size_t) t), rows, first + i));
+}
+
+// The mean over trees of what they say, summed up in their order.
+//
+// IN slots to n_first, values, bases : see PackedForest.arrays
+// IN x : [n_rows, n_features] float32 or float64
+// OUT means : [n_rows, n_outputs]
+// group.local: 8 n_block bytes in groups of one item
+DF_KERNEL df_mean(const char *slots, const int64_t *starts, const uint64_t *words, int64_t bits, int64_t is_wide,
+                  const int32_t *n_first, const double *values, const int64_t *bases, int64_t n_trees, int64_t n_outputs,
+                  const char *x, int64_t n_features, int64_t is_double, int64_t n_rows, int64_t n_block, double *means,
+                  DF_LOCAL)
+{
+    const df_packed forest = df_packed_of(slots, starts, words, bits, is_wide);
+    const df_rows rows = df_rows_of(x, n_features, is_double);
+    DF_EACH_GROUP(group)
+    {
+        const int64_t first = group.number * n_block, n = n_rows - first < n_block ? n_rows - first : n_block;
+        group.each([&](int64_t item) {
+            int64_t i, k;
+            for (i = item; i < n; i += group.n_items)
+                for (k = 0; k < n_outputs; k++)
+                    means[(first + i) * n_outputs + k] = 0.0;
+            df_visit_leaves(group, item, &forest, n_first, &rows, n_features, n_trees, first, n,
+                            [&](int64_t t, int64_t row, uint32_t at) {
+                const double *value = values + (bases[t] + df_payload(df_tree(&forest, (size_t) t), at, &forest)) * n_outputs;
+                for (int64_t c = 0; c < n_outputs; c++)
+                    means[row * n_outputs + c] += value[c];
+            });
+            for (i = item; i < n; i += group.n_items)
+                for (k = 0; k < n_outputs; k++)
+                    means[(first + i) * n_outputs + k] /= (double) n_trees;
+        });
+    }
+}
+
+// The number of the leaf's node in each tree.
+//
+// IN numbers : of the node in each slot
+// OUT nodes : [n_rows, n_trees]
+DF_KERNEL df_apply(const char *slots, const int64_t *starts, const uint64_t *words, int64_t bits, int64_t is_wide,
+                   const int32_t *n_first, const uint32_t *numbers, int64_t n_trees, const char *x, int64_t n_features,
+                   int64_t is_double, int64_t n_rows, int64_t n_block, int64_t *nodes, DF_LOCAL)
+{
+    const df_packed forest = df_packed_of(slots, starts, words, bits, is_wide);
+    const df_rows rows = df_rows_of(x, n_features, is_double);
+    DF_EACH_GROUP(group)
+    {
+        const int64_t first = group.number * n_block, n = n_rows - first < n_block ? n_rows - first : n_block;
+        group.each([&](int64_t item) {
+            df_visit_leaves(group, item, &forest, n_first, &rows, n_features, n_trees, first, n,
+                            [&](int64_t t, int64_t row, uint32_t at) {
+                nodes[row * n_trees + t] = numbers[starts[t] + at];
+            });
+        });
+    }
+}
+
+// The output of the largest mean of each row, of equal ones the first. IN means : [n_rows, n_outputs]; OUT most : [n_rows]
+DF_KERNEL df_most(const double *means, int64_t n_outputs, int64_t n_rows, int64_t n_block, int64_t *most, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        const int64_t first = group.number * n_block, n = n_rows - first < n_block ? n_rows - first : n_block;
+        group.each([&](int64_t item) {
+            for (int64_t i = item; i < n; i += group.n_items) {
+                const double *mean = means + (first + i) * n_outputs;
+                int64_t best = 0;
+                for (int64_t k = 1; k < n_outputs; k++)
+                    best = mean[k] > mean[best] ? k : best;
+                most[first + i] = best;
+            }
+        });
+    }
+}
+
+#endif

@@ -1,0 +1,137 @@
+"""Prediction on a SYCL device: rows down packed trees, with the bits that `dforest.core.predict.packed` gives.
+
+A forest's copy is kept with the device and ends with the forest's `PackedForest`; rows are copied in parts.
+"""
+
+import numpy as np
+
+PART_BYTES = 1 << 28  # of rows, or of what is predicted of them, that are copied at a time
+BLOCK_LEAST, BLOCK_MOST = 64, 1024  # rows of a group
+
+
+class ForestCopy:
+    """A packed forest in a device's memory.
+
+    Parameters
+    ----------
+    device : Device
+    packed : PackedForest
+    """
+
+    def __init__(self, device, packed):
+        slots, starts, words, bits, is_wide, n_first, values, bases = packed.arrays()
+        self.slots = device.array(slots)
+        self.starts = device.array(starts)
+        self.words = None if words is None else device.array(words)
+        self.form = bits, is_wide
+        self.n_first = device.array(n_first)
+        self.values = device.array(values)
+        self.bases = device.array(bases)
+        self.numbers = None
+
+    @property
+    def trees(self):
+        """The arguments of kernels that walk."""
+        return self.slots, self.starts, self.words, *self.form, self.n_first
+
+
+def _copy_of(device, packed):
+    with device.lock:
+        copy = device.copies.get(packed)
+        if copy is None:
+            copy = device.copies[packed] = ForestCopy(device, packed)
+        return copy
+
+
+class DevicePredictor:
+    """Predictions by a forest on a device, with the methods of `PackedForest`.
+
+    Parameters
+    ----------
+    device : Device
+    packed : PackedForest
+
+    Raises
+    ------
+    ValueError
+        If the forest has tests of a splitter's own.
+    """
+
+    def __init__(self, device, packed):
+        if packed.splitter is not None:
+            raise ValueError(
+                f"the forest's tests are those of {packed.splitter!r}, which has no code for the device {device.name!r}; "
+                "they run on the CPU: device=None"
+            )
+        self.device, self.packed, self.copy = device, packed, _copy_of(device, packed)
+
+    def mean(self, X):
+        """The mean over trees of the values of the leaves that each row reaches.
+
+        Parameters
+        ----------
+        X : ndarray or DeviceArray of shape (n, n_features), dtype float32 or float64
+            C-contiguous.
+
+        Returns
+        -------
+        X's kind of array, of shape (n, n_outputs), dtype float64
+        """
+        return self._by_parts(X, (self.packed.n_outputs,), np.float64, self._mean)
+
+    def most(self, X):
+        """The output of the largest mean, of equal ones the first: X's kind of array, of shape (n,), dtype int64."""
+        return self._by_parts(X, (), np.int64, self._most)
+
+    def apply(self, X):
+        """The number of the leaf's node, by row and tree: X's kind of array, of shape (n, n_trees), dtype int64."""
+        if self.copy.numbers is None:
+            self.copy.numbers = self.device.array(self.packed.node_numbers)
+        return self._by_parts(X, (self.packed.n_trees,), np.int64, self._apply)
+
+    def _by_parts(self, X, shape, dtype, predict):
+        """What `predict(rows, out)` puts on the device for all rows."""
+        n = len(X)
+        if not isinstance(X, np.ndarray):
+            out = self.device.empty((n, *shape), dtype)
+            predict(X, out)
+            return out
+        result = np.empty((n, *shape), dtype)
+        widest = max(X.shape[1], self.packed.n_outputs, *shape) * 8
+        n_part = max(1, PART_BYTES // widest)
+        for start in range(0, n, n_part):
+            rows = self.device.array(X[start : start + n_part])
+            out = self.device.empty((len(rows), *shape), dtype)
+            predict(rows, out)
+            result[start : start + n_part] = out.get()
+        return result
+
+    def _groups(self, n):
+        """(groups, rows of each): enough for all compute units."""
+        if self.device.n_items > 1:
+            n_block = self.device.n_items
+        else:
+            n_block = min(BLOCK_MOST, max(BLOCK_LEAST, -(-n // (4 * self.device.n_units))))
+        return -(-n // n_block), n_block
+
+    def _mean(self, X, means):
+        copy, packed = self.copy, self.packed
+        n_groups, n_block = self._groups(len(X))
+        self.device.run(
+            "df_mean", n_groups, *copy.trees, copy.values, copy.bases, packed.n_trees, packed.n_outputs, X, packed.n_features,
+            X.dtype == np.float64, len(X), n_block, means, n_local=8 * n_block,
+        )  # fmt: skip
+
+    def _most(self, X, most):
+        n_groups, n_block = self._groups(len(X))
+        means = self.device.empty((len(X), self.packed.n_outputs), np.float64)
+        self._mean(X, means)
+        self.device.run("df_most", n_groups, means, self.packed.n_outputs, len(X), n_block, most)
+
+    def _apply(self, X, nodes):
+        copy, packed = self.copy, self.packed
+        n_groups, n_block = self._groups(len(X))
+        self.device.run(
+            "df_apply", n_groups, *copy.trees, copy.numbers, packed.n_trees, X, packed.n_features, X.dtype == np.float64,
+            len(X), n_block, nodes, n_local=8 * n_block,
+        )  # fmt: skip

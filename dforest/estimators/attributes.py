@@ -1,0 +1,114 @@
+"""The attributes of fitted estimators, as docstrings describe them: one table of names, types and descriptions.
+
+`dforest.estimators.declaration` makes docstrings from it; the families are those of `dforest.estimators.parameters`.
+"""
+
+from dataclasses import dataclass
+
+from dforest.estimators.parameters import CLASSIFIERS, EMBEDDINGS, FAMILIES, FORESTS, PREDICTORS, REGRESSORS, TREES
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An attribute, or several that are described together.
+
+    Parameters
+    ----------
+    name : str
+        The name; several are separated by commas.
+    type : str
+        {tree} stands for the class of a forest's single trees.
+    doc : str
+        Whole sentences, or nothing where the type says all.
+    of : frozenset of str
+        The families whose estimators have the attribute.
+    """
+
+    name: str
+    type: str
+    doc: str
+    of: frozenset = FAMILIES
+
+
+ATTRIBUTES = (
+    Attribute("forest_", "Forest", "All trees as arrays: ``forest_.as_dict()``.", FORESTS | EMBEDDINGS),
+    Attribute("forest_", "Forest", "The tree as arrays: ``forest_.as_dict()``.", TREES),
+    Attribute("tree_", "dforest.interop.Tree", "The tree with the attributes of scikit-learn's tree objects.", TREES),
+    Attribute("estimator, estimator_", "{tree}", "A single tree, not fitted, with the forest's parameters.", FORESTS),
+    Attribute(
+        "estimators_",
+        "list of {tree}",
+        "The trees one by one, made when asked for; they share the forest's arrays.",
+        FORESTS | EMBEDDINGS,
+    ),
+    Attribute("n_features_in_", "int", "Number of columns of X."),
+    Attribute(
+        "feature_names_in_",
+        "ndarray of shape (n_features,)",
+        "Names of the columns of X, set only if X was a frame whose column names are all strings.",
+    ),
+    Attribute(
+        "is_categorical_, is_ordinal_",
+        "ndarray of shape (n_features,), dtype bool",
+        "For each column, whether it is categorical, and whether it is ordinal.",
+    ),
+    Attribute(
+        "categories_",
+        "list of length n_features",
+        """For each column an ndarray of its labels, whose places 0, 1, ... trees test: of a categorical column
+        the labels in training, sorted; of an ordinal one that holds no numbers the declared levels. None
+        for other columns.""",
+    ),
+    Attribute(
+        "fit_report_",
+        "FitReport",
+        "Where the last `fit` grew trees, and what that took: see `dforest.fit_report.FitReport`.",
+    ),
+    Attribute(
+        "feature_importances_",
+        "ndarray of shape (n_features,)",
+        "Impurity-based importances, scaled to sum 1.",
+        PREDICTORS,
+    ),
+    Attribute(
+        "variable_importance_, variable_importance_std_",
+        "ndarray of shape (n_features,)",
+        "The importances that `variable_importance` asks for, and their standard deviation over trees.",
+        FORESTS,
+    ),
+    Attribute(
+        "oob_score_",
+        "float",
+        """Accuracy, R2, or what the callable gave, of predictions out of bag. Set, as all estimates out of bag are,
+        if `oob_score` is.""",
+        FORESTS,
+    ),
+    Attribute(
+        "oob_error_",
+        "float",
+        "Misclassification rate by majority of the votes of a row's trees, or mean squared error.",
+        FORESTS,
+    ),
+    Attribute(
+        "oob_error_per_observation_",
+        "ndarray of shape (n_rows,)",
+        "Errors of the rows; NaN for rows that every tree drew, or of weight 0.",
+        FORESTS,
+    ),
+    Attribute("oob_curve_", "ndarray of shape (n_estimators,)", "`oob_error_` after 1, 2, ... trees.", FORESTS),
+    Attribute("n_never_oob_", "int", "Number of rows of positive weight that every tree drew.", FORESTS),
+    Attribute(
+        "oob_decision_function_",
+        "ndarray of shape (n_rows, n_classes)",
+        "Class probabilities by the trees that never drew the row; NaN where there is none.",
+        FORESTS & CLASSIFIERS,
+    ),
+    Attribute(
+        "oob_prediction_",
+        "ndarray of shape (n_rows,)",
+        "Predictions by the trees that never drew the row; NaN where there is none.",
+        FORESTS & REGRESSORS,
+    ),
+    Attribute("classes_", "ndarray of shape (n_classes,)", "The class labels, sorted.", CLASSIFIERS),
+    Attribute("n_classes_", "int", "Number of classes.", CLASSIFIERS),
+)

@@ -1,0 +1,408 @@
+"""What all estimators share: one way to fit, one way to predict.
+
+A single tree is a forest of one tree grown on every row. `fit` goes X -> codes -> trees -> `forest_`;
+a fit that fails leaves the estimator as it was.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier, is_regressor
+from sklearn.utils.validation import check_is_fitted
+
+from dforest.config import in_kind, on_host, queue_of
+from dforest.core.binning import code_columns
+from dforest.core.sampling import AllRows, Bootstrap
+from dforest.core.search.criteria import CRITERIA, NAMES
+from dforest.core.search.criterion import Criterion
+from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
+from dforest.core.search.hist import HistSplitter, RandomHistSplitter
+from dforest.core.search.splitter import Splitter
+from dforest.estimators.features import CATEGORICAL, ORDINAL, Features
+from dforest.estimators.prediction import PredictionPart
+from dforest.estimators.validation import (
+    MOST_ROWS,
+    check_class_weight,
+    check_classes,
+    check_counts,
+    check_device,
+    check_directions,
+    check_targets,
+    check_weights,
+    check_X,
+    count_draws,
+    count_features,
+    count_samples,
+)
+from dforest.fit_report import FitReport
+from dforest.fitting import ForestSink, engine_on, grow_forest
+from dforest.problem import GrowthRules, Problem, Targets, needs_wide_sums
+from dforest.weights import ClassBalance, TrainingRows
+
+SPLITTERS = {
+    ("hist", "best"): HistSplitter,
+    ("hist", "random"): RandomHistSplitter,
+    ("dense", "best"): DenseSplitter,
+    ("dense", "random"): RandomDenseSplitter,
+}
+
+# Size thresholds of the machinery, for tests: they change the speed, never the forest.
+TUNING = {}
+
+
+@dataclass
+class Plan:
+    """What a fit is to grow."""
+
+    n_trees: int  # in the end
+    bootstrap: bool = False
+    max_samples: object = None
+    n_threads: int = 1
+    on_tree: object = None  # callable, given the number of trees grown
+    grown: object = None  # a Forest to go on with
+    classes: object = None  # of the Forest to go on with
+    balances_draws: bool = False  # classes have the same weight in each tree
+
+    @property
+    def n_grown(self):
+        return 0 if self.grown is None else self.grown.n_trees
+
+
+def instance_of(kind, name, given):
+    """An object of a kind of component, given it or its class; anything else is returned as it is."""
+    if isinstance(given, type):
+        if not issubclass(given, kind):
+            raise ValueError(f"{name}={given!r}; allowed are subclasses of {kind.__name__}, and objects of these")
+        return given()
+    return given
+
+
+class TreeEstimator(PredictionPart, BaseEstimator):
+    """Base class of trees and forests.
+
+    A subclass says in `_plan` how many trees there are and how each draws its rows; the mixins
+    below say what is predicted.
+    """
+
+    @abstractmethod
+    def _plan(self):
+        """A `Plan` for a fit; raises where parameters contradict each other."""
+
+    @abstractmethod
+    def _seed(self, plan):
+        """(a seed, whether it is that of a tree alone, or else of a forest)."""
+
+    def _check_plan(self, rows, plan):
+        """Raise where the rows do not fit the plan."""
+
+    def _after_growth(self, rows, plan, device):
+        """Set what is estimated from the training rows."""
+
+    @abstractmethod
+    def _encode(self, y):
+        """Checked targets as class numbers or float64."""
+
+    def _own_criterion(self):
+        """The criterion: the name of a built-in one, or an object."""
+        criterion = instance_of(Criterion, "criterion", self.criterion)
+        return NAMES.get(type(criterion), criterion)
+
+    def _configured_criterion(self, wide):
+        """A `Criterion` to work with."""
+        criterion = self._own_criterion()
+        criterion = CRITERIA[criterion]() if isinstance(criterion, str) else clone(criterion)
+        return criterion.configure(self.n_classes_ if is_classifier(self) else 0, wide)
+
+    def _configured_splitter(self, n_features):
+        """A `Splitter` to work with."""
+        splitter = instance_of(Splitter, "splitter", self.splitter)
+        splitter = SPLITTERS[self.method, splitter]() if isinstance(splitter, str) else clone(splitter)
+        if splitter.method not in (None, self.method):
+            raise ValueError(f"splitter={splitter!r} works with method={splitter.method!r}, not with {self.method!r}")
+        if splitter.has_own_tests and self.monotonic_cst is not None:
+            raise ValueError(f"splitter={splitter!r} makes tests of its own, for which monotonic_cst means nothing")
+        return splitter.configure(count_features(self.max_features, n_features), self.categorical_split == "one_hot", TUNING,
+                                  self.skip_constant_features)  # fmt: skip
+
+    @abstractmethod
+    def _class_factors(self, rows):
+        """What the weight of each row is to be multiplied by; None: by 1."""
+
+    @abstractmethod
+    def _targets(self, rows, plan):
+        """The `Targets` of training rows."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Numbers or booleans; NaN means missing, infinities are ordinary values. float32 and
+            float64 are taken as they are, all else becomes float64. Categorical columns may hold
+            text too: see `categorical_features`. None, NaN, NA and null are missing.
+        y : array-like of shape (n_rows,)
+            Classes of any type, or finite numbers.
+        sample_weight : array-like of shape (n_rows,), optional
+            How much a draw of each row counts in impurities and leaves; rows of weight 0 are left
+            out before anything is drawn. Weights don't change how often a row is drawn.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are not as described; the estimator is then as it was.
+        """
+        before = dict(self.__dict__)
+        try:
+            self._validate_params()
+            self._fit(X, y, sample_weight)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        return self
+
+    def _fit(self, X, y, sample_weight):
+        device = self._training_device(X, y, sample_weight)
+        X, y, sample_weight = on_host(X), on_host(y), on_host(sample_weight)
+        plan = self._plan()
+        features = Features.learn(X, self.categorical_features, self.ordinal_features)
+        X, y = check_X(self, X, features, y=y, y_numeric=is_regressor(self))
+        if len(X) > MOST_ROWS:
+            raise ValueError(f"X has {len(X)} rows; allowed are up to {MOST_ROWS}")
+        y = self._encode(y)
+        rows = TrainingRows(X, y, check_weights(sample_weight, X))
+        rows.apply_class_weight(self._class_factors(rows))
+        self._check_plan(rows, plan)
+        self._keep_features(features, rows, plan)
+        self._grow(plan, rows, device)
+        self._after_growth(rows, plan, device)
+
+    def _training_device(self, *arrays):
+        """`_device` for growing trees; raises where parameters do not allow it."""
+        if queue_of(*arrays) is None and self.device in (None, "cpu"):
+            return None
+        check_device(self.device, self.method, instance_of(Splitter, "splitter", self.splitter))
+        return self._device(*arrays)
+
+    def _keep_features(self, features, rows, plan):
+        """Set what the features of the rows, encoded by `features`, are; if trees are there, as they know them."""
+        kept = features
+        if plan.grown is not None:
+            kept = self._features
+        elif not rows.kept.all():
+            kept = features.occurring(rows.X)
+        if kept is not features:
+            features.recode(rows.X, kept)
+        kept.check_limits(self.method)
+        self._features = kept
+        self.is_categorical_ = kept.kinds == CATEGORICAL
+        self.is_ordinal_ = kept.kinds == ORDINAL
+        self.categories_ = list(kept.categories)
+
+    def _grow(self, plan, rows, device=None):
+        """Set `forest_`: what is there already according to the plan, and the trees that are to come; and `fit_report_`."""
+        engine = engine_on(device, plan.n_threads)
+        splitter = self._configured_splitter(rows.X.shape[1])
+        own_tests = clone(splitter) if splitter.has_own_tests else None
+        self._check_tests(plan, own_tests)
+        if plan.n_grown == plan.n_trees:
+            self.forest_ = plan.grown
+            self.fit_report_ = FitReport(engine.name)
+            return
+        if plan.grown is not None:
+            # float32 values and thresholds are exact in float64, not the other way round.
+            rows.X = rows.X.astype(np.result_type(rows.X, plan.grown.threshold), copy=False)
+        sink = ForestSink(rows.X.dtype, plan.n_trees, plan.grown, plan.on_tree)
+        self.forest_, self.fit_report_ = grow_forest(
+            self._state_problem(plan, rows, splitter, engine),
+            engine,
+            range(plan.n_grown, plan.n_trees),
+            sink,
+            self.ccp_alpha,
+            plan.n_threads,
+            n_categories=self._features.n_categories,
+            criterion=self._own_criterion(),
+            splitter=own_tests,
+        )
+
+    def _check_tests(self, plan, own_tests):
+        """Raise where trees with tests of another kind are to be added to those there are."""
+        if plan.grown is not None and plan.grown.splitter != own_tests:
+            raise ValueError(
+                f"splitter={self.splitter!r}, but warm_start=True goes on with trees "
+                + (f"of tests by {plan.grown.splitter!r}" if plan.grown.splitter else "of tests of single features")
+            )
+
+    def _state_problem(self, plan, rows, splitter, engine):
+        """The `Problem` that the trees to come are grown for."""
+        n_rows = len(rows.X)
+        n_draws = count_draws(plan.max_samples, n_rows)
+        rules = self._rules(n_rows, n_draws)
+        targets = self._targets(rows, plan)
+        sampling = Bootstrap(n_draws) if plan.bootstrap else AllRows()
+        criterion = self._configured_criterion(needs_wide_sums(targets, sampling))
+        directions = check_directions(self, self.monotonic_cst, criterion.n_classes)
+        if plan.grown is not None and not np.array_equal(directions, self._directions):
+            raise ValueError(
+                f"monotonic_cst={self.monotonic_cst!r}, but warm_start=True goes on with trees grown under the "
+                f"constraints {self._directions.tolist()}"
+            )
+        self._directions = directions
+        seed, is_tree = self._seed(plan)
+        columns = code_columns(
+            rows.X,
+            self.max_bins if self.method == "hist" else 0,
+            rows.integer_bin_weight(),
+            plan.n_threads,
+            self._features.kinds,
+            self._features.n_categories,
+            splitter.takes_keys and (engine.needs_keys or TUNING.get("keys", True)),
+        )
+        X = np.ascontiguousarray(rows.X) if splitter.needs_rows or splitter.has_own_tests else None
+        return Problem(tuple(columns), targets, criterion, splitter, rules, sampling, seed, is_tree, directions, X)
+
+    def _rules(self, n_rows, n_draws):
+        """The `GrowthRules` for trees of `n_draws` draws each, from `n_rows` rows."""
+        min_samples_split, min_samples_leaf = (
+            count_samples(name, getattr(self, name), n_draws, least)
+            for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1))
+        )
+        return GrowthRules(
+            self.max_depth,
+            min_samples_split,
+            min_samples_leaf,
+            self.min_weight_fraction_leaf,
+            self.impurity_threshold,
+            self.min_impurity_decrease,
+            self.max_leaf_nodes and min(self.max_leaf_nodes, max(2, n_rows)),
+        )
+
+    @property
+    def n_outputs_(self):
+        """Always 1."""
+        check_is_fitted(self)
+        return 1
+
+    @property
+    def feature_importances_(self):
+        """Impurity-based importances, ndarray of shape (n_features,), dtype float64.
+
+        The mean over trees of the total impurity decrease that each feature brings, each tree's
+        scaled to sum 1 and the mean scaled again; all 0 if no tree has a split.
+        """
+        check_is_fitted(self)
+        decrease = self.forest_.impurity_decrease(relative=True)
+        totals = decrease.sum(axis=1, keepdims=True)
+        mean = np.divide(decrease, totals, out=np.zeros_like(decrease), where=totals > 0).mean(axis=0)
+        return mean / mean.sum() if mean.any() else mean
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class ClassifierPart(ClassifierMixin):
+    """What makes a `TreeEstimator` a classifier."""
+
+    def _encode(self, y):
+        self.classes_, y = check_classes(y)
+        self.n_classes_ = len(self.classes_)
+        return y
+
+    def _class_factors(self, rows):
+        if self.class_weight is None or self.class_weight == "balanced_subsample":
+            return None
+        if isinstance(self.class_weight, dict):
+            return check_class_weight(self.class_weight, self.classes_)[rows.y]
+        return ClassBalance.of(rows, self.n_classes_).factors(np.ones(len(rows.y), np.int64))
+
+    def _encode_known(self, y):
+        """Class numbers of labels that must all be known."""
+        unknown = ~np.isin(y, self.classes_)
+        if unknown.any():
+            raise ValueError(f"y holds {np.asarray(y)[unknown][0]!r}; the classes are {self.classes_.tolist()}")
+        return np.searchsorted(self.classes_, y).astype(np.int32)
+
+    def _targets(self, rows, plan):
+        balance = ClassBalance.of(rows, self.n_classes_) if plan.balances_draws else None
+        weight, exponent = rows.integer_weight()
+        if balance is not None and weight is None:
+            weight = np.ones(len(rows.y), np.uint32)
+        return Targets(rows.y, None, weight, exponent, balance)
+
+    def predict_proba(self, X):
+        """Class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes), dtype float64
+            Columns in the order of `classes_`: the mean over trees of the class shares of the
+            leaves reached; with ``voting="hard"`` the share of trees that vote for each class.
+        """
+        return in_kind(X, self._mean(X, getattr(self, "voting", "soft")))
+
+    def predict_log_proba(self, X):
+        """Natural logarithms of `predict_proba`; that of 0 is -inf."""
+        with np.errstate(divide="ignore"):
+            return in_kind(X, np.log(on_host(self.predict_proba(X))))
+
+    def predict(self, X):
+        """The most probable class of each row; of equally probable ones the first in `classes_`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        best = self._most(X, getattr(self, "voting", "soft"))
+        return in_kind(X, self.classes_.take(on_host(best)))
+
+
+class NumberTargets:
+    """What a `TreeEstimator` needs whose trees are grown for numbers."""
+
+    def _encode(self, y):
+        return check_targets(y)
+
+    _encode_known = _encode
+
+    def _class_factors(self, rows):
+        return None
+
+    def _targets(self, rows, plan):
+        if self._own_criterion() == "poisson":
+            check_counts(rows.y)
+        return Targets(np.zeros(len(rows.y), np.int32), rows.y, *rows.integer_weight())
+
+
+class RegressorPart(NumberTargets, RegressorMixin):
+    """What makes a `TreeEstimator` a regressor."""
+
+    def predict(self, X):
+        """The mean over trees of what the leaves predict that each row reaches.
+
+        That is the mean of their targets, or, with the criterion "absolute_error", the median.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), dtype float64
+        """
+        return in_kind(X, self._mean(X).ravel())

@@ -1,0 +1,127 @@
+"""Constructors, constraints and docstrings of estimators, made from the tables of parameters and attributes.
+
+A constructor is written as source and compiled, as those of dataclasses are: so it has the signature that users, IDEs
+and scikit-learn look at, and Python's own errors where arguments do not fit it.
+"""
+
+import json
+import linecache
+import warnings
+from inspect import cleandoc
+from textwrap import indent
+
+from dforest.estimators.attributes import ATTRIBUTES
+from dforest.estimators.parameters import PARAMETERS, WORDS
+
+CONSTRUCTOR = """\
+def __init__(self, {arguments}):
+    keep_parameters(self, locals())
+"""
+
+
+def keep_parameters(estimator, arguments):
+    """Set an attribute for each argument of a constructor, given its locals()."""
+    criterion = arguments.get("criterion")
+    if isinstance(criterion, str) and criterion == "friedman_mse":
+        arguments = arguments | {"criterion": "squared_error"}
+        warnings.warn(
+            'criterion="friedman_mse" is deprecated, as in scikit-learn: it is another name of criterion="squared_error", '
+            "which is taken",
+            FutureWarning,
+            stacklevel=3,
+        )
+    for name, value in arguments.items():
+        if name != "self":
+            setattr(estimator, name, value)
+
+
+def has_parameters(family, /, *, table=PARAMETERS, **defaults):
+    """Decorate an estimator: make its `__init__`, its `_parameter_constraints` and sections of its docstring.
+
+    The constructor sets an attribute for each parameter, and does nothing else. ``{parameters}`` and ``{attributes}``
+    in the docstring become the descriptions of the tables.
+
+    Parameters
+    ----------
+    family : str
+        Which entries of the tables are the estimator's: one of `dforest.estimators.parameters.FAMILIES`.
+    table : sequence of dforest.estimators.parameters.Parameter
+    **defaults
+        Defaults in which the estimator differs from the table.
+
+    Returns
+    -------
+    callable
+        Takes the class, and returns it.
+
+    Raises
+    ------
+    ValueError
+        If there is no such family, or no such parameter in it.
+
+    Examples
+    --------
+    >>> from dforest.estimators.declaration import has_parameters
+    >>> from dforest.estimators.ensemble import ForestRegressor
+    >>> @has_parameters("forest regressor", n_estimators=10)
+    ... class SmallForest(ForestRegressor):
+    ...     pass
+    >>> SmallForest(max_depth=2).get_params()["n_estimators"]
+    10
+    """
+    if family not in WORDS:
+        raise ValueError(f"family={family!r}; allowed are {', '.join(sorted(WORDS))}")
+    entries = [entry for entry in table if family in entry.of]
+    values = {entry.name: entry.default for entry in entries}
+    for name in defaults:
+        if name not in values:
+            raise ValueError(f"{name}={defaults[name]!r} is a default of no parameter; a {family} has {', '.join(values)}")
+    values |= defaults
+
+    def declare(estimator):
+        estimator.__init__ = _constructor(estimator, entries, values)
+        estimator._parameter_constraints = {entry.name: entry.constraint for entry in entries}
+        estimator.__doc__ = _docstring(estimator, family, entries, values)
+        return estimator
+
+    return declare
+
+
+def _constructor(estimator, entries, values):
+    """The `__init__` of an estimator."""
+    arguments = [f"{entry.name}={values[entry.name]!r}" for entry in entries]
+    arguments.insert(sum(entry.by_position for entry in entries), "*")
+    source = CONSTRUCTOR.format(arguments=", ".join(arguments))
+    filename = f"<constructor of {estimator.__module__}.{estimator.__qualname__}>"
+    linecache.cache[filename] = len(source), None, source.splitlines(keepends=True), filename  # for tracebacks, inspect
+    made = {"keep_parameters": keep_parameters, "__name__": estimator.__module__}
+    exec(compile(source, filename, "exec"), made)
+    constructor = made["__init__"]
+    constructor.__qualname__ = f"{estimator.__qualname__}.__init__"
+    return constructor
+
+
+def _docstring(estimator, family, entries, values):
+    """The docstring of an estimator, with what the tables say."""
+    words = WORDS[family] | {"tree": getattr(estimator, "_tree_class", estimator).__name__}
+    parameters = [
+        _described(entry.name, f"{entry.type}, default={_literal(values[entry.name])}", entry.doc.format(**words))
+        for entry in entries
+    ]
+    attributes = [
+        _described(attribute.name, attribute.type.format(**words), attribute.doc)
+        for attribute in ATTRIBUTES
+        if family in attribute.of
+    ]
+    doc = cleandoc(estimator.__doc__ or "")
+    return doc.replace("{parameters}", "\n".join(parameters)).replace("{attributes}", "\n".join(attributes))
+
+
+def _described(name, kind, doc):
+    """An entry of a numpydoc section."""
+    return f"{name} : {kind}\n{indent(cleandoc(doc), '    ')}"
+
+
+def _literal(value):
+    """A default as docstrings show it, strings between double quotes."""
+    return json.dumps(value) if isinstance(value, str) else repr(value)

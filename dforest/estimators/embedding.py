@@ -1,0 +1,149 @@
+"""Rows as the leaves that they reach in trees which look at no target."""
+
+import numpy as np
+from scipy.sparse import csr_array, csr_matrix
+from sklearn import get_config
+from sklearn.base import TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_feature_names_in, _num_samples, check_is_fitted
+
+from dforest.config import on_host
+from dforest.estimators.base import NumberTargets
+from dforest.estimators.declaration import has_parameters
+from dforest.estimators.ensemble import ForestEstimator
+from dforest.estimators.tree import ExtraTreeRegressor
+
+
+@has_parameters("embedding", max_depth=5, method="dense")
+class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
+    """Rows as the leaves that they reach in trees of random cuts, which look at no target.
+
+    Each leaf of each tree is a column of the result: 1 where a row reaches that leaf, else 0. A cut is drawn at
+    random, of one feature drawn at random. As in scikit-learn, the trees are those of `ExtraTreesRegressor` with
+    ``max_features=1``, grown for targets that are random numbers.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    References
+    ----------
+    F. Moosmann, B. Triggs, F. Jurie, "Fast discriminative visual codebooks using randomized clustering forests",
+    NeurIPS 2006.
+
+    Examples
+    --------
+    >>> from dforest import RandomTreesEmbedding
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> embedding = RandomTreesEmbedding(n_estimators=5, max_depth=1, random_state=0).fit(X)
+    >>> embedding.transform(X).shape
+    (4, 10)
+    >>> embedding.transform(X).sum(axis=1).ravel().tolist()
+    [[5.0, 5.0, 5.0, 5.0]]
+    """
+
+    _tree_class = ExtraTreeRegressor
+
+    # What other forests leave to the user.
+    criterion = "squared_error"
+    splitter = "random"
+    max_features = 1
+    skip_constant_features = True
+    bootstrap = False
+    oob_score = False
+    max_samples = None
+    variable_importance = None
+    monotonic_cst = None
+    impurity_threshold = 0.0
+    ccp_alpha = 0.0
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Numbers or booleans, or text in categorical columns; None, NaN, NA and null are missing.
+        y : object, optional
+            Not looked at; scikit-learn's pipelines pass one.
+        sample_weight : array-like of shape (n_rows,), optional
+            How much each row counts in `min_weight_fraction_leaf` and in the variance of the random targets;
+            rows of weight 0 are left out.
+
+        Returns
+        -------
+        self
+        """
+        return super().fit(X, None, sample_weight)
+
+    def _fit(self, X, y, sample_weight):
+        y = check_random_state(self.random_state).uniform(size=_num_samples(X))
+        super()._fit(X, y, sample_weight)
+
+    def fit_transform(self, X, y=None, sample_weight=None):
+        """Grow the trees, and return the leaves that the rows reach.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Training data, as `fit` takes them.
+
+        Returns
+        -------
+        sparse matrix, or ndarray with ``sparse_output=False``, of shape (n_rows, n_leaves), dtype float64
+            What `transform` returns for X.
+        """
+        return self.fit(X, y, sample_weight).transform(X)
+
+    def transform(self, X):
+        """The leaves that rows reach.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        sparse matrix, or ndarray with ``sparse_output=False``, of shape (n_rows, n_leaves), dtype float64
+            1 where a row reaches a leaf. Columns are the leaves of the first tree in the order of their
+            numbers, then those of the second, and so on.
+        """
+        leaf = on_host(self._leaves(X))
+        columns = self._column_of_node()[leaf + self.forest_.node_offsets[:-1]]
+        n_rows, n_trees = columns.shape
+        kind = csr_array if get_config().get("sparse_interface") == "sparray" else csr_matrix
+        parts = np.ones(columns.size), columns.ravel(), np.arange(n_rows + 1) * n_trees
+        found = kind(parts, shape=(n_rows, self._n_features_out))
+        return found if self.sparse_output else found.toarray()
+
+    def _column_of_node(self):
+        """The number of each leaf among all leaves, by its place in the node arrays; of inner nodes that of the leaf before."""
+        return np.cumsum(self.forest_.feature < 0) - 1
+
+    @property
+    def _n_features_out(self):
+        return int(np.count_nonzero(self.forest_.feature < 0))
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns of `transform`.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Only compared with the names seen in `fit`.
+
+        Returns
+        -------
+        ndarray of str objects
+            ``randomtreesembedding_{tree}_{leaf}``, the number of the tree and of the node that is the leaf.
+        """
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features, generate_names=False)
+        place = np.flatnonzero(self.forest_.feature < 0)
+        tree = np.searchsorted(self.forest_.node_offsets, place, side="right") - 1
+        node = place - self.forest_.node_offsets[tree]
+        return np.array([f"randomtreesembedding_{t}_{i}" for t, i in zip(tree, node, strict=True)], object)

@@ -1,0 +1,381 @@
+"""What all forests share: how many trees there are, and what is estimated from the training rows."""
+
+import sys
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import Bunch, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from dforest.config import in_kind
+from dforest.estimators import importance, oob
+from dforest.estimators.base import (
+    ClassifierPart,
+    Plan,
+    RegressorPart,
+    TreeEstimator,
+)
+from dforest.estimators.scoring import score_of_classes, score_of_numbers
+from dforest.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from dforest.estimators.validation import check_weights, check_X, count_threads
+from dforest.weights import TrainingRows
+
+_OOB_ATTRIBUTES = [
+    "oob_score_",
+    "oob_error_",
+    "oob_error_per_observation_",
+    "oob_curve_",
+    "oob_decision_function_",
+    "oob_prediction_",
+    "n_never_oob_",
+]
+
+class _Batch(NamedTuple):
+    """What trees that came of one call of `fit` were grown on."""
+
+    n_trees: int
+    n_rows: int
+    kept: np.ndarray | None  # a bit for each row, whether it was one of those drawn from; None: all were
+    class_weight: object  # see `_tree_class_weight`
+
+    def row_numbers(self):
+        """Of the rows drawn from, among those that the user gave: int32 where that suffices."""
+        kept = np.arange(self.n_rows) if self.kept is None else np.flatnonzero(np.unpackbits(self.kept, count=self.n_rows))
+        return kept.astype(np.int32 if self.n_rows <= 2**31 else np.int64)
+
+
+# What a forest's single trees have of it.
+_SHARED_ATTRIBUTES = {
+    "n_features_in_",
+    "feature_names_in_",
+    "classes_",
+    "n_classes_",
+    "is_categorical_",
+    "is_ordinal_",
+    "categories_",
+    "fit_report_",
+    "_features",
+}
+
+
+class ForestEstimator(TreeEstimator):
+    """What all forests share."""
+
+
+    def _plan(self):
+        if not self.bootstrap:
+            if self.max_samples is not None:
+                raise ValueError(
+                    f"max_samples={self.max_samples} needs bootstrap=True, without which every row is taken: `max_sample` "
+                    "cannot be set if `bootstrap=False`. Either switch to `bootstrap=True` or set `max_sample=None`."
+                )
+            if self.oob_score:
+                raise ValueError(
+                    f"oob_score={self.oob_score} needs bootstrap=True: Out of bag estimation only available if "
+                    "bootstrap=True, as without it no tree leaves out rows"
+                )
+            if self.variable_importance in ("mda_raw", "mda_scaled"):
+                raise ValueError(
+                    f"variable_importance={self.variable_importance!r} needs bootstrap=True, for trees to leave out "
+                    'rows; without it "mdi" is allowed'
+                )
+        plan = Plan(
+            n_trees=self.n_estimators,
+            bootstrap=self.bootstrap,
+            max_samples=self.max_samples,
+            n_threads=count_threads(self.n_jobs),
+            grown=getattr(self, "forest_", None) if self.warm_start else None,
+            classes=getattr(self, "classes_", None),
+        )
+        if plan.n_trees < plan.n_grown:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to the {plan.n_grown} trees there are, "
+                "as warm_start=True keeps them"
+            )
+        if plan.n_trees == plan.n_grown:
+            warnings.warn(
+                f"Warm-start fitting without increasing n_estimators does not fit new trees: there are {plan.n_grown}",
+                UserWarning,
+                stacklevel=4,
+            )
+        if self.verbose:
+            plan.on_tree = lambda n_more: self._report(plan.n_grown + n_more)
+        return plan
+
+    def _seed(self, plan):
+        if plan.grown is not None:
+            return plan.grown.seed, False
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64)), False
+
+    def _tree_class_weight(self, rows):
+        """What `class_weight` is of trees alone that are to weigh classes as those grown on these rows."""
+
+    def _check_plan(self, rows, plan):
+        grown = plan.grown
+        if is_regressor(self):
+            self._check_sums(rows.y, plan)
+        if grown is None:
+            return
+        if rows.X.shape[1] != grown.n_features:
+            raise ValueError(
+                f"X has {rows.X.shape[1]} features, but warm_start=True goes on with trees grown on {grown.n_features}"
+            )
+        if self._own_criterion() != grown.criterion:
+            raise ValueError(
+                f"criterion={self.criterion!r}, but warm_start=True goes on with trees grown by {grown.criterion!r}"
+            )
+        if is_classifier(self) and not np.array_equal(self.classes_, plan.classes):
+            raise ValueError(
+                f"y has the classes {self.classes_.tolist()}, but warm_start=True goes on with trees grown on "
+                f"{plan.classes.tolist()}"
+            )
+        if self.oob_score or self.variable_importance in ("mda_raw", "mda_scaled"):
+            oob.check_available(grown, len(rows.X))
+
+    def _check_sums(self, y, plan):
+        """Raise where what trees predict may sum to more than float64 holds."""
+        most = np.finfo(np.float64).max / plan.n_trees
+        known = {"y": y} if plan.grown is None else {"y": y, "a leaf of a tree grown before": plan.grown.leaf_value}
+        for name, numbers in known.items():
+            largest = max(numbers.min(), numbers.max(), key=abs)
+            if abs(largest) > most:
+                raise ValueError(
+                    f"{name} holds {largest}; allowed with {plan.n_trees} trees are numbers up to {most} in magnitude, so that "
+                    "the sum of what they predict is finite; rescale y"
+                )
+
+    def _report(self, n_grown):
+        every = 1 if self.verbose > 1 else max(1, self.n_estimators // 10)
+        if n_grown % every == 0 or n_grown == self.n_estimators:
+            print(f"{n_grown} of {self.n_estimators} trees", file=sys.stderr)
+
+    def _after_growth(self, rows, plan, device):
+        if plan.n_trees > plan.n_grown:
+            kept = None if rows.kept.all() else np.packbits(rows.kept)
+            batch = _Batch(plan.n_trees - plan.n_grown, len(rows.kept), kept, self._tree_class_weight(rows))
+            self._batches = [*(() if plan.grown is None else self._batches), batch]
+        for name in [*_OOB_ATTRIBUTES, "variable_importance_", "variable_importance_std_"]:
+            self.__dict__.pop(name, None)
+        if self.oob_score:
+            found = oob.estimate(self.forest_, rows.X, rows.y, getattr(self, "voting", "soft"), plan.n_threads, device)
+            self._set_oob(found, rows)
+        if self.variable_importance == "mdi":
+            by_tree = importance.impurity_decrease(self.forest_)
+        elif self.variable_importance is not None:
+            by_tree = importance.accuracy_decrease(self.forest_, rows.X, rows.y, rows.sample_weight, plan.n_threads, device)
+        else:
+            return
+        scaled = self.variable_importance == "mda_scaled"
+        self.variable_importance_, self.variable_importance_std_ = importance.summarise(by_tree, scaled)
+
+    def _set_oob(self, found, rows):
+        """Attributes from out-of-bag estimates; rows of weight 0 get NaN."""
+        prediction = np.full((len(rows.kept), found.prediction.shape[1]), np.nan)
+        prediction[rows.kept] = found.prediction
+        self.oob_error_per_observation_ = np.full(len(rows.kept), np.nan)
+        self.oob_error_per_observation_[rows.kept] = found.error_per_row
+        self.oob_error_ = found.error
+        self.oob_curve_ = found.curve
+        self.n_never_oob_ = found.n_never
+        seen = ~np.isnan(found.error_per_row)
+        self.oob_score_ = np.nan
+        if is_classifier(self):
+            self.oob_decision_function_ = prediction
+            score = self.oob_score if callable(self.oob_score) else accuracy_score
+            if seen.any():
+                true = self.classes_[rows.y[seen]]
+                self.oob_score_ = score_of_classes(score, self.classes_, true, found.prediction[seen])
+        else:
+            self.oob_prediction_ = prediction[:, 0]
+            score = self.oob_score if callable(self.oob_score) else r2_score
+            if seen.any():
+                self.oob_score_ = score_of_numbers(score, rows.y[seen], found.prediction[seen, 0])
+
+    def oob_importance(self, X, y, sample_weight=None):
+        """Permutation importance on the rows that each tree's bootstrap left out (MDA).
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            What the forest was fitted on; rows of weight 0, or of a class of weight 0, are left out
+            again. Other sample weights weigh the errors.
+
+        Returns
+        -------
+        Bunch
+            importances : ndarray of shape (n_features, n_estimators)
+                The rise of each tree's mean error (misclassification, or squared) when the feature
+                is permuted: positive where that hurts, 0 where a tree doesn't use it. NaN for trees
+                that left out no row.
+            importances_mean, importances_std : ndarray of shape (n_features,)
+                Over the other trees; the standard deviation has ddof 1.
+            importances_scaled : ndarray of shape (n_features,)
+                The mean divided by its standard error; 0 where that is 0.
+
+        Raises
+        ------
+        ValueError
+            If the forest has no out-of-bag rows, or these are not as many rows as it was grown on.
+
+        References
+        ----------
+        L. Breiman, "Random forests", Machine Learning 45(1), 2001.
+        """
+        check_is_fitted(self)
+        device = self._device(X, y, sample_weight)
+        X, y = check_X(self, X, self._features, y=y, reset=False, y_numeric=is_regressor(self))
+        rows = TrainingRows(X, self._encode_known(y), check_weights(sample_weight, X))
+        rows.apply_class_weight(self._class_factors(rows))
+        oob.check_available(self.forest_, len(rows.X))
+        n_threads = count_threads(self.n_jobs)
+        by_tree = importance.accuracy_decrease(self.forest_, rows.X, rows.y, rows.sample_weight, n_threads, device)
+        mean, std = importance.summarise(by_tree)
+        return Bunch(
+            importances=by_tree.T,
+            importances_mean=mean,
+            importances_std=std,
+            importances_scaled=importance.summarise(by_tree, scaled=True)[0],
+        )
+
+    @property
+    def estimators_(self):
+        """The trees one by one, as fitted single-tree estimators that share the forest's arrays.
+
+        The `random_state` of each is the seed of the tree. With ``method="dense"`` it grows the tree again, to
+        the bit, on the rows in `estimators_samples_`::
+
+            rows = forest.estimators_samples_[t]
+            clone(forest.estimators_[t]).fit(X[rows], y[rows])
+
+        if the tree drew every class and every category and level of X, which are numbered among those present, and
+        for ``criterion="poisson"`` some target above 0, without which it is refused; with `sample_weight`, pass that
+        of the rows too, of which one must need as many bits as any (see "Weights and targets as integers" in the
+        maths). The bins of ``method="hist"`` come from all rows, so a tree of some rows has other ones.
+
+        They show what the forest holds: ``prune(..., inplace=False)`` gives a pruned copy of one, in
+        place is refused.
+        """
+        check_is_fitted(self)
+        made_for, trees = self.__dict__.get("_trees", (None, None))
+        if made_for is not self.forest_:
+            trees = self._make_trees()
+            self._trees = (self.forest_, trees)
+        return trees
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_trees"}
+
+    def __len__(self):
+        """The number of trees."""
+        return len(self.estimators_)
+
+    def __getitem__(self, index):
+        """One of the trees."""
+        return self.estimators_[index]
+
+    def __iter__(self):
+        """The trees one by one."""
+        return iter(self.estimators_)
+
+    @property
+    def estimators_samples_(self):
+        """The rows that each tree was grown on: a list of ndarrays of row numbers, dtype int32.
+
+        They are numbers of rows of the X that `fit` was given, ascending, each as often as it was drawn;
+        int64 where X has more than 2**31 rows. Drawn again from the trees' seeds each time this is asked for.
+        Rows of weight 0 are in none.
+        """
+        check_is_fitted(self)
+        forest, samples = self.forest_, []
+        for batch in self._batches:
+            rows = batch.row_numbers()
+            first = len(samples)
+            samples += [np.repeat(rows, forest.row_counts(t)) for t in range(first, first + batch.n_trees)]
+        return samples
+
+    @property
+    def estimator(self):
+        """A single tree, not fitted, with the forest's parameters: what `estimators_` are of."""
+        names = set(self._tree_class().get_params()) - {"random_state"}
+        return self._tree_class(**{name: getattr(self, name) for name in names if hasattr(self, name)})
+
+    @property
+    def estimator_(self):
+        """`estimator`, of a fitted forest."""
+        check_is_fitted(self)
+        return self.estimator
+
+    def _make_trees(self):
+        pattern = self.estimator
+        class_weights = [batch.class_weight for batch in self._batches for _ in range(batch.n_trees)]
+        fitted = {name: value for name, value in vars(self).items() if name in _SHARED_ATTRIBUTES}
+        trees = []
+        for t in range(self.forest_.n_trees):
+            tree = clone(pattern)
+            tree.random_state = int(self.forest_.seeds[t])
+            if class_weights[t] is not None:
+                tree.class_weight = class_weights[t]
+            arrays = self.forest_.tree(t)
+            tree.__dict__.update(fitted, forest_=arrays, _seen_in=arrays)
+            trees.append(tree)
+        return trees
+
+    def apply(self, X):
+        """The number of the leaf that each row reaches in each tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_estimators), dtype int64
+            Nodes of a tree are numbered in depth-first preorder.
+        """
+        return in_kind(X, self._leaves(X))
+
+    def decision_path(self, X):
+        """The nodes that each row passes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        indicator : sparse matrix of shape (n_rows, n_nodes)
+            1 where the row passes the node; the trees' nodes side by side.
+        n_nodes_ptr : ndarray of shape (n_estimators + 1,), dtype int64
+            Tree t has the columns n_nodes_ptr[t] to n_nodes_ptr[t + 1].
+        """
+        return self._paths(X), np.array(self.forest_.node_offsets)
+
+
+class ForestClassifier(ClassifierPart, ForestEstimator):
+    """What forests for classification share."""
+
+    _tree_class = DecisionTreeClassifier
+
+    def _plan(self):
+        plan = super()._plan()
+        if self.class_weight == "balanced_subsample":
+            plan.balances_draws = True
+        return plan
+
+    def _tree_class_weight(self, rows):
+        if self.class_weight == "balanced_subsample":
+            return "balanced"
+        if self.class_weight == "balanced":  # of all rows, not of those that a tree drew
+            labels, first = np.unique(rows.y, return_index=True)
+            return dict(zip(self.classes_[labels].tolist(), self._class_factors(rows)[first].tolist(), strict=True))
+        return self.class_weight
+
+
+class ForestRegressor(RegressorPart, ForestEstimator):
+    """What forests for regression share."""
+
+    _tree_class = DecisionTreeRegressor

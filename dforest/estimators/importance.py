@@ -1,0 +1,83 @@
+"""Variable importance by the formulas of the literature, tree by tree and put together.
+
+MDI, mean decrease of impurity: the mean over trees of the sum of p(t) * (impurity decrease at t)
+over the nodes t that test the feature [1]_.
+
+MDA, mean decrease of accuracy: per tree, the rise of its mean error on the rows it left out when the
+feature's values are permuted among these rows; the mean over trees is the raw importance. Scaled:
+divided by its standard error, sigma / sqrt(B), over the B trees that left out any row [2]_ [3]_.
+
+References
+----------
+.. [1] G. Louppe, L. Wehenkel, A. Sutera, P. Geurts, "Understanding variable importances in forests of
+   randomized trees", NeurIPS 2013.
+.. [2] L. Breiman, "Random forests", Machine Learning 45(1), 2001.
+.. [3] L. Breiman, A. Cutler, "Manual for setting up, using, and understanding random forests", 2003.
+"""
+
+from importlib import import_module
+
+import numpy as np
+
+from dforest.core.data import integer_weights
+from dforest.core.predict.out_of_bag import permutation_rise
+from dforest.estimators.oob import draws_of
+
+
+def impurity_decrease(forest):
+    """The summands of MDI: ndarray of shape (n_trees, n_features)."""
+    return forest.impurity_decrease()
+
+
+def accuracy_decrease(forest, X, target, sample_weight, n_threads, device=None):
+    """The summands of MDA.
+
+    Parameters
+    ----------
+    forest : Forest
+    X, target : ndarray
+        The rows the forest was grown on; class numbers, or numbers.
+    sample_weight : ndarray of shape (n_rows,), dtype float64, or None
+        Positive; of the rows in mean errors.
+    n_threads : int
+    device : Device, optional
+        Where to work; None: the processor without SYCL.
+
+    Returns
+    -------
+    ndarray of shape (n_trees, n_features), dtype float64
+        0 for features that a tree doesn't use; NaN for trees that left out no row.
+    """
+    value = forest.leaf_class().astype(np.float64) if forest.n_classes else forest.leaf_value
+    weight = None if sample_weight is None else integer_weights(sample_weight)[0]
+    target, is_regression = target.astype(np.float64), not forest.n_classes
+    work = (forest.packed_leaves(), X, target, value, is_regression, weight, draws_of(forest, n_threads, device))
+    if device is not None:
+        used = np.zeros((forest.n_trees, forest.n_features), bool)
+        tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.node_offsets))
+        inner = forest.feature >= 0
+        used[tree[inner], forest.feature[inner]] = True
+        return import_module("dforest.engines.device.out_of_bag").permutation_rise(device, *work, used)
+    used = None
+    if forest.splitter is not None:
+        used = np.zeros((forest.n_trees, forest.n_features), np.uint8)
+        for t in range(forest.n_trees):
+            used[t, forest.tests_by_feature(t)[1]] = 1
+    return permutation_rise(*work, n_threads, used)
+
+
+def summarise(by_tree, scaled=False):
+    """(importance, spread) of each feature from those of the trees; trees of NaN don't count.
+
+    The spread is the standard deviation over trees (ddof 1; 0 for a single tree). A scaled
+    importance is 0 where the spread is.
+    """
+    by_tree = by_tree[~np.isnan(by_tree).any(axis=1)]
+    n_trees = len(by_tree)
+    if n_trees == 0:
+        return np.full(by_tree.shape[1], np.nan), np.full(by_tree.shape[1], np.nan)
+    mean = by_tree.mean(axis=0)
+    spread = by_tree.std(axis=0, ddof=1) if n_trees > 1 else np.zeros(len(mean))
+    if scaled:
+        mean = np.divide(mean * np.sqrt(n_trees), spread, out=np.zeros(len(mean)), where=spread > 0)
+    return mean, spread

@@ -1,0 +1,91 @@
+"""How estimators predict: rows checked, a place to work found, and rows down the trees there."""
+
+from importlib import import_module
+
+import numpy as np
+from scipy.sparse import csr_array, csr_matrix
+from sklearn import get_config
+from sklearn.utils.validation import check_is_fitted
+
+from dforest.config import is_on_device, on_host, queue_of
+from dforest.estimators.validation import check_X, count_threads
+
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def path_matrix(forest, leaf):
+    """The nodes of a forest that rows pass, given the leaves they reach: sparse matrix of shape (n_rows, n_nodes)."""
+    indices, indptr = forest.packed().paths(leaf)
+    kind = csr_array if get_config().get("sparse_interface") == "sparray" else csr_matrix
+    return kind((np.ones(len(indices), np.int64), indices, indptr), shape=(len(leaf), len(forest.feature)))
+
+
+class PredictionPart:
+    """What sends rows down the trees of a `TreeEstimator`."""
+
+    def _check_fitted_X(self, X):
+        if self._is_plain(X):
+            return X
+        check_is_fitted(self)
+        return check_X(self, X, self._features, reset=False)
+
+    def _is_plain(self, X):
+        """Whether X is an array that all checks would let through as it is: they take longer than one row's prediction."""
+        known = self.__dict__
+        return (
+            type(X) is np.ndarray
+            and X.dtype in _FLOATS
+            and X.ndim == 2
+            and len(X) > 0
+            and X.flags.c_contiguous
+            and "forest_" in known
+            and X.shape[1] == known["n_features_in_"]
+            and "feature_names_in_" not in known
+            and not known["_features"].encodes
+        )
+
+    def _n_threads(self, packed, n):
+        """How many threads n rows may use."""
+        n_jobs = getattr(self, "n_jobs", None)
+        if packed.is_small(n) and (n_jobs is None or (type(n_jobs) is int and n_jobs)):
+            return 1
+        return count_threads(n_jobs)
+
+    def _device(self, *arrays):
+        """Where to work, given data: a `Device`, or None for the processor without SYCL."""
+        queue = queue_of(*arrays)
+        if queue is None and self.device in (None, "cpu"):
+            return None
+        return import_module("dforest.sycl.devices").find_device(self.device, queue)
+
+    def _ready(self, X, voting="soft"):
+        """What predicts rows of X, where these lie or where it is to be done; and its arguments: the checked rows first."""
+        device = self._device(X)
+        if device is None:
+            X = self._check_fitted_X(X)
+            packed = self.forest_.packed(voting)
+            return packed, X, self._n_threads(packed, len(X))
+        check_is_fitted(self)
+        predictor = import_module("dforest.engines.device.predictor").DevicePredictor(device, self.forest_.packed(voting))
+        if is_on_device(X) and "feature_names_in_" not in self.__dict__ and not self._features.encodes:
+            rows = import_module("dforest.sycl.usm").rows_of(X, device)
+            if rows is not None and rows.shape[1] == self.n_features_in_:
+                return predictor, rows
+        return predictor, self._check_fitted_X(on_host(X))
+
+    def _mean(self, X, voting="soft"):
+        packed, *rows = self._ready(X, voting)
+        return packed.mean(*rows)
+
+    def _most(self, X, voting="soft"):
+        packed, *rows = self._ready(X, voting)
+        return packed.most(*rows)
+
+    def _leaves(self, X):
+        packed, *rows = self._ready(X)
+        return packed.apply(*rows)
+
+    def _paths(self, X):
+        """The nodes that each row passes, as a sparse matrix over the nodes of all trees."""
+        leaves = on_host(self._leaves(X))
+        return path_matrix(self.forest_, leaves)

@@ -1,0 +1,344 @@
+"""From what users pass to what the core takes: X, y, weights and numbers of things.
+
+Everything here either returns arrays that say exactly what the input said, or raises an error that
+names the parameter or column, the value and what is allowed.
+"""
+
+import math
+from numbers import Integral, Real
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_monotonic_cst,
+    _check_sample_weight,
+    _get_feature_names,
+    check_array,
+    check_X_y,
+    validate_data,
+)
+
+from dforest.config import on_host
+from dforest.core.search.splitter import Splitter
+from dforest.core.threads import openmp_threads
+from dforest.estimators.columns import columns_of
+from dforest.estimators.features import Features
+
+LARGEST_EXACT = 2**53  # integers up to this are exact in float64
+MOST_ROWS = 2**32 - 1  # row numbers of the core have 32 bits,
+MOST_DRAWS = 2**32 - 1  # and so has the number of times that a tree draws a row
+MOST_THREADS = 2**31 - 1
+ALLOWED = "allowed are numbers, booleans and missing values"
+
+
+class _NamedArray:
+    """A frame's values with its column names, for a scikit-learn that can't read the names of that kind of frame."""
+
+    def __init__(self, frame):
+        self.frame = frame
+        self.shape = frame.shape
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.frame, dtype)
+
+    def __dataframe__(self, **kwargs):
+        return self
+
+    def column_names(self):
+        return self.frame.columns
+
+
+def check_X(estimator, X, features=None, reset=True, **kwargs):
+    """X as a C-contiguous float32 or float64 array; float32 stays, all else becomes float64.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose feature names are set (with ``reset=True``) or compared.
+    X : array-like of shape (n_rows, n_features)
+        NaN and infinities are allowed.
+    features : Features or None
+        Which columns hold labels, and their numbers; None: none does.
+    reset : bool
+        Whether this is a fit.
+    **kwargs
+        For `sklearn.utils.validation.validate_data`; with `y`, a pair is returned.
+
+    Raises
+    ------
+    ValueError
+        If a column that holds no labels holds something other than numbers, or numbers that float64
+        cannot hold, or if two columns have the same name.
+    """
+    X = on_host(X)
+    if isinstance(X, np.ndarray) and not X.dtype.isnative:
+        X = X.astype(X.dtype.newbyteorder("="))
+    if "y" in kwargs:
+        kwargs["y"] = on_host(kwargs["y"])
+    is_float = isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32)
+    columns = None if is_float and (features is None or not features.encodes) else columns_of(X)
+    numbers = range(0 if columns is None else columns.n_columns)
+    if features is None:
+        features = Features.learn(X, None, None)
+    # What scikit-learn makes of types of labels is not always what they say.
+    encode = columns is not None and (features.encodes or any(columns.order(j) for j in numbers))
+    named = X
+    if hasattr(X, "iter_columns") and _get_feature_names(X) is None:
+        named = _NamedArray(X)
+    if columns is None and not is_float:
+        check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator)  # its shape, before text is converted
+    if encode:
+        # Names and number of columns first: they say whether these are the columns that the features are of.
+        validate_data(estimator, named, reset=reset, skip_check_array=True, **kwargs)
+    for j in numbers:
+        if not (encode and features.is_encoded(j)):
+            _check_column(columns.title(j), columns.known(j))
+    checks = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": False}
+    try:
+        if not encode:
+            return validate_data(estimator, named, reset=reset, **checks, **kwargs)
+        X = features.encode(X)
+        if "y" in kwargs:
+            return check_X_y(X, estimator=estimator, **checks, **kwargs)
+        return check_array(X, estimator=estimator, input_name="X", **checks, **kwargs)
+    except ValueError as error:
+        if str(error) == "Input contains NaN":  # of objects: it is y that may hold none
+            raise ValueError("Input y contains NaN; allowed are rows whose y is known") from None
+        raise
+
+
+def _check_column(label, column):
+    """Refuse what float64 would not hold exactly, and what is no number."""
+    kind, width = column.dtype.kind, column.dtype.itemsize
+    if kind in "OUST":
+        for value in column.tolist():
+            _check_object(label, value)
+    elif kind in "iu" and width >= 8:
+        large = (column > LARGEST_EXACT) | (column < -LARGEST_EXACT)
+        if large.any():
+            _refuse_integer(label, column[large][0])
+    elif kind == "f" and width > 8:
+        with np.errstate(over="ignore"):
+            lost = (column.astype(np.float64) != column) & ~np.isnan(column)
+        if lost.any():
+            raise ValueError(f"{label} holds {column[lost][0]!r}, which float64 would round")
+    elif kind == "c":
+        raise ValueError(f"Complex data not supported: {label} is of type {column.dtype}; {ALLOWED}")
+    elif kind in "mM":
+        raise ValueError(f"{label} holds values of type {column.dtype}; {ALLOWED}. Turn times into numbers")
+
+
+def _check_object(label, value):
+    if isinstance(value, int | np.integer):
+        if abs(int(value)) > LARGEST_EXACT:
+            _refuse_integer(label, value)
+    elif not isinstance(value, float) and value is not None:
+        try:
+            float(value)
+        except ValueError:
+            raise ValueError(
+                f"{label} holds {value!r}; {ALLOWED}. Name columns of text in categorical_features, "
+                "or encode them as numbers, for example with sklearn.preprocessing.OrdinalEncoder"
+            ) from None
+        except TypeError as error:
+            raise TypeError(f"{label} holds {value!r}; {ALLOWED} ({error})") from None
+
+
+def _refuse_integer(label, value):
+    raise ValueError(
+        f"{label} holds the integer {value}; integers beyond 2**53 would be rounded: rescale them, or use their ranks"
+    )
+
+
+def check_classes(y):
+    """The classes in ascending order, and the number of each row's class as int32.
+
+    Raises
+    ------
+    ValueError
+        If `y` holds no classes, or classes without an order.
+    """
+    try:
+        check_classification_targets(y)
+        if y.dtype.kind in "biu" and int(y.max()) - int(y.min()) < len(y):
+            return _count_classes(y)
+        classes, y = np.unique(y, return_inverse=True)
+    except TypeError:
+        types = sorted({type(label).__name__ for label in y})
+        if len(types) == 1:
+            raise
+        raise ValueError(f"y holds labels of the types {', '.join(types)}; allowed are labels of one type") from None
+    return classes, y.astype(np.int32)
+
+
+def _count_classes(y):
+    """The same for integers close to each other, without sorting."""
+    wide = y if y.dtype.itemsize == 8 else y.astype(np.int64)  # differences are in range
+    lowest = wide.min()
+    place = (wide - lowest).astype(np.intp)
+    is_there = np.bincount(place) > 0
+    numbers = np.cumsum(is_there, dtype=np.int32) - np.int32(1)
+    return (np.flatnonzero(is_there).astype(wide.dtype) + lowest).astype(y.dtype), numbers[place]
+
+
+def check_targets(y):
+    """Numbers as float64, -0 as 0.
+
+    Raises
+    ------
+    ValueError
+        If one is missing, or something other than a number that float64 can hold.
+    """
+    if y.dtype.kind not in "biuf":
+        raise ValueError(f"y holds {y.tolist()[0]!r}; allowed are finite numbers")
+    _check_column("y", y)
+    y = y + np.float64(0.0)
+    if np.isnan(y).any():
+        raise ValueError("Input y contains NaN; allowed are finite numbers")
+    return y
+
+
+def check_counts(y):
+    """Raise where targets are nothing that a Poisson distribution could have as a mean."""
+    if y.min() < 0:
+        raise ValueError(
+            f'y holds {y.min()}; allowed with criterion="poisson" are numbers from 0: Some value(s) of y are negative '
+            "which is not allowed for Poisson regression."
+        )
+    if not y.any():
+        raise ValueError(
+            'y is 0 everywhere; criterion="poisson" needs a number above 0: Sum of y is not strictly positive which is necessary '
+            "for Poisson regression."
+        )
+
+
+def check_device(device, method, splitter):
+    """Raise unless there is code for growing trees on another device than the CPU.
+
+    Parameters
+    ----------
+    device, method : str or None
+        As the estimator's parameters.
+    splitter : Splitter or str
+    """
+    what = "a queue's device" if device is None else f"device={device!r}"
+    if isinstance(splitter, Splitter) and not splitter.runs_on(device):
+        raise ValueError(f"splitter={splitter!r} has no code for {what}; it runs on the CPU: device=None")
+    if method == "dense" and not (splitter == "random" if isinstance(splitter, str) else splitter.takes_keys):
+        raise ValueError(
+            f"method={method!r} with splitter={splitter!r} has no code for {what}; allowed there are "
+            'method="hist", and splitter="random" with either method'
+        )
+
+
+def check_directions(estimator, monotonic_cst, n_classes):
+    """Monotonic constraints by feature, 0: none; ndarray of shape (n_features,), dtype int8.
+
+    Raises
+    ------
+    ValueError
+        If one is not -1, 0 or 1, if there are not as many as features or names are unknown, if a
+        constrained feature is categorical, or with more than two classes.
+    """
+    directions = np.ascontiguousarray(_check_monotonic_cst(estimator, monotonic_cst), np.int8)
+    if not directions.any():
+        return directions
+    if n_classes > 2:
+        raise ValueError(f"monotonic_cst: Monotonicity constraints are for two classes at most; y has {n_classes} classes")
+    categorical = np.flatnonzero(estimator.is_categorical_ & (directions != 0))
+    if len(categorical):
+        name = getattr(estimator, "feature_names_in_", range(len(directions)))[categorical[0]]
+        raise ValueError(
+            f"monotonic_cst constrains X column {name!r}, which is categorical; allowed are continuous and ordinal features"
+        )
+    return directions
+
+
+def check_weights(sample_weight, X):
+    """Sample weights as float64; None stays.
+
+    Raises
+    ------
+    ValueError
+        If one is negative, NaN or infinite, if all are 0, or if there are not as many as rows.
+    """
+    if sample_weight is None:
+        return None
+    sample_weight = on_host(sample_weight)
+    sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if sample_weight.min() < 0:
+        raise ValueError(
+            "Negative values in data passed to `sample_weight`: "
+            f"got {sample_weight.min()}; allowed are finite numbers from 0"
+        )
+    if not sample_weight.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return sample_weight
+
+
+def check_class_weight(class_weight, classes):
+    """Factors by class from a dict that may leave out some; ndarray of shape (n_classes,), dtype float64.
+
+    Raises
+    ------
+    ValueError
+        If it names something that is no class, or a factor is not a finite number from 0.
+    """
+    classes = classes.tolist()
+    for label, factor in class_weight.items():
+        if label not in classes:
+            raise ValueError(f"class_weight names the class {label!r}; the classes are {classes}")
+        if not (isinstance(factor, Real) and 0 <= factor < math.inf):
+            raise ValueError(f"class_weight gives the class {label!r} {factor!r}; allowed are finite numbers from 0")
+    return np.array([class_weight.get(label, 1.0) for label in classes], np.float64)
+
+
+def count_features(max_features, n_features):
+    """How many of `n_features` a value of `max_features` means."""
+    if max_features is None:
+        return n_features
+    if max_features == "sqrt":
+        return math.isqrt(n_features)
+    if max_features == "log2":
+        return max(1, n_features.bit_length() - 1)
+    if not isinstance(max_features, Integral):
+        return max(1, int(max_features * n_features))
+    if max_features > n_features:
+        raise ValueError(f"max_features={max_features} is more than the {n_features} features of X")
+    return int(max_features)
+
+
+def count_draws(max_samples, n_rows):
+    """How many draws from `n_rows` rows of positive weight a value of `max_samples` means."""
+    if max_samples is None:
+        return n_rows
+    n_draws = max_samples if isinstance(max_samples, Integral) else max(1.0, max_samples * n_rows)
+    if n_draws > MOST_DRAWS:
+        raise ValueError(
+            f"max_samples={max_samples} is too much for {n_rows} rows; allowed are up to {MOST_DRAWS} draws of a tree"
+        )
+    return round(n_draws)
+
+
+def count_samples(name, limit, n_draws, least):
+    """How many of a tree's draws a value of `min_samples_split` or `min_samples_leaf` means."""
+    if not isinstance(limit, Integral):
+        return max(least, math.ceil(limit * n_draws))
+    if name == "min_samples_leaf" and limit > n_draws:
+        raise ValueError(f"{name}={limit} is more than the {n_draws} draws of a tree")
+    return min(limit, n_draws + 1)
+
+
+def count_threads(n_jobs):
+    """How many threads a value of `n_jobs` means here and now.
+
+    joblib knows what None means in a `joblib.parallel_config`, how many cores the process may use, and
+    where work is nested so deep that there should be no more threads. Where `n_jobs` names no number,
+    OpenMP's limit counts too: joblib sets it in its worker processes to their share of the cores, and
+    `threadpoolctl.threadpool_limits` sets it for a block of code.
+    """
+    n_threads = effective_n_jobs(n_jobs)
+    if n_threads > MOST_THREADS:
+        raise ValueError(f"n_jobs={n_jobs} means {n_threads} threads; allowed are up to {MOST_THREADS}")
+    return n_threads if n_jobs is not None and n_jobs > 0 else min(n_threads, openmp_threads())
