@@ -13,13 +13,13 @@ from dforest import (
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
-    estimator,
 )
 from dforest.core.binning import code_columns
 from dforest.core.data import DataView
 from dforest.core.sampling import AllRows
 from dforest.core.search.dense import RandomDenseSplitter
 from dforest.engines import cpu
+from dforest.estimators import base
 
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
 KINDS = pytest.mark.parametrize("kind", [ExtraTreesClassifier, ExtraTreesRegressor])
@@ -354,7 +354,7 @@ def test_keys_and_ranks_give_the_same_forest(dtype, seed, criterion, monkeypatch
 
     by_keys = fit(n_jobs=2)
     assert same_forest(by_keys, fit(splitter=Looking()))
-    monkeypatch.setitem(estimator.TUNING, "keys", False)
+    monkeypatch.setitem(base.TUNING, "keys", False)
     assert same_forest(by_keys, fit())
 
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 import dforest
 from dforest.core.grow.trainer import tree_seeds
-from dforest.core.search.splitter import FeatureOrder
+from dforest.core.search.feature_order import FeatureOrder
 from dforest.splitter import PythonSplitter
 from dforest.testing import naive
 

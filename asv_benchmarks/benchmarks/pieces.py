@@ -27,8 +27,8 @@ from dforest.core import sampling
 from dforest.core.binning import code_columns
 from dforest.core.predict.packed import PackedForest
 from dforest.core.search.criterion import Entropy, Gini
+from dforest.core.search.feature_order import FeatureOrder
 from dforest.core.search.regression import SquaredError
-from dforest.core.search.splitter import FeatureOrder
 from dforest.engines.cpu import CpuEngine
 from dforest.estimators import importance, oob, pruning
 from dforest.estimators.base import CRITERIA, SPLITTERS

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from dforest.core.forest.assembly import TreeArrays
-from dforest.core.search.splitter import FeatureOrder
+from dforest.core.search.feature_order import FeatureOrder
 from dforest.rules import arrays
 from dforest.rules.records import constants, record
 

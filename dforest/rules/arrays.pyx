@@ -3,11 +3,19 @@
 Each is a function of the headers beside this file, called for one node after another. Records are those of records.h; a single
 one, such as the limits of a fit, is an array of one entry.
 """
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 import numpy as np
 
+from dforest.rules.categories cimport (
+    df_category_is_before,
+    df_class_response,
+    df_draw_categories,
+    df_is_drawn,
+    df_largest_class,
+    df_target_response,
+)
 from dforest.rules.criteria cimport df_add_draws, df_has_one_class
 from dforest.rules.cut cimport (
     df_is_allowed,
@@ -18,6 +26,7 @@ from dforest.rules.cut cimport (
     df_threshold_of,
     df_valid_run,
 )
+from dforest.rules.edges cimport df_nearest_edge_double, df_nearest_edge_float
 from dforest.rules.node cimport (
     DF_LEAF_BITS,
     df_absolute_score,
@@ -35,8 +44,8 @@ from dforest.rules.node cimport (
     df_quantiser_of,
     df_score_exponent,
 )
-from dforest.rules.numerics cimport df_add_product, df_exact_sum
-from dforest.rules.random cimport DF_BLOCK, DF_ROOT_PATH
+from dforest.rules.numerics cimport df_add_product, df_exact_sum, df_floor_mean
+from dforest.rules.random cimport DF_BLOCK, DF_ROOT_PATH, DF_THRESHOLD, df_feature_path, df_stream, df_stream_open
 from dforest.rules.records cimport df_column, df_draw, df_draw_kind, df_grown, df_leaf_rules, df_limits, df_open_node
 
 from dforest.rules.records import record
@@ -414,4 +423,105 @@ def thresholds(const df_grown[::1] nodes not None, const df_column[::1] columns 
     cdef double[::1] out = result
     for i in range(nodes.shape[0]):
         out[i] = df_threshold_of(&nodes[i], &columns[0], is_random, &values[0], &highs[0])
+    return result
+
+
+def nearest_edges(edges, uint32_t first, uint32_t last, const double[::1] x not None):
+    """The edges at which random cuts divide a node, given the numbers that were drawn.
+
+    Parameters
+    ----------
+    edges : ndarray of shape (n_edges,), dtype float32 or float64
+        Between the bins of a column, ascending.
+    first, last : int
+        The first and the last of those that divide the node.
+    x : ndarray of shape (n_cuts,), dtype float64
+
+    Returns
+    -------
+    ndarray of shape (n_cuts,), dtype uint32
+    """
+    cdef Py_ssize_t i
+    cdef bint is_float32 = edges.dtype == np.float32
+    cdef const float[::1] single = edges if is_float32 else None
+    cdef const double[::1] double_ = None if is_float32 else edges
+    cdef uint32_t n = len(edges)
+    if not first <= last < n:
+        raise ValueError(f"first={first}, last={last}; allowed are numbers in this order, below {n}")
+    result = np.empty(x.shape[0], np.uint32)
+    cdef uint32_t[::1] out = result
+    for i in range(x.shape[0]):
+        if is_float32:
+            out[i] = df_nearest_edge_float(&single[0], n, first, last, x[i])
+        else:
+            out[i] = df_nearest_edge_double(&double_[0], n, first, last, x[i])
+    return result
+
+
+def mean_responses(const int64_t[:, ::1] statistics not None, const int64_t[::1] total not None, bint has_classes,
+                   bint is_wide=False):
+    """What the categories of a node are ordered by.
+
+    Parameters
+    ----------
+    statistics : ndarray of shape (n_categories, n_words), dtype int64
+        Of the draws of each category.
+    total : ndarray of shape (n_words,), dtype int64
+        The node's statistic.
+    has_classes : bool
+    is_wide : bool
+        Whether sums of targets have two words.
+
+    Returns
+    -------
+    ndarray of shape (n_categories,), dtype float64
+    """
+    cdef Py_ssize_t i
+    cdef int64_t largest = df_largest_class(&total[0], total.shape[0]) if has_classes else 0
+    cdef int64_t mean = 0 if has_classes else df_floor_mean(total[2], total[3] if is_wide else 0, total[1])
+    result = np.empty(statistics.shape[0])
+    cdef double[::1] out = result
+    for i in range(statistics.shape[0]):
+        out[i] = (df_class_response(&statistics[i, 0], largest) if has_classes
+                  else df_target_response(&statistics[i, 0], is_wide, mean))
+    return result
+
+
+def order_categories(const double[::1] responses not None):
+    """The categories 0, 1, 2, ... of a node in the order in which they are cut, given their mean responses, as a list."""
+    cdef Py_ssize_t i, at
+    ordered = []
+    for i in range(responses.shape[0]):
+        at = i
+        while at > 0 and df_category_is_before(responses[i], i, responses[ordered[at - 1]], ordered[at - 1]):
+            at -= 1
+        ordered.insert(at, i)
+    return ordered
+
+
+def draw_categories(uint32_t seed, uint64_t path, uint64_t feature, bint one_hot, uint32_t n):
+    """Which of a node's n categories of a feature go left by a random cut: ndarray of shape (n,), dtype bool.
+
+    Parameters
+    ----------
+    seed : int
+        The seed of the tree.
+    path : int
+        The path of the node.
+    feature : int
+    one_hot : bool
+        Whether a single category goes left.
+    n : int
+        From 1.
+    """
+    cdef df_stream stream
+    cdef uint32_t i
+    words = np.empty((n + 31) // 32, np.uint32)
+    cdef uint32_t[::1] bits = words
+    result = np.empty(n, np.bool_)
+    cdef unsigned char[::1] out = result.view(np.uint8)
+    df_stream_open(&stream, seed, df_feature_path(path, feature), DF_THRESHOLD)
+    df_draw_categories(&stream, one_hot, n, &bits[0])
+    for i in range(n):
+        out[i] = df_is_drawn(&bits[0], i)
     return result

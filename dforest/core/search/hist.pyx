@@ -4,39 +4,8 @@ from libc.stdint cimport uint32_t, uint64_t
 from dforest.core.search.splitter cimport code_above
 from dforest.core.types cimport CONTINUOUS, Column, Node, Split, number_at
 from dforest.rules.cut cimport df_threshold_code
+from dforest.rules.edges cimport df_nearest_edge_double, df_nearest_edge_float
 from dforest.rules.numerics cimport df_between
-
-
-ctypedef fused edge_t:
-    float
-    double
-
-cdef enum:
-    COUNTED = 64       # edges among which it is faster to compare all than to halve on
-
-
-cdef inline uint32_t edges_below(const edge_t* edges, uint32_t n, edge_t x) noexcept nogil:
-    """How many of n ascending edges are below x. No branches: where it falls, nobody can foretell."""
-    cdef uint32_t i, half, start = 0, left = n, count = 0
-    if n < COUNTED:
-        for i in range(n):
-            count += edges[i] < x
-        return count
-    while left > COUNTED:          # all edges before `start` are below x, none from `start + left` is
-        half = left // 2
-        start += half * (edges[start + half - 1] < x)
-        left -= half
-    start = min(start, n - COUNTED)
-    for i in range(COUNTED):
-        count += edges[start + i] < x
-    return start + count
-
-
-cdef inline uint32_t nearest_edge(const edge_t* edges, uint32_t n, uint32_t first, uint32_t last, double x) noexcept nogil:
-    """Which of the edges first, ..., last, of n ascending ones, is nearest to x, the upper one of two as near."""
-    cdef uint32_t found = min(max(edges_below(edges, n, <edge_t> x), first), last)
-    cdef uint32_t before = found - (found > first)
-    return before if x - <double> edges[before] < <double> edges[found] - x else found
 
 
 cdef class HistSplitter(Splitter):
@@ -67,8 +36,8 @@ cdef class RandomHistSplitter(RandomSplitter):
         cdef double drawn = df_between(number_at(column, column.lows, first), number_at(column, column.highs, last + 1), u,
                                        column.is_float32)
         if column.is_float32:
-            found = nearest_edge[float](<const float*> column.values, column.n_codes - 1, first, last, drawn)
+            found = df_nearest_edge_float(<const float*> column.values, column.n_codes - 1, first, last, drawn)
         else:
-            found = nearest_edge[double](<const double*> column.values, column.n_codes - 1, first, last, drawn)
+            found = df_nearest_edge_double(<const double*> column.values, column.n_codes - 1, first, last, drawn)
         threshold[0] = number_at(column, column.values, found)
         return found

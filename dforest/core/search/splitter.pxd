@@ -62,7 +62,6 @@ A cut of each feature at a value drawn from the node, as level (a):
             self.cuts.find_at(node, column, min(code, codes.highest - 1), rules, best)
             return False
 """
-cimport cython
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
@@ -71,6 +70,7 @@ from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.cuts cimport Cuts
 from dforest.core.data cimport DataView
 from dforest.core.search.division cimport Divisions
+from dforest.core.search.feature_order cimport FeatureOrder
 from dforest.rules.random cimport df_stream
 from dforest.core.search.side cimport CodeRange
 from dforest.core.grow.team cimport Task, Team
@@ -79,22 +79,6 @@ from dforest.core.types cimport Column, LeafRules, Node, Split, df_rows
 
 cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil
 cdef uint32_t code_above(const Node* node, const Column* column, const Split* split) noexcept nogil
-
-
-# The features of a node, drawn at random without replacement: open, then next up to n_features times, then close,
-# before another node's open. Which come first follows from the seed and the path alone; next and close cost the same
-# however many features there are.
-@cython.final
-cdef class FeatureOrder:
-    cdef Py_ssize_t n_features
-    cdef Py_ssize_t n_drawn        # since open
-    cdef Py_ssize_t* order         # [n_features] 0, 1, 2, ... between nodes
-    cdef Py_ssize_t* swapped       # [n_features] with which place each place was swapped
-    cdef df_stream stream
-
-    cdef void open(self, uint32_t seed, uint64_t path) noexcept nogil
-    cdef Py_ssize_t next(self) noexcept nogil      # not after all have been drawn
-    cdef void close(self) noexcept nogil
 
 
 cdef struct Mark:            # a feature found constant, and the depth of the node it was found in

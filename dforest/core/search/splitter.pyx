@@ -2,17 +2,14 @@
 
 A splitter owns its scratch; the data view, the criterion and the node are lent to it.
 """
-cimport cython
 from cpython.ref cimport PyObject
 from libc.math cimport INFINITY, NAN
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memmove
 
-import numpy as np
-
 from dforest.core.loops cimport DF_STRIDE
-from dforest.rules.random cimport DF_FEATURES, DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
+from dforest.rules.random cimport DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
 from dforest.core.threads cimport PyThread_acquire_lock, PyThread_release_lock, WAIT_LOCK
 from dforest.core.types cimport CATEGORICAL, CONTINUOUS, ORDINAL, Column, code_t, data_code, in_subset, number_at
 from dforest.rules.cut cimport df_last_left, df_threshold_code
@@ -79,91 +76,6 @@ cdef uint32_t scan_next(const Node* node, const code_t* codes, uint32_t code, ui
         if c > code and c < lowest:
             lowest = c
     return lowest
-
-
-@cython.final
-cdef class FeatureOrder:
-    """The features of a node in random order, drawn one by one without replacement.
-
-    Parameters
-    ----------
-    n_features : int
-    """
-
-    def __cinit__(self, Py_ssize_t n_features):
-        cdef Py_ssize_t j
-        self.n_features = n_features
-        self.order = <Py_ssize_t*> malloc(n_features * sizeof(Py_ssize_t))
-        self.swapped = <Py_ssize_t*> malloc(n_features * sizeof(Py_ssize_t))
-        if self.order == NULL or self.swapped == NULL:
-            raise MemoryError()
-        for j in range(n_features):
-            self.order[j] = j
-
-    def __dealloc__(self):
-        free(self.order)
-        free(self.swapped)
-
-    cdef void open(self, uint32_t seed, uint64_t path) noexcept nogil:
-        self.n_drawn = 0
-        df_stream_open(&self.stream, seed, path, DF_FEATURES)
-
-    cdef Py_ssize_t next(self) noexcept nogil:
-        # order[0, n_drawn) have been drawn, order[n_drawn, n_features) are left to draw from
-        cdef Py_ssize_t i = self.n_drawn
-        cdef Py_ssize_t j = i + df_below(&self.stream, <uint32_t> (self.n_features - i))
-        cdef Py_ssize_t feature = self.order[j]
-        self.order[j] = self.order[i]
-        self.order[i] = feature
-        self.swapped[i] = j
-        self.n_drawn += 1
-        return feature
-
-    cdef void close(self) noexcept nogil:
-        """Undo the swaps: the next node starts from 0, 1, 2, ... again."""
-        cdef Py_ssize_t i, j, feature
-        for i in range(self.n_drawn - 1, -1, -1):
-            j = self.swapped[i]
-            feature = self.order[j]
-            self.order[j] = self.order[i]
-            self.order[i] = feature
-
-    def draw_each(self, const uint32_t[::1] seeds not None, const uint64_t[::1] paths not None, Py_ssize_t first,
-                  Py_ssize_t n):
-        """Features of many nodes: those from the place `first` to `first` + n - 1 in the order of each.
-
-        Parameters
-        ----------
-        seeds, paths : ndarray of shape (n_nodes,)
-            The seeds of their trees, and their paths.
-
-        Returns
-        -------
-        ndarray of shape (n_nodes, n), dtype int32
-        """
-        cdef Py_ssize_t i, j, feature
-        if first < 0 or n < 0 or first + n > self.n_features or seeds.shape[0] != paths.shape[0]:
-            raise ValueError(f"cannot draw {n} of {self.n_features} features from place {first} on")
-        result = np.empty((seeds.shape[0], n), np.int32)
-        cdef int32_t[:, ::1] out = result
-        with nogil:
-            for i in range(seeds.shape[0]):
-                self.open(seeds[i], paths[i])
-                for j in range(first + n):
-                    feature = self.next()
-                    if j >= first:
-                        out[i, j - first] = <int32_t> feature
-                self.close()
-        return result
-
-    def draw(self, uint32_t seed, uint64_t path, Py_ssize_t n):
-        """The first n features in the order of a node, as a list."""
-        if not 0 <= n <= self.n_features:
-            raise ValueError(f"cannot draw {n} of {self.n_features} features")
-        self.open(seed, path)
-        drawn = [self.next() for _ in range(n)]
-        self.close()
-        return drawn
 
 
 cdef int try_features(void* context, void* own) except -1 nogil:

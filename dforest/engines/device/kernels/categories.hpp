@@ -6,29 +6,24 @@
 #define DFOREST_KERNELS_CATEGORIES_HPP
 
 #include "cuts.hpp"
+#include "rules/categories.h"
 
 // Where a feature's cuts are sought.
 typedef struct {
     int64_t *words;            // [3, n_words]
-    double *keys;              // [most_categories]
+    double *keys;              // [most_categories] mean responses, or random bits
     uint32_t *ranked;          // [most_categories]
     uint64_t *subset;          // [subset_words] of the cut that is found
 } df_cut_room;
 
-// What categories are ordered by.
-DF_INLINE double df_mean_response(const df_problem *p, const df_node *node, const int64_t *statistic, const int64_t *total)
+// The mean response of a category. IN statistic : of its draws; largest : see df_largest_class
+DF_INLINE double df_mean_response(const df_problem *p, const df_node *node, const int64_t *statistic, int64_t largest)
 {
-    if (df_has_classes(p)) {
-        int64_t largest = 2;
-        for (int64_t k = 3; k < p->n_words; k++)
-            largest = total[k] > total[largest] ? k : largest;
-        return (double) statistic[largest] / (double) statistic[1];
-    }
-    return df_offset_sum(statistic[2], df_high_word(statistic, (int) p->is_wide), statistic[1], node->measure.mean)
-           / (double) statistic[1];
+    return df_has_classes(p) ? df_class_response(statistic, largest)
+                             : df_target_response(statistic, (int) p->is_wide, node->measure.mean);
 }
 
-// Sort categories by key, equal ones by number.
+// Sort categories by their mean responses (Shell's sort).
 DF_CALLED void df_sort_categories(double *keys, uint32_t *ranked, int64_t n)
 {
     int64_t gap = 1;
@@ -39,7 +34,7 @@ DF_CALLED void df_sort_categories(double *keys, uint32_t *ranked, int64_t n)
             const double key = keys[i];
             const uint32_t category = ranked[i];
             int64_t at = i;
-            for (; at >= gap && (keys[at - gap] > key || (keys[at - gap] == key && ranked[at - gap] > category)); at -= gap) {
+            for (; at >= gap && df_category_is_before(key, category, keys[at - gap], ranked[at - gap]); at -= gap) {
                 keys[at] = keys[at - gap];
                 ranked[at] = ranked[at - gap];
             }
@@ -50,35 +45,16 @@ DF_CALLED void df_sort_categories(double *keys, uint32_t *ranked, int64_t n)
 
 DF_INLINE void df_put_in(uint64_t *subset, uint32_t category) { subset[category / 64] |= (uint64_t) 1 << (category % 64); }
 
-// A random subset of n present categories, neither none nor all of them if there are more than one.
-// IN ranked : [n] ascending
+// Put a random subset of n present categories into `subset`, which is empty. IN ranked : [n] ascending; bits : [(n + 31) / 32]
 DF_INLINE void df_draw_subset(const df_problem *p, const df_node *node, int32_t feature, const uint32_t *ranked, uint32_t n,
-                              uint64_t *subset)
+                              uint32_t *bits, uint64_t *subset)
 {
     df_stream stream;
-    uint32_t n_left = 0, chosen = 0, word = 0;
     df_stream_open(&stream, node->place.seed, df_feature_path(node->place.path, (uint64_t) feature), DF_THRESHOLD);
-    if (n == 1) {
-        df_put_in(subset, ranked[0]);
-        return;
-    }
-    if (p->one_hot)
-        chosen = df_below(&stream, n);
-    while (n_left == 0 || n_left == n) {
-        n_left = 0;
-        for (int64_t i = 0; i < p->subset_words; i++)
-            subset[i] = 0;
-        for (uint32_t i = 0; i < n; i++) {
-            if (p->one_hot)
-                word = i == chosen;
-            else
-                word = i % 32 == 0 ? df_next(&stream) : word >> 1;
-            if (word & 1) {
-                df_put_in(subset, ranked[i]);
-                n_left++;
-            }
-        }
-    }
+    df_draw_categories(&stream, (int) p->one_hot, n, bits);
+    for (uint32_t i = 0; i < n; i++)
+        if (df_is_drawn(bits, i))
+            df_put_in(subset, ranked[i]);
 }
 
 // Set the cut and its subset: the categories on the side opposite to missing ones.
@@ -104,11 +80,12 @@ DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df
     for (int64_t i = 0; i < p->subset_words; i++)
         room->subset[i] = 0;
     if (is_random)
-        df_draw_subset(p, node, feature, room->ranked, n, room->subset);
+        df_draw_subset(p, node, feature, room->ranked, n, (uint32_t *) room->keys, room->subset);
     else if (!is_single) {
+        const int64_t largest = df_has_classes(p) ? df_largest_class(total, p->n_words) : 0;
         for (uint32_t i = 0; i < n; i++) {
             codes.read(room->ranked[i], w.entry);
-            room->keys[i] = df_mean_response(p, node, w.entry, total);
+            room->keys[i] = df_mean_response(p, node, w.entry, largest);
         }
         df_sort_categories(room->keys, room->ranked, n);
     }

@@ -5,6 +5,7 @@
 
 #include "histogram.hpp"
 #include "rules/cut.h"
+#include "rules/edges.h"
 #include "rules/node.h"
 #include "rules/random.h"
 
@@ -277,21 +278,6 @@ DF_CALLED void df_find_exact(const df_problem *p, const df_node *node, const df_
 
 #endif
 
-// Which of the edges first, ..., last is nearest to x, the upper one of two as near; they ascend.
-DF_INLINE uint32_t df_nearest_edge(const double *edges, uint32_t first, uint32_t last, double x)
-{
-    uint32_t low = first, high = last;
-    while (low < high) { // edges before low are below x, those from high on are not, or high is the last
-        const uint32_t middle = low + (high - low) / 2;
-        if (edges[middle] < x)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const uint32_t before = low - (low > first);
-    return x - edges[before] < edges[low] - x ? before : low;
-}
-
 // The lowest and highest key of some draws. IN missing : the key of missing values; OUT range : [2]
 template <class Group>
 DF_INLINE void df_key_range(const Group &group, const df_problem *p, const char *codes, const df_draw *draws, int64_t n,
@@ -358,7 +344,7 @@ DF_CALLED void df_find_random(const df_problem *p, const df_node *node, const df
         else {
             const double drawn = df_between(numbers->lows[column->first + lowest], numbers->highs[column->first + highest],
                                             df_uniform(&stream), (int) column->is_float32);
-            cut_code = df_nearest_edge(numbers->values + column->first, lowest, highest - 1, drawn);
+            cut_code = df_nearest_edge_double(numbers->values + column->first, n_codes - 1, lowest, highest - 1, drawn);
         }
     }
     for (int64_t k = 0; k < w.n(); k++)

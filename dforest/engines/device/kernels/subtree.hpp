@@ -10,6 +10,7 @@
 #define DFOREST_KERNELS_SUBTREE_HPP
 
 #include "node.hpp"
+#include "rules/feature_order.h"
 
 // All that a fit lends to kernels.
 typedef struct {
@@ -106,8 +107,8 @@ struct df_local_codes {
 
 // Of the features of a node.
 typedef struct {
-    uint32_t *order;           // [n_features] 0, 1, 2, ... between nodes
-    uint32_t *swapped;         // [n_features] with which place each place was swapped
+    uint32_t *order;           // [n_features] see rules/feature_order.h
+    uint32_t *swapped;         // [n_features] see rules/feature_order.h
     uint32_t *marks;           // [n_features] those found constant ...
     uint32_t *marked_at;       // [n_features] ... by feature: 1 and the depth of the node it was found in; 0: not constant
 } df_features;
@@ -128,25 +129,8 @@ DF_INLINE void df_forget_marks(df_shared *shared, const df_features &features, u
 // The next feature of the node's order.
 DF_INLINE int32_t df_next_feature(const df_problem *p, df_shared *shared, const df_features &features)
 {
-    uint32_t *order = features.order;
-    const uint32_t i = (uint32_t) shared->n_drawn, j = i + df_below(&shared->stream, (uint32_t) p->n_features - i);
-    const uint32_t feature = order[j];
-    order[j] = order[i];
-    order[i] = feature;
-    features.swapped[i] = j;
-    shared->n_drawn++;
-    return (int32_t) feature;
-}
-
-// Undo the swaps: the next node starts from 0, 1, 2, ... again.
-DF_INLINE void df_close_order(df_shared *shared, const df_features &features)
-{
-    uint32_t *order = features.order;
-    while (shared->n_drawn > 0) {
-        const uint32_t i = (uint32_t) --shared->n_drawn, j = features.swapped[i], feature = order[j];
-        order[j] = order[i];
-        order[i] = feature;
-    }
+    const uint32_t n_drawn = (uint32_t) shared->n_drawn++;
+    return (int32_t) df_draw_feature(&shared->stream, features.order, features.swapped, n_drawn, (uint32_t) p->n_features);
 }
 
 // Set the node's statistic, and whether it is a leaf.
@@ -300,7 +284,7 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk
     group.each([&](int64_t item) {
         if (item > 0)
             return;
-        df_close_order(shared, features);
+        df_undo_features(features.order, features.swapped, (uint32_t) shared->n_drawn);
         df_split *best = &shared->best;
         const int exponent = df_score_exponent(p->criterion, shared->node.place.exponent);
         if (best->feature >= 0

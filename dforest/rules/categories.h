@@ -1,0 +1,68 @@
+/* The rules of cuts between categories: how these are ordered, and which go left at random (C99 and C++).
+ *
+ * A best cut sends the first categories of an order left. They are ordered by their *mean response* in the node: with classes,
+ * the share of the node's largest class; with numbers, the mean of the targets. With two classes, and for squared error, the
+ * best of all subsets is among these (Fisher 1958; Breiman et al. 1984).
+ *
+ * A random cut sends a random subset left. */
+#ifndef DFOREST_RULES_CATEGORIES_H
+#define DFOREST_RULES_CATEGORIES_H
+
+#include "criteria.h"
+#include "random.h"
+
+/* The word of a node's largest class, of equal ones the first. IN total : [n_words] the node's statistic: draws, weight, and the
+ * weight of each class */
+static inline int64_t df_largest_class(const int64_t *total, int64_t n_words) {
+    int64_t k, largest = 2;
+    for (k = 3; k < n_words; k++)
+        largest = total[k] > total[largest] ? k : largest;
+    return largest;
+}
+
+/* The mean response of a category, with classes. IN statistic : of its draws; largest : see df_largest_class */
+static inline double df_class_response(const int64_t *statistic, int64_t largest) {
+    return (double)statistic[largest] / (double)statistic[1];
+}
+
+/* The mean response of a category, with numbers: the mean of its integer targets above `mean`, the node's rounded down. */
+static inline double df_target_response(const int64_t *statistic, int is_wide, int64_t mean) {
+    return df_offset_sum(statistic[2], df_high_word(statistic, is_wide), statistic[1], mean) / (double)statistic[1];
+}
+
+/* Whether a category comes before another one: if its mean response is lower, or equal and the category itself is lower. */
+static inline int df_category_is_before(double response, uint32_t category, double other_response, uint32_t other) {
+    return response < other_response || (response == other_response && category < other);
+}
+
+/* Draw which of a node's n categories go left, n >= 1: neither none nor all of them, or the one there is. Each subset is as
+ * likely as any other. With one_hot, it is a single category.
+ *
+ * Category i of the node, in ascending order, takes bit i % 32 of random word i / 32. If all bits are alike, words are drawn
+ * again: with 3 categories and the words ...000 and ...101, categories 0 and 2 go left.
+ *
+ * OUT bits : [(n + 31) / 32] 1: goes left */
+static inline void df_draw_categories(df_stream *stream, int one_hot, uint32_t n, uint32_t *bits) {
+    const uint32_t n_words = (n + 31) / 32, last = 0xFFFFFFFFu >> (32 * n_words - n);
+    uint32_t i, n_left = 0, chosen = 0, rest;
+    if (n == 1 || one_hot) {
+        chosen = n > 1 ? df_below(stream, n) : 0;
+        for (i = 0; i < n_words; i++)
+            bits[i] = 0;
+        bits[chosen / 32] = (uint32_t)1 << (chosen % 32);
+        return;
+    }
+    while (n_left == 0 || n_left == n) {
+        n_left = 0;
+        for (i = 0; i < n_words; i++) {
+            bits[i] = df_next(stream) & (i + 1 < n_words ? 0xFFFFFFFFu : last);
+            for (rest = bits[i]; rest; rest &= rest - 1)
+                n_left++;
+        }
+    }
+}
+
+/* Whether category i of the node goes left. */
+static inline int df_is_drawn(const uint32_t *bits, uint32_t i) { return (int)(bits[i / 32] >> (i % 32) & 1); }
+
+#endif

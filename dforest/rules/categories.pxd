@@ -1,0 +1,12 @@
+"""The rules of cuts between categories; see categories.h."""
+from libc.stdint cimport int64_t, uint32_t
+
+from dforest.rules.random cimport df_stream
+
+cdef extern from "rules/categories.h" nogil:
+    int64_t df_largest_class(const int64_t* total, int64_t n_words)
+    double df_class_response(const int64_t* statistic, int64_t largest)
+    double df_target_response(const int64_t* statistic, bint is_wide, int64_t mean)
+    bint df_category_is_before(double response, uint32_t category, double other_response, uint32_t other)
+    void df_draw_categories(df_stream* stream, bint one_hot, uint32_t n, uint32_t* bits)
+    bint df_is_drawn(const uint32_t* bits, uint32_t i)
