@@ -64,7 +64,7 @@ class ForestSink:
             plans=(problem.sampling,) * n_new,
             weight_exponent=np.array(self._exponents, np.int64),
             n_features=problem.n_features,
-            n_classes=problem.n_classes,
+            objective=problem.objective,
             seed=problem.seed,
             seeds=problem.seeds_of(range(first, first + n_new)),
             **settings,

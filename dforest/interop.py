@@ -67,7 +67,7 @@ class Tree:
         self.node_count = self.capacity = len(inner)
         self.n_leaves = int((~inner).sum())
         self.n_features = forest.n_features
-        self.max_n_classes = max(forest.n_classes, 1)
+        self.max_n_classes = forest.objective.n_values
         self.n_classes = _own([self.max_n_classes], np.intp)
         self.max_depth = int(forest.depths().max())
         self.children_left = _own(np.where(inner, numbers + 1, TREE_LEAF), np.intp)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dforest.core.grow.trainer import tree_seeds
+from dforest.core.objective import Objective
 from dforest.core.sampling import SamplingPlan
 from dforest.core.search.criterion import Criterion
 from dforest.core.search.splitter import Splitter
@@ -95,8 +96,10 @@ class Problem:
     columns : tuple of dforest.core.data.CodedColumn
         Each feature's codes.
     targets : Targets
+    objective : Objective
+        What trees are to predict.
     criterion : Criterion
-        Configured; engines work with copies.
+        Configured for the objective; engines work with copies.
     splitter : Splitter
         Configured; engines work with copies.
     rules : GrowthRules
@@ -114,6 +117,7 @@ class Problem:
 
     columns: tuple
     targets: Targets
+    objective: Objective
     criterion: Criterion
     splitter: Splitter
     rules: GrowthRules
@@ -131,11 +135,6 @@ class Problem:
     @property
     def n_features(self):
         return len(self.columns)
-
-    @property
-    def n_classes(self):
-        """0 for regression."""
-        return self.criterion.n_classes
 
     def seeds_of(self, trees):
         """The seeds of some trees, given a range of their numbers: ndarray of shape (n_trees,), dtype uint32."""

@@ -6,6 +6,7 @@ import pytest
 from dforest import RandomForestClassifier, RandomForestRegressor
 from dforest.core.forest.arrays import Forest
 from dforest.core.forest.assembly import Assembly, RowTable, TreeArrays, unique_rows
+from dforest.core.objective import NumberObjective
 from dforest.core.scratch import scratch
 
 
@@ -32,7 +33,7 @@ def put_together(trees, dtype=np.float64):
     assembly = Assembly(dtype, len(trees))
     for tree in trees:
         assembly.append(tree)
-    return assembly.release(0)
+    return assembly.release(NumberObjective())
 
 
 def expected(trees, dtype):
@@ -73,7 +74,7 @@ def test_trees_are_lent():
         assembly.append(lent)
         for part in lent:
             part[...] = 7
-    assert_same(assembly.release(0), expected(trees, np.float64))
+    assert_same(assembly.release(NumberObjective()), expected(trees, np.float64))
 
 
 def test_room_for_very_many_trees_is_not_taken_at_once():
@@ -82,7 +83,7 @@ def test_room_for_very_many_trees_is_not_taken_at_once():
     assembly = Assembly(np.float64, 10**15)
     for tree in trees:
         assembly.append(tree)
-    assert_same(assembly.release(0), expected(trees, np.float64))
+    assert_same(assembly.release(NumberObjective()), expected(trees, np.float64))
 
 
 @pytest.mark.parametrize("n_expected", [1, 3, 50])
@@ -92,7 +93,7 @@ def test_other_trees_than_expected(n_expected):
     assembly = Assembly(np.float64, n_expected)
     for tree in trees:
         assembly.append(tree)
-    assert_same(assembly.release(0), expected(trees, np.float64))
+    assert_same(assembly.release(NumberObjective()), expected(trees, np.float64))
 
 
 def test_a_small_tree_first_and_a_large_one_last():

@@ -20,6 +20,7 @@ from dforest import (
     RandomForestRegressor,
 )
 from dforest.core.forest.arrays import Forest
+from dforest.core.objective import ClassObjective, NumberObjective, Objective
 from dforest.core.sampling import AllRows, Bootstrap
 from dforest.interop import Tree
 
@@ -57,7 +58,7 @@ def use(forest, X):
     packed.mean(X, 2)
     packed.paths(packed.apply(X, 1))
     forest.predictor().predict(X[0].copy())
-    forest.packed("hard" if forest.n_classes else "soft").most(X, 1)
+    forest.packed("hard" if forest.objective.has_classes else "soft").most(X, 1)
     forest.impurity_decrease()
     forest.depths()
     forest.row_counts(0) if forest.n_rows[0] < 10**6 and forest.n_draws[0] < 10**6 else forest.n_draws
@@ -116,6 +117,15 @@ def changed_plans(plans, rng):
     return (*plans[:t], other[rng.integers(len(other))], *plans[t + 1 :])
 
 
+def changed_objective(objective, rng):
+    """An objective of another kind, or of another number of classes, or none."""
+    others = [
+        NumberObjective(), NumberObjective, with_state(ClassObjective), with_state(NumberObjective, n_classes=3), None,
+        *(ClassObjective(n) for n in (0, 1, 2, 3, 5, -1, 1.5, 2**40)),
+    ]  # fmt: skip
+    return others[rng.integers(len(others))]
+
+
 def changed(state, rng):
     """A dict of arrays and other values, some of them changed."""
     state = dict(state)
@@ -128,6 +138,8 @@ def changed(state, rng):
                 state[name] = changed_array(state[name], rng)
         elif isinstance(state[name], tuple) and rng.random() < 0.9:
             state[name] = changed_plans(state[name], rng)
+        elif isinstance(state[name], Objective) and rng.random() < 0.9:
+            state[name] = changed_objective(state[name], rng)
         elif rng.random() < 0.1:
             del state[name]
         else:
@@ -227,7 +239,7 @@ def test_arrays_are_read_only():
                 with pytest.raises(ValueError, match="read-only"):
                     array.flat[0] = 1
         assert names >= {*Forest._NAMES, "seeds", "n_rows", "n_draws", "weight_exponent", "n_categories"}
-        for name in ("right", "n_classes", "criterion"):
+        for name in ("right", "objective", "criterion"):
             with pytest.raises(AttributeError, match=f"^{name} can't be set: a forest does not change"):
                 setattr(forest, name, getattr(forest, name))
             with pytest.raises(AttributeError, match=f"^{name} can't be deleted"):
@@ -261,6 +273,13 @@ def test_callers_keep_their_arrays():
     assert pickle.dumps(again.as_dict()) == pickle.dumps(forest.as_dict())
 
 
+def with_state(kind, **attributes):
+    """An objective as a damaged pickle may have it: no constructor has seen it."""
+    objective = kind.__new__(kind)
+    objective.__dict__.update(attributes)
+    return objective
+
+
 def two_trees(**changes):
     """Arrays and settings of a regression forest of a stump and a leaf."""
     arrays = {
@@ -279,8 +298,8 @@ def two_trees(**changes):
     }
     settings = {
         "n_rows": np.array([5, 5]), "plans": (Bootstrap(5),) * 2, "weight_exponent": np.zeros(2, np.int64), "n_features": 2,
-        "n_classes": 0, "n_categories": np.zeros(2, np.int32), "criterion": "squared_error", "splitter": None, "seed": 0,
-        "seeds": np.arange(2, dtype=np.uint32),
+        "objective": NumberObjective(), "n_categories": np.zeros(2, np.int32), "criterion": "squared_error", "splitter": None,
+        "seed": 0, "seeds": np.arange(2, dtype=np.uint32),
     }  # fmt: skip
     for name, value in changes.items():
         known = arrays if name in arrays else settings
@@ -324,7 +343,7 @@ def test_a_forest_made_by_hand():
         ({"leaf_impurity": [0, np.nan, 1]}, ValueError, "leaf_impurity holds .*nan"),
         ({"inner": np.zeros((1, 2))}, ValueError, r"inner has the shape \(1, 2\); that of this forest is \(0, 2\)"),
         ({"criterion": "absolute_error"}, ValueError, r"inner has the shape \(0, 2\); that of this forest is \(1, 2\)"),
-        ({"criterion": "gini"}, ValueError, "criterion='gini' of a forest with n_classes=0; allowed are"),
+        ({"criterion": "gini"}, ValueError, r"criterion='gini' of a forest with NumberObjective\(\); allowed are"),
         ({"criterion": 3}, TypeError, "criterion=3; allowed are names and objects of the class Criterion"),
         ({"splitter": "best"}, TypeError, "splitter='best'; allowed are None and splitters with tests of their own"),
         ({"n_categories": [0, 3]}, ValueError, "there are 0 payloads, but more nodes that have one"),
@@ -336,7 +355,13 @@ def test_a_forest_made_by_hand():
         ({"n_categories": [0, 70000]}, ValueError, "n_categories holds numbers from 0 to 70000; allowed are 0 to 65535"),
         ({"n_features": 3}, ValueError, "n_categories has length 2; that of this forest is 3"),
         ({"n_features": 2.0}, TypeError, "n_features=2.0; allowed are integers"),
-        ({"n_classes": -1}, ValueError, "n_classes=-1; allowed are numbers from 0 to"),
+        ({"objective": ClassObjective(-1)}, ValueError, "n_classes=-1; allowed are numbers from 1 to"),
+        ({"objective": ClassObjective(2.0)}, TypeError, "n_classes=2.0; allowed are integers"),
+        ({"objective": ClassObjective(1)}, ValueError, "criterion='squared_error' of a forest with ClassObjective"),
+        ({"objective": ClassObjective(2), "criterion": "gini"}, ValueError, "leaf_value has length 3; that of this forest is 0"),
+        ({"objective": 0}, TypeError, "objective=0; allowed are ClassObjective and NumberObjective"),
+        ({"objective": with_state(NumberObjective, n_classes=2)}, TypeError, r"the attributes \['n_classes'\]; allowed are \[\]"),
+        ({"objective": with_state(ClassObjective)}, TypeError, r"has the attributes \[\]; allowed are \['n_classes'\]"),
         ({"seeds": [1]}, ValueError, "seeds has length 1; that of this forest is 2"),
         ({"seed": -1}, ValueError, "seed=-1; allowed are numbers from 0 to"),
         ({"n_rows": [5, 0]}, ValueError, "n_rows holds numbers from 0 to 5"),

@@ -52,7 +52,7 @@ class Node(NamedTuple):
 def nodes_of(model, t, X, y, sample_weight=None):
     """All nodes of a tree in preorder, from the rows that a bootstrap by the naive twin sends through it."""
     forest, tree = model.forest_, model.forest_.tree(t)
-    criterion, n_classes = model.criterion, forest.n_classes
+    criterion, n_classes = model.criterion, forest.objective.n_classes
     counts = twin_of(forest.plans[t]).counts(len(X), forest.seeds[t])
     weight, shift = (np.ones(len(X), int), 0) if sample_weight is None else coding.integer_weights(sample_weight)
     target, scale = y, coding.Scale()

@@ -57,7 +57,7 @@ def impurity_decreases(model, X, y, sample_weight, **parameters):
     for t in range(forest.n_trees):
         sampling = twin_of(forest.plans[t])
         counts = sampling.counts(len(X), forest.seeds[t])
-        twin = naive.grow_tree(X, y, n_classes=forest.n_classes, sample_weight=sample_weight, seed=forest.seeds[t],
+        twin = naive.grow_tree(X, y, n_classes=forest.objective.n_classes, sample_weight=sample_weight, seed=forest.seeds[t],
                                sampling=sampling, **parameters)  # fmt: skip
         weight = counts * (1 if sample_weight is None else sample_weight)
         drawn = counts > 0
@@ -141,7 +141,7 @@ def error_rises(model, X, y, weight=None, rise=rise_of_means):
     result = np.full((forest.n_trees, X.shape[1]), np.nan)
 
     def error(tree, X, y):
-        return tree.predict(X) != y if forest.n_classes else (tree.predict(X) - y) ** 2
+        return tree.predict(X) != y if forest.objective.has_classes else (tree.predict(X) - y) ** 2
 
     for t, tree in enumerate(model.estimators_):
         rows = np.flatnonzero(twin_of(forest.plans[t]).counts(len(X), forest.seeds[t]) == 0)

@@ -84,7 +84,7 @@ def test_training_rows_reach_the_leaf_that_counted_them(kind, method, dtype, spl
                 counts = Bootstrap(n).counts(n, forest.seeds[t])
             leaf, draws = leaves_of(tree)
             np.testing.assert_array_equal(np.bincount(reached[:, t], counts, len(tree.feature))[leaf], draws)
-            for c in range(forest.n_classes):
+            for c in range(forest.objective.n_classes):
                 of_class = np.bincount(reached[:, t], counts * (y == c), len(tree.feature))[leaf]
                 np.testing.assert_array_equal(of_class, tree.leaf_weight[tree.right[leaf], c])
 

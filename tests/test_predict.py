@@ -335,7 +335,7 @@ def test_pickles(case):
             other = again.as_dict()[name]
             assert (other.dtype, other.shape, other.tobytes()) == (array.dtype, array.shape, array.tobytes()), name
             assert other.flags.c_contiguous and not other.flags.writeable
-        for name in ("n_features", "n_classes", "criterion", "seed"):
+        for name in ("n_features", "objective", "criterion", "seed"):
             assert getattr(again, name) == getattr(forest, name)
         assert again.plans == forest.plans
         for name in ("n_rows", "n_draws", "weight_exponent", "n_categories"):

@@ -346,9 +346,10 @@ def test_trees_of_weights_of_their_own_are_drawn_once(sampling, n_threads, monke
     monkeypatch.setattr(type(problem), "weigh_draws", weigh_draws)
     known = []
 
-    def others(data, criterion, splitter, rules, plan, n_threads, made=cpu.Trainer):
+    def others(*arguments, made=cpu.Trainer):
+        *same, plan, n_threads = arguments
         known.append(plan)
-        return made(data, criterion, splitter, rules, Bootstrap(9000), n_threads)
+        return made(*same, Bootstrap(9000), n_threads)
 
     monkeypatch.setattr(cpu, "Trainer", others)
     CpuEngine(n_threads).open(problem).grow(range(3), again)
@@ -362,7 +363,7 @@ def test_growers_refuse_draws_of_other_rows():
     ones = np.ones(6, np.uint32)
     for weight, draws in [(None, (ones, ones)), (ones, (ones[:5], ones)), (ones, (ones, ones[:5]))]:
         data = DataView(columns, np.arange(6, dtype=np.int32) % 3, None, weight)
-        grower = Grower(data, problem.criterion.clone(), problem.splitter.clone(), GrowthRules(), AllRows())
+        grower = Grower(data, problem.objective, problem.criterion.clone(), problem.splitter.clone(), GrowthRules(), AllRows())
         with pytest.raises(ValueError, match=r"counts of \d and weights of \d rows, of data of 6 rows with weights"):
             grower.set_draws(*draws)
 

@@ -25,13 +25,14 @@ import numpy as np
 
 from dforest.core import sampling
 from dforest.core.binning import code_columns
+from dforest.core.objective import ClassObjective, NumberObjective
 from dforest.core.predict.packed import PackedForest
 from dforest.core.search.criterion import Entropy, Gini
 from dforest.core.search.feature_order import FeatureOrder
 from dforest.core.search.regression import SquaredError
 from dforest.engines.cpu import CpuEngine
 from dforest.estimators import importance, oob, pruning
-from dforest.estimators.base import CRITERIA, SPLITTERS
+from dforest.estimators.base import SPLITTERS
 from dforest.estimators.features import Features
 from dforest.fitting import ForestSink
 from dforest.problem import GrowthRules, Problem, Targets
@@ -84,15 +85,16 @@ class Growth:
     ):
         if criterion in ("gini", "entropy"):
             targets = Targets(y.astype(np.int32))
-            configured = CRITERIA[criterion]().configure(int(y.max()) + 1)
+            objective = ClassObjective(int(y.max()) + 1)
         else:
             targets = Targets(np.zeros(len(y), np.int32), np.ascontiguousarray(y, np.float64))
-            configured = CRITERIA[criterion]().configure()
+            objective = NumberObjective()
         self.name = criterion
         self.problem = Problem(
             tuple(columns),
             targets,
-            configured,
+            objective,
+            objective.make_criterion(criterion),
             SPLITTERS[method, splitter]().configure(max_features or len(columns), False, tuning or {}),
             GrowthRules(**limits),
             sampling.AllRows() if draws is None else sampling.Bootstrap(draws),

@@ -35,7 +35,9 @@ class CpuSession(Session):
         self._data = DataView(
             list(problem.columns), targets.classes, targets.numbers, targets.weight, problem.directions, problem.X
         )
-        self._trainer = Trainer(self._data, problem.criterion, problem.splitter, problem.rules, problem.sampling, n_threads)
+        self._trainer = Trainer(
+            self._data, problem.objective, problem.criterion, problem.splitter, problem.rules, problem.sampling, n_threads
+        )
         self._seconds = 0.0
 
     def close(self):

@@ -6,7 +6,6 @@ Such engines know columns as a table of records, with the numbers of all columns
 import numpy as np
 
 from dforest.core.search.criteria import NAMES
-from dforest.core.search.criterion import ClassCriterion
 from dforest.core.search.dense import RandomDenseSplitter
 from dforest.core.search.hist import RandomHistSplitter
 from dforest.estimators.features import CATEGORICAL
@@ -31,7 +30,8 @@ class Layout:
         Its name.
     criterion_number : int
         That of records.h.
-    has_classes : bool
+    objective : Objective
+        The problem's.
     n_words : int
         Of a statistic.
     n_leaf_words : int
@@ -53,9 +53,9 @@ class Layout:
         columns, criterion = problem.columns, problem.criterion
         self.criterion = NAMES[type(criterion)]
         self.criterion_number = constants()[f"DF_{self.criterion.upper()}"]
-        self.has_classes = isinstance(criterion, ClassCriterion)
+        self.objective = problem.objective
         self.n_words = criterion.n_words
-        self.n_leaf_words = self.n_words - 1 if self.has_classes else 4
+        self.n_leaf_words = self.objective.n_leaf_words
         self.is_random = isinstance(problem.splitter, RandomHistSplitter | RandomDenseSplitter)
         self.has_keys = any(column.has_keys for column in columns)
         self.most_entries = max(KEY_ENTRIES if c.has_keys else len(c.values) + c.has_missing for c in columns)

@@ -86,7 +86,7 @@ class Levels:
     def _open(self, places):
         """(statistics, whether they are leaves) of large nodes; those that need another scale get it."""
         totals, extents = self.shard.add_up(places)
-        is_pure = arrays.have_one_class(totals) if self.layout.has_classes else self._rescale(places, totals, extents)
+        is_pure = arrays.have_one_class(totals) if self.layout.objective.has_classes else self._rescale(places, totals, extents)
         is_leaf = is_pure | arrays.are_leaves(self.limits, places, totals)
         if self.impurity_threshold > 0.0:
             is_leaf |= arrays.are_pure_enough(self.limits, self._impurities(places, totals))
@@ -110,9 +110,11 @@ class Levels:
         return is_pure
 
     def _impurities(self, places, totals):
-        if self.layout.has_classes:
+        objective = self.layout.objective
+        if not objective.keeps_values:
             return np.array([self.impurity_of(total) for total in totals])
-        return self.shard.judge(_grown(places))[:, 3].copy().view(np.float64)
+        words = self.shard.judge(_grown(places))
+        return words[:, objective.leaf_words["leaf_impurity"]].copy().view(np.float64)[:, 0]
 
     def _evaluate(self, places):
         """The cuts of nodes, as `df_split`, feature -1 if they are leaves, and their subsets. Some nodes get a new scale."""

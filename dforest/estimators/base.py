@@ -8,13 +8,14 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import in_kind, on_host, queue_of
 from dforest.core.binning import code_columns
+from dforest.core.objective import ClassObjective, NumberObjective
 from dforest.core.sampling import AllRows, Bootstrap
-from dforest.core.search.criteria import CRITERIA, NAMES
+from dforest.core.search.criteria import NAMES
 from dforest.core.search.criterion import Criterion
 from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
 from dforest.core.search.hist import HistSplitter, RandomHistSplitter
@@ -108,11 +109,9 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         criterion = instance_of(Criterion, "criterion", self.criterion)
         return NAMES.get(type(criterion), criterion)
 
-    def _configured_criterion(self, wide):
-        """A `Criterion` to work with."""
-        criterion = self._own_criterion()
-        criterion = CRITERIA[criterion]() if isinstance(criterion, str) else clone(criterion)
-        return criterion.configure(self.n_classes_ if is_classifier(self) else 0, wide)
+    @abstractmethod
+    def _objective(self):
+        """The `Objective` that trees are grown for."""
 
     def _configured_splitter(self, n_features):
         """A `Splitter` to work with."""
@@ -246,8 +245,9 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         rules = self._rules(n_rows, n_draws)
         targets = self._targets(rows, plan)
         sampling = Bootstrap(n_draws) if plan.bootstrap else AllRows()
-        criterion = self._configured_criterion(needs_wide_sums(targets, sampling))
-        directions = check_directions(self, self.monotonic_cst, criterion.n_classes)
+        objective = self._objective()
+        criterion = objective.make_criterion(self._own_criterion(), needs_wide_sums(targets, sampling))
+        directions = check_directions(self, self.monotonic_cst, objective)
         if plan.grown is not None and not np.array_equal(directions, self._directions):
             raise ValueError(
                 f"monotonic_cst={self.monotonic_cst!r}, but warm_start=True goes on with trees grown under the "
@@ -265,7 +265,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
             splitter.takes_keys and (engine.needs_keys or TUNING.get("keys", True)),
         )
         X = np.ascontiguousarray(rows.X) if splitter.needs_rows or splitter.has_own_tests else None
-        return Problem(tuple(columns), targets, criterion, splitter, rules, sampling, seed, is_tree, directions, X)
+        return Problem(tuple(columns), targets, objective, criterion, splitter, rules, sampling, seed, is_tree, directions, X)
 
     def _rules(self, n_rows, n_draws):
         """The `GrowthRules` for trees of `n_draws` draws each, from `n_rows` rows."""
@@ -315,6 +315,9 @@ class ClassifierPart(ClassifierMixin):
         self.classes_, y = check_classes(y)
         self.n_classes_ = len(self.classes_)
         return y
+
+    def _objective(self):
+        return ClassObjective(self.n_classes_)
 
     def _class_factors(self, rows):
         if self.class_weight is None or self.class_weight == "balanced_subsample":
@@ -379,6 +382,9 @@ class NumberTargets:
         return check_targets(y)
 
     _encode_known = _encode
+
+    def _objective(self):
+        return NumberObjective()
 
     def _class_factors(self, rows):
         return None

@@ -48,9 +48,10 @@ def accuracy_decrease(forest, X, target, sample_weight, n_threads, device=None):
     ndarray of shape (n_trees, n_features), dtype float64
         0 for features that a tree doesn't use; NaN for trees that left out no row.
     """
-    value = forest.leaf_class().astype(np.float64) if forest.n_classes else forest.leaf_value
+    is_regression = not forest.objective.has_classes
+    value = forest.leaf_value if is_regression else forest.leaf_class().astype(np.float64)
     weight = None if sample_weight is None else integer_weights(sample_weight)[0]
-    target, is_regression = target.astype(np.float64), not forest.n_classes
+    target = target.astype(np.float64)
     work = (forest.packed_leaves(), X, target, value, is_regression, weight, draws_of(forest, n_threads, device))
     if device is not None:
         used = np.zeros((forest.n_trees, forest.n_features), bool)

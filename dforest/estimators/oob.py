@@ -78,7 +78,7 @@ def estimate(forest, X, target, voting, n_threads, device=None):
     OutOfBag
     """
     target = target.astype(np.float64)
-    leaf_class = forest.leaf_class() if forest.n_classes else None
+    leaf_class = forest.leaf_class() if forest.objective.has_classes else None
     work = (forest.packed_leaves(voting), X, target, leaf_class, draws_of(forest, n_threads, device))
     if device is None:
         sums, votes, n_votes, errors, n_seen = predict_out_of_bag(*work, n_threads)
@@ -89,7 +89,7 @@ def estimate(forest, X, target, voting, n_threads, device=None):
     prediction = np.full(sums.shape, np.nan)
     prediction[seen] = sums[seen] / n_votes[seen, None]
     per_row = np.full(len(target), np.nan)
-    if forest.n_classes:
+    if forest.objective.has_classes:
         per_row[seen] = votes[seen].argmax(axis=1) != target[seen]
     else:
         per_row[seen] = (prediction[seen, 0] - target[seen]) ** 2

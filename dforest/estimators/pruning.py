@@ -36,7 +36,7 @@ def reduced_error(forest, X, target, weight):
     Forest
     """
     value = forest.node_table(0).value
-    prediction, dtype, find = (value.argmax(axis=1), np.int64, fewest_errors) if forest.n_classes else (
+    prediction, dtype, find = (value.argmax(axis=1), np.int64, fewest_errors) if forest.objective.has_classes else (
         value[:, 0].copy(), np.float64, least_squares
     )
     leaf = forest.packed().apply(X, 1)[:, 0]
@@ -99,7 +99,7 @@ def _links(forest, t, exponent, alpha=np.inf):
     Works with targets divided by 2**exponent: impurities themselves may leave float64's range.
     """
     table, tree = forest.node_table(t, exponent), forest.tree(t)
-    shift = 0 if forest.n_classes else target_power(forest.criterion) * exponent
+    shift = target_power(forest.criterion) * exponent
     weight, is_leaf = table.weight[0].sum(), tree.feature < 0
     risk = (table.weight[is_leaf].sum(axis=1) / weight * table.impurity[is_leaf]).sum()
     with np.errstate(over="ignore"):

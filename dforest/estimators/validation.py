@@ -232,7 +232,7 @@ def check_device(device, method, splitter):
         )
 
 
-def check_directions(estimator, monotonic_cst, n_classes):
+def check_directions(estimator, monotonic_cst, objective):
     """Monotonic constraints by feature, 0: none; ndarray of shape (n_features,), dtype int8.
 
     Raises
@@ -244,8 +244,9 @@ def check_directions(estimator, monotonic_cst, n_classes):
     directions = np.ascontiguousarray(_check_monotonic_cst(estimator, monotonic_cst), np.int8)
     if not directions.any():
         return directions
-    if n_classes > 2:
-        raise ValueError(f"monotonic_cst: Monotonicity constraints are for two classes at most; y has {n_classes} classes")
+    if not objective.is_ordered:
+        n = objective.n_classes
+        raise ValueError(f"monotonic_cst: Monotonicity constraints are for two classes at most; y has {n} classes")
     categorical = np.flatnonzero(estimator.is_categorical_ & (directions != 0))
     if len(categorical):
         name = getattr(estimator, "feature_names_in_", range(len(directions)))[categorical[0]]

@@ -6,9 +6,10 @@ The trees of any engine are compared with those of the processor on one thread, 
 import numpy as np
 
 from dforest.core.binning import code_columns
+from dforest.core.objective import ClassObjective, NumberObjective
 from dforest.core.sampling import AllRows, Bootstrap
 from dforest.engines.cpu import CpuEngine
-from dforest.estimators.base import CRITERIA, SPLITTERS
+from dforest.estimators.base import SPLITTERS
 from dforest.fitting import ForestSink
 from dforest.problem import GrowthRules, Problem, Targets
 from dforest.weights import ClassBalance
@@ -55,11 +56,12 @@ def random_problem(seed, kind="classes", n_rows=300, sampling=TWO_THIRDS, **rule
     X = np.round(rng.standard_normal((n_rows, 3)), 1)
     X[rng.random(X.shape) < 0.1] = np.nan
     columns = code_columns(X, 16, None, 1, np.zeros(3, np.int8), np.zeros(3, np.int32), False)
-    criterion = CRITERIA["squared_error" if kind == "numbers" else "gini"]().configure(0 if kind == "numbers" else 3, False)
+    objective, name = (NumberObjective(), "squared_error") if kind == "numbers" else (ClassObjective(3), "gini")
     splitter = SPLITTERS["hist", "best"]().configure(2, False, {}, True)
     targets = random_targets(seed, n_rows, kind)
     directions = np.zeros(3, np.int8)
-    return X, Problem(tuple(columns), targets, criterion, splitter, GrowthRules(**rules), sampling, seed, False, directions)
+    criterion, rules = objective.make_criterion(name), GrowthRules(**rules)
+    return X, Problem(tuple(columns), targets, objective, criterion, splitter, rules, sampling, seed, False, directions)
 
 
 def assert_equal_trees(trees, others):
@@ -114,7 +116,7 @@ def _check_session(engine, X, problem):
             assert_equal_trees(few.trees, right[:most])
         assert session.report().n_trees == 7 + 1 + 4
         # Other targets, in a session that has seen some.
-        kind = "numbers" if problem.targets.numbers is not None else "classes"
+        kind = "classes" if problem.objective.has_classes else "numbers"
         if problem.targets.weight is not None:
             kind = "weighted classes" if problem.targets.balance is None else "balanced classes"
         others = random_targets(problem.seed + 1, problem.n_rows, kind)

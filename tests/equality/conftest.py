@@ -69,8 +69,8 @@ def nodes_of(forest, t):
     nodes["draws"] = tree.leaf_draws[leaf]
     nodes["weight"] = tree.leaf_weight[leaf]
     no_number = np.full(len(leaf), np.nan)
-    nodes["value"] = no_number if forest.n_classes else tree.leaf_value[leaf]
-    nodes["impurity"] = no_number if forest.n_classes else tree.leaf_impurity[leaf]
+    nodes["value"] = no_number if forest.objective.has_classes else tree.leaf_value[leaf]
+    nodes["impurity"] = no_number if forest.objective.has_classes else tree.leaf_impurity[leaf]
     return nodes
 
 

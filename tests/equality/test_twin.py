@@ -115,7 +115,7 @@ def test_every_node_is_that_of_the_twin(tuning, assert_twin, extreme, problem):
     classes = np.unique(y, return_inverse=True)[1] if is_classifier else y
     for t in range(2):
         twin = naive.flatten(
-            naive.grow_tree(X, classes, sample_weight=sample_weight, n_classes=forest.n_classes,
+            naive.grow_tree(X, classes, sample_weight=sample_weight, n_classes=forest.objective.n_classes,
                             sampling=twin_of(forest.plans[t]), seed=forest.seeds[t], n_categories=n_categories,
                             ordinal=parameters["ordinal_features"], **{name: parameters[name] for name in names}),
             X.dtype,

@@ -160,7 +160,9 @@ def test_walks_draws_and_estimates(problems):
 def values_of(forest, t, leaf):
     """What a leaf of tree t predicts, given its node."""
     row = forest.right[forest.node_offsets[t] + leaf]
-    return forest.leaf_weight[row] / forest.leaf_weight[row].sum() if forest.n_classes else forest.leaf_value[row : row + 1]
+    if not forest.objective.has_classes:
+        return forest.leaf_value[row : row + 1]
+    return forest.leaf_weight[row] / forest.leaf_weight[row].sum()
 
 
 def check_walks(what, problem, model, walker):

@@ -25,7 +25,7 @@ from dforest.core.predict.packed import PackedForest
 from dforest.core.predict.predictor import Predictor
 
 _OF_TREES = ("seeds", "n_rows", "plans", "weight_exponent")
-_SETTINGS = ("n_features", "n_classes", "n_categories", "criterion", "splitter", "seed", *_OF_TREES)
+_SETTINGS = ("n_features", "objective", "n_categories", "criterion", "splitter", "seed", *_OF_TREES)
 
 _TABLE_BYTES = 1 << 18         # of values that stay in a cache while trees use them in any order
 
@@ -37,7 +37,7 @@ class Forest:
     ----------
     arrays : dict of ndarray
         By name, those of the attributes below that are of nodes, leaves and payloads; copied.
-    n_rows, n_features, n_classes, n_categories, criterion, seed, seeds, plans, weight_exponent, splitter
+    n_rows, n_features, objective, n_categories, criterion, seed, seeds, plans, weight_exponent, splitter
         The other attributes; arrays among them are copied.
 
     Raises
@@ -66,7 +66,8 @@ class Forest:
     leaf_draws : ndarray of shape (n_leaves,), dtype int64
         Draws of the bootstrap that reached the leaf.
     leaf_weight : ndarray of shape (n_leaves, n_classes) or (n_leaves, 1), dtype int64
-        Their integer weights, by class; times 2**-weight_exponent of the tree they are sample weights.
+        Their integer weights, by class if the objective has classes; times 2**-weight_exponent of the tree they are
+        sample weights.
     leaf_value : ndarray of shape (n_leaves,), dtype float64
         Regression: what the leaf predicts, the mean or median of its targets, kept to the bounds that
         constraints set; empty for classification.
@@ -84,8 +85,9 @@ class Forest:
     weight_exponent : ndarray of shape (n_trees,), dtype int64
     n_rows : ndarray of shape (n_trees,), dtype int64
         Rows of positive weight that each tree drew from.
-    n_features, n_classes : int
-        n_classes is 0 for regression.
+    n_features : int
+    objective : Objective
+        What trees were grown to predict: see `dforest.core.objective`.
     n_categories : ndarray of shape (n_features,), dtype int32
         0 for features that are not categorical.
     criterion : str or Criterion
@@ -96,9 +98,9 @@ class Forest:
     _NAMES = ("node_offsets", *NODE_ARRAYS, "leaf_draws", "leaf_weight", "leaf_value", "leaf_impurity", "inner",
               "payload_offsets", "payload_words")
 
-    def __init__(self, arrays, *, n_rows, n_features, n_classes, n_categories, criterion, seed, seeds, plans, weight_exponent,
+    def __init__(self, arrays, *, n_rows, n_features, objective, n_categories, criterion, seed, seeds, plans, weight_exponent,
                  splitter=None):
-        settings = {"n_rows": n_rows, "n_features": n_features, "n_classes": n_classes, "n_categories": n_categories,
+        settings = {"n_rows": n_rows, "n_features": n_features, "objective": objective, "n_categories": n_categories,
                     "criterion": criterion, "splitter": splitter, "seed": seed, "seeds": seeds, "plans": plans,
                     "weight_exponent": weight_exponent}
         missing = [name for name in self._NAMES if name not in arrays]
@@ -148,10 +150,10 @@ class Forest:
             for name in _OF_TREES:
                 parts = getattr(before, name), settings[name]
                 settings[name] = sum(parts, ()) if name == "plans" else np.concatenate(parts)
-        return cls._of(assembly.release(settings["n_classes"]), settings)
+        return cls._of(assembly.release(settings["objective"]), settings)
 
     def _leaf_words(self):
-        return leaf_words(self.leaf_draws, self.leaf_weight, self.leaf_value, self.leaf_impurity, self.n_classes)
+        return self.objective.join_leaves(self.leaf_draws, self.leaf_weight, self.leaf_value, self.leaf_impurity)
 
     def _as_tree(self, words):
         """The one tree there is as `TreeArrays`, given the leaf tables as words."""
@@ -325,7 +327,7 @@ class Forest:
         feature[is_leaf] = -1
         threshold[is_leaf] = 0.0
         missing_left[is_leaf] = False
-        leaves = leaf_words(*(part[kept[is_leaf]] for part in self.node_table(t)[:4]), self.n_classes)
+        leaves = self.objective.join_leaves(*(part[kept[is_leaf]] for part in self.node_table(t)[:4]))
         inner, lengths, words = tree.inner, np.diff(tree.payload_offsets), tree.payload_words
         is_inner = np.zeros(len(tree.feature), bool)
         is_inner[kept[~is_leaf]] = True
@@ -338,18 +340,12 @@ class Forest:
         return TreeArrays(feature, threshold, right, missing_left, leaves, inner, lengths, words)
 
     def leaf_class(self):
-        """The class of most weight in each leaf, of equals the lower one: ndarray, dtype int32."""
+        """The class of most weight in each leaf, of equals the lower one: ndarray of shape (n_leaves,), dtype int32."""
         return self.leaf_weight.argmax(axis=1).astype(np.int32)
 
     def leaf_votes(self, voting="soft"):
-        """What each leaf adds to a prediction: ndarray of shape (n_leaves, n_outputs), dtype float64."""
-        if not self.n_classes:
-            return self.leaf_value[:, None]
-        if voting == "soft":
-            return self.leaf_weight / self.leaf_weight.sum(axis=1, keepdims=True)
-        votes = np.zeros(self.leaf_weight.shape)
-        votes[np.arange(len(votes)), self.leaf_class()] = 1.0
-        return votes
+        """What each leaf adds to a prediction: ndarray of shape (n_leaves, n_values), dtype float64."""
+        return self.objective.leaf_votes(self.leaf_weight, self.leaf_value, voting)
 
     def packed(self, voting="soft"):
         """The forest made ready to predict, built at the first call: see `PackedForest`."""
@@ -362,7 +358,7 @@ class Forest:
         """The values that leaves add, and which of them each leaf node does: those of a tree lie close together."""
         votes = self.leaf_votes(voting)
         leaf = self.right[self.feature < 0]
-        if self.n_classes:
+        if self.objective.has_classes:
             distinct, numbers = unique_rows(votes.view(np.int64))
             return distinct.view(np.float64), numbers[leaf]
         if votes.nbytes > _TABLE_BYTES:
@@ -386,7 +382,7 @@ class Forest:
         """
         if voting not in ("soft", "hard"):
             raise ValueError(f'voting={voting!r}; allowed are "soft" and "hard"')
-        return Predictor(self.packed(voting), not self.n_classes, n_threads)
+        return Predictor(self.packed(voting), not self.objective.has_classes, n_threads)
 
     def packed_leaves(self, voting="soft"):
         """The same, but that the values are those of the leaf tables, row by row."""
@@ -432,8 +428,8 @@ class Forest:
         t = self._number(t)
         nodes = slice(self.node_offsets[t], self.node_offsets[t + 1])
         tree = self.feature[nodes], self.right[nodes], self.leaf_draws, self.leaf_weight
-        if self.n_classes:
-            return class_table(*tree, self.criterion)
+        if self.objective.has_classes:
+            return class_table(*tree, self.objective.make_criterion(self.criterion))
         inner = self.inner
         if len(inner):
             inner = inner[self._inner_before[t] : self._inner_before[t + 1]]
@@ -464,18 +460,10 @@ class Forest:
             node, feature, share = self.tests_by_feature(t)
             table = self.node_table(t, exponent)
             decrease[t] = np.bincount(feature, table.decrease[node] * share, self.n_features) / table.weight[0].sum()
-        if relative or self.n_classes:
+        if relative:
             return decrease
         with np.errstate(over="ignore"):
             return np.ldexp(decrease, target_power(self.criterion) * exponent)
-
-
-def leaf_words(draws, weight, value, impurity, n_classes):
-    """Rows of the leaf tables in the form of the grower's: ndarray of shape (n, n_words), dtype int64."""
-    words = [draws[:, None], weight]
-    if not n_classes:
-        words += [numbers.reshape(-1, 1).view(np.int64) for numbers in (value, impurity)]
-    return np.hstack(words)
 
 
 def remaining_nodes(const int32_t[::1] feature not None, const uint32_t[::1] right not None, cut not None):

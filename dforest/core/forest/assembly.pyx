@@ -39,7 +39,7 @@ class TreeArrays(namedtuple("TreeArrays", [*NODE_ARRAYS, "leaves", "inner", "pay
     feature, threshold, right, missing_left : ndarray
         As in `Forest`, but that `right` of a leaf means nothing.
     leaves : ndarray of shape (n_leaves, n_words), dtype int64
-        For each node that is a leaf: see `leaf_words`. C-contiguous.
+        For each node that is a leaf, what it keeps: see `Objective.leaf_words`. C-contiguous.
     inner : ndarray of shape (n_inner, 2) or (0, 2), dtype float64
         As `Forest.inner`.
     payload_lengths : ndarray of shape (n_subsets,), dtype int64
@@ -330,13 +330,13 @@ class Assembly:
             number_leaves(feature, right, numbers)
         self._lengths.append(len(tree.feature))
 
-    def release(self, n_classes):
+    def release(self, objective):
         """The arrays of the forest of the trees that have come; ends the assembly.
 
         Parameters
         ----------
-        n_classes : int
-            0 for regression.
+        objective : Objective
+            Which says what the words of leaves are.
 
         Returns
         -------
@@ -347,13 +347,6 @@ class Assembly:
         arrays["node_offsets"] = np.cumsum([0, *self._lengths])
         arrays["payload_offsets"] = np.cumsum([0, *arrays.pop("payload_lengths")])
         leaves, self._leaves = self._leaves, None
-        if n_classes:
-            draws, arrays["leaf_weight"] = leaves.release((0, 1), (1, 1 + n_classes))
-            arrays["leaf_value"] = np.empty(0)
-            arrays["leaf_impurity"] = np.empty(0)
-        else:
-            draws, arrays["leaf_weight"], value, impurity = leaves.release((0, 1), (1, 2), (2, 3), (3, 4))
-            arrays["leaf_value"] = value.view(np.float64)[:, 0]
-            arrays["leaf_impurity"] = impurity.view(np.float64)[:, 0]
-        arrays["leaf_draws"] = draws[:, 0]
-        return arrays
+        spans = objective.leaf_words
+        words = leaves.release(*((span.start, span.stop) for span in spans.values()))
+        return arrays | objective.leaf_tables(dict(zip(spans, words)))

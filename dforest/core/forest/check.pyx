@@ -12,7 +12,7 @@ from libc.stdlib cimport free, malloc
 import numpy as np
 
 from dforest.core.search.criterion import Criterion
-from dforest.core.forest.node_table import CLASS_CRITERIA, NUMBER_CRITERIA
+from dforest.core.objective import check_objective
 from dforest.core.sampling import MOST_ROWS, check_plans, checked_integer
 from dforest.core.predict.walk cimport real_t
 from dforest.core.search.splitter import Splitter
@@ -60,11 +60,12 @@ def check_forest(forest):
     for name in FORMS:
         check_form(name, getattr(forest, name))
     n_trees = len(forest.node_offsets) - 1
-    n_classes = checked_integer("n_classes", forest.n_classes, 0, 2**31 - 1)
+    objective = forest.objective
+    check_objective(objective)
     n_features = checked_integer("n_features", forest.n_features, 1, MOST_FEATURES)
     checked_integer("seed", forest.seed, 0, 2**64 - 1)
     check_plans(forest.plans)
-    check_component(forest.criterion, n_classes)
+    check_criterion(forest.criterion, objective)
     splitter = forest.splitter
     if splitter is not None and not (isinstance(splitter, Splitter) and splitter.has_own_tests):
         raise TypeError(f"splitter={splitter!r}; allowed are None and splitters with tests of their own")
@@ -73,12 +74,12 @@ def check_forest(forest):
     n_nodes, n_leaves = len(forest.feature), len(forest.leaf_draws)
     lengths = {
         "threshold": n_nodes, "right": n_nodes, "missing_left": n_nodes, "leaf_weight": n_leaves,
-        "leaf_value": 0 if n_classes else n_leaves, "leaf_impurity": 0 if n_classes else n_leaves,
+        "leaf_value": n_leaves if objective.keeps_values else 0, "leaf_impurity": n_leaves if objective.keeps_values else 0,
         "seeds": n_trees, "n_rows": n_trees, "plans": n_trees, "weight_exponent": n_trees, "n_categories": n_features,
     }
     for name, n in lengths.items():
         check_length(name, len(getattr(forest, name)), n)
-    check_length("each row of leaf_weight", forest.leaf_weight.shape[1], n_classes or 1)
+    check_length("each row of leaf_weight", forest.leaf_weight.shape[1], objective.n_weights)
     check_offsets("node_offsets", forest.node_offsets, n_nodes, 1)
     check_offsets("payload_offsets", forest.payload_offsets, len(forest.payload_words), 0)
     check_range("n_rows", forest.n_rows, 1, MOST_ROWS)
@@ -96,24 +97,23 @@ def check_forest(forest):
         forest.leaf_draws, leaf_totals(forest.leaf_weight), forest.n_draws, forest.n_categories, splitter is not None,
         forest.payload_offsets, forest.payload_words,
     )
-    given = (forest.criterion == "absolute_error" if isinstance(forest.criterion, str)
-             else not forest.criterion.__sklearn_clone__().configure(n_classes).is_additive)
-    if forest.inner.shape != (n_inner if given else 0, 2):
-        raise ValueError(f"inner has the shape {forest.inner.shape}; that of this forest is {(n_inner if given else 0, 2)}")
+    n_given = 0 if objective.make_criterion(forest.criterion).is_additive else n_inner
+    if forest.inner.shape != (n_given, 2):
+        raise ValueError(f"inner has the shape {forest.inner.shape}; that of this forest is {(n_given, 2)}")
 
 
-def check_component(criterion, n_classes):
+def check_criterion(criterion, objective):
+    """Raise TypeError or ValueError unless this is the name of a criterion for an objective, or a `Criterion` for it."""
     if isinstance(criterion, str):
-        known = CLASS_CRITERIA if n_classes else NUMBER_CRITERIA
-        if criterion not in known:
-            raise ValueError(f"criterion={criterion!r} of a forest with n_classes={n_classes}; allowed are {sorted(known)}")
+        if criterion not in objective.criteria:
+            raise ValueError(f"criterion={criterion!r} of a forest with {objective}; allowed are {sorted(objective.criteria)}")
         return
     if not isinstance(criterion, Criterion):
         raise TypeError(f"criterion={criterion!r}; allowed are names and objects of the class Criterion")
-    configured = criterion.__sklearn_clone__().configure(n_classes)
-    if n_classes and configured.n_words != 2 + n_classes:
-        raise ValueError(f"criterion={criterion!r} has statistics of {configured.n_words} words; those of {n_classes} "
-                         f"classes have {2 + n_classes}")
+    n_words, expected = objective.make_criterion(criterion).n_words, objective.weight_words.stop
+    # Where a leaf's weights are all it keeps, statistics are put together from them.
+    if not objective.keeps_values and n_words != expected:
+        raise ValueError(f"criterion={criterion!r} has statistics of {n_words} words; those of {objective} have {expected}")
 
 
 def check_length(name, n, expected):

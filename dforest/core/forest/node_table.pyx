@@ -22,7 +22,6 @@ from dforest.rules.node cimport df_score_exponent
 from dforest.rules.numerics cimport df_entropy_term
 from dforest.rules.records cimport DF_ABSOLUTE_ERROR, DF_POISSON, DF_SQUARED_ERROR
 
-from dforest.core.search.criteria import CLASS_CRITERIA
 from dforest.core.search.regression import Poisson
 
 
@@ -42,18 +41,18 @@ decrease : ndarray of shape (n,), dtype float64
     The node's integer weight times the impurity decrease of its split; 0 for a leaf.
 """
 
-NUMBER_CRITERIA = {"squared_error": DF_SQUARED_ERROR, "friedman_mse": DF_SQUARED_ERROR, "poisson": DF_POISSON,
-                   "absolute_error": DF_ABSOLUTE_ERROR}
+_NUMBERS = {"squared_error": DF_SQUARED_ERROR, "friedman_mse": DF_SQUARED_ERROR, "poisson": DF_POISSON,
+            "absolute_error": DF_ABSOLUTE_ERROR}
 
 
 def target_power(criterion):
     """Which power of the target's unit an impurity has: that of a criterion by name; 0 for others, whose unit nobody knows."""
     # An impurity of targets in units of 2 is in units of 2 to this power.
-    return df_score_exponent(NUMBER_CRITERIA[criterion], -1) if isinstance(criterion, str) and criterion in NUMBER_CRITERIA else 0
+    return df_score_exponent(_NUMBERS[criterion], -1) if isinstance(criterion, str) and criterion in _NUMBERS else 0
 
 
 def class_table(const int32_t[::1] feature not None, const uint32_t[::1] right not None,
-                const int64_t[::1] leaf_draws not None, const int64_t[:, ::1] leaf_weight not None, criterion not None):
+                const int64_t[::1] leaf_draws not None, const int64_t[:, ::1] leaf_weight not None, Criterion judge not None):
     """The nodes of a class tree.
 
     Parameters
@@ -62,16 +61,14 @@ def class_table(const int32_t[::1] feature not None, const uint32_t[::1] right n
         Of the nodes of the tree: see `dforest.core.forest.arrays.Forest`.
     leaf_draws, leaf_weight : ndarray
         Of the leaf tables that `right` leads to.
-    criterion : str or Criterion
-        The decrease by another one than dforest's own is that of its impurity, whatever it scores cuts by.
+    judge : Criterion
+        Configured. The decrease by another one than dforest's own is that of its impurity, whatever it scores cuts by.
 
     Returns
     -------
     NodeTable
     """
     cdef Py_ssize_t n = feature.shape[0], n_classes = leaf_weight.shape[1], n_words = 2 + n_classes, i, k
-    cdef Criterion judge = (CLASS_CRITERIA[criterion]() if isinstance(criterion, str) else criterion.__sklearn_clone__())
-    judge.configure(n_classes)
     statistics = np.zeros((n, n_words), np.int64)
     impurity = np.zeros(n)
     decrease = np.zeros(n)
@@ -105,12 +102,14 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] right 
 
     Parameters
     ----------
-    feature, right, leaf_draws, leaf_weight, criterion
+    feature, right, leaf_draws, leaf_weight
         As for `class_table`.
     leaf_value, leaf_impurity : ndarray of shape (n_leaves,), dtype float64
     inner : ndarray of shape (n_inner, 2) or (0, 2), dtype float64
         Value and impurity of the nodes that are no leaves, where these do not follow from the leaves'.
         The decrease is then a difference of impurities.
+    criterion : str or Criterion
+        As `Forest.criterion`.
     exponent : int
         As if all targets had been divided by 2**exponent; with a criterion from elsewhere they are not.
 
@@ -121,7 +120,7 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] right 
     cdef Py_ssize_t n = feature.shape[0], n_inner = inner.shape[0], i, a, b
     cdef bint is_name = isinstance(criterion, str)
     cdef bint is_poisson = criterion == "poisson" if is_name else isinstance(criterion, Poisson)
-    cdef bint given = criterion == "absolute_error" if is_name else not criterion.is_additive
+    cdef bint given = n_inner > 0
     cdef double left, rest, difference, mean, fall
     cdef int power = target_power(criterion)
     draws = np.empty(n, np.int64)

@@ -37,6 +37,8 @@ cdef struct Subtree:               # given away; n_path_features of int32_t foll
 cdef class Grower:
     cdef DataView data
     cdef Criterion criterion
+    cdef Py_ssize_t first_weight, n_weights  # the words of a statistic that a leaf keeps: see Objective.weight_words
+    cdef bint keeps_values         # leaves keep values and impurities too
     cdef Splitter splitter
     cdef df_limits limits
     cdef Py_ssize_t max_leaf_nodes  # 0: no limit, and depth-first growth

@@ -81,12 +81,14 @@ cdef class Grower:
         Which rows a tree draws.
     """
 
-    def __cinit__(self, DataView data not None, Criterion criterion not None, Splitter splitter not None, rules,
-                  SamplingPlan sampling not None):
+    def __cinit__(self, DataView data not None, objective not None, Criterion criterion not None, Splitter splitter not None,
+                  rules, SamplingPlan sampling not None):
         cdef Py_ssize_t capacity = sampling.most_records(data.n_rows)
         self.capacity = capacity
         self.data = data
         self.criterion = criterion
+        words = objective.weight_words
+        self.first_weight, self.n_weights, self.keeps_values = words.start, words.stop - words.start, objective.keeps_values
         self.splitter = splitter
         self.sampling = sampling
         self.counts = self.weight = None
@@ -94,8 +96,7 @@ cdef class Grower:
         self.limits = limits[0]
         self.max_leaf_nodes = rules.max_leaf_nodes or 0
         self.share_from = splitter.tuning.get("share_from", SHARE_FROM)
-        # A leaf keeps its draws and class weights, or its draws, weight, value and impurity.
-        self.writer = TreeWriter(1 + criterion.n_classes if criterion.n_classes else 4, not splitter.has_own_tests)
+        self.writer = TreeWriter(objective.n_leaf_words, not splitter.has_own_tests)
         self.frontier = Frontier()
         # A block is filled once and read max_features times for each level below: about a dozen.
         pays = (data.n_features <= 12 * splitter.max_features and not self.max_leaf_nodes
@@ -586,19 +587,15 @@ cdef class Grower:
     cdef int add_leaf(self, Node* node) except -1 nogil:
         """Write what a leaf keeps: see `TreeWriter`."""
         cdef int64_t* words
-        cdef Py_ssize_t k
         if self.trunk.rows != NULL:
             self.note_rows(node)
         if self.splitter.has_own_leaves:
             self.splitter.open_leaf(node)
         words = self.writer.add_leaf()
         words[0] = node.statistics[0]
-        if self.criterion.n_classes:
-            for k in range(self.criterion.n_classes):
-                words[1 + k] = node.statistics[2 + k]
-            return 0
-        words[1] = node.statistics[1]
-        self.judge(node, <Judgement*> &words[2])
+        memcpy(&words[1], &node.statistics[self.first_weight], self.n_weights * sizeof(int64_t))
+        if self.keeps_values:
+            self.judge(node, <Judgement*> &words[1 + self.n_weights])
         return 0
 
     def record_table(self):

@@ -53,6 +53,8 @@ class Trainer:
     Parameters
     ----------
     data : DataView
+    objective : Objective
+        What trees are to predict.
     criterion, splitter : Criterion, Splitter
         Patterns, of which every thread gets a clone.
     rules : GrowthRules
@@ -63,9 +65,9 @@ class Trainer:
         Most threads; fewer are used where more can have no work.
     """
 
-    def __init__(self, DataView data not None, Criterion criterion not None, Splitter splitter not None, rules,
-                 sampling, int n_threads):
-        self._data, self._criterion, self._splitter = data, criterion, splitter
+    def __init__(self, DataView data not None, objective not None, Criterion criterion not None, Splitter splitter not None,
+                 rules, sampling, int n_threads):
+        self._data, self._objective, self._criterion, self._splitter = data, objective, criterion, splitter
         self._rules, self._sampling, self._n_threads = rules, sampling, n_threads
         self._growers = {}         # of the threads by number
         splitter.prepare(data, criterion)
@@ -124,8 +126,8 @@ class Trainer:
                 return
             try:
                 if member not in growers:
-                    growers[member] = Grower(self._data, self._criterion.clone(), self._splitter.clone(), self._rules,
-                                             self._sampling)
+                    growers[member] = Grower(self._data, self._objective, self._criterion.clone(), self._splitter.clone(),
+                                             self._rules, self._sampling)
                 grower = growers[member]
                 grower.join(team, member, keep_rows)
                 for i in to_grow:

@@ -116,9 +116,9 @@ class Training:
         problem["piece_bits"] = bits
         problem["weight_pieces"] = pieces(heaviest)
         problem["sum_pieces"] = pieces(most_drawn << 31 if problem["is_wide"] else heaviest << 31)
-        n_classes = self.layout.n_words - 2
-        if self.layout.has_classes:
-            n = n_classes if problem["is_unit"] else 1 + n_classes * problem["weight_pieces"]
+        objective = self.layout.objective
+        if objective.has_classes:
+            n = objective.n_classes if problem["is_unit"] else 1 + objective.n_classes * problem["weight_pieces"]
         else:
             n = 1 + (0 if problem["is_unit"] else problem["weight_pieces"])
             n += problem["sum_pieces"] * (2 if problem["is_wide"] else 1)

@@ -1,0 +1,221 @@
+"""What trees are to predict, as a value: which words of a statistic a leaf keeps, and what a prediction is made of.
+
+Words: a *statistic* is the sum over draws that `dforest.core.types` describes; its words from the third on belong to the
+objective and its criteria. A leaf keeps *leaf words* of a statistic, integers of 64 bits: draws, weights, and, if the objective
+`keeps_values`, the bits of two floats, what the leaf predicts and its impurity. The *leaf tables* of a forest have the same
+numbers by column.
+
+An objective is made once per fit. The `Problem` keeps it, and so does the `Forest` that was grown for it. It owns no arrays.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import ClassVar
+
+import numpy as np
+
+from dforest.core.sampling import checked_integer
+from dforest.core.search.criteria import CLASS_CRITERIA, NUMBER_CRITERIA
+
+
+class Objective(ABC):
+    """What trees are to predict; objectives do not change once they are made, and are equal if their parameters are.
+
+    Attributes
+    ----------
+    has_classes : bool
+        Whether a leaf votes for a class. If not, it predicts a number.
+    n_classes : int
+        Number of classes, which `Criterion.configure` is told; 0 where there are none.
+    criteria : dict
+        The built-in criteria for this objective: their classes by name.
+    is_ordered : bool
+        Whether predictions are above or below each other, as numbers are and the shares of two classes, so that
+        constraints of monotonicity make sense.
+    n_values : int
+        How many numbers a leaf adds to a prediction.
+    weight_words : slice
+        The words of a statistic that are the weights which a leaf keeps.
+    keeps_values : bool
+        Whether a leaf keeps what it predicts, and its impurity. If not, both follow from its weights.
+    """
+
+    has_classes: ClassVar[bool]
+    keeps_values: ClassVar[bool]
+    criteria: ClassVar[dict]
+    n_classes: int
+
+    @property
+    @abstractmethod
+    def is_ordered(self): ...
+
+    @property
+    @abstractmethod
+    def n_values(self): ...
+
+    @property
+    @abstractmethod
+    def weight_words(self): ...
+
+    @abstractmethod
+    def check(self):
+        """Raise TypeError or ValueError if a parameter is not what it must be: pickles get damaged."""
+
+    @abstractmethod
+    def leaf_votes(self, weight, value, voting):
+        """What each leaf adds to a prediction.
+
+        Parameters
+        ----------
+        weight : ndarray of shape (n_leaves, n_weights), dtype int64
+            As `Forest.leaf_weight`.
+        value : ndarray, dtype float64
+            As `Forest.leaf_value`.
+        voting : {"soft", "hard"}
+            Whether a leaf adds the shares of its classes, or 1 for the class of most weight.
+
+        Returns
+        -------
+        ndarray of shape (n_leaves, n_values), dtype float64
+        """
+
+    def make_criterion(self, criterion, is_wide=False):
+        """A `Criterion` for this objective.
+
+        Parameters
+        ----------
+        criterion : str or Criterion
+            The name of a built-in one, or an object, which is copied.
+        is_wide : bool
+            Whether sums of weight times target are kept in two words: see `Criterion.configure`.
+
+        Raises
+        ------
+        ValueError
+            If the criterion is not for this objective.
+        """
+        made = self.criteria[criterion]() if isinstance(criterion, str) else criterion.__sklearn_clone__()
+        return made.configure(self.n_classes, is_wide)
+
+    @property
+    def n_weights(self):
+        """How many weights a leaf keeps."""
+        return self.weight_words.stop - self.weight_words.start
+
+    @property
+    def leaf_words(self):
+        """Which of a leaf's words are for which leaf table: a dict of slices by the tables' names."""
+        end = 1 + self.n_weights
+        words = {"leaf_draws": slice(0, 1), "leaf_weight": slice(1, end)}
+        if self.keeps_values:
+            words |= {"leaf_value": slice(end, end + 1), "leaf_impurity": slice(end + 1, end + 2)}
+        return words
+
+    @property
+    def n_leaf_words(self):
+        """How many words a leaf keeps."""
+        return max(words.stop for words in self.leaf_words.values())
+
+    def join_leaves(self, draws, weight, value, impurity):
+        """Leaf tables as words.
+
+        Parameters
+        ----------
+        draws : ndarray of shape (n,), dtype int64
+        weight : ndarray of shape (n, n_weights), dtype int64
+        value, impurity : ndarray of shape (n,) or (n, 1), dtype float64
+            Left out unless leaves keep them.
+
+        Returns
+        -------
+        ndarray of shape (n, n_leaf_words), dtype int64
+        """
+        floats = [np.reshape(numbers, (-1, 1)).view(np.int64) for numbers in (value, impurity)] if self.keeps_values else []
+        return np.hstack([draws[:, None], weight, *floats])
+
+    def leaf_tables(self, words):
+        """The leaf tables, given the words of each.
+
+        Parameters
+        ----------
+        words : dict of ndarray of shape (n, n_words), dtype int64
+            For each table that `leaf_words` names.
+
+        Returns
+        -------
+        dict
+            `leaf_draws`, `leaf_weight`, `leaf_value` and `leaf_impurity` as `Forest` has them.
+        """
+        floats = {
+            name: words[name].view(np.float64)[:, 0] if self.keeps_values else np.empty(0)
+            for name in ("leaf_value", "leaf_impurity")
+        }
+        return {"leaf_draws": words["leaf_draws"][:, 0], "leaf_weight": words["leaf_weight"], **floats}
+
+
+@dataclass(frozen=True)
+class ClassObjective(Objective):
+    """Leaves keep the weight of each class, and predict the classes' shares of it.
+
+    Parameters
+    ----------
+    n_classes : int
+        From 1.
+    """
+
+    n_classes: int
+
+    has_classes = True
+    keeps_values = False
+    criteria = CLASS_CRITERIA
+
+    def check(self):
+        checked_integer("n_classes", self.n_classes, 1, 2**31 - 1)
+
+    @property
+    def is_ordered(self):
+        return self.n_classes <= 2
+
+    @property
+    def n_values(self):
+        return self.n_classes
+
+    @property
+    def weight_words(self):
+        return slice(2, 2 + self.n_classes)
+
+    def leaf_votes(self, weight, value, voting):
+        if voting == "soft":
+            return weight / weight.sum(axis=1, keepdims=True)
+        votes = np.zeros(weight.shape)
+        votes[np.arange(len(votes)), weight.argmax(axis=1)] = 1.0
+        return votes
+
+
+@dataclass(frozen=True)
+class NumberObjective(Objective):
+    """Leaves keep their total weight, the number that they predict, and their impurity."""
+
+    has_classes = False
+    keeps_values = True
+    criteria = NUMBER_CRITERIA
+    n_classes = 0
+    is_ordered = True
+    n_values = 1
+    weight_words = slice(1, 2)
+
+    def check(self):
+        pass
+
+    def leaf_votes(self, weight, value, voting):
+        return value[:, None]
+
+
+def check_objective(objective):
+    """Raise TypeError or ValueError unless this is an objective as a fit makes it."""
+    if type(objective) not in (ClassObjective, NumberObjective):
+        raise TypeError(f"objective={objective!r}; allowed are ClassObjective and NumberObjective")
+    names = {field.name for field in fields(objective)}
+    if vars(objective).keys() != names:
+        raise TypeError(f"a {type(objective).__name__} has the attributes {sorted(vars(objective))}; allowed are {sorted(names)}")
+    objective.check()
