@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import dforest
 from dforest.core.search.criterion import Entropy, Gini
 from dforest.core.search.regression import SquaredError, quantise
+from dforest.core.search.scans import fast_scans
 from dforest.testing.scores import entropy_score, gini_score, squared_error_score
 
 SCORE = {Gini: gini_score, Entropy: entropy_score}
@@ -130,5 +131,5 @@ def test_leaf_values_are_means():
 def test_a_subclass_scores_its_own_cuts():
     """Packed words would be scored by the built-in formulas, whatever a subclass overrides."""
     for criterion, arguments in ((Gini, (2,)), (SquaredError, ())):
-        assert criterion().configure(*arguments).scans_words
-        assert not type("Mine", (criterion,), {})().configure(*arguments).scans_words
+        assert fast_scans(criterion().configure(*arguments)).takes_words
+        assert fast_scans(type("Mine", (criterion,), {})().configure(*arguments)) is None

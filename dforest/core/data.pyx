@@ -160,11 +160,11 @@ cdef class DataView:
         return bytes
 
     cdef int add_coarse(self, uint64_t n_buckets) except -1:
-        """Put the codes of columns that have many into buckets of neighbours, before threads share this."""
+        """Put the codes of columns that have more into so many buckets of neighbours, before threads share this; 0: don't."""
         cdef Py_ssize_t j, n_coarse = 0
         cdef Column* column
         cdef uint8_t* to
-        if self.coarse != NULL:
+        if self.coarse != NULL or n_buckets == 0:
             return 0
         for j in range(self.n_features):
             n_coarse += self.columns[j].kind != CATEGORICAL and self.columns[j].n_codes > n_buckets + 1

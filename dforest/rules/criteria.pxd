@@ -8,12 +8,8 @@ cdef extern from "rules/criteria.h" nogil:
     int64_t df_high_part(int64_t product)
     void df_add_draws(df_draw_kind kind, int64_t* statistic, const df_draw* draw)
     bint df_has_one_class(const int64_t* statistic, int64_t n_words)
-    double df_gini_score(const int64_t* left, const int64_t* total, int64_t n_words)
-    double df_gini_impurity(const int64_t* statistic, int64_t n_words)
-    double df_entropy_score(const int64_t* left, const int64_t* total, int64_t n_words)
-    double df_entropy_impurity(const int64_t* statistic, int64_t n_words)
-    double df_hellinger_score(const int64_t* left, const int64_t* total, int64_t n_words)
-    double df_hellinger_impurity(const int64_t* statistic, int64_t n_words)
+    double df_class_score(int64_t criterion, const int64_t* left, const int64_t* total, int64_t n_words)
+    double df_class_impurity(int64_t criterion, const int64_t* statistic, int64_t n_words)
     ctypedef struct df_measure:
         int64_t mean
         double remainder

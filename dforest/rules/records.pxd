@@ -3,6 +3,9 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 cdef extern from "rules/records.h" nogil:
     enum:
+        DF_GINI
+        DF_ENTROPY
+        DF_HELLINGER
         DF_SQUARED_ERROR
         DF_POISSON
         DF_ABSOLUTE_ERROR

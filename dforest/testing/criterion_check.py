@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 from sklearn.base import clone
 
+from dforest.core.search.chooser import scores_statistics
 from dforest.core.search.criterion import Criterion
 from dforest.estimators.base import instance_of
 from dforest.splitter import PythonSplitter
@@ -94,7 +95,7 @@ def check_criterion(criterion, *, tasks=None, complete=True, own_score=False, al
             rule = "configure refuses tasks that the criterion is not for by ValueError"
             raise broken(criterion, rule, f"it took {task}; a fit then raised {error!r}") from error
         n_classes = TASKS[task]
-        if n_classes and criterion.cuts_class is None:
+        if n_classes and scores_statistics(criterion):
             check_questions(criterion, n_classes, complete, own_score, alone)
         for method in methods:
             for is_mixed in (False, True):

@@ -71,6 +71,7 @@ class Trainer:
         self._rules, self._sampling, self._n_threads = rules, sampling, n_threads
         self._growers = {}         # of the threads by number
         splitter.prepare(data, criterion)
+        data.add_coarse(splitter.wanted_buckets(data, criterion))
 
     def grow(self, trees, const uint32_t[::1] seeds not None, put, weigh=None, bint keep_rows=False):
         """Grow some trees.

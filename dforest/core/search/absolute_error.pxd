@@ -1,7 +1,8 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from dforest.core.search.regression cimport SquaredError
-from dforest.core.search.cuts cimport Cuts
+from dforest.core.search.chooser cimport Chooser
+from dforest.core.search.cut_list cimport CutList
 from dforest.core.types cimport Column, Node
 from dforest.rules.numerics cimport df_int128
 
@@ -26,18 +27,19 @@ cdef class AbsoluteError(SquaredError):
     cdef void sort_targets(self, const Node* node) noexcept nogil
 
 
-cdef class MedianCuts(Cuts):
+cdef class MedianChooser(Chooser):
     cdef Py_ssize_t n                # records of the open node
     cdef int64_t total_weight
     cdef df_int128 total_sum, cost   # of the open node
+    cdef uint64_t* keys              # [n_records] scratch for sorting
+    cdef uint64_t* keys_to           # [n_records]
     cdef uint32_t* rank              # [n_records] place of each record among the sorted targets
-    cdef uint32_t* by_target         # [n_records] records, sorted by target
     cdef double* value               # [n_records] targets by rank
     cdef Level* all                  # [n_records + 1] Fenwick tree over ranks, of all draws
     cdef Level* left                 # [n_records + 1] of those on the left
-    cdef Py_ssize_t* start           # [n_records + 2] where the records of each value begin among the sorted keys
+    cdef Py_ssize_t* start           # [n_records + 2] where the records of each value begin in CutList.sorted
 
     cdef void move(self, const Node* node, Py_ssize_t record, int sign) noexcept nogil
-    cdef void move_group(self, const Node* node, Py_ssize_t place, int sign) noexcept nogil
-    cdef void move_where(self, const Node* node, const Column* column, bint missing_left) noexcept nogil
+    cdef void move_group(self, const Node* node, const uint64_t* sorted, Py_ssize_t place, int sign) noexcept nogil
+    cdef void move_where(self, const Node* node, const Column* column, const CutList* cuts, bint missing_left) noexcept nogil
     cdef Spread spread_of(self, const Level* levels, const Level* minus, int64_t weight, df_int128 sum) noexcept nogil

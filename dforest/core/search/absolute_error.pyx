@@ -9,7 +9,7 @@ up to 128 bits, and scores differences of exact costs.
 
 Categories are put in the order of their mean targets, which is a heuristic here.
 
-A `MedianCuts` belongs to one thread and owns its scratch.
+A `MedianChooser` belongs to one thread and owns its scratch.
 
 References
 ----------
@@ -24,14 +24,16 @@ from libc.string cimport memset
 import numpy as np
 
 from dforest.core.search.criterion cimport Criterion
-from dforest.core.search.cuts cimport LONE, SINGLES, Choice
-from dforest.core.data cimport DataView
+from dforest.core.search.chooser cimport Choice
+from dforest.core.search.cut_list cimport LONE, SINGLES, CutList
 from dforest.core.sorting cimport insertion_sort, radix_sort
 from dforest.core.types cimport CATEGORICAL, Column, Draw, LeafRules, Node, column_t, in_subset
 from dforest.rules.cut cimport df_is_valid, df_middle_prediction
 from dforest.rules.node cimport df_score_exponent, df_target_of
 from dforest.rules.numerics cimport df_imbalance, df_int128, df_is_better
 from dforest.rules.records cimport DF_ABSOLUTE_ERROR
+
+from dforest.core.search.chooser import register_chooser
 
 
 cdef enum:
@@ -62,7 +64,6 @@ cdef class AbsoluteError(SquaredError):
 
     def __cinit__(self, *args, **kwargs):
         self.is_additive = False
-        self.cuts_class = MedianCuts
 
     def __dealloc__(self):
         free(self.keys)
@@ -182,39 +183,40 @@ cdef class AbsoluteError(SquaredError):
             free(draws)
 
 
-cdef void move_all(MedianCuts cuts, const Node* node, const column_t* codes, const Column* column, uint64_t cut,
+cdef void move_all(MedianChooser chooser, const Node* node, const column_t* codes, const Column* column, const CutList* cuts,
                    bint missing_left) noexcept nogil:
-    """Move the draws left of the only cut there is."""
+    """Move the draws on the left of the only cut of a list."""
     cdef Py_ssize_t i
     cdef uint64_t code
     for i in range(node.n):
         code = codes[node.draws[i].row]
         if code == column.n_codes:
             if missing_left:
-                cuts.move(node, i, 1)
-        elif in_subset(cuts.left_ones, <uint32_t> code) if column.kind == CATEGORICAL else code <= cut:
-            cuts.move(node, i, 1)
+                chooser.move(node, i, 1)
+        elif in_subset(cuts.subset, <uint32_t> code) if column.kind == CATEGORICAL else code <= cuts.lone:
+            chooser.move(node, i, 1)
 
 
-cdef class MedianCuts(Cuts):
-    """Cuts by an `AbsoluteError`; parameters as for `Cuts`."""
+cdef class MedianChooser(Chooser):
+    """Finds the best cut of a list by medians; parameters as for `Chooser`."""
 
-    def __cinit__(self, Criterion criterion not None, DataView data not None, Py_ssize_t n_records, bint one_hot,
-                  dict tuning not None):
-        self.tally.tuning.sort_below = <int64_t> 1 << 62
+    def __cinit__(self, Criterion criterion not None, Py_ssize_t n_records, Py_ssize_t n_entries, bint is_bounded):
+        self.needs_order = True
+        self.keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))
+        self.keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
         self.rank = <uint32_t*> malloc(n_records * sizeof(uint32_t))
-        self.by_target = <uint32_t*> malloc(n_records * sizeof(uint32_t))
         self.value = <double*> malloc(n_records * sizeof(double))
         self.all = <Level*> malloc((n_records + 1) * sizeof(Level))
         self.left = <Level*> malloc((n_records + 1) * sizeof(Level))
         self.start = <Py_ssize_t*> malloc((n_records + 2) * sizeof(Py_ssize_t))
-        if (self.rank == NULL or self.by_target == NULL or self.value == NULL or self.all == NULL or self.left == NULL
-                or self.start == NULL):
+        if (self.keys == NULL or self.keys_to == NULL or self.rank == NULL or self.value == NULL or self.all == NULL
+                or self.left == NULL or self.start == NULL):
             raise MemoryError()
 
     def __dealloc__(self):
+        free(self.keys)
+        free(self.keys_to)
         free(self.rank)
-        free(self.by_target)
         free(self.value)
         free(self.all)
         free(self.left)
@@ -222,9 +224,8 @@ cdef class MedianCuts(Cuts):
 
     cdef void open_node(self, const Node* node) noexcept nogil:
         """Rank the targets."""
-        Cuts.open_node(self, node)
         cdef Py_ssize_t i, j, n = node.n
-        cdef const uint64_t* keys = sort_by_target(node, self.tally.keys, self.tally.keys_to)
+        cdef const uint64_t* keys = sort_by_target(node, self.keys, self.keys_to)
         cdef int64_t weight
         self.n = n
         memset(self.all, 0, (n + 1) * sizeof(Level))
@@ -257,22 +258,21 @@ cdef class MedianCuts(Cuts):
             self.left[at].sum += sum
             at += at & -at
 
-    cdef void move_group(self, const Node* node, Py_ssize_t place, int sign) noexcept nogil:
+    cdef void move_group(self, const Node* node, const uint64_t* sorted, Py_ssize_t place, int sign) noexcept nogil:
         """`move` all records of a value, given its place among those that occur."""
         cdef Py_ssize_t i
         for i in range(self.start[place], self.start[place + 1]):
-            self.move(node, <Py_ssize_t> <uint32_t> self.tally.sorted[i], sign)
+            self.move(node, <Py_ssize_t> <uint32_t> sorted[i], sign)
 
-    cdef void move_where(self, const Node* node, const Column* column, bint missing_left) noexcept nogil:
-        cdef uint64_t cut = self.lone
+    cdef void move_where(self, const Node* node, const Column* column, const CutList* cuts, bint missing_left) noexcept nogil:
         if column.width == 1:
-            move_all[uint8_t](self, node, <const uint8_t*> column.codes, column, cut, missing_left)
+            move_all[uint8_t](self, node, <const uint8_t*> column.codes, column, cuts, missing_left)
         elif column.width == 2:
-            move_all[uint16_t](self, node, <const uint16_t*> column.codes, column, cut, missing_left)
+            move_all[uint16_t](self, node, <const uint16_t*> column.codes, column, cuts, missing_left)
         elif column.width == 4:
-            move_all[uint32_t](self, node, <const uint32_t*> column.codes, column, cut, missing_left)
+            move_all[uint32_t](self, node, <const uint32_t*> column.codes, column, cuts, missing_left)
         else:
-            move_all[uint64_t](self, node, <const uint64_t*> column.codes, column, cut, missing_left)
+            move_all[uint64_t](self, node, <const uint64_t*> column.codes, column, cuts, missing_left)
 
     cdef Spread spread_of(self, const Level* levels, const Level* minus, int64_t weight, df_int128 sum) noexcept nogil:
         """Median and cost of the draws in one Fenwick tree but not in another (or NULL), given their sums."""
@@ -300,10 +300,11 @@ cdef class MedianCuts(Cuts):
         spread.cost = (<df_int128> median * below - sum_below) + ((sum - sum_below) - <df_int128> median * (weight - below))
         return spread
 
-    cdef Choice best_entry(self, const Node* node, const Column* column, Py_ssize_t n, bint missing_left,
+    cdef Choice best_entry(self, const Node* node, const Column* column, const CutList* cuts, bint missing_left,
                            const LeafRules* rules) noexcept nogil:
         cdef const int64_t* total = node.statistics
-        cdef const int64_t* left = self.tally.left
+        cdef const int64_t* left = cuts.left
+        cdef const uint64_t* sorted = cuts.sorted
         cdef Py_ssize_t i, j, n_values = 0
         cdef Choice choice
         cdef Spread at_left, at_right
@@ -314,24 +315,24 @@ cdef class MedianCuts(Cuts):
         choice.score = -1.0
         choice.middle = 0.0
         memset(self.left, 0, (self.n + 1) * sizeof(Level))
-        if self.entries == LONE:
-            self.move_where(node, column, missing_left)
+        if cuts.kind == LONE:
+            self.move_where(node, column, cuts, missing_left)
         else:
             for i in range(self.n):
-                if i == 0 or self.tally.sorted[i] >> 32 != self.tally.sorted[i - 1] >> 32:
+                if i == 0 or sorted[i] >> 32 != sorted[i - 1] >> 32:
                     self.start[n_values] = i
                     n_values += 1
             self.start[n_values] = self.n
             if missing_left:
-                self.move_group(node, n_values - 1, 1)
-            n_values -= self.tally.missing[0] > 0
-        for i in range(n):
-            if self.entries != LONE:
+                self.move_group(node, sorted, n_values - 1, 1)
+            n_values -= cuts.missing[0] > 0
+        for i in range(cuts.n):
+            if cuts.kind != LONE:
                 if i == n_values:                      # all categories
                     for j in range(n_values):
-                        self.move_group(node, j, 1)
+                        self.move_group(node, sorted, j, 1)
                 else:
-                    self.move_group(node, self.place_of(column, i), 1)
+                    self.move_group(node, sorted, cuts.place[i] if cuts.place != NULL else i, 1)
             if df_is_valid(rules, left, total):
                 at_left = self.spread_of(self.left, NULL, self.left[0].weight, self.left[0].sum)
                 at_right = self.spread_of(self.all, self.left, self.total_weight - self.left[0].weight,
@@ -347,7 +348,10 @@ cdef class MedianCuts(Cuts):
                     choice.score = score
                     choice.imbalance = imbalance
                     choice.middle = df_middle_prediction(v_left, v_right)
-            if self.entries == SINGLES and i < n_values:
-                self.move_group(node, i, -1)
+            if cuts.kind == SINGLES and i < n_values:
+                self.move_group(node, sorted, i, -1)
             left += self.n_words
         return choice
+
+
+register_chooser(AbsoluteError, MedianChooser)

@@ -15,7 +15,7 @@ whose bound reaches the best edge so far are *pending* until the node is settled
 Inside an open bucket a cut may score as much as an edge: in the list of cuts that the criterion picks from,
 the best edges stand in their places among the open buckets' cuts.
 
-A `CoarseSearch` belongs to one thread and owns its scratch; it works with the tally of its `Cuts`.
+A `CoarseSearch` belongs to one thread and owns its scratch; it borrows the tally and the chooser of its `Cuts`.
 """
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
@@ -24,9 +24,9 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from dforest.core.search.cuts cimport RUN
 from dforest.core.loops cimport DF_FEW, loops
-from dforest.core.search.tally cimport WORDS, draws_of
+from dforest.core.search.cut_list cimport WORDS
+from dforest.core.search.words cimport draws_of, unpack_word
 from dforest.core.types cimport bucket_of, code_t, data_row, in_subset, last_code
 from dforest.rules.cut cimport df_least_draws
 
@@ -122,6 +122,8 @@ cdef class CoarseSearch:
     def __cinit__(self, Cuts cuts not None, DataView data not None):
         self.cuts = cuts
         self.tally = cuts.tally
+        self.words = cuts.words
+        self.chooser = cuts.chooser
         self.codes = <uint32_t*> malloc(data.n_rows * sizeof(uint32_t))
         self.pending = <Pending*> malloc(data.n_features * sizeof(Pending))
         if self.codes == NULL or self.pending == NULL:
@@ -146,16 +148,11 @@ cdef class CoarseSearch:
         cdef const Column* column = &node.columns[feature]
         cdef Choice right, left
         cdef double highest
-        cdef Py_ssize_t n
-        if self.tally.is_few:
+        if self.cuts.few.is_open:
             return self.find_few(node, column, rules, best)
         if not self.count(node, column):
             return self.find_by_code(node, column, rules, best)
-        right = self.best_edge(node, False, rules)
-        left.entry = -1
-        left.score = 0.0
-        if self.tally.missing_word > 0:
-            left = self.best_edge(node, True, rules)
+        self.best_edges(node, rules, &right, &left)
         highest = max(best.score, right.score, left.score)
         if highest <= 0.0:
             return self.find_by_code(node, column, rules, best)
@@ -166,9 +163,7 @@ cdef class CoarseSearch:
             self.pending[self.n_pending].bound = self.bound(node, rules)
             self.n_pending += 1
         if highest > best.score:
-            n = self.merge(column, NULL, 0, right.entry, left.entry)
-            self.cuts.entries = RUN
-            self.cuts.choose(node, column, n, rules, best)
+            self.choose(node, column, NULL, 0, right.entry, left.entry, rules, best)
             self.keep_above(column, best)
         return False
 
@@ -188,16 +183,11 @@ cdef class CoarseSearch:
             self.open_buckets(node, best.score, rules)
             if self.n_open == 0:
                 continue
-            right = self.best_edge(node, False, rules)
-            left.entry = -1
-            if self.tally.missing_word > 0:
-                left = self.best_edge(node, True, rules)
+            self.best_edges(node, rules, &right, &left)
             n = self.gather_open(node, column)
-            n = self.merge(column, self.tally.sort_keys(n), n, right.entry, left.entry)
             found = best[0]
             found.score = -1.0
-            self.cuts.entries = RUN
-            self.cuts.choose(node, column, n, rules, &found)
+            self.choose(node, column, self.tally.sorter.sort_keys(n), n, right.entry, left.entry, rules, &found)
             if found.score > best.score or (found.score == best.score and pending.turn <= self.best_turn):
                 found.feature = pending.feature
                 self.keep_above(column, &found)
@@ -213,17 +203,18 @@ cdef class CoarseSearch:
     cdef bint count(self, const Node* node, const Column* column) noexcept nogil:
         """Count the node's records by bucket; return whether that is possible, and several buckets occur."""
         cdef Column coarse = column[0]
-        cdef Py_ssize_t n
         if self.tally.manner != WORDS:
             return False
         coarse.codes = column.coarse
         coarse.width = 1
         coarse.n_codes = MOST_BUCKETS
-        n = self.n_buckets = self.tally.cumulate(node, &coarse)
+        self.tally.cumulate(node, &coarse, &self.found)
         self.edges[0] = 0
-        memcpy(self.edges + 1, self.tally.run, n * sizeof(uint64_t))
-        memcpy(self.number, self.tally.code, n * sizeof(uint32_t))
-        return n + (self.tally.missing_word > 0) > 1
+        memcpy(self.edges + 1, self.found.run, self.found.n * sizeof(uint64_t))
+        memcpy(self.number, self.found.code, self.found.n * sizeof(uint32_t))
+        self.found.run = self.edges + 1        # as other lists borrow what this one borrowed
+        self.found.code = self.number
+        return self.found.n + (self.found.missing_word > 0) > 1
 
     cdef bint find_few(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
         """Look for the best cut in a node of few records: by buckets first, then with codes where several records share one."""
@@ -332,17 +323,22 @@ cdef class CoarseSearch:
                 gather_codes[uint32_t](node, <const uint32_t*> column.codes, self.codes)
         return self.cuts.find(node, &exact, rules, best)
 
-    cdef Choice best_edge(self, const Node* node, bint missing_left, const LeafRules* rules) noexcept nogil:
-        return self.cuts.best_packed(node, self.n_buckets, missing_left, rules)
+    cdef void best_edges(self, const Node* node, const LeafRules* rules, Choice* right, Choice* left) noexcept nogil:
+        """The best edge with missing values on the right, and the best one with them on the left, if there are any."""
+        right[0] = self.chooser.best_packed(node, &self.found, False, rules)
+        left.entry = -1
+        left.score = 0.0
+        if self.found.missing_word > 0:
+            left[0] = self.chooser.best_packed(node, &self.found, True, rules)
 
     cdef void open_buckets(self, const Node* node, double highest, const LeafRules* rules) noexcept nogil:
         """Fill `open` with the buckets in which a cut may score as much as the highest so far."""
         cdef Py_ssize_t i, n_open = 0
         cdef bint reaches = self.reach(node, 0, highest * (1.0 - MARGIN), rules)
-        if self.tally.missing_word > 0:
-            reaches = self.reach(node, self.tally.missing_word, highest * (1.0 - MARGIN), rules)
+        if self.found.missing_word > 0:
+            reaches = self.reach(node, self.found.missing_word, highest * (1.0 - MARGIN), rules)
         if reaches:
-            for i in range(self.n_buckets):
+            for i in range(self.found.n):
                 self.open[n_open] = <uint8_t> i
                 n_open += self.excess[i] > 0.0
         self.n_open = n_open
@@ -351,7 +347,7 @@ cdef class CoarseSearch:
         """A bound for the scores in all open buckets."""
         cdef Py_ssize_t i, j
         cdef double weight = <double> node.statistics[1], first = <double> node.statistics[2], highest = 0.0
-        cdef uint64_t missing = self.tally.missing_word
+        cdef uint64_t missing = self.found.missing_word
         if df_least_draws(rules) > 1:
             return INFINITY
         for j in range(self.n_open):
@@ -366,23 +362,23 @@ cdef class CoarseSearch:
         cdef const int64_t* total = node.statistics
         cdef int64_t least = df_least_draws(rules), before, after
         cdef Py_ssize_t i
-        cdef bint reaches = loops.gini_reach(self.edges, self.n_buckets, offset, <double> total[1], <double> total[2], floor,
+        cdef bint reaches = loops.gini_reach(self.edges, self.found.n, offset, <double> total[1], <double> total[2], floor,
                                              least == 1 and total[0] <= SMALL_NODE, offset > 0, self.excess)
         if least == 1:
             return reaches
         # An edge that the rules forbid may score more than the floor; its bucket may have cuts that they allow.
-        for i in range(self.n_buckets):
-            before = draws_of(self.edges[i] + offset, self.tally.is_pairs)
-            after = draws_of(self.edges[i + 1] + offset, self.tally.is_pairs)
+        for i in range(self.found.n):
+            before = draws_of(self.edges[i] + offset, self.found.is_pairs)
+            after = draws_of(self.edges[i + 1] + offset, self.found.is_pairs)
             if (before < least <= after) or (total[0] - after < least <= total[0] - before):
                 self.excess[i] = 1.0
                 reaches = True
         return reaches
 
     cdef Py_ssize_t gather_open(self, const Node* node, const Column* column) noexcept nogil:
-        """Fill the tally's `keys` with the records in open buckets; return how many these are."""
-        cdef uint64_t* keys = self.tally.keys
-        cdef const uint32_t* row = self.tally.row
+        """Fill the sorter's `keys` with the records in open buckets; return how many there are."""
+        cdef uint64_t* keys = self.tally.sorter.keys
+        cdef const uint32_t* row = self.words.row
         cdef Py_ssize_t i, n = 0
         for i in range(self.n_open):
             self.is_open[self.number[self.open[i]]] = True
@@ -400,18 +396,27 @@ cdef class CoarseSearch:
             gather_keys[uint32_t](row, node.rows, <const uint32_t*> column.codes, keys, n)
         return n
 
-    cdef Py_ssize_t merge(self, const Column* column, const uint64_t* keys, Py_ssize_t n, Py_ssize_t right,
-                          Py_ssize_t left) noexcept nogil:
-        """Fill the tally's `run` and `code` with the cuts of open buckets, two edges (-1: none) and the last one.
+    cdef void choose(self, const Node* node, const Column* column, const uint64_t* keys, Py_ssize_t n, Py_ssize_t right,
+                     Py_ssize_t left, const LeafRules* rules, Split* best) noexcept nogil:
+        """Replace `best` by the best of the cuts in open buckets and at two edges (-1: none). IN keys : [n] sorted"""
+        cdef CutList cuts
+        self.tally.blank(&cuts)
+        cuts.missing_word = self.found.missing_word
+        unpack_word(cuts.missing_word, cuts.is_pairs, cuts.missing)
+        cuts.n = self.merge(column, keys, n, min(right, left), max(right, left), &cuts)
+        self.chooser.choose(node, column, &cuts, rules, best)
+
+    cdef Py_ssize_t merge(self, const Column* column, const uint64_t* keys, Py_ssize_t n, Py_ssize_t first, Py_ssize_t second,
+                          CutList* cuts) noexcept nogil:
+        """Fill a list with the cuts of open buckets, two edges (-1: none) and the last one; return how many there are.
 
         IN keys : [n] sorted
         """
-        cdef uint64_t* run = self.tally.run
-        cdef uint32_t* codes = self.tally.code
+        cdef uint64_t* run = cuts.run
+        cdef uint32_t* codes = cuts.code
         cdef uint64_t sum
         cdef uint32_t code
-        cdef Py_ssize_t i = 0, at, to = 0, place, next_place, last = self.n_buckets - 1
-        cdef Py_ssize_t first = min(right, left), second = max(right, left)
+        cdef Py_ssize_t i = 0, at, to = 0, place, next_place, last = self.found.n - 1
         at = -1                            # of the edge or open bucket written last
         while at < last:
             next_place = self.place[bucket_of(column, <uint32_t> (keys[i] >> 32))] if i < n else last
@@ -427,7 +432,7 @@ cdef class CoarseSearch:
                     code = <uint32_t> (keys[i] >> 32)
                     if self.place[bucket_of(column, code)] != place:
                         break
-                    sum += self.tally.word[<uint32_t> keys[i]]
+                    sum += self.words.word[<uint32_t> keys[i]]
                     run[to] = sum
                     codes[to] = code
                     i += 1

@@ -13,8 +13,7 @@ and which of the cuts of a node scores most. From the least to the most that a s
     and in the order of best-first growth; importances and pruning keep to the decrease of `impurity`.
     Of a column's cuts, all that the rules allow come at once, so that what one scores may depend on how many there are;
     numbers of a splitter's own come in stretches (division.pxd).
-(c) The fast paths, as `Gini` has them: `best_word`, `best_few`, `best_small`, from packed draws of weight 1. Each must
-    give what `best_cut` gives, to the bit; and with `best_few`, all ways to part two records are worth the same.
+(c) Fast scans: an object beside the criterion that scores packed draws of weight 1 (scans.pxd), as `Gini` has one.
 
 Given: statistics, sums over draws of [draws, weight, the criterion's own words ...], integers of 64 bits; word 1 is
 above 0. `open_node` alone sees the draws. n_classes and n_words are known from `configure` on, which a forest calls
@@ -46,10 +45,9 @@ The share of the draws that the largest class does not have, as level (a):
                 most = max(most, statistic[k])
             return 1.0 - <double> most / <double> statistic[1]
 """
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t
 
 from dforest.core.component cimport Component
-from dforest.core.loops cimport df_cut, df_few
 from dforest.core.types cimport DrawKind, Node
 
 
@@ -60,9 +58,6 @@ cdef class Criterion(Component):
     cdef readonly Py_ssize_t n_words     # int64 words of a statistic
     cdef readonly Py_ssize_t n_classes   # 0 for regression
     cdef readonly bint is_additive       # value and impurity of a node follow from its children's
-    cdef readonly object cuts_class      # of `Cuts` in its place, for what statistics don't tell; or None
-    cdef readonly bint scans_words       # `best_word` takes the place of `best_cut`, where draws weigh 1
-    cdef readonly int few                # so does `best_few`, in nodes of at most so many records, and `best_small`
     cdef readonly bint is_wide           # regression: see NumberCriterion
     cdef DrawKind kind
     cdef bint has_failed                 # `error` holds
@@ -92,20 +87,6 @@ cdef class Criterion(Component):
     # The first cut of highest score among n >= 1, and that score; -1 if it allows none. left:
     # [n, n_words], the statistics of the left sides; total: [n_words], the node's.
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil
-
-    # `best_cut` from packed words (scan.h), for a criterion that says so in `scans_words`; all n cuts
-    # have draws on both sides. The statistics of the left sides are run[i] + offset.
-    cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
-                              double* score) noexcept nogil
-
-    # `best_cut` among few records (few.h), for a criterion that says so in `few`. OUT cut : the first of
-    # the best ones
-    cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil
-
-    # `best_cut` for two classes in nodes of at most DF_SMALL_DRAWS draws, by columns of at most 256 codes. run: [n] by
-    # code, draws up to it of class 0 in the low 16 bits, of class 1 in the high ones; least: draws of a side
-    cdef void best_small(self, const uint32_t* run, int n, uint32_t offset, const int64_t* total, double least,
-                         df_cut* cut) noexcept nogil
 
     # A score times 2 to this power is in units of weight times impurity.
     cdef int score_exponent(self, const Node* node) noexcept nogil
@@ -139,13 +120,17 @@ cdef class ClassCriterion(Criterion):
     pass
 
 
-cdef class Gini(ClassCriterion):
+cdef class RuleCriterion(ClassCriterion):
+    cdef int number                  # of the criterion in records.h
+
+
+cdef class Gini(RuleCriterion):
     pass
 
 
-cdef class Entropy(ClassCriterion):
+cdef class Entropy(RuleCriterion):
     pass
 
 
-cdef class Hellinger(ClassCriterion):
+cdef class Hellinger(RuleCriterion):
     pass

@@ -1,4 +1,4 @@
-"""Gini and entropy, and the base classes.
+"""The criteria of classes, and the base of all.
 
 Formulas: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984, chapter 4. All
 sums are integers (see `dforest.core.types`), so they depend on no order; float64 appears only in
@@ -7,18 +7,20 @@ impurities, scores and leaf values, each one expression of criteria.h.
 A criterion owns `scratch`; everything else it is handed.
 """
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free
 
-from dforest.core.loops cimport DF_FEW, DF_FEW_CLASSES, loops
 from dforest.core.types cimport CLASS_WEIGHTS, Draw
-from dforest.rules.criteria cimport (
-    df_entropy_impurity, df_entropy_score, df_gini_impurity, df_gini_score, df_has_one_class, df_hellinger_impurity,
-    df_hellinger_score,
-)
+from dforest.rules.categories cimport df_class_response, df_largest_class
+from dforest.rules.criteria cimport df_class_impurity, df_has_one_class
 from dforest.rules.numerics cimport df_imbalance
+from dforest.rules.records cimport DF_ENTROPY, DF_GINI, DF_HELLINGER
 
 from dforest.core.component import CriterionError
+
+cdef extern from "core/search/best_cut.h" nogil:
+    int64_t df_best_class_cut(int64_t criterion, const int64_t* left, int64_t n, const int64_t* total, int64_t n_words,
+                              double* score)
 
 LEAST_IMPURITY = -1e-9
 
@@ -89,7 +91,7 @@ cdef class Criterion:
         return self
 
     def clone(self):
-        """Another one with the same parameters, configured likewise."""
+        """A criterion of the same class and parameters, for as many classes and sums as wide."""
         return self.__sklearn_clone__().configure(self.n_classes, self.is_wide)
 
     cdef int fail(self, error) except -1:
@@ -178,17 +180,6 @@ cdef class Criterion:
             left += self.n_words
         score[0] = highest
         return best
-
-    cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
-                              double* score) noexcept nogil:
-        return -1
-
-    cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil:
-        cut.score = -1.0
-
-    cdef void best_small(self, const uint32_t* run, int n, uint32_t offset, const int64_t* total, double least,
-                         df_cut* cut) noexcept nogil:
-        cut.score = -1.0
 
     cdef double node_impurity(self, const Node* node) noexcept nogil:
         return self.impurity(node.statistics)
@@ -291,96 +282,47 @@ cdef class ClassCriterion(Criterion):
 
     cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* keys) noexcept nogil:
         """Shares of the node's largest class."""
-        cdef Py_ssize_t i, k, largest = 2
-        for k in range(3, self.n_words):
-            if total[k] > total[largest]:
-                largest = k
+        cdef Py_ssize_t i
+        cdef int64_t largest = df_largest_class(total, self.n_words)
         for i in range(n):
-            keys[i] = <double> statistics[largest] / <double> statistics[1]
+            keys[i] = df_class_response(statistics, largest)
             statistics += self.n_words
 
     cdef double value(self, const Node* node, const int64_t* statistic) noexcept nogil:
         return <double> statistic[3] / <double> statistic[1] if self.n_classes == 2 else 0.0
 
 
-cdef class Gini(ClassCriterion):
+cdef class RuleCriterion(ClassCriterion):
+    """A criterion whose impurity and score are rules (criteria.h): those of its number there."""
+
+    cdef double impurity(self, const int64_t* statistic) noexcept nogil:
+        return df_class_impurity(self.number, statistic, self.n_words)
+
+    cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
+        return df_best_class_cut(self.number, left, n, total, self.n_words, score)
+
+
+cdef class Gini(RuleCriterion):
     """Gini impurity, 1 - sum of p_k**2."""
 
-    def configure(self, Py_ssize_t n_classes=0, bint wide=False):
-        ClassCriterion.configure(self, n_classes, wide)
-        self.scans_words = n_classes == 2 and type(self) is Gini       # a subclass may score otherwise
-        if type(self) is Gini:
-            self.few = DF_FEW if n_classes == 2 else DF_FEW // 2 if n_classes <= DF_FEW_CLASSES else 0
-        return self
-
-    cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
-                              double* score) noexcept nogil:
-        return loops.gini(run, n, offset, <double> total[1], <double> total[2], score)
-
-    cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil:
-        if self.n_classes == 2:
-            loops.few_pairs(few, offset, <double> total[1], <double> total[2], cut)
-        else:
-            loops.few_classes(few, offset, <double> total[1], &total[2], <int> self.n_classes, cut)
-
-    cdef void best_small(self, const uint32_t* run, int n, uint32_t offset, const int64_t* total, double least,
-                         df_cut* cut) noexcept nogil:
-        loops.small_pairs(run, n, offset, <double> total[1], <double> total[2], least, cut)
-
-    cdef double impurity(self, const int64_t* statistic) noexcept nogil:
-        return df_gini_impurity(statistic, self.n_words)
-
-    cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
-        cdef Py_ssize_t i, best = 0
-        cdef double s, highest = -1.0
-        for i in range(n):
-            s = df_gini_score(left, total, self.n_words)
-            if s > highest:
-                highest = s
-                best = i
-            left += self.n_words
-        score[0] = highest
-        return best
+    def __cinit__(self, *args, **kwargs):
+        self.number = DF_GINI
 
 
-cdef class Entropy(ClassCriterion):
+cdef class Entropy(RuleCriterion):
     """Shannon entropy in bits, -sum of p_k * log2(p_k)."""
 
-    cdef double impurity(self, const int64_t* statistic) noexcept nogil:
-        return df_entropy_impurity(statistic, self.n_words)
-
-    cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
-        cdef Py_ssize_t i, best = 0
-        cdef double s, highest = -1.0
-        for i in range(n):
-            s = df_entropy_score(left, total, self.n_words)
-            if s > highest:
-                highest = s
-                best = i
-            left += self.n_words
-        score[0] = highest
-        return best
+    def __cinit__(self, *args, **kwargs):
+        self.number = DF_ENTROPY
 
 
-cdef class Hellinger(ClassCriterion):
+cdef class Hellinger(RuleCriterion):
     """Of two classes, what Hellinger distance makes of an impurity: sqrt(p * (1 - p))."""
+
+    def __cinit__(self, *args, **kwargs):
+        self.number = DF_HELLINGER
 
     def configure(self, Py_ssize_t n_classes=0, bint wide=False):
         if n_classes > 2:
             raise ValueError(f'criterion="hellinger" is for two classes; y has {n_classes}')
         return ClassCriterion.configure(self, n_classes, wide)
-
-    cdef double impurity(self, const int64_t* statistic) noexcept nogil:
-        return df_hellinger_impurity(statistic, self.n_words)
-
-    cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
-        cdef Py_ssize_t i, best = 0
-        cdef double s, highest = -1.0
-        for i in range(n):
-            s = df_hellinger_score(left, total, self.n_words)
-            if s > highest:
-                highest = s
-                best = i
-            left += self.n_words
-        score[0] = highest
-        return best

@@ -27,10 +27,8 @@ cdef class DenseSplitter(Splitter):
         return (self.takes_ranks and type(criterion) is Gini and criterion.n_classes == 2 and data.weight == NULL
                 and self.tuning.get("buckets", MOST_BUCKETS) > 0)
 
-    cdef int prepare(self, DataView data, Criterion criterion) except -1:
-        if self.searches_coarsely(data, criterion):
-            data.add_coarse(self.tuning.get("buckets", MOST_BUCKETS))
-        return 0
+    cdef uint64_t wanted_buckets(self, DataView data, Criterion criterion):
+        return self.tuning.get("buckets", MOST_BUCKETS) if self.searches_coarsely(data, criterion) else 0
 
     cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:
         Splitter.attach(self, data, criterion, n_records)

@@ -31,5 +31,3 @@ cdef class Divisions:
     cdef Py_ssize_t sum_up(self, const Draw* draws, const double* values, const uint64_t* keys, Py_ssize_t* at,
                            Py_ssize_t m) noexcept nogil
     cdef void score(self, const Node* node, Py_ssize_t n, const LeafRules* rules, Split* best, Py_ssize_t* at) noexcept nogil
-    cdef Py_ssize_t best_of(self, const Node* node, const int64_t* left, Py_ssize_t n, const LeafRules* rules,
-                            double* score) noexcept nogil

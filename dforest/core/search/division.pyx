@@ -11,10 +11,13 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
+from dforest.core.search.chooser cimport Choice, best_of_run
 from dforest.core.sorting cimport insertion_sort, radix_sort, radix_sort_range
 from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, Draw, add_draws
-from dforest.rules.cut cimport df_leads_left, df_missing_goes_left, df_valid_run
-from dforest.rules.numerics cimport df_imbalance, df_is_better, df_middle
+from dforest.rules.cut cimport df_leads_left, df_missing_goes_left
+from dforest.rules.numerics cimport df_is_better, df_middle
+
+from dforest.core.search.chooser import scores_statistics
 
 
 cdef enum:
@@ -99,7 +102,7 @@ cdef class Divisions:
     """
 
     def __cinit__(self, Criterion criterion not None, Py_ssize_t n_records):
-        if criterion.cuts_class is not None:
+        if not scores_statistics(criterion):
             raise ValueError(f"criterion={criterion!r} scores cuts of columns only, and not the tests of a splitter of its own")
         self.criterion = criterion
         self.n_words = criterion.n_words
@@ -262,55 +265,36 @@ cdef class Divisions:
 
     cdef void score(self, const Node* node, Py_ssize_t n, const LeafRules* rules, Split* best, Py_ssize_t* at) noexcept nogil:
         """Replace `best` if one of n cuts in `left` has a higher score. OUT at : then, how many values are on its left"""
-        cdef Py_ssize_t i, k, right, left
-        cdef double score = -1.0, other = -1.0
-        cdef int64_t imbalance = 0, of_other, weight = node.statistics[1]
+        cdef Py_ssize_t i, k
         cdef bint missing_left = False
-        right = self.best_of(node, self.left, n, rules, &score)
-        if right >= 0:
-            imbalance = df_imbalance(score, self.left[right * self.n_words + 1], weight)
+        cdef Choice choice = best_of_run(self.criterion, self.left, n, node.statistics, rules), other
         if self.missing[0] > 0:
             for i in range(n):
                 for k in range(self.n_words):
                     self.shifted[i * self.n_words + k] = self.left[i * self.n_words + k] + self.missing[k]
-            left = self.best_of(node, self.shifted, n, rules, &other)
-            of_other = df_imbalance(other, self.shifted[left * self.n_words + 1], weight) if left >= 0 else 0
-            if df_leads_left(other, of_other, left, score, imbalance, right):
-                right = left
-                score = other
-                imbalance = of_other
+            other = best_of_run(self.criterion, self.shifted, n, node.statistics, rules)
+            if df_leads_left(other.score, other.imbalance, other.entry, choice.score, choice.imbalance, choice.entry):
+                choice = other
                 missing_left = True
         # Evenness decides between cuts by the same numbers only: at < 0 if `best` is by others.
-        if right < 0 or not df_is_better(score, imbalance, best.score, self.imbalance if at[0] >= 0 else 0):
+        if choice.entry < 0 or not df_is_better(choice.score, choice.imbalance, best.score, self.imbalance if at[0] >= 0 else 0):
             return
-        best.score = score
-        self.imbalance = imbalance
-        at[0] = self.end[right]
-        best.missing_left = df_missing_goes_left(self.left[right * self.n_words], self.missing[0], missing_left,
+        best.score = choice.score
+        self.imbalance = choice.imbalance
+        at[0] = self.end[choice.entry]
+        best.missing_left = df_missing_goes_left(self.left[choice.entry * self.n_words], self.missing[0], missing_left,
                                                  node.statistics[0])
-
-    cdef Py_ssize_t best_of(self, const Node* node, const int64_t* left, Py_ssize_t n, const LeafRules* rules,
-                            double* score) noexcept nogil:
-        """The first of the best cuts that satisfy the rules, and its score; -1 if none does."""
-        cdef const int64_t* total = node.statistics
-        cdef Py_ssize_t best = -1
-        cdef int64_t first, kept = df_valid_run(rules, left, n, self.n_words, total, &first)
-        if kept > 0:
-            best = self.criterion.ask_best_cut(left + first * self.n_words, kept, total, score)
-        if best < 0:
-            score[0] = -1.0
-            return -1
-        return first + best
 
     cdef bint find_sides(self, const Node* node, const uint8_t* left, const LeafRules* rules, Split* best) noexcept nogil:
         cdef Py_ssize_t i
-        cdef double score = -1.0
+        cdef Choice choice
         memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
         for i in range(node.n):
             if left[i]:
                 add_draws(self.criterion.kind, self.sum, &node.draws[i])
-        if self.best_of(node, self.sum, 1, rules, &score) < 0:
+        choice = best_of_run(self.criterion, self.sum, 1, node.statistics, rules)
+        if choice.entry < 0:
             return False
-        if score > best.score:
-            best.score = score
+        if choice.score > best.score:
+            best.score = choice.score
         return True

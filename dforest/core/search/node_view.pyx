@@ -11,6 +11,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
+from dforest.core.search.categories cimport Categories
 from dforest.core.search.division cimport Divisions
 from dforest.rules.random cimport DF_CUSTOM
 from dforest.core.search.splitter cimport CodeRange, code_range
@@ -325,6 +326,7 @@ cdef int take_cut(NodeView view, Py_ssize_t feature, given, Split* best) except 
     cdef CodeRange codes
     cdef int64_t code
     cdef uint32_t category
+    cdef Categories categories
     cdef Py_ssize_t at, n_words
     if column.kind != CATEGORICAL:
         codes = code_range(node, column)
@@ -337,17 +339,18 @@ cdef int take_cut(NodeView view, Py_ssize_t feature, given, Split* best) except 
             return 0
         splitter.cuts.find_at(node, column, <uint32_t> code, &splitter.rules, best)
         return 0
-    splitter.cuts.find_present(node, column)
+    categories = splitter.cuts.categories
+    categories.find_present(node, column)
     n_words = (<Py_ssize_t> column.n_codes + 63) // 64
     for at in range(n_words):
-        splitter.cuts.left_ones[at] = 0
+        categories.left_ones[at] = 0
     for number in np.atleast_1d(given).tolist():
         if not isinstance(number, Integral):
             raise SplitterError(f"{type(splitter).__name__}: category {number!r} of feature {feature}; allowed are integers")
         if not 0 <= number < column.n_codes:
             raise SplitterError(f"{type(splitter).__name__}: category {number} of feature {feature}; it has {column.n_codes}")
         category = number
-        splitter.cuts.left_ones[category >> 6] |= splitter.cuts.present[category >> 6] & (<uint64_t> 1 << (category & 63))
+        categories.left_ones[category >> 6] |= categories.present[category >> 6] & (<uint64_t> 1 << (category & 63))
     splitter.cuts.find_subset(node, column, &splitter.rules, best)
     return 0
 

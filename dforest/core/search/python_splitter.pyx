@@ -21,6 +21,7 @@ from dforest.core.search.splitter cimport Splitter
 from dforest.core.types cimport Draw, Node, Split, df_rows
 
 from dforest.core.component import SplitterError
+from dforest.core.search.chooser import scores_statistics
 from dforest.core.search.node_view import frozen
 
 
@@ -42,7 +43,7 @@ cdef class PythonSplitterBase(Splitter):
 
     cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:
         Splitter.attach(self, data, criterion, n_records)
-        if self.divisions is None and criterion.cuts_class is None:
+        if self.divisions is None and scores_statistics(criterion):
             self.divisions = Divisions(criterion, n_records)
         if self.has_own_leaves:
             self.kept = <Draw*> malloc(n_records * sizeof(Draw))

@@ -21,8 +21,8 @@ cdef class NumberCriterion(Criterion):
 
 
 cdef class SquaredError(NumberCriterion):
-    cdef df_measure measure    # of the open node; kept only if words are scanned, and by subclasses
+    pass
 
 
 cdef class Poisson(SquaredError):
-    pass
+    cdef df_measure measure    # of the open node

@@ -6,24 +6,22 @@ leaf values come from the targets as they were given.
 
 A criterion owns its scratch; targets, draws and statistics are a node's.
 """
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memset
 
 from cython cimport view
 
 import numpy as np
 
-from dforest.core.loops cimport DF_FEW, df_cut, df_few, loops
 from dforest.core.types cimport TARGET_SUM, TARGET_SUM_WIDE, Draw
+from dforest.rules.categories cimport df_target_response
 from dforest.rules.criteria cimport (
-    df_deviance_score,
     df_fixed_deviance,
     df_high_part,
     df_low_part,
     df_measure,
     df_measure_deviance,
     df_measure_squares,
-    df_square_score,
     df_true_mean,
 )
 from dforest.rules.node cimport (
@@ -49,6 +47,12 @@ from dforest.rules.numerics cimport (
     df_offset_sum,
 )
 from dforest.rules.records cimport DF_POISSON, DF_SQUARED_ERROR
+
+cdef extern from "core/search/best_cut.h" nogil:
+    int64_t df_best_square_cut(const int64_t* left, int64_t n, const int64_t* total, int64_t n_words, bint is_wide,
+                               const df_measure* measure, double* score)
+    int64_t df_best_deviance_cut(const int64_t* left, int64_t n, const int64_t* total, int64_t n_words, bint is_wide,
+                                 const df_measure* measure, double* score)
 
 
 cdef class NumberCriterion(Criterion):
@@ -134,8 +138,7 @@ cdef class NumberCriterion(Criterion):
         cdef bint wide = self.kind == TARGET_SUM_WIDE
         cdef int64_t mean = df_floor_mean(total[2], total[3] if wide else 0, total[1])
         for i in range(n):
-            keys[i] = (df_offset_sum(statistics[2], statistics[3] if wide else 0, statistics[1], mean)
-                       / <double> statistics[1])
+            keys[i] = df_target_response(statistics, wide, mean)
             statistics += self.n_words
 
     cdef double mean(self, const int64_t* statistic) noexcept nogil:
@@ -193,23 +196,10 @@ cdef class SquaredError(NumberCriterion):
     def __cinit__(self, *args, **kwargs):
         self.is_additive = True
 
-    def configure(self, Py_ssize_t n_classes=0, bint wide=False):
-        NumberCriterion.configure(self, n_classes, wide)
-        self.scans_words = not wide and type(self) is SquaredError     # a subclass may score otherwise
-        self.few = DF_FEW // 2 if self.scans_words else 0
-        return self
-
-    cdef int open_node(self, Node* node) except -1 nogil:
-        NumberCriterion.open_node(self, node)
-        if self.scans_words and not node.is_pure:
-            df_measure_squares(node.statistics, False, &self.measure)
-        return 0
-
     cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:
         if not self.is_built_in:
             return Criterion.join_node(self, node, other)
-        self.scale = (<SquaredError> other).scale
-        self.measure = (<SquaredError> other).measure
+        self.scale = (<NumberCriterion> other).scale
         return 0
 
     cdef double impurity(self, const int64_t* statistic) noexcept nogil:
@@ -218,27 +208,11 @@ cdef class SquaredError(NumberCriterion):
         cdef double mean = df_offset_sum(statistic[2], high, statistic[1], 0) / <double> statistic[1]
         return -mean * mean
 
-    cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
-                              double* score) noexcept nogil:
-        return loops.square(run, n, offset, <double> total[1], <double> self.measure.mean, self.measure.remainder, score)
-
-    cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil:
-        loops.few_sums(few, offset, <double> total[1], <double> self.measure.mean, self.measure.remainder, cut)
-
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
-        cdef Py_ssize_t i, best = 0
-        cdef double s, highest = -1.0
         cdef bint wide = self.kind == TARGET_SUM_WIDE
         cdef df_measure measure
         df_measure_squares(total, wide, &measure)
-        for i in range(n):
-            s = df_square_score(left, total, wide, &measure)
-            if s > highest:
-                highest = s
-                best = i
-            left += self.n_words
-        score[0] = highest
-        return best
+        return df_best_square_cut(left, n, total, self.n_words, wide, &measure, score)
 
     cdef double node_impurity(self, const Node* node) noexcept nogil:
         """Variance of the quantised targets, from an exact sum of squares around the rounded mean."""
@@ -298,22 +272,20 @@ cdef class Poisson(SquaredError):
                             &self.measure)
         return 0
 
+    cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:
+        if not self.is_built_in:
+            return Criterion.join_node(self, node, other)
+        self.scale = (<Poisson> other).scale
+        self.measure = (<Poisson> other).measure
+        return 0
+
     cdef double impurity(self, const int64_t* statistic) noexcept nogil:
         # Up to the mean of y * ln y, whose sum over a node is the same for every cut.
         cdef double mean = df_true_mean(statistic, self.kind == TARGET_SUM_WIDE, self.measure.base)
         return -mean * df_log(mean) if mean > 0.0 else 0.0
 
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
-        cdef Py_ssize_t i, best = -1
-        cdef double s, highest = -1.0
-        for i in range(n):
-            s = df_deviance_score(left, total, self.kind == TARGET_SUM_WIDE, &self.measure)
-            if s > highest:
-                highest = s
-                best = i
-            left += self.n_words
-        score[0] = highest
-        return best
+        return df_best_deviance_cut(left, n, total, self.n_words, self.kind == TARGET_SUM_WIDE, &self.measure, score)
 
     cdef double node_impurity(self, const Node* node) noexcept nogil:
         """From an exact sum of deviances in fixed point."""

@@ -129,8 +129,11 @@ cdef class Splitter(Component):
     cdef Py_ssize_t* first         # [n_features] those drawn last at the current node that aren't known constant ...
     cdef uint8_t* found_constant   # [n_features] ... and whether threads that share them found them so
 
-    # Add to the data what clones of this splitter will look at; called once, on none of them.
+    # Look at the data once, before clones of this splitter do, and raise if they are not for it; changes nothing.
     cdef int prepare(self, DataView data, Criterion criterion) except -1
+
+    # How many buckets the data are to have of each column with more codes (see Column.coarse); 0: none.
+    cdef uint64_t wanted_buckets(self, DataView data, Criterion criterion)
 
     # Take data to work on, and make room for nodes of n_records records.
     cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1

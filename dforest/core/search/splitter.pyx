@@ -159,11 +159,14 @@ cdef class Splitter:
     cdef int prepare(self, DataView data, Criterion criterion) except -1:
         return 0
 
+    cdef uint64_t wanted_buckets(self, DataView data, Criterion criterion):
+        return 0
+
     cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:
         cdef Py_ssize_t n = data.n_features
         self.data = data
         self.criterion = criterion
-        self.cuts = (criterion.cuts_class or Cuts)(criterion, data, n_records, self.one_hot, self.tuning)
+        self.cuts = Cuts(criterion, data, n_records, self.one_hot, self.tuning)
         if self.has_own_tests:
             self.divisions = Divisions(criterion, n_records)
         self.order = FeatureOrder(n)
@@ -375,7 +378,6 @@ cdef class RandomSplitter(Splitter):
 
     cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:
         Splitter.attach(self, data, criterion, n_records)
-        self.cuts.one_by_one = True
         self.foresee_up_to = min(n_records, <Py_ssize_t> self.tuning.get("foresee_up_to", FORESEE_UP_TO))
         self.drafts = <Draft*> calloc(data.n_features, sizeof(Draft))
         self.ahead_bytes = (self.foresee_up_to + DF_STRIDE) * self.cuts.side.code_bytes

@@ -15,10 +15,12 @@ from libc.math cimport rint, sqrt
 from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from dforest.core.component cimport CONTRACT
-from dforest.core.search.criterion cimport ClassCriterion, Entropy
 from dforest.core.loops cimport DF_FEW, df_cut, df_few
+from dforest.core.search.criterion cimport ClassCriterion, Criterion, Entropy
+from dforest.core.search.scans cimport FastScans
 
 from dforest.core.component import declare_contract
+from dforest.core.search.scans import register_scans
 
 cdef extern from "rules/numerics.h" nogil:
     const double DF_LOG2_E
@@ -94,12 +96,6 @@ cdef class GainRatio(Entropy):
             raise ValueError(f"correct={correct!r}; allowed are True and False")
         self.correct = correct
 
-    def configure(self, Py_ssize_t n_classes=0, bint wide=False):
-        Entropy.configure(self, n_classes, wide)
-        self.scans_words = n_classes == 2
-        self.few = DF_FEW if n_classes == 2 else 0
-        return self
-
     cdef inline double ratio(self, double gain, int64_t left, const int64_t* total, Py_ssize_t n) noexcept nogil:
         """The score of the best of n cuts, given its gain and the weight on its left."""
         cdef int64_t weight = total[1], right = total[1] - left
@@ -115,7 +111,7 @@ cdef class GainRatio(Entropy):
         return w * (gain / information)
 
     cdef inline double ratio_of_two(self, int64_t remaining, int64_t left, const int64_t* total, Py_ssize_t n) noexcept nogil:
-        """The same, given the entropy that the cut leaves, in units of the table."""
+        """`ratio` for two classes, given the entropy that the cut leaves, in units of the table."""
         return self.ratio(<double> (f[total[1]] - f[total[2]] - f[total[3]] - remaining) * UNIT, left, total, n)
 
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
@@ -146,6 +142,15 @@ cdef class GainRatio(Entropy):
         score[0] = self.ratio(highest, left[best * self.n_words + 1], total, n)
         return best
 
+
+cdef class GainRatioScans(FastScans):
+    """`GainRatio.best_cut` from packed draws of two classes."""
+
+    def __cinit__(self, Criterion criterion not None):
+        if criterion.n_classes == 2:
+            self.takes_words = self.takes_small = True
+            self.few = DF_FEW
+
     cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
                               double* score) noexcept nogil:
         cdef Py_ssize_t i, best = 0
@@ -161,7 +166,7 @@ cdef class GainRatio(Entropy):
                     least = remaining
                     best = i
             word = run[best] + offset
-            score[0] = self.ratio_of_two(least, <int64_t> (word >> 32) + <uint32_t> word, total, n)
+            score[0] = (<GainRatio> self.criterion).ratio_of_two(least, <int64_t> (word >> 32) + <uint32_t> word, total, n)
             return best
         for i in range(n):
             word = run[i] + offset
@@ -173,7 +178,7 @@ cdef class GainRatio(Entropy):
                 highest = gain
                 best = i
         word = run[best] + offset
-        score[0] = self.ratio(highest, <int64_t> (word >> 32) + <uint32_t> word, total, n)
+        score[0] = (<GainRatio> self.criterion).ratio(highest, <int64_t> (word >> 32) + <uint32_t> word, total, n)
         return best
 
     cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil:
@@ -211,7 +216,7 @@ cdef class GainRatio(Entropy):
         if n_cuts > 0:
             cut.place = <int> (best & 63)
             cut.left = (word[cut.place] & 255) + (word[cut.place] >> 8)
-            cut.score = self.ratio_of_two(<int64_t> (best >> 22), cut.left, total, <Py_ssize_t> n_cuts)
+            cut.score = (<GainRatio> self.criterion).ratio_of_two(<int64_t> (best >> 22), cut.left, total, <Py_ssize_t> n_cuts)
 
     cdef void best_small(self, const uint32_t* run, int n, uint32_t offset, const int64_t* total, double least,
                          df_cut* cut) noexcept nogil:
@@ -240,7 +245,10 @@ cdef class GainRatio(Entropy):
                 best = i
         cut.place = place[best]
         cut.left = (word[best] & 0xFFFF) + (word[best] >> 16)
-        cut.score = self.ratio_of_two(lowest, cut.left, total, n_cuts)
+        cut.score = (<GainRatio> self.criterion).ratio_of_two(lowest, cut.left, total, n_cuts)
+
+
+register_scans(GainRatio, GainRatioScans)
 
 
 cdef class Tsallis(ClassCriterion):

@@ -1,0 +1,63 @@
+"""Cut lists: what is known of the cuts of one feature in one node, whoever found them.
+
+*Producers* (count, sort, coarse, side, categories) make a list, the *chooser* picks the best of its cuts. Each cut has a
+left side, of which the list holds the statistic or, where draws are packed (words.pxd), the word, both without missing values.
+Of six draws with the values 2, 5, 5, 7 and two missing, the list has the codes of 2, 5 and 7; left sides of 1, 3 and 4
+draws; and 2 draws missing. The last cut of a run divides the missing values from all others.
+
+A list borrows its arrays from whoever made it, until that one makes the next.
+"""
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from dforest.core.search.words cimport draws_of, unpack_word
+
+cdef enum CutKind:
+    RUN                       # each left side holds the one before, and the draws of one more value
+    SINGLES                   # each left side is one category; if values are missing, the last is all categories
+    LONE                      # there is one cut
+
+cdef enum Manner:             # how the draws of a node are added up
+    WORDS                     # weights of 1: as packed words
+    CLASSES                   # more classes, weights of 1: by a counter of 32 bits for each
+    SUMS                      # weights of 1: the number of draws and the sum of their targets
+    RECORDS                   # any: as whole statistics
+
+cdef struct CutList:
+    CutKind kind
+    Manner manner             # by which the left sides come about
+    Py_ssize_t n              # cuts
+    bint is_packed            # left sides are words, in `run`; else statistics, in `left`
+    bint is_pairs             # these words are of two classes; else of numbers
+    uint32_t* code            # [n] the highest code on the left, or the category; not of LONE
+    uint64_t lone             # the same of LONE
+    uint64_t* run             # [n] the left sides in words
+    int64_t* left             # [n, n_words] the left sides
+    uint64_t missing_word     # the missing values, if is_packed
+    int64_t* missing          # [n_words] the missing values, packed or not
+    const uint64_t* subset    # LONE, of categories: a bit for each that goes left; else NULL
+    const uint32_t* place     # RUN of categories: which of those that occur, in ascending order, is added; else NULL
+    const uint64_t* sorted    # NULL; or the node's records by code, missing ones last: see Sorter.keys
+
+
+cdef inline void expand(CutList* cuts, Py_ssize_t n_words) noexcept nogil:
+    """Have the left sides as statistics, if they are words."""
+    cdef Py_ssize_t i
+    if cuts.is_packed:
+        cuts.is_packed = False
+        for i in range(cuts.n):
+            unpack_word(cuts.run[i], cuts.is_pairs, cuts.left + i * n_words)
+
+
+cdef inline void add_missing(CutList* cuts, Py_ssize_t n_words) noexcept nogil:
+    """Put the missing values on the left of all cuts; of words they are added when these are scored."""
+    cdef Py_ssize_t i, k
+    if cuts.is_packed:
+        return
+    for i in range(cuts.n):
+        for k in range(n_words):
+            cuts.left[i * n_words + k] += cuts.missing[k]
+
+
+cdef inline int64_t left_draws(const CutList* cuts, Py_ssize_t i, Py_ssize_t n_words) noexcept nogil:
+    """Draws on the left of a cut."""
+    return draws_of(cuts.run[i], cuts.is_pairs) if cuts.is_packed else cuts.left[i * n_words]

@@ -1,0 +1,277 @@
+"""Draws of a node counted by code: see histogram.pxd.
+
+A `Histogram` belongs to one thread and owns its scratch, of which counters and marks are all 0 between calls.
+"""
+cimport cython
+from libc.stdint cimport uint8_t, uint16_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
+
+from dforest.core.codes cimport fill_words, gather_and_mark
+from dforest.core.loops cimport loops
+from dforest.core.search.cut_list cimport CLASSES, RECORDS, SUMS
+from dforest.core.search.words cimport unpack_word
+from dforest.core.types cimport Draw, add_draws, code_t
+
+cdef extern from *:
+    """
+    #define df_lowest_bit(x) __builtin_ctzll(x)
+    """
+    int df_lowest_bit(uint64_t x) nogil
+
+
+cdef void fill(Manner manner, Histogram histogram, const Node* node, const code_t* codes) noexcept nogil:
+    """Add the draws of a node to the counters."""
+    cdef const Draw* draws = node.draws
+    cdef uint32_t* counters = <uint32_t*> histogram.counters
+    cdef Py_ssize_t i, n = node.n, n_classes = histogram.n_words - 2
+    cdef int64_t* words
+    if manner == CLASSES:
+        for i in range(n):
+            counters[codes[draws[i].row] * n_classes + draws[i].target] += draws[i].count
+    elif manner == SUMS:
+        for i in range(n):
+            words = histogram.counters + 2 * <Py_ssize_t> codes[draws[i].row]
+            words[0] += draws[i].count
+            words[1] += <int64_t> draws[i].count * draws[i].target
+    else:
+        for i in range(n):
+            add_draws(histogram.criterion.kind, histogram.counters + codes[draws[i].row] * histogram.n_words, &draws[i])
+
+
+cdef void mark(uint64_t* marks, const Node* node, const code_t* codes) noexcept nogil:
+    """Mark the codes that occur."""
+    cdef Py_ssize_t i
+    cdef uint32_t code
+    for i in range(node.n):
+        code = codes[node.draws[i].row]
+        marks[code >> 6] |= <uint64_t> 1 << (code & 63)
+
+
+@cython.final
+cdef class Histogram:
+    """Counts the draws of a node by code.
+
+    Parameters
+    ----------
+    criterion : Criterion
+        Of the same thread.
+    words : NodeWords
+        Of the same thread.
+    n_counted : int
+        Codes of the largest column that is counted.
+    n_marked : int
+        Codes of the largest column whose codes are marked.
+    """
+
+    def __cinit__(self, Criterion criterion not None, NodeWords words not None, Py_ssize_t n_counted, Py_ssize_t n_marked):
+        cdef Py_ssize_t n_marks = max(n_counted, n_marked) // 64 + 1
+        self.criterion = criterion
+        self.words = words
+        self.n_words = criterion.n_words
+        self.counters = <int64_t*> calloc((n_counted + 1) * max(self.n_words, 4), sizeof(int64_t))     # or four copies
+        self.marks = <uint64_t*> calloc(n_marks, sizeof(uint64_t))
+        self.before = <uint32_t*> malloc(n_marks * sizeof(uint32_t))
+        self.sum = <int64_t*> malloc(self.n_words * sizeof(int64_t))
+        if self.counters == NULL or self.marks == NULL or self.before == NULL or self.sum == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        free(self.counters)
+        free(self.marks)
+        free(self.before)
+        free(self.sum)
+
+    cdef void count(self, const Node* node, const Column* column, bint marked, CutList* cuts) noexcept nogil:
+        """Make the list of a column, by statistics; codes are marked if that is worth it."""
+        cdef Manner manner = cuts.manner
+        memset(self.sum, 0, self.n_words * sizeof(int64_t))
+        if column.width == 1:
+            fill[uint8_t](manner, self, node, <const uint8_t*> column.codes)
+            if marked:
+                mark[uint8_t](self.marks, node, <const uint8_t*> column.codes)
+        elif column.width == 2:
+            fill[uint16_t](manner, self, node, <const uint16_t*> column.codes)
+            if marked:
+                mark[uint16_t](self.marks, node, <const uint16_t*> column.codes)
+        else:
+            fill[uint32_t](manner, self, node, <const uint32_t*> column.codes)
+            if marked:
+                mark[uint32_t](self.marks, node, <const uint32_t*> column.codes)
+        if column.has_missing:
+            self.take(manner, column.n_codes, cuts.missing)
+            if marked:
+                self.marks[column.n_codes >> 6] &= ~(<uint64_t> 1 << (column.n_codes & 63))
+        if manner == CLASSES:
+            cuts.n = self.walk_classes(column.n_codes, marked, cuts)
+        elif marked:
+            cuts.n = self.walk_marked(column.n_codes, cuts)
+        elif manner == SUMS:
+            cuts.n = self.walk_sums(column.n_codes, cuts)
+        else:
+            cuts.n = self.walk(column.n_codes, cuts)
+
+    cdef void mark_words(self, const Node* node, const Column* column, uint32_t* codes, CutList* cuts) noexcept nogil:
+        """Make the list of a column: words are added up by the rank of their code among those that occur.
+
+        OUT codes : [node.n] scratch
+        """
+        cdef uint64_t* run = cuts.run
+        cdef uint64_t total = 0
+        cdef uint64_t* last = &self.marks[column.n_codes >> 6]
+        cdef uint64_t missing = <uint64_t> 1 << (column.n_codes & 63)
+        cdef Py_ssize_t i, n, n_marks = column.n_codes // 64 + 1
+        gather_and_mark(self.words.row, node.n, column, codes, self.marks)
+        n = loops.before(self.marks, n_marks, self.before)
+        memset(run, 0, n * sizeof(uint64_t))
+        loops.rank_sums(codes, self.words.word, node.n, self.marks, self.before, run, cuts.code)
+        if last[0] & missing:
+            n -= 1
+            cuts.missing_word = run[n]
+            unpack_word(run[n], cuts.is_pairs, cuts.missing)
+        memset(self.marks, 0, n_marks * sizeof(uint64_t))
+        for i in range(n):
+            total += run[i]
+            run[i] = total
+        cuts.n = n
+
+    cdef void count_words(self, const Node* node, const Column* column, bint in_copies, CutList* cuts) noexcept nogil:
+        """Make the list of a column, by words."""
+        cdef uint64_t* histogram = <uint64_t*> self.counters
+        cdef const uint32_t* row = self.words.row
+        cdef const uint64_t* words = self.words.word
+        cdef uint64_t* run = cuts.run
+        cdef uint64_t sum = 0, word
+        cdef uint32_t* codes = cuts.code
+        cdef uint32_t code, n_codes = column.n_codes
+        cdef Py_ssize_t n = 0
+        if column.width == 1:
+            fill_words[uint64_t, uint8_t](row, words, node.n, <const uint8_t*> column.codes, histogram, n_codes + 1, in_copies)
+        elif column.width == 2:
+            fill_words[uint64_t, uint16_t](row, words, node.n, <const uint16_t*> column.codes, histogram, n_codes + 1, in_copies)
+        else:
+            fill_words[uint64_t, uint32_t](row, words, node.n, <const uint32_t*> column.codes, histogram, n_codes + 1, in_copies)
+        if column.has_missing:
+            cuts.missing_word = histogram[n_codes]
+            histogram[n_codes] = 0
+            unpack_word(cuts.missing_word, cuts.is_pairs, cuts.missing)
+        for code in range(n_codes):      # no branches: a code that does not occur is written over
+            word = histogram[code]
+            histogram[code] = 0
+            sum += word
+            run[n] = sum
+            codes[n] = code
+            n += word != 0
+        cuts.n = n
+
+    cdef inline void take(self, Manner manner, uint32_t code, int64_t* statistic) noexcept nogil:
+        """Move what the counters have of a code to a statistic."""
+        cdef uint32_t* counters = <uint32_t*> self.counters
+        cdef int64_t* words
+        cdef Py_ssize_t k
+        if manner == CLASSES:
+            counters += <Py_ssize_t> code * (self.n_words - 2)
+            for k in range(self.n_words - 2):
+                statistic[2 + k] += counters[k]
+                counters[k] = 0
+        elif manner == SUMS:
+            words = self.counters + 2 * <Py_ssize_t> code
+            statistic[1] += words[0]
+            statistic[2] += words[1]
+            words[0] = words[1] = 0
+        else:
+            words = self.counters + code * self.n_words
+            for k in range(self.n_words):
+                statistic[k] += words[k]
+                words[k] = 0
+        complete(self.criterion, statistic)
+        if manner != RECORDS:
+            statistic[0] = statistic[1]
+
+    cdef void take_classes(self, uint32_t code, int64_t* to, const int64_t* before) noexcept nogil:
+        """Set a statistic to the one before (NULL: none) and what the counters have of a code, which become 0."""
+        cdef Py_ssize_t k, n_classes = self.n_words - 2
+        cdef uint32_t* counters = <uint32_t*> self.counters + <Py_ssize_t> code * n_classes
+        cdef int64_t total = 0, here
+        for k in range(n_classes):
+            here = counters[k] + (before[2 + k] if before != NULL else 0)
+            counters[k] = 0
+            to[2 + k] = here
+            total += here
+        to[0] = to[1] = total
+
+    # The walks move what the counters have to the list's left sides and codes, and return how many codes occur.
+
+    cdef Py_ssize_t walk_sums(self, uint32_t n_codes, CutList* cuts) noexcept nogil:
+        cdef int64_t* words = self.counters
+        cdef int64_t here, weight = 0, total = 0
+        cdef int64_t* left = cuts.left
+        cdef uint32_t* codes = cuts.code
+        cdef uint32_t code
+        cdef Py_ssize_t n = 0
+        for code in range(n_codes):
+            here = words[2 * <Py_ssize_t> code]
+            weight += here
+            total += words[2 * <Py_ssize_t> code + 1]
+            words[2 * <Py_ssize_t> code] = words[2 * <Py_ssize_t> code + 1] = 0
+            left[3 * n] = left[3 * n + 1] = weight
+            left[3 * n + 2] = total
+            codes[n] = code
+            n += here != 0
+        return n
+
+    cdef Py_ssize_t walk_classes(self, uint32_t n_codes, bint marked, CutList* cuts) noexcept nogil:
+        cdef uint64_t word
+        cdef uint32_t code, at
+        cdef Py_ssize_t n = 0
+        cdef int64_t* to = cuts.left
+        cdef const int64_t* before = NULL
+        if not marked:
+            for code in range(n_codes):
+                self.take_classes(code, to, before)
+                if to[0] > (before[0] if before != NULL else 0):
+                    cuts.code[n] = code
+                    n += 1
+                    before = to
+                    to += self.n_words
+            return n
+        for at in range((n_codes + 63) // 64):
+            word = self.marks[at]
+            self.marks[at] = 0
+            while word:
+                code = 64 * at + <uint32_t> df_lowest_bit(word)
+                word &= word - 1
+                self.take_classes(code, to, before)
+                cuts.code[n] = code
+                n += 1
+                before = to
+                to += self.n_words
+        return n
+
+    cdef Py_ssize_t walk(self, uint32_t n_codes, CutList* cuts) noexcept nogil:
+        cdef uint32_t code
+        cdef int64_t before
+        cdef Py_ssize_t n = 0
+        for code in range(n_codes):
+            before = self.sum[0]
+            self.take(cuts.manner, code, self.sum)
+            memcpy(cuts.left + n * self.n_words, self.sum, self.n_words * sizeof(int64_t))
+            cuts.code[n] = code
+            n += self.sum[0] != before
+        return n
+
+    cdef Py_ssize_t walk_marked(self, uint32_t n_codes, CutList* cuts) noexcept nogil:
+        cdef uint64_t word
+        cdef uint32_t code, at
+        cdef Py_ssize_t n = 0
+        for at in range((n_codes + 63) // 64):
+            word = self.marks[at]
+            self.marks[at] = 0
+            while word:
+                code = 64 * at + <uint32_t> df_lowest_bit(word)
+                word &= word - 1
+                self.take(cuts.manner, code, self.sum)
+                memcpy(cuts.left + n * self.n_words, self.sum, self.n_words * sizeof(int64_t))
+                cuts.code[n] = code
+                n += 1
+        return n

@@ -1,0 +1,56 @@
+"""Fast scans: quicker ways to find what a criterion's `best_cut` finds, registered beside the criterion.
+
+Draws of weight 1 are packed into words, which are scored many at once. A scan must find the cut that `best_cut` finds, with
+its score, to the bit; but where the best score is 0, any of the cuts that score 0 will do, as the forest then takes the
+evenest. What it is given and gives back is checked like the answers of a criterion from elsewhere.
+
+    cdef class MyScans(FastScans):
+        ...
+
+    register_scans(MyCriterion, MyScans)
+
+Scans are found by the exact class of a criterion: one that derives from it and scores otherwise has none, unless it
+registers its own. Each thread has its own `FastScans`, made for its criterion, which is configured by then.
+"""
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from dforest.core.loops cimport df_cut, df_few
+from dforest.core.search.criterion cimport Criterion
+from dforest.core.types cimport Node
+from dforest.rules.criteria cimport df_measure
+
+
+cdef class FastScans:
+    cdef Criterion criterion         # whose cuts are scored
+    cdef readonly bint takes_words   # `best_word` takes the place of `best_cut`
+    cdef readonly int few            # so does `best_few`, in nodes of at most so many records; at most DF_FEW
+    cdef readonly bint takes_small   # so does `best_small`; two classes only
+
+    # Take a node whose cuts are scored next.
+    cdef void open_node(self, const Node* node) noexcept nogil
+
+    # The first cut of highest score among n >= 1, and that score; -1 if none is allowed. All have draws on both sides. The
+    # statistics of the left sides are run[i] + offset, in words of scan.h; total: [n_words], the node's.
+    cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
+                              double* score) noexcept nogil
+
+    # The best cut among few records (few.h); all ways to part two records are worth the same. OUT cut : the first of the
+    # best ones
+    cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil
+
+    # The best cut in a node of at most DF_SMALL_DRAWS draws of two classes, by a column of at most 256 codes. run: [n] by
+    # code, draws up to it of class 0 in the low 16 bits, of class 1 in the high ones; least: draws that a side needs
+    cdef void best_small(self, const uint32_t* run, int n, uint32_t offset, const int64_t* total, double least,
+                         df_cut* cut) noexcept nogil
+
+
+cdef class GiniScans(FastScans):
+    pass
+
+
+cdef class SquareScans(FastScans):
+    cdef df_measure measure          # of the open node
+
+
+# The fast scans of a criterion, for the thread that has it; None if there are none.
+cdef FastScans scans_of(Criterion criterion)

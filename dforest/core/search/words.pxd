@@ -1,0 +1,53 @@
+"""Draws packed into words, of the node at hand.
+
+A *word* of 64 bits holds the statistic of draws of weight 1, so that one addition adds a draw (scan.h). Of two classes it
+has the draws of class 0 in the low half and those of class 1 in the high one; of numbers, how many draws there are, and
+their sum of targets; of up to 8 classes, the draws of each class in 16 or 8 bits. What the records of a node have in words
+is made once for the node, when a feature first needs it, and threads that share the node read one and the same.
+"""
+cimport cython
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from dforest.core.search.criterion cimport Criterion
+from dforest.core.types cimport Node
+
+cdef extern from "core/search/scan.h" nogil:
+    const int64_t DF_PAIR_DRAWS
+    const int64_t DF_SUM_DRAWS
+    const int DF_SUM_BITS
+    const int64_t DF_SUM_BIAS
+    const uint64_t DF_SUM_MASK
+    uint64_t df_sum_word(uint32_t count, int target)
+
+cdef inline int64_t draws_of(uint64_t word, bint is_pairs) noexcept nogil:
+    """How many draws a word stands for: of two classes (`is_pairs`), or of numbers."""
+    return <int64_t> (word >> 32) + <uint32_t> word if is_pairs else <int64_t> (word >> DF_SUM_BITS)
+
+cdef inline void unpack_word(uint64_t word, bint is_pairs, int64_t* statistic) noexcept nogil:
+    """Set a statistic to what a word of two classes, or of numbers, stands for."""
+    statistic[0] = statistic[1] = draws_of(word, is_pairs)
+    if is_pairs:
+        statistic[2] = <uint32_t> word
+        statistic[3] = <int64_t> (word >> 32)
+    else:
+        statistic[2] = <int64_t> (word & DF_SUM_MASK) - statistic[0] * DF_SUM_BIAS
+
+
+@cython.final
+cdef class NodeWords:
+    cdef Criterion criterion
+    cdef readonly bint is_unit     # all weights are 1
+    cdef readonly bint is_pairs    # words are of classes; else of numbers
+    cdef readonly int class_bits   # of a class in a word; 0: of numbers, or there are no words
+    cdef bint is_made              # for the open node, whose words follow
+    cdef Py_ssize_t room           # its records, and up to the next multiple of DF_STRIDE
+    cdef Py_ssize_t chunk          # so many words can be added without overflow; 0: there are none
+    cdef const uint32_t* row       # [room] rows of the records; both may be another thread's, or
+    cdef const uint64_t* word      # [room] their words
+    cdef uint32_t* own_row         # [records + DF_STRIDE] these,
+    cdef uint64_t* own_word        # [records + DF_STRIDE] and these
+
+    cdef void close(self) noexcept nogil
+    cdef void make(self, const Node* node) noexcept nogil
+    cdef void borrow(self, NodeWords other) noexcept nogil
+    cdef void unpack(self, uint64_t word, int64_t* statistic) noexcept nogil

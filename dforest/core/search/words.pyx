@@ -1,0 +1,95 @@
+"""The records of a node as packed words: see words.pxd.
+
+A `NodeWords` belongs to one thread and owns `own_row` and `own_word`; `row` and `word` may lead to those of the thread whose
+node is shared.
+"""
+cimport cython
+from libc.stdlib cimport free, malloc
+
+from dforest.core.loops cimport DF_STRIDE
+from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, Draw
+
+
+@cython.final
+cdef class NodeWords:
+    """The records of the node at hand as packed words.
+
+    Parameters
+    ----------
+    criterion : Criterion
+        Of the same thread.
+    is_unit : bool
+        Whether all weights are 1.
+    n_records : int
+        Of the largest node.
+    """
+
+    def __cinit__(self, Criterion criterion not None, bint is_unit, Py_ssize_t n_records):
+        self.criterion = criterion
+        self.is_unit = is_unit
+        self.is_pairs = criterion.kind == CLASS_WEIGHTS
+        if self.is_pairs and criterion.n_words <= 2 + 8:
+            self.class_bits = 32 if criterion.n_words <= 2 + 2 else 16 if criterion.n_words <= 2 + 4 else 8
+        self.own_row = <uint32_t*> malloc((n_records + DF_STRIDE) * sizeof(uint32_t))
+        self.own_word = <uint64_t*> malloc((n_records + DF_STRIDE) * sizeof(uint64_t))
+        if self.own_row == NULL or self.own_word == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        free(self.own_row)
+        free(self.own_word)
+
+    cdef void close(self) noexcept nogil:
+        """Forget the words of a node."""
+        self.is_made = False
+
+    cdef void borrow(self, NodeWords other) noexcept nogil:
+        """Use the words that another thread has made of a node, and only reads from now on."""
+        self.is_made = True
+        self.room = other.room
+        self.chunk = other.chunk
+        self.row = other.row
+        self.word = other.word
+
+    cdef void make(self, const Node* node) noexcept nogil:
+        """Make the words of a node."""
+        cdef Py_ssize_t i, n = node.n
+        cdef const Draw* draws = node.draws
+        cdef uint32_t most = 1
+        cdef int64_t largest = 0           # count of a record that has room in a word
+        self.is_made = True
+        self.row = self.own_row
+        self.word = self.own_word
+        self.room = (n + DF_STRIDE - 1) // DF_STRIDE * DF_STRIDE
+        for i in range(DF_STRIDE):          # behind the records: the row of the first one, and nothing to add
+            self.own_row[n + i] = draws[0].row
+            self.own_word[n + i] = 0
+        for i in range(n):
+            self.own_row[i] = draws[i].row
+        if self.is_unit and self.class_bits > 0:
+            largest = (<int64_t> 1 << self.class_bits) - 1
+            for i in range(n):
+                self.own_word[i] = <uint64_t> draws[i].count << (self.class_bits * draws[i].target)
+                most = max(most, draws[i].count)
+        elif self.is_unit and self.criterion.kind == TARGET_SUM:
+            largest = (<int64_t> 1 << (64 - DF_SUM_BITS)) - 1
+            for i in range(n):
+                self.own_word[i] = df_sum_word(draws[i].count, draws[i].target)
+                most = max(most, draws[i].count)
+        self.chunk = largest // most // DF_STRIDE * DF_STRIDE
+
+    cdef void unpack(self, uint64_t word, int64_t* statistic) noexcept nogil:
+        """Add what a word stands for to a statistic."""
+        cdef int64_t n_draws = 0, here
+        cdef Py_ssize_t k
+        if self.class_bits == 0:
+            n_draws = <int64_t> (word >> DF_SUM_BITS)
+            statistic[2] += <int64_t> (word & DF_SUM_MASK) - n_draws * DF_SUM_BIAS
+        else:
+            for k in range(2, self.criterion.n_words):
+                here = <int64_t> (word & ((<uint64_t> 1 << self.class_bits) - 1))
+                word >>= self.class_bits
+                statistic[k] += here
+                n_draws += here
+        statistic[0] += n_draws
+        statistic[1] += n_draws
