@@ -98,7 +98,7 @@ cdef class HonestSplitter(Splitter):
     cdef Draw* draws               # [records]
     cdef int64_t* statistics       # [n_words] of the structure half
     cdef uint32_t* codes           # [n_rows] see `clip`
-    cdef uint64_t* subset          # [cuts.n_subset_words] payload of the best cut so far
+    cdef uint64_t* subset          # [cuts.categories.n_set_words] payload of the best cut so far
 
     def __cinit__(self, *args, **kwargs):
         self.has_own_leaves = True
@@ -127,7 +127,7 @@ cdef class HonestSplitter(Splitter):
         self.draws = <Draw*> malloc(n_records * sizeof(Draw))
         self.statistics = <int64_t*> malloc(criterion.n_words * sizeof(int64_t))
         self.codes = <uint32_t*> malloc(data.n_rows * sizeof(uint32_t))
-        self.subset = <uint64_t*> malloc((self.cuts.n_subset_words + 1) * sizeof(uint64_t))
+        self.subset = <uint64_t*> malloc((self.cuts.categories.n_set_words + 1) * sizeof(uint64_t))
         if self.draws == NULL or self.statistics == NULL or self.codes == NULL or self.subset == NULL:
             raise MemoryError()
         return 0
