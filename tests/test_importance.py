@@ -7,6 +7,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
+from dforest.core.predict.out_of_bag import permutation_rise
+from dforest.estimators.oob import draws_of
 from dforest.testing import naive
 from dforest.testing.sampling import twin_of
 
@@ -341,3 +343,21 @@ def test_permutation_needs_bootstrap(kind, importance, monkeypatch):
     monkeypatch.setattr("dforest.estimators.base.grow_forest", grow_forest)
     with pytest.raises(ValueError, match=f"variable_importance='{importance}' needs bootstrap=True"):
         kind(3, bootstrap=False, variable_importance=importance).fit([[0], [1]], [0, 1])
+
+
+@TASKS
+@pytest.mark.parametrize("weighted", [False, True])
+def test_permuted_rows_copied_or_followed(kind, weighted):
+    """Trees of a splitter's own tests are permuted by copies of rows, others along paths: here both, of one forest."""
+    X, y = problem(kind, n=3000)
+    forest = kind(8, max_leaf_nodes=40, random_state=1).fit(X, y).forest_
+    target = y.astype(float) if kind is RandomForestRegressor else np.unique(y, return_inverse=True)[1].astype(float)
+    value = forest.leaf_value if kind is RandomForestRegressor else forest.leaf_class().astype(float)
+    weight = np.random.default_rng(0).integers(1, 5, len(X), np.uint32) if weighted else None
+    work = forest.packed_leaves(), X, target, value, kind is RandomForestRegressor, weight, draws_of(forest, 1, None)
+    used = np.zeros((forest.n_trees, forest.n_features), np.uint8)
+    for t, nodes in enumerate(np.split(forest.feature, forest.node_offsets[1:-1])):
+        used[t, nodes[nodes >= 0]] = 1
+    assert (used[:, 3] == 0).all()  # the constant one
+    followed, copied = permutation_rise(*work, 1), permutation_rise(*work, 1, used)
+    assert followed.tobytes() == copied.tobytes() and (followed != 0).any(axis=0).tolist() == [True] * 3 + [False, True]

@@ -45,6 +45,7 @@ from dforest.rules.node cimport (
     df_score_exponent,
 )
 from dforest.rules.numerics cimport df_add_product, df_exact_sum, df_floor_mean
+from dforest.rules.out_of_bag cimport df_error, df_leading_class, df_open_permutation, df_permute
 from dforest.rules.random cimport DF_BLOCK, DF_ROOT_PATH, DF_THRESHOLD, df_feature_path, df_stream, df_stream_open
 from dforest.rules.records cimport df_column, df_draw, df_draw_kind, df_grown, df_leaf_rules, df_limits, df_open_node
 
@@ -524,4 +525,78 @@ def draw_categories(uint32_t seed, uint64_t path, uint64_t feature, bint one_hot
     df_draw_categories(&stream, one_hot, n, &bits[0])
     for i in range(n):
         out[i] = df_is_drawn(&bits[0], i)
+    return result
+
+
+def errors(bint is_regression, double factor, const double[::1] target not None, const double[::1] predicted not None):
+    """Errors of predictions: of classes, 0 or 1; of numbers, squares of deviations times `factor`.
+
+    Parameters
+    ----------
+    is_regression : bool
+    factor : float
+        A power of two by which no square overflows.
+    target, predicted : ndarray of shape (n,), dtype float64
+        Class numbers, or numbers.
+
+    Returns
+    -------
+    ndarray of shape (n,), dtype float64
+    """
+    cdef Py_ssize_t i
+    result = np.empty(target.shape[0])
+    cdef double[::1] out = result
+    for i in range(target.shape[0]):
+        out[i] = df_error(is_regression, factor, target[i], predicted[i])
+    return result
+
+
+def leading_classes(const int32_t[::1] voted not None, Py_ssize_t n_classes):
+    """The class with most votes, the lower one of equals, after each of some votes.
+
+    Parameters
+    ----------
+    voted : ndarray of shape (n_votes,), dtype int32
+        The class of each vote.
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (n_votes,), dtype int32
+    """
+    cdef Py_ssize_t i
+    cdef int32_t best = 0
+    cdef int32_t[::1] votes = np.zeros(n_classes, np.int32)
+    result = np.empty(voted.shape[0], np.int32)
+    cdef int32_t[::1] out = result
+    for i in range(voted.shape[0]):
+        votes[voted[i]] += 1
+        best = out[i] = df_leading_class(&votes[0], best, voted[i])
+    return result
+
+
+def permuted_rows(uint32_t seed, uint64_t feature, const uint32_t[::1] rows not None, int64_t at_once=1):
+    """The rows that each row takes a feature's values from, where these are permuted.
+
+    Parameters
+    ----------
+    seed : int
+        The seed of the tree.
+    feature : int
+    rows : ndarray of shape (n,), dtype uint32
+        Those that the tree left out.
+    at_once : int
+        How many places are decided at once, which changes nothing.
+
+    Returns
+    -------
+    ndarray of shape (n,), dtype uint32
+    """
+    cdef df_stream stream
+    cdef int64_t i
+    result = np.array(rows)
+    cdef uint32_t[::1] out = result
+    df_open_permutation(&stream, seed, feature)
+    for i in range(0, out.shape[0], at_once):
+        df_permute(&stream, &out[0], i, min(i + at_once, <int64_t> out.shape[0]), out.shape[0])
     return result

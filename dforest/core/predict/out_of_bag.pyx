@@ -9,17 +9,20 @@ The arrays handed in are borrowed; everything returned is new.
 """
 from libc.math cimport NAN, ldexp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from dforest.core.predict.packed cimport PackedForest, Rows
-from dforest.core.predict.walk cimport df_feature, df_is_leaf, df_mode, df_packed, df_payload, df_step_by, df_tree
+from dforest.core.predict.packed cimport Descent, PackedForest, Rows
+from dforest.core.predict.walk cimport (
+    DF_SUBSETS, df_feature, df_is_leaf, df_mode, df_packed, df_payload, df_step_by, df_tree,
+)
 from dforest.core.sampling cimport TreeDraws, count_blocks
 from dforest.core.threads cimport Turn, df_add_to_long, poll, share
 from dforest.core.types cimport df_rows
-from dforest.rules.random cimport DF_BLOCK, DF_PERMUTATION, df_below, df_stream, df_stream_open
+from dforest.rules.out_of_bag cimport df_error, df_leading_class, df_open_permutation, df_permute
+from dforest.rules.random cimport DF_BLOCK, df_stream
 
 cdef extern from "core/predict/totals.h" nogil:
     enum:
@@ -34,18 +37,33 @@ cdef extern from "core/predict/totals.h" nogil:
     void df_total_add(df_total* total, double x, int64_t weight)
     void df_total_carry(df_total* total)
     double df_total_value(df_total* total, int power)
-    double df_squared_error(double target, double predicted, double factor)
 
-N_DIGITS = DF_DIGITS              # of the sums: see `curve_of`
+N_DIGITS = DF_DIGITS              # digits of a sum of errors: see `curve_of`
 
 cdef enum:
-    GROUP_BYTES = 1 << 25         # of what is kept for features permuted at a time
+    GROUP_BYTES = 1 << 25         # memory for the features of a tree that are permuted at a time
     TOGETHER = 1024               # rows that go down a tree of a splitter's own tests at a time
+    SHUFFLED = 1 << 16            # rows that are permuted until it is asked whether to give up
 
-cdef struct Trial:                 # a feature on a row's path
+cdef struct Trial:                 # a feature with another value, on its way down a tree
     uint32_t feature
-    uint32_t at                   # a slot
-    double value                  # what it has in the row it takes a value from
+    uint32_t at                   # the slot that a row with that value has reached
+    double value
+
+cdef struct Permuted:              # a tree, and a group of features whose values are permuted; `permute_tree` owns what is in it
+    Py_ssize_t tree
+    const char* slots             # of the tree: see walk.h
+    const double* value           # what the tree predicts in each leaf, by payload
+    Py_ssize_t n_out
+    uint32_t* row                 # [n_out] the rows out of bag
+    double* error                 # [n_out] their errors with no feature permuted
+    int64_t weight                # of these rows
+    Py_ssize_t begin, n           # the features of the group: begin, ..., begin + n - 1
+    uint8_t* is_used              # [n] whether the tree has a test of the feature
+    uint32_t* other               # [n, n_out] the row that each row takes the feature's value from
+    df_total* total               # [n] by how much permuting the feature raises the sum of weighted errors
+    uint32_t* first               # [n] the first slot on a row's path that tests the feature; 0: none so far
+    Trial* trials                 # [n] of a row, one for each feature that its path tests
 
 
 def error_exponent(target, values, bint is_regression):
@@ -59,17 +77,29 @@ def error_exponent(target, values, bint is_regression):
 def curve_of(totals, int exponent):
     """Sums of errors after 1, 2, ... trees.
 
+    Python's integers have any number of digits: each tree's digits become one, in units of its lowest digit that is used at all,
+    and these are cumulated. Each sum is rounded once, when it becomes a float64 number.
+
     Parameters
     ----------
     totals : ndarray of shape (DF_DIGITS, n_trees), dtype int64
-        Digits of what each tree adds to the sum of errors, of scaled targets.
+        Digits of what each tree adds to the sum of errors, of scaled targets: see totals.h.
     exponent : int
-        See `error_exponent`.
+        The scale of the targets: see `error_exponent`.
 
     Returns
     -------
     ndarray of shape (n_trees,), dtype float64
-        Rounded once.
+
+    Examples
+    --------
+    A first tree with errors of 3 units of 2**-1042, which is the second digit, and a second tree that takes one of them away:
+
+    >>> import numpy as np
+    >>> totals = np.zeros((N_DIGITS, 2), np.int64)
+    >>> totals[1] = 3, -1
+    >>> curve_of(totals, 0) / 2.0**-1042
+    array([3., 2.])
     """
     used = np.flatnonzero(totals.any(axis=1))
     if len(used) == 0:
@@ -112,8 +142,8 @@ cdef class TrainingRows:
         self.factor = ldexp(1.0, self.exponent)
 
     cdef inline double error(self, double target, double predicted) noexcept nogil:
-        """Of numbers, times 4**exponent."""
-        return df_squared_error(target, predicted, self.factor) if self.is_regression else predicted != target
+        """The error of a prediction; of numbers, times 4**exponent."""
+        return df_error(self.is_regression, self.factor, target, predicted)
 
     cdef inline double value(self, Py_ssize_t row, Py_ssize_t feature) noexcept nogil:
         cdef const char* x = self.rows.rows.x + row * self.rows.rows.stride
@@ -121,7 +151,7 @@ cdef class TrainingRows:
 
 
 cdef class Votes(TrainingRows):
-    """What trees say of the rows that they never drew; as `predict_out_of_bag` returns it."""
+    """What trees say of the rows that they never drew, as `predict_out_of_bag` returns it."""
     cdef const int32_t[::1] classes
     cdef double[:, ::1] sums
     cdef int32_t[:, ::1] votes
@@ -130,52 +160,38 @@ cdef class Votes(TrainingRows):
     cdef int64_t[::1] n_new        # rows with the first vote by each tree
 
     cdef int vote_in_block(self, Py_ssize_t block, Turn* turn) except -1 nogil:
+        """Let all trees vote, in their order, for the rows of a block that they never drew."""
         cdef uint32_t counts[DF_BLOCK]
         cdef double error[DF_BLOCK]      # of each row so far
         cdef int32_t best[DF_BLOCK]      # class with most votes so far
         cdef uint32_t out[DF_BLOCK]      # rows out of bag
-        cdef uint32_t at[DF_BLOCK]       # the slots of their leaves
+        cdef uint32_t at[DF_BLOCK]
         cdef uint32_t left[DF_BLOCK]
-        cdef const df_packed* forest = &self.packed.forest
-        cdef const df_rows* all_rows = &self.rows.rows
-        cdef Py_ssize_t t, i, j, k, row, rows, n_out, first = block * DF_BLOCK
+        cdef Py_ssize_t t, i, j, k, rows, first = block * DF_BLOCK
+        cdef int mode = df_mode(&self.packed.forest, &self.rows.rows, first, min(<Py_ssize_t> DF_BLOCK, self.n - first),
+                                self.packed.n_features)
+        cdef Descent down = Descent(&self.rows.rows, &out[0], 0, 0, mode, &at[0], &left[0])
         cdef df_total total
         cdef int64_t n_new
         cdef double now
-        cdef int32_t c
-        cdef uint32_t leaf
         cdef const char* tree
-        cdef int mode = df_mode(forest, all_rows, first, min(<Py_ssize_t> DF_BLOCK, self.n - first), self.packed.n_features)
         for t in range(self.packed.n_trees):
             rows = self.draws.draw_block(t, block, counts)
-            tree = df_tree(forest, t)
-            n_out = n_new = 0
+            down.n = n_new = 0
             for i in range(rows):
-                out[n_out] = <uint32_t> (first + i)
-                n_out += counts[i] == 0
-            self.packed.walk(t, all_rows, out, 0, n_out, at, left, mode, turn)
-            poll(turn, DF_BLOCK + n_out * self.packed.n_outputs)
+                out[down.n] = <uint32_t> (first + i)
+                down.n += counts[i] == 0
+            self.packed.walk(t, &down, turn)
+            poll(turn, DF_BLOCK + down.n * self.packed.n_outputs)
             df_total_open(&total)
-            for j in range(n_out):
-                row = out[j]
-                i = row - first
-                leaf = <uint32_t> self.packed.bases[t] + df_payload(tree, at[j], forest)
-                for k in range(self.packed.n_outputs):
-                    self.sums[row, k] += self.packed.values[leaf, k]
-                if self.n_votes[row] == 0:
+            tree = df_tree(&self.packed.forest, t)
+            for j in range(down.n):
+                i = out[j] - first
+                if self.n_votes[out[j]] == 0:
                     n_new += 1
                     error[i] = 0.0
                     best[i] = 0
-                self.n_votes[row] += 1
-                if self.is_regression:
-                    now = self.error(self.target[row], self.sums[row, 0] / <double> self.n_votes[row])
-                else:
-                    c = self.classes[leaf]
-                    self.votes[row, c] += 1
-                    if (self.votes[row, c] > self.votes[row, best[i]]
-                            or (self.votes[row, c] == self.votes[row, best[i]] and c < best[i])):
-                        best[i] = c
-                    now = self.error(self.target[row], best[i])
+                now = self.vote(out[j], <uint32_t> self.packed.bases[t] + df_payload(tree, at[j], &self.packed.forest), &best[i])
                 if now != error[i]:
                     df_total_add(&total, now, 1)
                     df_total_add(&total, error[i], -1)
@@ -188,6 +204,18 @@ cdef class Votes(TrainingRows):
             if n_new != 0:
                 df_add_to_long(self.n_new[t], n_new)
         return 0
+
+    cdef inline double vote(self, Py_ssize_t row, uint32_t leaf, int32_t* best) noexcept nogil:
+        """Add a leaf's vote to those of a row; return the row's error now. INOUT best : the class with most votes"""
+        cdef Py_ssize_t k
+        for k in range(self.packed.n_outputs):
+            self.sums[row, k] += self.packed.values[leaf, k]
+        self.n_votes[row] += 1
+        if self.is_regression:
+            return self.error(self.target[row], self.sums[row, 0] / <double> self.n_votes[row])
+        self.votes[row, self.classes[leaf]] += 1
+        best[0] = df_leading_class(&self.votes[row, 0], best[0], self.classes[leaf])
+        return self.error(self.target[row], best[0])
 
 
 cdef int vote_in_block(void* context, Py_ssize_t block, Turn* turn) except -1 nogil:
@@ -217,14 +245,14 @@ def predict_out_of_bag(PackedForest packed not None, X not None, const double[::
     sums : ndarray of shape (n, n_outputs), dtype float64
         Sums of leaf values over the trees a row is out of bag for, in the order of the trees.
     votes : ndarray of shape (n, n_outputs), dtype int32
-        Votes of these trees for each class; no columns in regression.
+        Votes for each class by the trees a row is out of bag for; no columns in regression.
     n_votes : ndarray of shape (n,), dtype int32
-        How many trees that are.
+        How many trees each row is out of bag for.
     errors : ndarray of shape (n_trees,), dtype float64
-        Sum over rows of the error after so many trees: of the class with most votes (the lower one
-        of equals), or of the mean.
+        Entry t: the sum over rows of the error after trees 0 to t, of the class with most votes (the lower one of equals), or
+        of the mean.
     n_seen : ndarray of shape (n_trees,), dtype int64
-        Rows with any vote after so many trees.
+        Entry t: how many rows have a vote of any of the trees 0 to t.
     """
     cdef bint is_regression = leaf_class is None
     cdef Votes voting = Votes(packed, X, np.asarray(target), np.asarray(packed.values), is_regression, draws)
@@ -241,7 +269,7 @@ def predict_out_of_bag(PackedForest packed not None, X not None, const double[::
 
 
 cdef class Permutations(TrainingRows):
-    """By how much permuting columns raises errors; as `permutation_rise` returns it."""
+    """By how much permuting columns raises errors, as `permutation_rise` returns it."""
     cdef const double[::1] leaf_value
     cdef const uint32_t[::1] weight        # or None
     cdef const uint8_t[:, ::1] used        # or None
@@ -251,7 +279,7 @@ cdef class Permutations(TrainingRows):
         return self.weight[row] if self.weight is not None else 1
 
     cdef Py_ssize_t rows_out_of_bag(self, Py_ssize_t tree, uint32_t* out, Turn* turn) except -1 nogil:
-        """How many rows a tree left out. OUT out : which ones; or NULL"""
+        """How many rows a tree left out. OUT out : which ones, ascending; or NULL"""
         cdef Py_ssize_t block, i, rows, n_out = 0
         cdef uint32_t counts[DF_BLOCK]
         for block in range(count_blocks(self.n)):
@@ -264,198 +292,195 @@ cdef class Permutations(TrainingRows):
             poll(turn, 4 * DF_BLOCK)
         return n_out
 
-    cdef int permute_rows(self, const uint32_t* row, Py_ssize_t n, Py_ssize_t tree, Py_ssize_t feature, uint32_t* to,
-                          Turn* turn) except -1 nogil:
-        """The rows that others take a feature's values from: these, in another order. OUT to : [n]"""
-        cdef df_stream stream
-        cdef Py_ssize_t i, place
-        cdef uint32_t held
-        memcpy(to, row, n * sizeof(uint32_t))
-        df_stream_open(&stream, self.draws.seed[tree], feature, DF_PERMUTATION)
-        for i in range(n - 1):
-            place = i + df_below(&stream, <uint32_t> (n - i))
-            held = to[place]
-            to[place] = to[i]
-            to[i] = held
-            poll(turn, 10)
-        return 0
-
-    cdef int permute_tested_tree(self, Py_ssize_t tree, Turn* turn) except -1 nogil:
-        """Fill a row of `rise`, of a tree whose tests are a splitter's own: all its features may be tested together."""
-        cdef const df_packed* forest = &self.packed.forest
-        cdef Py_ssize_t n_features = self.packed.n_features, n_out = self.rows_out_of_bag(tree, NULL, turn)
-        cdef Py_ssize_t i, j, n, first, feature
-        cdef const df_rows* all_rows = &self.rows.rows
-        cdef Py_ssize_t size = sizeof(double) if all_rows.is_double else sizeof(float)
-        cdef uint32_t* row = <uint32_t*> malloc((2 * n_out + 2 * TOGETHER) * sizeof(uint32_t))
-        cdef uint32_t* other = row + n_out             # the rows they take a feature's values from
-        cdef uint32_t* at = other + n_out
-        cdef double* error = <double*> malloc((n_out + 1) * sizeof(double))      # with no feature permuted
-        cdef char* x = <char*> malloc(TOGETHER * all_rows.stride)
-        cdef const char* slots = df_tree(forest, tree)
-        cdef const double* value = &self.leaf_value[self.packed.bases[tree]]
-        cdef double* out = &self.rise[tree, 0]
-        cdef df_total total
-        cdef int64_t total_weight = 0, w
-        cdef double now
-        cdef df_rows rows
-        rows.x = x
-        rows.stride = all_rows.stride
-        rows.is_double = all_rows.is_double
-        try:
-            if row == NULL or error == NULL or x == NULL:
-                with gil:
-                    raise MemoryError()
-            self.rows_out_of_bag(tree, row, turn)
-            for i in range(n_out):
-                total_weight += self.weight_of(row[i])
-            for feature in range(-1, n_features):      # -1: none is permuted
-                out[max(feature, 0)] = NAN if n_out == 0 else 0.0
-                if n_out == 0 or (feature >= 0 and not self.used[tree, feature]):
-                    continue
-                if feature >= 0:
-                    self.permute_rows(row, n_out, tree, feature, other, turn)
-                df_total_open(&total)
-                first = 0
-                while first < n_out:
-                    n = min(<Py_ssize_t> TOGETHER, n_out - first)
-                    for i in range(n):
-                        memcpy(x + i * rows.stride, all_rows.x + row[first + i] * rows.stride, rows.stride)
-                        if feature >= 0:
-                            memcpy(x + i * rows.stride + feature * size,
-                                   all_rows.x + other[first + i] * rows.stride + feature * size, size)
-                    self.packed.walk(tree, &rows, NULL, 0, n, at, at + TOGETHER, 0, turn)
-                    for i in range(n):
-                        j = first + i
-                        now = self.error(self.target[row[j]], value[df_payload(slots, at[i], forest)])
-                        if feature < 0:
-                            error[j] = now
-                        w = self.weight_of(row[j])
-                        df_total_add(&total, now, w)
-                        df_total_add(&total, error[j], -w)
-                    first += n
-                if feature >= 0:
-                    out[feature] = self.mean_rise(&total, total_weight)
-        finally:
-            free(row)
-            free(error)
-            free(x)
-        return 0
-
-    cdef double mean_rise(self, df_total* total, int64_t total_weight) noexcept nogil:
-        return df_total_value(total, -2 * self.exponent) / <double> total_weight
-
     cdef int permute_tree(self, Py_ssize_t tree, Turn* turn) except -1 nogil:
-        """Fill a row of `rise`."""
-        cdef Py_ssize_t n_features = self.packed.n_features, j, n_group, n_out = self.rows_out_of_bag(tree, NULL, turn)
-        cdef uint32_t* row
-        cdef uint32_t* other
-        cdef df_total* total
-        cdef uint32_t* first
-        cdef Trial* tests
-        if n_out == 0:
+        """Fill a row of `rise`: group after group of features, as many at a time as there is memory for."""
+        cdef Py_ssize_t n_features = self.packed.n_features, n_group, i, j
+        cdef double* rise = &self.rise[tree, 0]
+        cdef Permuted p
+        memset(&p, 0, sizeof(p))
+        p.tree = tree
+        p.slots = df_tree(&self.packed.forest, tree)
+        p.value = &self.leaf_value[self.packed.bases[tree]]
+        p.n_out = self.rows_out_of_bag(tree, NULL, turn)
+        if p.n_out == 0:
             for j in range(n_features):
-                self.rise[tree, j] = NAN
+                rise[j] = NAN
             return 0
-        # Features looked at together.
-        n_group = max(1, min(n_features, <Py_ssize_t> (GROUP_BYTES // (n_out * sizeof(uint32_t) + sizeof(df_total)))))
-        row = <uint32_t*> malloc(n_out * sizeof(uint32_t))    # rows out of bag
-        # [n_group, n_out] the rows they take a feature's values from
-        other = <uint32_t*> malloc(n_group * n_out * sizeof(uint32_t))
-        total = <df_total*> malloc(n_group * sizeof(df_total))
-        # [n_group] the first slot on the row's path that tests a feature; 0: none does
-        first = <uint32_t*> calloc(n_group, sizeof(uint32_t))
-        tests = <Trial*> malloc(n_group * sizeof(Trial))           # those of the row's path
+        n_group = max(1, min(n_features, <Py_ssize_t> (GROUP_BYTES // (p.n_out * sizeof(uint32_t) + sizeof(df_total)))))
+        p.row = <uint32_t*> malloc(p.n_out * sizeof(uint32_t))
+        p.error = <double*> malloc(p.n_out * sizeof(double))
+        p.is_used = <uint8_t*> malloc(n_group * sizeof(uint8_t))
+        p.other = <uint32_t*> malloc(n_group * p.n_out * sizeof(uint32_t))
+        p.total = <df_total*> malloc(n_group * sizeof(df_total))
+        p.first = <uint32_t*> malloc(n_group * sizeof(uint32_t))
+        p.trials = <Trial*> malloc(n_group * sizeof(Trial))
         try:
-            if row == NULL or other == NULL or total == NULL or first == NULL or tests == NULL:
+            if (p.row == NULL or p.error == NULL or p.is_used == NULL or p.other == NULL or p.total == NULL or p.first == NULL
+                    or p.trials == NULL):
                 with gil:
                     raise MemoryError()
-            self.rows_out_of_bag(tree, row, turn)
-            self.permute_features(tree, row, n_out, n_group, other, total, first, tests, turn)
+            self.rows_out_of_bag(tree, p.row, turn)
+            for i in range(p.n_out):
+                p.weight += self.weight_of(p.row[i])
+            if self.used is not None:
+                self.walk_copies(&p, -1, turn)
+            while p.begin < n_features:
+                p.n = min(n_group, n_features - p.begin)
+                self.find_used(&p, turn)
+                for j in range(p.n):
+                    df_total_open(&p.total[j])
+                    if p.is_used[j]:
+                        self.permute_rows(&p, j, turn)
+                if self.used is None:
+                    self.walk_paths(&p, turn)
+                else:
+                    for j in range(p.n):
+                        if p.is_used[j]:
+                            self.walk_copies(&p, j, turn)
+                for j in range(p.n):
+                    rise[p.begin + j] = df_total_value(&p.total[j], -2 * self.exponent) / <double> p.weight
+                p.begin += p.n
         finally:
-            free(row)
-            free(other)
-            free(total)
-            free(first)
-            free(tests)
+            free(p.row)
+            free(p.error)
+            free(p.is_used)
+            free(p.other)
+            free(p.total)
+            free(p.first)
+            free(p.trials)
         return 0
 
-    cdef int permute_features(self, Py_ssize_t tree, const uint32_t* row, Py_ssize_t n_out, Py_ssize_t n_group, uint32_t* other,
-                              df_total* total, uint32_t* first, Trial* tests, Turn* turn) except -1 nogil:
+    cdef int find_used(self, Permuted* p, Turn* turn) except -1 nogil:
+        """Tell which features of the group the tree tests."""
         cdef const df_packed* forest = &self.packed.forest
-        cdef const char* slots = df_tree(forest, tree)
-        cdef const double* value = &self.leaf_value[self.packed.bases[tree]]
-        cdef double* out = &self.rise[tree, 0]
-        cdef Py_ssize_t n_features = self.packed.n_features, group = 0, i, j, k, n_tests, n_steps
+        cdef Py_ssize_t j, n_slots = forest.starts[p.tree + 1] - forest.starts[p.tree]
+        cdef uint32_t at
+        if self.used is not None:
+            memcpy(p.is_used, &self.used[p.tree, p.begin], p.n)
+            return 0
+        memset(p.is_used, 0, p.n)
+        for at in range(1, <uint32_t> n_slots):
+            j = <Py_ssize_t> df_feature(p.slots, at, forest) - p.begin
+            if 0 <= j < p.n and not df_is_leaf(p.slots, at, forest):
+                p.is_used[j] = True
+        return poll(turn, n_slots)
+
+    cdef int permute_rows(self, Permuted* p, Py_ssize_t j, Turn* turn) except -1 nogil:
+        """Permute the rows out of bag, for feature j of the group to take its values from."""
+        cdef uint32_t* to = p.other + j * p.n_out
+        cdef Py_ssize_t i = 0, end
+        cdef df_stream stream
+        memcpy(to, p.row, p.n_out * sizeof(uint32_t))
+        df_open_permutation(&stream, self.draws.seed[p.tree], p.begin + j)
+        while i < p.n_out:
+            end = min(i + SHUFFLED, p.n_out)
+            df_permute(&stream, to, i, end, p.n_out)
+            poll(turn, 10 * (end - i))
+            i = end
+        return 0
+
+    cdef int walk_paths(self, Permuted* p, Turn* turn) except -1 nogil:
+        """Add up the rises of all features of the group, row by row.
+
+        A row goes down the tree once as it is. Where its path tests a feature of the group for the first time, a `Trial` of that
+        feature begins, which goes on from there with the feature's other value. A path that tests x0, x2 and x0 again has two
+        trials, from its first and from its second node; the error of x1 does not change.
+        """
+        cdef const df_packed* forest = &self.packed.forest
+        cdef Py_ssize_t i, j, k, n_trials, n_steps
         cdef uint32_t f, at
-        cdef int64_t total_weight = 0, w
-        cdef double error, other_error
-        for i in range(n_out):
-            total_weight += self.weight_of(row[i])
-        while group < n_features:
-            n_group = min(n_group, n_features - group)
-            for j in range(n_group):
-                df_total_open(&total[j])
-            for at in range(1, <uint32_t> (forest.starts[tree + 1] - forest.starts[tree])):
-                f = df_feature(slots, at, forest)
-                if not df_is_leaf(slots, at, forest) and <Py_ssize_t> f >= group and <Py_ssize_t> f < group + n_group:
-                    first[f - group] = 1
-            for j in range(n_group):
-                if first[j] == 0:
-                    continue
-                first[j] = 0
-                self.permute_rows(row, n_out, tree, group + j, other + j * n_out, turn)
-            for i in range(n_out):
-                at = 1
-                n_tests = n_steps = 0
-                while not df_is_leaf(slots, at, forest):
-                    f = df_feature(slots, at, forest)
-                    if <Py_ssize_t> f >= group and <Py_ssize_t> f < group + n_group and first[f - group] == 0:
-                        first[f - group] = at
-                        tests[n_tests].feature = f
-                        tests[n_tests].at = at
-                        tests[n_tests].value = self.value(other[(f - group) * n_out + i], f)
-                        n_tests += 1
-                    at = df_step_by(slots, at, self.value(row[i], f), forest)
-                    n_steps += 1
-                error = self.error(self.target[row[i]], value[df_payload(slots, at, forest)])
-                w = self.weight_of(row[i])
-                self.walk_on(slots, row[i], tests, n_tests, turn)
-                for k in range(n_tests):
-                    j = tests[k].feature - group
-                    first[j] = 0
-                    other_error = self.error(self.target[row[i]], value[df_payload(slots, tests[k].at, forest)])
-                    if other_error != error:
-                        df_total_add(&total[j], other_error, w)
-                        df_total_add(&total[j], error, -w)
-                poll(turn, 10 * (n_steps + n_tests))
-            for j in range(n_group):
-                out[group + j] = self.mean_rise(&total[j], total_weight)
-            group += n_group
+        cdef double target, error
+        memset(p.first, 0, p.n * sizeof(uint32_t))
+        for i in range(p.n_out):
+            at = 1
+            n_trials = n_steps = 0
+            while not df_is_leaf(p.slots, at, forest):
+                f = df_feature(p.slots, at, forest)
+                j = <Py_ssize_t> f - p.begin
+                if 0 <= j < p.n and p.first[j] == 0:
+                    p.first[j] = at
+                    p.trials[n_trials] = Trial(f, at, self.value(p.other[j * p.n_out + i], f))
+                    n_trials += 1
+                at = df_step_by(p.slots, at, self.value(p.row[i], f), forest)
+                n_steps += 1
+            target = self.target[p.row[i]]
+            p.error[i] = self.error(target, p.value[df_payload(p.slots, at, forest)])
+            self.walk_on(p, p.row[i], n_trials, turn)
+            for k in range(n_trials):
+                j = p.trials[k].feature - p.begin
+                p.first[j] = 0
+                error = self.error(target, p.value[df_payload(p.slots, p.trials[k].at, forest)])
+                self.add_rise(p, j, i, error)
+            poll(turn, 10 * (n_steps + n_trials))
         return 0
 
-    cdef int walk_on(self, const char* slots, uint32_t row, Trial* tests, Py_ssize_t n, Turn* turn) except -1 nogil:
-        """From where each test stands to a leaf, with the feature's other value; a step of each in turn."""
+    cdef int walk_on(self, Permuted* p, uint32_t row, Py_ssize_t n, Turn* turn) except -1 nogil:
+        """Send n trials of a row from where they stand to leaves, a step of each in turn: their memory accesses overlap."""
         cdef const df_packed* forest = &self.packed.forest
+        cdef Trial* trial
         cdef Py_ssize_t k
         cdef uint32_t f
         cdef bint done = False
         while not done:
             done = True
             for k in range(n):
-                if not df_is_leaf(slots, tests[k].at, forest):
-                    f = df_feature(slots, tests[k].at, forest)
-                    tests[k].at = df_step_by(slots, tests[k].at, tests[k].value if f == tests[k].feature else self.value(row, f),
-                                             forest)
+                trial = &p.trials[k]
+                if not df_is_leaf(p.slots, trial.at, forest):
+                    f = df_feature(p.slots, trial.at, forest)
+                    trial.at = df_step_by(p.slots, trial.at, trial.value if f == trial.feature else self.value(row, f), forest)
                     done = False
             poll(turn, 10 * n)
         return 0
 
+    cdef int walk_copies(self, Permuted* p, Py_ssize_t j, Turn* turn) except -1 nogil:
+        """Add up the rise of feature j of the group; -1: tell the errors with no feature permuted.
+
+        This is for tests of a splitter's own, each of which may be about many features: copies of the rows, with the feature's
+        other values, go down the whole tree.
+        """
+        cdef const df_rows* all_rows = &self.rows.rows
+        cdef Py_ssize_t i, n, first = 0, stride = all_rows.stride
+        cdef Py_ssize_t size = sizeof(double) if all_rows.is_double else sizeof(float), at_feature = (p.begin + j) * size
+        cdef uint32_t at[TOGETHER]
+        cdef uint32_t left[TOGETHER]
+        cdef char* x = <char*> malloc(TOGETHER * stride)
+        cdef df_rows rows = df_rows(x, stride, all_rows.is_double)
+        cdef Descent down = Descent(&rows, NULL, 0, 0, DF_SUBSETS, &at[0], &left[0])
+        cdef double error
+        try:
+            if x == NULL:
+                with gil:
+                    raise MemoryError()
+            while first < p.n_out:
+                n = down.n = min(<Py_ssize_t> TOGETHER, p.n_out - first)
+                for i in range(n):
+                    memcpy(x + i * stride, all_rows.x + p.row[first + i] * stride, stride)
+                    if j >= 0:
+                        memcpy(x + i * stride + at_feature, all_rows.x + p.other[j * p.n_out + first + i] * stride + at_feature,
+                               size)
+                self.packed.walk(p.tree, &down, turn)
+                for i in range(n):
+                    error = self.error(self.target[p.row[first + i]], p.value[df_payload(p.slots, at[i], &self.packed.forest)])
+                    if j >= 0:
+                        self.add_rise(p, j, first + i, error)
+                    else:
+                        p.error[first + i] = error
+                first += n
+        finally:
+            free(x)
+        return 0
+
+    cdef inline void add_rise(self, Permuted* p, Py_ssize_t j, Py_ssize_t i, double error) noexcept nogil:
+        """Add the rise of the error of row i with feature j of the group permuted."""
+        cdef int64_t weight
+        if error != p.error[i]:
+            weight = self.weight_of(p.row[i])
+            df_total_add(&p.total[j], error, weight)
+            df_total_add(&p.total[j], p.error[i], -weight)
+
 
 cdef int permute_tree(void* context, Py_ssize_t tree, Turn* turn) except -1 nogil:
-    if (<Permutations> context).used is None:
-        return (<Permutations> context).permute_tree(tree, turn)
-    return (<Permutations> context).permute_tested_tree(tree, turn)
+    return (<Permutations> context).permute_tree(tree, turn)
 
 
 def permutation_rise(PackedForest packed not None, X not None, const double[::1] target not None,

@@ -7,13 +7,21 @@ from dforest.core.types cimport df_rows
 from dforest.core.predict.walk cimport df_packed, real_t
 
 cdef struct Job:                        # rows that are to be predicted, in blocks
-    PyObject* packed
+    PyObject* packed                    # the PackedForest
     const df_rows* rows
-    Py_ssize_t n, n_block
-    double* means                       # as for `predict_rows`
-    int64_t* most
+    Py_ssize_t n, n_block               # rows, and rows of a block
+    double* means                       # [n, n_outputs] or NULL: see `predict_rows`
+    int64_t* most                       # [n] or NULL: see `predict_rows`
     int64_t* leaves                     # [n, n_trees] or NULL: leaves are asked for, not predictions
-    const uint32_t* numbers             # of their nodes
+    const uint32_t* numbers             # the number of the node in each slot, where leaves are asked for
+
+cdef struct Descent:                    # rows that go down trees, one tree after another
+    const df_rows* rows
+    const uint32_t* numbers             # [n] which rows; NULL: first, first + 1, ...
+    Py_ssize_t first, n
+    int mode                            # see df_mode of walk.h
+    uint32_t* at                        # [n] OUT the slots of the leaves that the rows reach
+    uint32_t* left                      # [n] scratch
 
 
 cdef class PackedForest:
@@ -35,14 +43,10 @@ cdef class PackedForest:
     cdef int threads(self, Py_ssize_t n, int n_threads) noexcept
     cdef int predict_rows(self, df_rows rows, Py_ssize_t n, double* means, int64_t* most, int n_threads) except -1
     cdef int share_blocks(self, Job* job, const df_rows* rows, Py_ssize_t n, Py_ssize_t n_block, int n_threads) except -1
-    cdef int walk(self, Py_ssize_t t, const df_rows* rows, const uint32_t* numbers, Py_ssize_t first, Py_ssize_t n,
-                  uint32_t* at, uint32_t* left, int mode, Turn* turn) except -1 nogil
-    cdef int walk_tests(self, Py_ssize_t t, const df_rows* rows, const uint32_t* numbers, Py_ssize_t first, Py_ssize_t n,
-                        uint32_t* at) except -1 nogil
-    cdef int predict_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, double* means,
-                           int64_t* most, Turn* turn) except -1 nogil
-    cdef int apply_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, const uint32_t* numbers,
-                         int64_t* leaves, Turn* turn) except -1 nogil
+    cdef int walk(self, Py_ssize_t t, const Descent* down, Turn* turn) except -1 nogil
+    cdef int walk_tests(self, Py_ssize_t t, const Descent* down) except -1 nogil
+    cdef int predict_block(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil
+    cdef int apply_block(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil
     cdef int check(self, Py_ssize_t n_features) except -1
 
 

@@ -22,15 +22,15 @@ from dforest.core.predict.walk cimport (
 from dforest.core.predict.packing import empty_aligned, is_float32, payload_words, slot_numbers, steps_of_rows, write_slots
 
 cdef enum:
-    BLOCK_BYTES = 1 << 18     # of X: beside them, a tree has room in a cache;
-    BLOCK_LEAST = 128         # rows of a block, but for the last
-    BLOCK_MOST = 4096
-    STEPS = 1 << 17           # that are worth another thread
+    BLOCK_BYTES = 1 << 18     # of X in a block: beside them, a tree has room in a cache ...
+    BLOCK_LEAST = 128         # ... but a block has at least this many rows, the last one excepted,
+    BLOCK_MOST = 4096         # ... and at most this many
+    STEPS = 1 << 17           # steps down trees that are worth another thread
     WIDE_BITS = 30            # of a feature's number in a wide slot
     TESTED = 1024             # rows that a splitter tests at a time
-    SOME_STEPS = 1 << 24      # most that rows take together until it is asked whether to give up; a lane's may be more
-    ROW_STEPS = 16            # of a row down a tree, about
-    VALUES = 1 << 17          # most sums of a block, of which there are as many as rows times outputs
+    SOME_STEPS = 1 << 24      # steps that rows take together, at most, until it is asked whether to give up; 16 rows take any
+    ROW_STEPS = 16            # steps of a row down a tree, about
+    VALUES = 1 << 17          # sums of a block, rows times outputs, at most
 
 cdef struct Reached:          # a node, and which rows reach it
     uint32_t at
@@ -115,10 +115,10 @@ cdef class PackedForest:
             As in `df_packed` of walk.h; `words` may be None.
         bits, is_wide : int
         n_first : ndarray of shape (n_trees,), dtype int32
-            Steps before rows are asked whether they have arrived.
+            Steps that rows take in each tree before they are asked whether they have arrived.
         values : ndarray of shape (n_values, n_outputs), dtype float64
         bases : ndarray of shape (n_trees,), dtype int64
-            Where in the values those of each tree begin.
+            Where in `values` the rows of each tree begin.
         """
         slots, starts, words = self.owned
         others = [np.asarray(self.n_first), np.asarray(self.values), np.asarray(self.bases)]
@@ -168,15 +168,15 @@ cdef class PackedForest:
         return result
 
     cdef int threads(self, Py_ssize_t n, int n_threads) noexcept:
-        """How many of the threads so many rows are worth."""
+        """How many of n_threads threads the prediction of n rows is worth."""
         return <int> max(1.0, min(<double> n_threads, 1.0 + n * self.n_steps / STEPS))
 
     def is_small(self, Py_ssize_t n):
-        """Whether so many rows are worth no second thread."""
+        """Whether the prediction of n rows is worth no second thread."""
         return self.threads(n, 2) == 1
 
     cdef int predict_rows(self, df_rows rows, Py_ssize_t n, double* means, int64_t* most, int n_threads) except -1:
-        """OUT means : [n, n_outputs], or NULL; most : [n], or NULL"""
+        """OUT means : [n, n_outputs] means over trees, or NULL; most : [n] the output of the largest mean, or NULL"""
         cdef Py_ssize_t n_block = max(BLOCK_LEAST, min(BLOCK_MOST, BLOCK_BYTES // <Py_ssize_t> rows.stride))
         cdef Job job
         memset(&job, 0, sizeof(Job))
@@ -185,7 +185,7 @@ cdef class PackedForest:
         return self.share_blocks(&job, &rows, n, max(DF_LANES, min(n_block, VALUES // self.n_outputs)), n_threads)
 
     cdef int share_blocks(self, Job* job, const df_rows* rows, Py_ssize_t n, Py_ssize_t n_block, int n_threads) except -1:
-        """Do a job of which it is set what is asked for."""
+        """Do a job, in which no more is set yet than what is asked for (`means`, `most`, or `leaves` and `numbers`)."""
         cdef Py_ssize_t n_blocks = (n + n_block - 1) // n_block
         cdef int used = self.threads(n, n_threads)
         if used > 1:
@@ -199,28 +199,31 @@ cdef class PackedForest:
         job.n_block = n_block
         return share(do_block, job, n_blocks, used)
 
-    cdef int walk(self, Py_ssize_t t, const df_rows* rows, const uint32_t* numbers, Py_ssize_t first, Py_ssize_t n,
-                  uint32_t* at, uint32_t* left, int mode, Turn* turn) except -1 nogil:
-        """Rows down a tree: see `df_walk_rows`. OUT at : [n] slots of leaves"""
+    cdef int walk(self, Py_ssize_t t, const Descent* down, Turn* turn) except -1 nogil:
+        """Send rows down tree t."""
         cdef Py_ssize_t i = 0, k = max(DF_LANES, SOME_STEPS // self.depth[t])
         if self.splitter is not None:
-            self.walk_tests(t, rows, numbers, first, n, at)
-            return poll(turn, n * self.depth[t])
-        while i < n:
-            k = min(k, n - i)
-            df_walk_rows(&self.forest, t, self.n_first[t], rows, numbers + i if numbers != NULL else NULL, first + i, k,
-                         at + i, left, mode)
+            self.walk_tests(t, down)
+            return poll(turn, down.n * self.depth[t])
+        while i < down.n:
+            k = min(k, down.n - i)
+            df_walk_rows(&self.forest, t, self.n_first[t], down.rows, down.numbers + i if down.numbers != NULL else NULL,
+                         down.first + i, k, down.at + i, down.left, down.mode)
             poll(turn, k * self.depth[t])
             i += k
         return 0
 
-    cdef int walk_tests(self, Py_ssize_t t, const df_rows* rows, const uint32_t* numbers, Py_ssize_t first, Py_ssize_t n,
-                        uint32_t* at) except -1 nogil:
-        """The same where the splitter tells where rows go: a node and all rows that reach it at a time.
+    cdef int walk_tests(self, Py_ssize_t t, const Descent* down) except -1 nogil:
+        """Send rows down tree t, whose splitter tells where they go: a node, with all rows that reach it, at a time.
 
-            order:   | ...... | goes left | goes right | ...... |
+        The rows of a node are a run of `order`. A node reached by the rows 0, 2, 5 and 7, of which 2 and 7 go left, leaves
+
+            order:   | ...... |   2   7   |   0   5    | ...... |
                               from        middle       to
+
+        and both runs wait on the stack, the left one on top.
         """
+        cdef Py_ssize_t n = down.n
         cdef const df_packed* forest = &self.forest
         cdef const char* tree = df_tree(forest, t)
         cdef uint32_t row[TESTED]
@@ -228,7 +231,7 @@ cdef class PackedForest:
         cdef uint32_t* order = <uint32_t*> malloc(2 * (n + 1) * sizeof(uint32_t))
         cdef uint32_t* right = order + n
         cdef Reached* stack = <Reached*> malloc((n + 1) * sizeof(Reached))     # each has rows of its own
-        cdef Py_ssize_t m = n > 0, i, j, k, middle, n_right
+        cdef Py_ssize_t m = n > 0, i, j, k, middle, n_right        # m: nodes on the stack
         cdef Reached here
         cdef uint32_t place, child
         try:
@@ -243,7 +246,7 @@ cdef class PackedForest:
                 here = stack[m]
                 if df_is_leaf(tree, here.at, forest):
                     for i in range(here.start, here.end):
-                        at[order[i]] = here.at
+                        down.at[order[i]] = here.at
                     continue
                 place = df_place(tree, here.at, forest)
                 middle = here.start
@@ -252,8 +255,9 @@ cdef class PackedForest:
                 while i < here.end:
                     k = min(<Py_ssize_t> TESTED, here.end - i)
                     for j in range(k):
-                        row[j] = numbers[first + order[i + j]] if numbers != NULL else <uint32_t> (first + order[i + j])
-                    self.splitter.goes_left(forest.words + place + 1, <Py_ssize_t> forest.words[place], rows, row, k, is_left)
+                        row[j] = down.numbers[order[i + j]] if down.numbers != NULL else <uint32_t> (down.first + order[i + j])
+                    self.splitter.goes_left(forest.words + place + 1, <Py_ssize_t> forest.words[place], down.rows, row, k,
+                                            is_left)
                     for j in range(k):
                         right[n_right] = order[i + j]
                         order[middle] = order[i + j]
@@ -273,16 +277,16 @@ cdef class PackedForest:
             free(stack)
         return 0
 
-    cdef int predict_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, double* means,
-                           int64_t* most, Turn* turn) except -1 nogil:
-        """Predict the rows from the first one on."""
+    cdef int predict_block(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil:
+        """Predict n rows of a job, from the first one on."""
         cdef Py_ssize_t t, i, k, best, n_outputs = self.n_outputs, n_trees = self.n_trees
         # One row down many trees at a time, or many rows down one: the one that leaves fewer lanes without work.
         cdef bint by_row = n * lanes(n_trees) < n_trees * lanes(n) and self.splitter is None
-        cdef int mode = df_mode(&self.forest, rows, first, n, self.n_features)
+        cdef int mode = df_mode(&self.forest, job.rows, first, n, self.n_features)
         cdef Py_ssize_t n_at = max(n, n_trees)
         cdef uint32_t* at = <uint32_t*> malloc(2 * n_at * sizeof(uint32_t) + n * n_outputs * sizeof(double))
-        cdef double* sums = <double*> (at + 2 * n_at) if means == NULL else means + first * n_outputs
+        cdef double* sums = <double*> (at + 2 * n_at) if job.means == NULL else job.means + first * n_outputs
+        cdef Descent down = Descent(job.rows, NULL, first, n, mode, at, at + n_at)
         if at == NULL:
             with gil:
                 raise MemoryError()
@@ -290,25 +294,25 @@ cdef class PackedForest:
             memset(sums, 0, n * n_outputs * sizeof(double))
             if by_row:
                 for i in range(n):
-                    df_walk_trees(&self.forest, n_trees, rows, first + i, at, mode)
+                    df_walk_trees(&self.forest, n_trees, job.rows, first + i, at, mode)
                     for t in range(n_trees):
                         df_add_values(&self.forest, t, at + t, 1, &self.values[self.bases[t], 0], n_outputs,
                                       sums + i * n_outputs)
                     poll(turn, n_trees * (ROW_STEPS + n_outputs))
             else:
                 for t in range(n_trees):
-                    self.walk(t, rows, NULL, first, n, at, at + n_at, mode, turn)
+                    self.walk(t, &down, turn)
                     df_add_values(&self.forest, t, at, n, &self.values[self.bases[t], 0], n_outputs, sums)
                     poll(turn, n * n_outputs)
             for i in range(n * n_outputs):
                 sums[i] /= <double> n_trees
-            if most != NULL:
+            if job.most != NULL:
                 for i in range(n):
                     best = 0
                     for k in range(1, n_outputs):
                         if sums[i * n_outputs + k] > sums[i * n_outputs + best]:
                             best = k
-                    most[first + i] = best
+                    job.most[first + i] = best
         finally:
             free(at)
         return 0
@@ -327,16 +331,21 @@ cdef class PackedForest:
             self.share_blocks(&job, &opened.rows, opened.n, BLOCK_LEAST, n_threads)
         return result
 
-    cdef int apply_block(self, const df_rows* rows, Py_ssize_t first, Py_ssize_t n, const uint32_t* numbers,
-                         int64_t* leaves, Turn* turn) except -1 nogil:
+    cdef int apply_block(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil:
+        """Tell the leaves of n rows of a job, from the first one on."""
         cdef uint32_t at[BLOCK_LEAST]
         cdef uint32_t left[BLOCK_LEAST]
-        cdef int mode = df_mode(&self.forest, rows, first, n, self.n_features)
-        cdef Py_ssize_t t, i
-        for t in range(self.n_trees):
-            self.walk(t, rows, NULL, first, n, at, left, mode, turn)
+        cdef int mode = df_mode(&self.forest, job.rows, first, n, self.n_features)
+        cdef Descent down = Descent(job.rows, NULL, first, n, mode, &at[0], &left[0])
+        cdef Py_ssize_t t, i, n_trees = self.n_trees
+        cdef const uint32_t* numbers
+        cdef int64_t* leaves
+        for t in range(n_trees):
+            self.walk(t, &down, turn)
+            numbers = job.numbers + self.forest.starts[t]
+            leaves = job.leaves + first * n_trees + t
             for i in range(n):
-                leaves[(first + i) * self.n_trees + t] = numbers[self.forest.starts[t] + at[i]]
+                leaves[i * n_trees] = numbers[at[i]]
         return 0
 
     def paths(self, const int64_t[:, ::1] leaf not None):
@@ -345,14 +354,14 @@ cdef class PackedForest:
         Parameters
         ----------
         leaf : ndarray of shape (n, n_trees), dtype int64
-            Where they arrive: see `apply`.
+            The leaves where rows arrive, as `apply` tells them.
 
         Returns
         -------
         indices : ndarray, dtype int64
             Places in the node arrays, row after row, ascending in each.
         indptr : ndarray of shape (n + 1,), dtype int64
-            Where each row's begin.
+            Where in `indices` the nodes of each row begin.
         """
         cdef const int32_t[::1] feature = self.nodes[0]
         cdef const uint32_t[::1] right = self.nodes[1]
@@ -428,8 +437,8 @@ cdef int do_block(void* context, Py_ssize_t block, Turn* turn) except -1 nogil:
     cdef const Job* job = <const Job*> context
     cdef Py_ssize_t first = block * job.n_block, n = min(job.n_block, job.n - first)
     if job.leaves != NULL:
-        return (<PackedForest> job.packed).apply_block(job.rows, first, n, job.numbers, job.leaves, turn)
-    return (<PackedForest> job.packed).predict_block(job.rows, first, n, job.means, job.most, turn)
+        return (<PackedForest> job.packed).apply_block(job, first, n, turn)
+    return (<PackedForest> job.packed).predict_block(job, first, n, turn)
 
 
 cdef inline Py_ssize_t lanes(Py_ssize_t n) noexcept nogil:

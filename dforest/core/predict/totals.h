@@ -1,7 +1,14 @@
 /* Sums of float64 numbers without rounding, the same in any order.
  *
- * A *total* is an integer in units of 2^-1074, the least float64 above 0, in digits of 32 bits. Each digit lies in a word of
- * 64 bits with a sign, so that carries are passed on only now and then. Shared by the CPU and device code (C99 and C++).
+ * A *total* is an integer in units of 2^-1074, the least float64 above 0, in digits of 32 bits, the lowest first. Each digit
+ * lies in a word of 64 bits with a sign, so that carries are passed on only now and then. Shared by the CPU and device code
+ * (C99 and C++).
+ *
+ * With decimal digits in place of those of 32 bits: 97 is added to 8, and 130 is taken away, which leaves the digits
+ *
+ *     7 + 8 - 0, 9 - 3, -1   =   15, 6, -1    carried: 5, 7, -1    that is 5 + 70 - 100 = -25
+ *
+ * The order in which numbers are added changes no digit before carries are passed on, and no total afterwards.
  *
  * Nothing here owns memory. */
 #ifndef DFOREST_TOTALS_H
@@ -101,12 +108,6 @@ static inline double df_total_value(df_total *total, int power) {
         rest |= (uint64_t)total->digit[j];
     high |= rest != 0;
     return (negative ? -1.0 : 1.0) * ldexp((double)high, exponent + power);
-}
-
-/* The square of a difference. IN factor : a power of two */
-static inline double df_squared_error(double target, double predicted, double factor) {
-    const double d = target * factor - predicted * factor;
-    return d * d;
 }
 
 #endif

@@ -25,6 +25,7 @@ cdef extern from "core/predict/walk.h" nogil:
         DF_MISSING_LEFT
         DF_IS_SUBSET
         DF_LANES
+        DF_SUBSETS
         DF_PAYLOADS
     const char* df_tree(const df_packed* forest, size_t tree)
     bint df_is_leaf(const char* tree, uint32_t at, const df_packed* forest)

@@ -7,12 +7,7 @@
 
 #include "bootstrap.hpp"
 #include "predict.hpp"
-
-// IN factor : 2^exponent
-DF_INLINE double df_error(bool is_regression, double factor, double target, double predicted)
-{
-    return is_regression ? df_squared_error(target, predicted, factor) : predicted != target;
-}
+#include "rules/out_of_bag.h"
 
 DF_INLINE double df_value_of(const df_rows *rows, int64_t i, uint32_t feature)
 {
@@ -62,11 +57,10 @@ DF_KERNEL df_vote_out_of_bag(const char *slots, const int64_t *starts, const uin
                         int32_t *own = votes + i * n_outputs;
                         const int32_t c = classes[leaf];
                         own[c]++;
-                        if (own[c] > own[best[i]] || (own[c] == own[best[i]] && c < best[i]))
-                            best[i] = c;
-                        now = df_error(false, factor, target[i], best[i]);
+                        best[i] = df_leading_class(own, best[i], c);
+                        now = df_error(0, factor, target[i], best[i]);
                     } else
-                        now = df_error(true, factor, target[i], sums[i * n_outputs] / (double) n_votes[i]);
+                        now = df_error(1, factor, target[i], sums[i * n_outputs] / (double) n_votes[i]);
                     if (now != error[i]) {
                         df_total_add(&total, now, 1);
                         df_total_add(&total, error[i], -1);
@@ -101,15 +95,10 @@ DF_KERNEL df_permute_rows(const uint32_t *seeds, const uint32_t *rows, const int
             const int64_t tree = pairs[2 * pair], begin = tree ? ends[tree - 1] : 0, n = ends[tree] - begin;
             uint32_t *to = others + firsts[pair];
             df_stream stream;
-            df_stream_open(&stream, seeds[first_tree + tree], (uint64_t) pairs[2 * pair + 1], DF_PERMUTATION);
+            df_open_permutation(&stream, seeds[first_tree + tree], (uint64_t) pairs[2 * pair + 1]);
             for (int64_t i = 0; i < n; i++)
                 to[i] = rows[begin + i];
-            for (int64_t i = 0; i + 1 < n; i++) {
-                const int64_t place = i + df_below(&stream, (uint32_t) (n - i));
-                const uint32_t held = to[place];
-                to[place] = to[i];
-                to[i] = held;
-            }
+            df_permute(&stream, to, 0, n, n);
         });
     }
 }
@@ -151,9 +140,9 @@ DF_KERNEL df_permuted_rises(const char *slots, const int64_t *starts, const uint
                         const double x_there = feature == permuted ? other : df_value_of(&all, row, feature);
                         turned = df_step_by(tree, turned, x_there, &forest);
                     }
-                    const double before = df_error(is_regression != 0, factor, target[row],
+                    const double before = df_error((int) is_regression, factor, target[row],
                                                    value[df_payload(tree, at, &forest)]);
-                    const double after = df_error(is_regression != 0, factor, target[row],
+                    const double after = df_error((int) is_regression, factor, target[row],
                                                   value[df_payload(tree, turned, &forest)]);
                     const int64_t w = weight ? weight[row] : 1;
                     if (before != after) {
