@@ -12,12 +12,11 @@ from scipy import stats
 from dforest import DecisionTreeRegressor, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from dforest.core.binning import code_columns
 from dforest.core.data import DataView
-from dforest.core.grow.grower import Grower
+from dforest.core.grow.drawing import Drawing
 from dforest.core.predict.out_of_bag import predict_out_of_bag
 from dforest.core.sampling import AllRows, Bootstrap, SamplingPlan, TreeDraws
 from dforest.engines import cpu
 from dforest.engines.cpu import CpuEngine
-from dforest.problem import GrowthRules
 from dforest.rules.arrays import BLOCK
 from dforest.testing import sampling as twins
 from dforest.testing.engine_check import Kept, assert_equal_trees, random_problem
@@ -357,15 +356,13 @@ def test_trees_of_weights_of_their_own_are_drawn_once(sampling, n_threads, monke
     assert_equal_trees(again.trees, once.trees)
 
 
-def test_growers_refuse_draws_of_other_rows():
+def test_draws_of_other_rows_are_refused():
     columns = code_columns(np.arange(6.0)[:, None], 16)
-    problem = random_problem(0)[1]
     ones = np.ones(6, np.uint32)
     for weight, draws in [(None, (ones, ones)), (ones, (ones[:5], ones)), (ones, (ones, ones[:5]))]:
         data = DataView(columns, np.arange(6, dtype=np.int32) % 3, None, weight)
-        grower = Grower(data, problem.objective, problem.criterion.clone(), problem.splitter.clone(), GrowthRules(), AllRows())
         with pytest.raises(ValueError, match=r"counts of \d and weights of \d rows, of data of 6 rows with weights"):
-            grower.set_draws(*draws)
+            Drawing(data, AllRows()).set_draws(*draws)
 
 
 def test_balanced_subsamples_weigh_what_the_plan_draws():

@@ -61,7 +61,7 @@ class Levels:
         return self._assemble(root_references)
 
     def record_table(self, t):
-        """The records of tree t, once it is grown: as `dforest.core.grow.grower.Grower.record_table`."""
+        """Which rows the leaves of tree t have, once it is grown: as `leaf_table` in `dforest/core/grow/trunk.pxd` says."""
         if self.rows is None:
             self.rows = self.shard.rows()
         root, starts = self.shard.roots[t], self.leaf_starts[t]

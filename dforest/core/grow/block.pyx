@@ -6,6 +6,7 @@ copied and not its codes; codes far more numerous than the records become ranks 
 
 A `Block` belongs to one grower, owns its memory, and is filled again for each subtree.
 """
+cimport cython
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
@@ -20,6 +21,7 @@ cdef void gather(const uint32_t* rows, Py_ssize_t n, const column_t* codes, colu
         to[i] = codes[rows[i]]
 
 
+@cython.final
 cdef class Block:
     """Holds the records of one subtree at a time.
 
@@ -79,12 +81,7 @@ cdef class Block:
         memcpy(self.columns, self.data.columns, n_features * sizeof(Column))
         return 0
 
-    cdef void fill(self, Draw* draws, Py_ssize_t n, uint32_t* rows) noexcept nogil:
-        """Copy what records need, and number them by their place in the block.
-
-        INOUT draws : [n]
-        OUT rows : [n] scratch
-        """
+    cdef void fill(self, Draw* draws, Py_ssize_t n, uint32_t* rows, Py_ssize_t n_waiting) noexcept nogil:
         cdef Py_ssize_t i, j
         cdef int32_t width = 8
         cdef uint8_t* to = self.bytes
@@ -133,3 +130,5 @@ cdef class Block:
         for i in range(n):
             self.rows[i] = rows[i]
             draws[i].row = <uint32_t> i
+        self.is_open = True
+        self.base = n_waiting

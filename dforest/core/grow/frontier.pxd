@@ -1,29 +1,21 @@
+"""The nodes of a tree grown best first: see frontier.pyx."""
 cimport cython
-from libc.stdint cimport uint64_t
 
+from dforest.core.grow.buffers cimport Words
+from dforest.core.grow.judge cimport Judgement
 from dforest.core.grow.path_features cimport PathFeatures
-from dforest.core.types cimport Scale, Split
-from dforest.core.grow.writer cimport Judgement, Words
+from dforest.core.grow.place cimport Place
+from dforest.core.types cimport Split
 
-cdef struct Place:                 # where a node stands
-    Py_ssize_t first, n            # its records in the trunk's draws
-    uint64_t path
-    Py_ssize_t depth
-    Py_ssize_t parent              # its number, -1: none
-    bint is_right
-    Scale scale
-    double lower, upper            # bounds of its predictions
-    int piece                      # the one it was given away as; -1: none
-
-cdef struct Candidate:             # a node grown best first, numbered in order of creation
-    Place place
+cdef struct Candidate:             # a node whose best split is known, numbered in order of creation
+    Place place                    # its parent is a candidate's number, or, once the tree is written, a node's
     Split split                    # the best one; feature -1: the node stays a leaf
     Py_ssize_t payload_at          # where its payload lies in Frontier.payloads; -1: it has none
-    Judgement judgement            # unless it follows from the leaves
+    Judgement judgement            # set if it does not follow from the leaves
     double score                   # of the split, comparable between nodes
-    Py_ssize_t left                # number of its left child, the right one's is 1 more; -1: a leaf so far
-    # The last one on the path, from the root to this one, whose split uses a feature for the first time on that
-    # path; -1: none, or nobody asks
+    Py_ssize_t left                # number of its left child, the right child's is 1 more; -1: a leaf so far
+    # The lowest candidate on the path, from the root to this one, whose split uses a feature that no split above it uses;
+    # -1: there is none, or no splitter asks for it
     Py_ssize_t last_new
 
 
@@ -35,13 +27,20 @@ cdef class Frontier:
     cdef Py_ssize_t n_heap, heap_room
     cdef Words payloads            # of candidates, one after another
 
+    # Begin a tree.
     cdef void clear(self) noexcept nogil
+
+    # While a tree is grown
     cdef Py_ssize_t add(self, const Place* place) except -1 nogil
-    cdef int keep_payload(self, Candidate* candidate) except -1 nogil
-    cdef void lend_payload(self, Candidate* candidate) noexcept nogil
-    cdef int push(self, Py_ssize_t number) except -1 nogil
+    cdef int push(self, Py_ssize_t number, double score, bint uses_new_feature) except -1 nogil
     cdef Py_ssize_t pop(self) noexcept nogil
-    cdef int reserve(self) except -1 nogil
+    cdef void recall_path(self, Py_ssize_t parent, PathFeatures path) noexcept nogil
+
+    # When it is written
+    cdef int begin_preorder(self) except -1 nogil
+    cdef Candidate* next_in_preorder(self) noexcept nogil
+    cdef void put_children(self, const Candidate* candidate, Py_ssize_t number) noexcept nogil
+
+    cdef void lend_payload(self, Candidate* candidate) noexcept nogil
     cdef bint goes_before(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     cdef bint stands_before(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
-    cdef void recall_path(self, Py_ssize_t parent, PathFeatures path) noexcept nogil

@@ -1,7 +1,7 @@
 """Puts the pieces of a tree together.
 
 A *piece* is what one thread grew of a tree: a subtree in preorder, with *holes*, nodes in whose place
-other pieces belong (see `Hole` in writer.pxd). Between its holes lie *runs*, of nodes and of all that
+other pieces belong (see `Hole` in `dforest/core/grow/writer.pxd`). Between its holes lie *runs*, of nodes and of all that
 belongs to these; the runs of all pieces, in preorder, are the tree.
 """
 from libc.stdint cimport int32_t, uint32_t

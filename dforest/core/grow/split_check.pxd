@@ -4,7 +4,7 @@ from dforest.core.search.criterion cimport Criterion
 from dforest.core.data cimport DataView
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.types cimport CATEGORICAL, Column, LeafRules, Node, Split, data_code, number_at
-from dforest.core.grow.writer cimport Judgement
+from dforest.core.grow.judge cimport Judgement
 
 # Whether the threshold of a split by a code is not below values up to that code, or above the next ones.
 cdef bint parts_codes(const Node* node, const Split* split) noexcept nogil

@@ -1,7 +1,7 @@
 cimport cython
 from cpython.ref cimport PyObject
 
-from dforest.core.threads cimport PyThread_type_lock
+from dforest.core.threads cimport PyThread_type_lock, df_glance
 
 # What each thread does that takes part in a task: take items until there are none. own: see Team.share
 ctypedef int (*Part)(void* context, void* own) except -1 nogil
@@ -42,8 +42,15 @@ cdef class Team:
     cdef bint is_done              # nothing is left to do
 
     cdef bint join(self) noexcept nogil
-    cdef bint has_idle(self) noexcept nogil
-    cdef bint runs_short(self) noexcept nogil
+
+    cdef inline bint has_idle(self) noexcept nogil:
+        """Whether a member has nothing to do; may be out of date."""
+        return df_glance(self.n_idle) > 0
+
+    cdef inline bint runs_short(self) noexcept nogil:
+        """Whether a member has had nothing to do, as no tree is left to begin: others will soon have nothing to do either."""
+        return df_glance(self.is_short) != 0
+
     cdef bint offer(self, void* work) noexcept nogil
     cdef bint wait(self, int member, void** offer, Task** task) except -1 nogil
     cdef int share(self, Task* task, void* own) except -1 nogil

@@ -105,14 +105,6 @@ cdef class Team:
         PyThread_release_lock(self.lock)
         return is_wanted
 
-    cdef bint has_idle(self) noexcept nogil:
-        """Whether somebody has nothing to do; may be out of date."""
-        return df_glance(self.n_idle) > 0
-
-    cdef bint runs_short(self) noexcept nogil:
-        """Whether somebody has had nothing to do: others will."""
-        return df_glance(self.is_short) != 0
-
     cdef void wake(self, Py_ssize_t most) noexcept nogil:
         """Wake up idle members. The lock is held."""
         cdef int n = self.n_idle

@@ -9,13 +9,15 @@ The calling thread is one of them, the others are those that the process has for
 (`dforest.core.threads`): where fewer come than were asked for, fewer grow the same trees. They hold the
 interpreter's lock only between trees, or pieces of trees.
 """
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 import numpy as np
 
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.data cimport DataView
 from dforest.core.grow.grower cimport Grower
+from dforest.core.grow.stack cimport SHARE_FROM
+from dforest.core.grow.trunk cimport end_piece, leaf_table
 from dforest.rules.random cimport df_tree_seed
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.grow.team cimport Team
@@ -73,7 +75,17 @@ class Trainer:
         splitter.prepare(data, criterion)
         data.add_coarse(splitter.wanted_buckets(data, criterion))
 
-    def grow(self, trees, const uint32_t[::1] seeds not None, put, weigh=None, bint keep_rows=False):
+    def _most_at_work(self, n_trees):
+        """How many threads can have work to do at the same time, on so many trees."""
+        cdef Splitter splitter = self._splitter
+        cdef int64_t n = self._sampling.most_records(self._data.n_rows), by_tree = 1
+        if not self._rules.max_leaf_nodes:
+            by_tree = n // max(1, <int64_t> splitter.tuning.get("share_from", SHARE_FROM))
+        if n * splitter.max_features >= splitter.share_visits_from:
+            by_tree = max(by_tree, splitter.max_features)
+        return n_trees * max(1, by_tree)
+
+    def grow(self, trees, const uint32_t[::1] seeds not None, put, weigh=None, bint keep_leaves=False):
         """Grow some trees.
 
         Parameters
@@ -84,20 +96,19 @@ class Trainer:
             Their seeds.
         put : callable
             Given each finished tree by the thread that finished it, in any order: its number, its `TreeArrays`, lent, the
-            exponent of its weights, None but with `weigh`, and its `Grower.record_table`, None but with `keep_rows`.
+            exponent of its weights, None but with `weigh`, and its `leaf_table`, None but with `keep_leaves`.
             Answers whether growing is to go on.
         weigh : callable, optional
             Given a tree's seed, how often it draws each row, integer weights of the rows, both ndarray of shape (n_rows,), dtype
             uint32, and the weights' exponent. These take the place of the data's weights, which must have some.
-        keep_rows : bool, default=False
+        keep_leaves : bool, default=False
 
         Raises
         ------
         Exception
             What a thread raised first; all threads have stopped by then.
         """
-        most = Grower.most_members(self._data, self._splitter, self._rules, self._sampling, len(trees))
-        cdef int n_threads = min(self._n_threads, most)
+        cdef int n_threads = min(self._n_threads, self._most_at_work(len(trees)))
         cdef Team team = Team(n_threads)
         cdef bint is_wanted = True
         growers = self._growers      # kept until all are done: they work in each other's memory
@@ -112,11 +123,11 @@ class Trainer:
             tree = grower.writer.arrays()
             if len(holes) or grower.piece:
                 pieces[number][grower.piece] = tree.copy(), holes
-            if not grower.finish():
+            if not end_piece(grower.trunk):
                 return True
             tree = join_pieces(pieces[number]) if pieces[number] else tree
             del pieces[number]
-            return put(number, tree, exponents.pop(number), grower.record_table() if keep_rows else None)
+            return put(number, tree, exponents.pop(number), leaf_table(grower.trunk) if keep_leaves else None)
 
         def work(member, _):
             nonlocal is_wanted
@@ -130,7 +141,7 @@ class Trainer:
                     growers[member] = Grower(self._data, self._objective, self._criterion.clone(), self._splitter.clone(),
                                              self._rules, self._sampling)
                 grower = growers[member]
-                grower.join(team, member, keep_rows)
+                grower.join(team, member, keep_leaves)
                 for i in to_grow:
                     if not is_wanted or df_glance(team.stopped):
                         return
@@ -138,7 +149,7 @@ class Trainer:
                     pieces[tree], exponents[tree] = {}, None
                     if weigh is not None:
                         counts, weight, exponents[tree] = weigh(seed)
-                        grower.set_draws(counts, weight)
+                        grower.drawing.set_draws(counts, weight)
                     with nogil:
                         grower.grow(tree, seed)
                     is_wanted = keep(grower) and is_wanted

@@ -1,69 +1,44 @@
 """A tree as it is written, node by node in preorder, or a piece of one.
 
-Words: a *piece* is what one grower writes of a tree, a *hole* a node in whose place another piece belongs: see
-`dforest.core.grow.pieces`. Nodes that test categories, or by a splitter's own test, have a *payload*.
+Words: a *piece* is what one grower grows of a tree in one go (`dforest.core.grow.trunk`). A *hole* is a node in whose place
+another piece belongs, which another grower writes; `dforest.core.grow.pieces` puts pieces together. A node is *inner* if it is
+neither a leaf nor a hole. Inner nodes that test categories, or by a splitter's own test, have a *payload*: see Split.payload.
+
+Nodes are numbered as they are written. A left child's number is its parent's + 1, so only the right child's is kept. What leaves
+keep, judgements and payloads lie in arrays of their own, in the order of their nodes.
 
 A writer belongs to one grower and owns its buffers, which it uses again for the next piece; the arrays that it gives are lent.
 """
 cimport cython
 from libc.math cimport NAN
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, realloc
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 import numpy as np
+
+from dforest.core.grow.buffers cimport append_words, ensure_room, lend
 
 from dforest.core.forest.assembly import TreeArrays
 
 cdef NodeRecord a_record
 NODE_RECORD = np.dtype({
-    "names": ["feature", "threshold", "right", "missing_left"],
+    "names": ["feature", "threshold", "right_child", "missing_left"],
     "formats": [np.int32, np.float64, np.uint32, np.bool_],
     "offsets": [<char*> &a_record.feature - <char*> &a_record, <char*> &a_record.threshold - <char*> &a_record,
-                <char*> &a_record.right - <char*> &a_record, <char*> &a_record.missing_left - <char*> &a_record],
+                <char*> &a_record.right_child - <char*> &a_record, <char*> &a_record.missing_left - <char*> &a_record],
     "itemsize": sizeof(NodeRecord),
 })
 
 
-cdef int ensure_room(void** buffer, Py_ssize_t* room, Py_ssize_t needed, size_t size) except -1 nogil:
-    """Grow a buffer by doubling until it has room for `needed` items of `size` bytes."""
-    cdef Py_ssize_t wanted = max(64, room[0])
-    cdef void* grown
-    if needed <= room[0]:
-        return 0
-    while wanted < needed:
-        wanted *= 2
-    grown = realloc(buffer[0], wanted * size)
-    if grown == NULL:
-        with gil:
-            raise MemoryError()
-    buffer[0] = grown
-    room[0] = wanted
-    return 0
-
-
-cdef int append_words(Words* to, const uint64_t* words, Py_ssize_t n) except -1 nogil:
-    ensure_room(<void**> &to.words, &to.room, to.n + n, sizeof(uint64_t))
-    memcpy(to.words + to.n, words, n * sizeof(uint64_t))
-    to.n += n
-    return 0
-
-
-cdef lend(const void* buffer, size_t n_bytes, dtype):
-    """A buffer as an array that does not own it."""
-    if n_bytes == 0:
-        return np.empty(0, dtype)
-    return np.asarray(<const uint8_t[:n_bytes]> <const uint8_t*> buffer).view(dtype)
-
-
 @cython.final
 cdef class TreeWriter:
-    """Writes trees.
+    """Writes one tree, or piece, after another.
 
     Parameters
     ----------
     n_leaf_words : int
-        Words that a leaf keeps.
+        64-bit words that a leaf keeps.
     trims : bool
         Whether words of 0 at the end of a payload are left out, as of subsets.
     """
@@ -81,7 +56,7 @@ cdef class TreeWriter:
         free(self.holes)
 
     cdef int reserve(self, Py_ssize_t most_leaves) except -1:
-        """Make room for a large tree: what no tree fills is never written to, and costs nothing."""
+        """Make room for a tree of so many leaves: memory that no tree fills is never written to, and costs nothing."""
         ensure_room(<void**> &self.nodes, &self.node_room, 2 * most_leaves - 1, sizeof(NodeRecord))
         ensure_room(<void**> &self.leaves, &self.leaf_room, most_leaves, self.n_leaf_words * sizeof(int64_t))
         return 0
@@ -90,9 +65,9 @@ cdef class TreeWriter:
         """Begin a piece."""
         self.n_nodes = self.n_leaves = self.n_inner = self.n_payloads = self.payloads.n = self.n_holes = 0
 
-    cdef Py_ssize_t add_node(self, Py_ssize_t parent, bint is_right, const Split* split) except -1 nogil:
-        """Append a node, given its parent's number, -1 of a root, and its split, feature -1 of a leaf; return its number."""
-        cdef Py_ssize_t number = self.n_nodes, n_words
+    cdef inline NodeRecord* add_node(self, Py_ssize_t parent, bint is_right) except NULL nogil:
+        """Append a node, a leaf so far; the pointer returned is valid until the next one is appended."""
+        cdef Py_ssize_t number = self.n_nodes
         cdef NodeRecord* record
         if number >= <Py_ssize_t> <uint32_t> -1:
             with gil:
@@ -100,40 +75,43 @@ cdef class TreeWriter:
         ensure_room(<void**> &self.nodes, &self.node_room, number + 1, sizeof(NodeRecord))
         self.n_nodes += 1
         if is_right:
-            self.nodes[parent].right = <uint32_t> number
+            self.nodes[parent].right_child = <uint32_t> number
         record = &self.nodes[number]
-        record.feature = <int32_t> split.feature
-        record.threshold = 0.0 if split.feature < 0 else NAN if split.payload != NULL else split.threshold
-        record.missing_left = split.missing_left if split.feature >= 0 else 0
-        record.right = <uint32_t> self.n_leaves
-        if split.feature >= 0 and split.payload != NULL:
-            n_words = split.n_payload_words
-            while n_words > 0 and split.payload[n_words - 1] == 0 and self.trims:
-                n_words -= 1
-            append_words(&self.payloads, split.payload, n_words)
-            ensure_room(<void**> &self.payload_lengths, &self.payload_room, self.n_payloads + 1, sizeof(int64_t))
-            self.payload_lengths[self.n_payloads] = n_words
-            self.n_payloads += 1
-        return number
+        record.threshold = 0.0
+        record.feature = -1
+        record.right_child = 0
+        record.missing_left = 0
+        return record
 
-    cdef int64_t* add_leaf(self) except NULL nogil:
-        """Append what a leaf keeps; after `add_node`. OUT of the caller : [n_leaf_words] where the pointer returned leads"""
+    cdef Py_ssize_t add_inner(self, Py_ssize_t parent, bint is_right, const Split* split) except -1 nogil:
+        """Append a node that has children, which are to be appended later; return its number."""
+        cdef NodeRecord* record = self.add_node(parent, is_right)
+        cdef Py_ssize_t n_words
+        record.feature = <int32_t> split.feature
+        record.missing_left = split.missing_left
+        if split.payload == NULL:
+            record.threshold = split.threshold
+            return self.n_nodes - 1
+        record.threshold = NAN
+        n_words = split.n_payload_words
+        while n_words > 0 and split.payload[n_words - 1] == 0 and self.trims:
+            n_words -= 1
+        append_words(&self.payloads, split.payload, n_words)
+        ensure_room(<void**> &self.payload_lengths, &self.payload_room, self.n_payloads + 1, sizeof(int64_t))
+        self.payload_lengths[self.n_payloads] = n_words
+        self.n_payloads += 1
+        return self.n_nodes - 1
+
+    cdef int64_t* add_leaf(self, Py_ssize_t parent, bint is_right) except NULL nogil:
+        """Append a leaf. OUT of the caller : [n_leaf_words] what it keeps, where the pointer returned leads"""
+        self.add_node(parent, is_right)
         ensure_room(<void**> &self.leaves, &self.leaf_room, self.n_leaves + 1, self.n_leaf_words * sizeof(int64_t))
         self.n_leaves += 1
         return self.leaves + (self.n_leaves - 1) * self.n_leaf_words
 
-    cdef int add_inner(self, const Judgement* judgement) except -1 nogil:
-        """Append what does not follow from the leaves; after `add_node`, for a node that is no leaf."""
-        ensure_room(<void**> &self.inner, &self.inner_room, self.n_inner + 1, sizeof(Judgement))
-        self.inner[self.n_inner] = judgement[0]
-        self.n_inner += 1
-        return 0
-
     cdef int add_hole(self, Py_ssize_t parent, bint is_right, int piece) except -1 nogil:
         """Append a node in whose place another piece belongs."""
-        cdef Split split
         cdef Hole* hole
-        split.feature = -1
         ensure_room(<void**> &self.holes, &self.hole_room, self.n_holes + 1, sizeof(Hole))
         hole = &self.holes[self.n_holes]
         self.n_holes += 1
@@ -143,11 +121,18 @@ cdef class TreeWriter:
         hole.inner = self.n_inner
         hole.payloads = self.n_payloads
         hole.payload_words = self.payloads.n
-        self.add_node(parent, is_right, &split)
+        self.add_node(parent, is_right)
+        return 0
+
+    cdef int add_judgement(self, const Judgement* judgement) except -1 nogil:
+        """Append what an inner node would predict as a leaf, where that does not follow from the leaves; after `add_inner`."""
+        ensure_room(<void**> &self.inner, &self.inner_room, self.n_inner + 1, sizeof(Judgement))
+        self.inner[self.n_inner] = judgement[0]
+        self.n_inner += 1
         return 0
 
     def hole_table(self):
-        """The fields of each `Hole` in the piece written last: ndarray of shape (n_holes, 6), dtype int64."""
+        """The fields of each `Hole` in the piece at hand: ndarray of shape (n_holes, 6), dtype int64."""
         table = np.empty((self.n_holes, sizeof(Hole) // sizeof(int64_t)), np.int64)
         cdef int64_t[:, ::1] to = table
         if self.n_holes > 0:
@@ -155,7 +140,7 @@ cdef class TreeWriter:
         return table
 
     def arrays(self):
-        """The piece written last, as `TreeArrays`: lent until the next one is."""
+        """The piece at hand as `TreeArrays`, lent until the next piece is begun; right children of leaves and holes are 0."""
         nodes = lend(self.nodes, self.n_nodes * sizeof(NodeRecord), NODE_RECORD)
         leaves = lend(self.leaves, self.n_leaves * self.n_leaf_words * sizeof(int64_t), np.int64)
         return TreeArrays(

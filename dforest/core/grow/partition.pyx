@@ -1,0 +1,181 @@
+"""Partitions of a node's records by its split: see partition.pxd.
+
+The loop over records has no branch that depends on them. A record is written to both places where it may belong, and only the
+place where it does belong moves on. Records a, b, c, d, of which b and d go left:
+
+    record    goes     draws          scratch
+    a         right    a b c d        a
+    b         left     b b c d        a b          b is written behind a, and overwritten next
+    c         right    b c c d        a c
+    d         left     b d c d        a c d
+                       b d a c                     the records of scratch[0, n_right) follow
+"""
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memmove
+
+from dforest.core.grow.chunks cimport Chunk, cut_chunks, place_runs
+from dforest.core.types cimport MOST_BUCKETS, Column, bucket_of, column_t, data_row
+from dforest.rules.cut cimport df_category_goes_left, df_goes_left
+
+cdef enum:
+    TESTED = 1024                 # records that a splitter tests at a time
+
+cdef struct CodeTest:             # codes up to the cut go left,
+    uint64_t cut
+    uint64_t also                 # and this code: that of missing values, or a code that goes left anyway
+
+cdef struct BucketTest:           # buckets below the cut's go left; only in that one bucket a code is looked up
+    const uint8_t* buckets        # by Draw.row
+    const uint32_t* rows          # see Node.rows
+    uint32_t cut, cut_bucket
+    uint32_t also                 # this bucket goes left, too: that of missing values, or the cut's
+
+cdef struct SubsetTest:           # categories: see Split.payload
+    const uint64_t* subset
+    uint32_t n_codes
+    bint missing_left
+
+ctypedef fused test_t:
+    CodeTest
+    BucketTest
+    SubsetTest
+
+cdef struct Job:                  # what threads know that partition a node together
+    const Node* node
+    const Split* split
+    Draw* scratch
+    Chunk* chunks
+
+
+cdef inline bint goes_left(test_t test, const column_t* codes, uint32_t row) noexcept nogil:
+    """Whether a record goes left, given Draw.row."""
+    cdef uint64_t code
+    if test_t is CodeTest:
+        code = codes[row]
+        return df_goes_left(code, test.cut, test.also)
+    elif test_t is BucketTest:
+        code = test.buckets[row]
+        if code == test.cut_bucket:
+            return codes[data_row(test.rows, row)] <= test.cut
+        return (code < test.cut_bucket) | (code == test.also)
+    else:
+        code = codes[row]
+        return df_category_goes_left(code, test.subset, test.n_codes, test.missing_left)
+
+
+cdef Py_ssize_t partition_codes(Draw* draws, Py_ssize_t n, const column_t* codes, test_t test, Draw* scratch) noexcept nogil:
+    """Partition n records; see the worked example above."""
+    cdef Py_ssize_t i, n_left = 0, n_right = 0
+    cdef bint left
+    for i in range(n):
+        # [0, n_left) goes left, [n_left, i) is free, [i, n) is to come; scratch[0, n_right) goes right
+        left = goes_left(test, codes, draws[i].row)
+        memcpy(scratch + n_right, draws + i, sizeof(Draw))     # in one piece, unlike an assignment
+        memmove(draws + n_left, draws + i, sizeof(Draw))
+        n_left += left
+        n_right += not left
+    for i in range(n_right):         # no call of memcpy: most nodes are small
+        draws[n_left + i] = scratch[i]
+    return n_left
+
+
+cdef inline Py_ssize_t partition_column(Draw* draws, Py_ssize_t n, const Column* column, test_t test,
+                                        Draw* scratch) noexcept nogil:
+    """Partition n records by a column whose codes have up to 32 bits."""
+    if column.width == 1:
+        return partition_codes(draws, n, <const uint8_t*> column.codes, test, scratch)
+    if column.width == 2:
+        return partition_codes(draws, n, <const uint16_t*> column.codes, test, scratch)
+    return partition_codes(draws, n, <const uint32_t*> column.codes, test, scratch)
+
+
+cdef Py_ssize_t partition(const Node* node, const Split* split, Draw* scratch) noexcept nogil:
+    cdef const Column* column = &node.columns[split.feature]
+    cdef CodeTest by_code
+    cdef BucketTest by_bucket
+    cdef SubsetTest by_subset
+    cdef bint missing_left
+    if split.payload != NULL:
+        by_subset.subset = split.payload
+        by_subset.n_codes = column.n_codes
+        by_subset.missing_left = split.missing_left
+        return partition_column(node.draws, node.n, column, by_subset, scratch)
+    missing_left = split.missing_left and column.has_missing
+    if column.coarse == NULL:
+        by_code.cut = split.code
+        by_code.also = column.n_codes if missing_left else split.code
+        if column.width == 8:
+            return partition_codes(node.draws, node.n, <const uint64_t*> column.codes, by_code, scratch)
+        return partition_column(node.draws, node.n, column, by_code, scratch)
+    by_bucket.buckets = column.coarse
+    by_bucket.rows = node.rows
+    by_bucket.cut = <uint32_t> split.code
+    by_bucket.cut_bucket = bucket_of(column, <uint32_t> split.code)
+    by_bucket.also = MOST_BUCKETS if missing_left else by_bucket.cut_bucket
+    return partition_column(node.draws, node.n, column, by_bucket, scratch)
+
+
+cdef Py_ssize_t partition_together(Team team, int member, const Node* node, const Split* split, Draw* scratch) except -1 nogil:
+    cdef Py_ssize_t n_chunks, n_left
+    cdef Job job
+    job.node = node
+    job.split = split
+    job.scratch = scratch
+    job.chunks = cut_chunks(node.n, &n_chunks)
+    try:
+        team.share_items(member, n_chunks, partition_chunk, &job)
+        n_left = place_runs(job.chunks, n_chunks)
+        team.share_items(member, n_chunks, distribute_chunk, &job)
+        team.share_items(member, n_chunks, return_chunk, &job)
+    finally:
+        free(job.chunks)
+    return n_left
+
+
+cdef void partition_chunk(void* context, Py_ssize_t item) noexcept nogil:
+    """Partition the records of a chunk within its stretch."""
+    cdef Job* job = <Job*> context
+    cdef Chunk* chunk = &job.chunks[item]
+    cdef Node part = job.node[0]
+    part.draws += chunk.first
+    part.n = chunk.n
+    chunk.n_left = partition(&part, job.split, job.scratch + chunk.first)
+
+
+cdef void distribute_chunk(void* context, Py_ssize_t item) noexcept nogil:
+    """Copy both runs of a chunk to where they belong, in the scratch."""
+    cdef Job* job = <Job*> context
+    cdef Chunk* chunk = &job.chunks[item]
+    cdef const Draw* records = job.node.draws + chunk.first
+    memcpy(job.scratch + chunk.left_to, records, chunk.n_left * sizeof(Draw))
+    memcpy(job.scratch + chunk.right_to, records + chunk.n_left, (chunk.n - chunk.n_left) * sizeof(Draw))
+
+
+cdef void return_chunk(void* context, Py_ssize_t item) noexcept nogil:
+    """Copy a chunk's stretch of the scratch back to the node."""
+    cdef Job* job = <Job*> context
+    cdef Chunk* chunk = &job.chunks[item]
+    memcpy(job.node.draws + chunk.first, job.scratch + chunk.first, chunk.n * sizeof(Draw))
+
+
+cdef Py_ssize_t partition_by_test(Splitter splitter, const Node* node, const Split* split, Draw* scratch) except -1 nogil:
+    cdef uint32_t rows[TESTED]
+    cdef uint8_t left[TESTED]
+    cdef Draw* draws = node.draws
+    cdef Py_ssize_t first = 0, i, n, n_left = 0, n_right = 0
+    while first < node.n:
+        n = min(<Py_ssize_t> TESTED, node.n - first)
+        for i in range(n):
+            rows[i] = data_row(node.rows, draws[first + i].row)
+        splitter.goes_left(split.payload, split.n_payload_words, &splitter.data.x, rows, n, left)
+        for i in range(n):
+            if left[i]:
+                draws[n_left] = draws[first + i]
+                n_left += 1
+            else:
+                scratch[n_right] = draws[first + i]
+                n_right += 1
+        first += n
+    memcpy(draws + n_left, scratch, n_right * sizeof(Draw))
+    return n_left

@@ -1,0 +1,70 @@
+"""Where a node of a growing tree stands: what a grower keeps of a node until it looks at the node's records.
+
+A *place* is a value. It owns no memory: its records lie in the draws of its tree (`dforest.core.grow.trunk`).
+"""
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, uint64_t
+
+from dforest.core.types cimport Node, Scale
+from dforest.rules.node cimport df_bounds, df_child_bounds
+from dforest.rules.random cimport DF_ROOT_PATH, df_child_path
+
+cdef struct Place:
+    Py_ssize_t first, n            # its records: n of the tree's draws, from `first` on
+    uint64_t path                  # what its random numbers follow from, beside the tree's seed
+    Py_ssize_t depth               # the root's is 0
+    Py_ssize_t parent              # number of its parent in the piece that is being written; -1: the piece begins with it
+    bint is_right                  # it is its parent's right child
+    Scale scale                    # of its records' targets
+    double lower, upper            # bounds of what it may predict
+    int piece                      # number of the piece that grows here, as the subtree was given away; -1: it was not
+
+
+cdef inline Place root_place(Py_ssize_t n) noexcept nogil:
+    """The place of a tree's root, given how many records the tree has."""
+    cdef Place root
+    root.first = 0
+    root.n = n
+    root.path = DF_ROOT_PATH
+    root.depth = 0
+    root.parent = root.piece = -1
+    root.is_right = False
+    root.scale.centre = 0.0            # a range of 0: whoever opens the node makes a scale of its targets
+    root.scale.exponent = 0
+    root.scale.range = 0
+    root.lower = -INFINITY
+    root.upper = INFINITY
+    return root
+
+
+cdef inline void place_children(const Node* node, Py_ssize_t first, Py_ssize_t n_left, int32_t direction, double middle,
+                                Place* left, Place* right) noexcept nogil:
+    """Set the places of a partitioned node's children, but for their parent's number.
+
+    A node of the records 10 to 15 whose first 4 go left has children of the records 10 to 13, and 14 and 15.
+
+    IN first : of the node's records, among its tree's draws
+    IN n_left : records that go left
+    IN direction : of the feature that the node tests: see Column.direction
+    IN middle : see Split.middle
+    """
+    cdef df_bounds bounds, own
+    bounds.lower = node.lower
+    bounds.upper = node.upper
+    left.first = first
+    left.n = n_left
+    right.first = first + n_left
+    right.n = node.n - n_left
+    left.path = df_child_path(node.path, 0)
+    right.path = df_child_path(node.path, 1)
+    left.depth = right.depth = node.depth + 1
+    left.is_right = False
+    right.is_right = True
+    left.piece = right.piece = -1
+    left.scale = right.scale = node.scale
+    own = df_child_bounds(bounds, False, direction, middle)
+    left.lower = own.lower
+    left.upper = own.upper
+    own = df_child_bounds(bounds, True, direction, middle)
+    right.lower = own.lower
+    right.upper = own.upper

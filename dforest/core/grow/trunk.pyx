@@ -1,0 +1,41 @@
+"""The records of one tree, and what else its pieces share: see trunk.pxd."""
+from libc.stdint cimport uint8_t, uint32_t
+from libc.stdlib cimport free, malloc
+
+import numpy as np
+
+from dforest.core.grow.buffers cimport lend
+from dforest.core.types cimport Draw
+
+
+cdef int reserve_trunk(Trunk* trunk, Py_ssize_t capacity, bint keeps_leaves) except -1 nogil:
+    if trunk.draws == NULL:
+        trunk.draws = <Draw*> malloc(capacity * sizeof(Draw))
+    if trunk.scratch == NULL:
+        trunk.scratch = <Draw*> malloc(capacity * sizeof(Draw))
+    if not keeps_leaves:
+        free(trunk.rows)
+        free(trunk.is_first)
+        trunk.rows = NULL
+        trunk.is_first = NULL
+    elif trunk.rows == NULL or trunk.is_first == NULL:
+        free(trunk.rows)
+        free(trunk.is_first)
+        trunk.rows = <uint32_t*> malloc(capacity * sizeof(uint32_t))
+        trunk.is_first = <uint8_t*> malloc(capacity)
+    if trunk.draws == NULL or trunk.scratch == NULL or (keeps_leaves and (trunk.rows == NULL or trunk.is_first == NULL)):
+        with gil:
+            raise MemoryError()
+    return 0
+
+
+cdef void free_trunk(Trunk* trunk) noexcept nogil:
+    free(trunk.draws)
+    free(trunk.scratch)
+    free(trunk.rows)
+    free(trunk.is_first)
+
+
+cdef tuple leaf_table(const Trunk* trunk):
+    return (lend(trunk.rows, trunk.n * sizeof(uint32_t), np.uint32).copy(),
+            lend(trunk.is_first, trunk.n, np.bool_).copy())
