@@ -9,7 +9,7 @@ Those that the tests of a module hold already:
 - a search that ends at cuts that break leaf rules or at constant features; missing values beside a
   single other one; XOR: test_splitter.py;
 - the order of best-first growth, the number of leaves, depth; limits that take the weight of all rows
-  for that of a tree's draws: test_growth.py;
+  for that of a tree's draws: grow/test_growth.py;
 - rows that were never out of bag; trees that predict rows they drew: test_oob.py;
 - trees without a split in importances: test_importance.py and test_forest.py;
 - rows of weight 0: test_oob.py, test_validation.py and equality/test_weights.py.
