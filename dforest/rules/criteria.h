@@ -125,16 +125,26 @@ static inline double df_entropy_impurity(const int64_t *statistic, int64_t n_wor
 }
 
 /* By number, for code that is not compiled for one criterion: those of classes. */
+/* All criteria of classes: entry(number in records.h, name). Whoever adds one writes df_NAME_score and df_NAME_impurity. */
+#define DF_CLASS_CRITERIA(entry) entry(DF_GINI, gini) entry(DF_ENTROPY, entropy) entry(DF_HELLINGER, hellinger)
+
+/* The score of a cut, and the impurity of a set of draws, by the number of the criterion. */
 static inline double df_class_score(int64_t criterion, const int64_t *left, const int64_t *total, int64_t n_words) {
-    return criterion == DF_GINI ? df_gini_score(left, total, n_words)
-           : criterion == DF_ENTROPY ? df_entropy_score(left, total, n_words)
-                                     : df_hellinger_score(left, total, n_words);
+#define DF_CASE(number, name) \
+    case number:              \
+        return df_##name##_score(left, total, n_words);
+    switch (criterion) { DF_CLASS_CRITERIA(DF_CASE) }
+#undef DF_CASE
+    return -1.0;
 }
 
 static inline double df_class_impurity(int64_t criterion, const int64_t *statistic, int64_t n_words) {
-    return criterion == DF_GINI ? df_gini_impurity(statistic, n_words)
-           : criterion == DF_ENTROPY ? df_entropy_impurity(statistic, n_words)
-                                     : df_hellinger_impurity(statistic, n_words);
+#define DF_CASE(number, name) \
+    case number:              \
+        return df_##name##_impurity(statistic, n_words);
+    switch (criterion) { DF_CLASS_CRITERIA(DF_CASE) }
+#undef DF_CASE
+    return 0.0;
 }
 
 typedef struct {

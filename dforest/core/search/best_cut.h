@@ -19,20 +19,16 @@
     }                                          \
     return best;
 
-#define DF_CLASS_LOOP(name, criterion)                                                                           \
-    static inline int64_t name(const int64_t *left, int64_t n, const int64_t *total, int64_t n_words, double *score) { \
-        DF_FIRST_BEST(0, df_class_score(criterion, left, total, n_words))                                        \
-    }
-DF_CLASS_LOOP(df_best_gini_cut, DF_GINI)
-DF_CLASS_LOOP(df_best_entropy_cut, DF_ENTROPY)
-DF_CLASS_LOOP(df_best_hellinger_cut, DF_HELLINGER)
-
 /* By a criterion of classes. */
 static inline int64_t df_best_class_cut(int64_t criterion, const int64_t *left, int64_t n, const int64_t *total, int64_t n_words,
                                         double *score) {
-    return criterion == DF_GINI      ? df_best_gini_cut(left, n, total, n_words, score)
-           : criterion == DF_ENTROPY ? df_best_entropy_cut(left, n, total, n_words, score)
-                                     : df_best_hellinger_cut(left, n, total, n_words, score);
+#define DF_CASE(number, name)                                       \
+    case number: {                                                  \
+        DF_FIRST_BEST(0, df_##name##_score(left, total, n_words))   \
+    }
+    switch (criterion) { DF_CLASS_CRITERIA(DF_CASE) }
+#undef DF_CASE
+    return -1;
 }
 
 static inline int64_t df_best_square_cut(const int64_t *left, int64_t n, const int64_t *total, int64_t n_words, int is_wide,
