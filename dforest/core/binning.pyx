@@ -163,7 +163,7 @@ cdef void divide(Workspace space, const real_t* x, item_t* items) noexcept nogil
 
 
 cdef void merge(Workspace space, item_t* items, int64_t bins, const uint32_t* weight) noexcept nogil:
-    """Merge the codes that `divide` gave into so many bins, of equal weight where possible."""
+    """Merge the codes that `divide` gave into at most `bins` bins, of equal weight where possible."""
     cdef int64_t rest = 0, filled = 0, w
     cdef uint32_t code, n_values = space.n_codes, n_bins = 0, begin = 0, end, i
     if weight == NULL:
@@ -212,7 +212,7 @@ cdef void write_codes(Workspace space, item_t* items, code_t* codes) noexcept no
 
 
 cdef void write_values(Workspace space, item_t* items, double[:, ::1] out) noexcept nogil:
-    """OUT out : [3, n_codes] upper edges, smallest and largest values; or [1, n_codes] where these are the same"""
+    """OUT out : [3, n_codes] upper edges, smallest and largest values; or [1, n_codes] where all three are equal"""
     cdef uint32_t code, begin = 0
     cdef bint is_wide = item_t is not uint64_t
     if out.shape[0] == 1:

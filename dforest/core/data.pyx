@@ -160,7 +160,7 @@ cdef class DataView:
         return bytes
 
     cdef int add_coarse(self, uint64_t n_buckets) except -1:
-        """Put the codes of columns that have more into so many buckets of neighbours, before threads share this; 0: don't."""
+        """Have n_buckets buckets of neighbouring codes in each column of more codes; 0: none. Before threads share the data."""
         cdef Py_ssize_t j, n_coarse = 0
         cdef Column* column
         cdef uint8_t* to

@@ -34,7 +34,7 @@ cdef inline uint64_t* radix_sort(uint64_t* keys, uint64_t* other, Py_ssize_t n) 
 
 
 cdef inline uint64_t* radix_sort_range(uint64_t* keys, uint64_t* other, Py_ssize_t n, uint32_t lo, int bits) noexcept nogil:
-    """The same, if it is known that the upper halves, less `lo`, have so many bits."""
+    """`radix_sort` of keys whose upper halves, less `lo`, are known to have no more than `bits` bits."""
     cdef uint32_t counts[DIGITS]
     cdef uint32_t digit, total, held
     cdef int most = 8 if n < 1024 else 11, shift = 0, width

@@ -44,7 +44,7 @@ ctypedef df_leaf_rules LeafRules
 cdef extern from "rules/records.h" nogil:
     ctypedef enum Kind "df_kind":      # of a feature
         CONTINUOUS "DF_CONTINUOUS"     # tested by x <= threshold
-        ORDINAL "DF_ORDINAL"           # likewise, with a value that occurs as threshold
+        ORDINAL "DF_ORDINAL"           # tested by x <= threshold, with a value that occurs as threshold
         CATEGORICAL "DF_CATEGORICAL"   # tested by membership in a set; codes are category numbers
 
     ctypedef enum DrawKind "df_draw_kind":     # how a draw adds to words 2, 3, ... of a statistic
@@ -113,7 +113,7 @@ cdef struct Node:
     Py_ssize_t n           # records, not draws
     const Column* columns  # [n_features] codes by Draw.row: of all rows, or copied for this subtree
     const uint32_t* rows   # NULL; or, in a block, the data's row by Draw.row: for codes of columns with buckets
-    const double* y        # exact targets by Draw.row, likewise; NULL for classification
+    const double* y        # exact targets by Draw.row: of all rows, or copied for this subtree; NULL for classification
     int64_t* statistics    # their sum
     uint64_t path
     Py_ssize_t depth       # the root's is 0

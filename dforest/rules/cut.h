@@ -83,7 +83,8 @@ static inline uint64_t df_last_left(uint64_t code, int only_missing_right, uint6
 /* Whether a draw goes left by its code. also : one more code that does, that of missing values, or the cut's own */
 static inline int df_goes_left(uint64_t code, uint64_t last, uint64_t also) { return (code <= last) | (code == also); }
 
-/* The same by its category. subset : a bit for each of n_codes categories, those on the side opposite to missing ones */
+/* Whether a draw goes left by its category. subset : a bit for each of n_codes categories, of those on the side opposite to
+ * missing ones */
 static inline int df_category_goes_left(uint64_t code, const uint64_t *subset, uint64_t n_codes, int missing_left) {
     return (code < n_codes && ((subset[code / 64] >> (code % 64)) & 1)) != (missing_left != 0);
 }

@@ -17,7 +17,7 @@
 #include <string.h>
 
 /* Integers of 128 bits, for sums and products that are exact. DF_NO_INT128: made of two halves, for
- * compilers that have none; every function gives the same. */
+ * compilers that have none; every function gives what it gives without. */
 #if defined(__SIZEOF_INT128__) && !defined(DF_NO_INT128)
 
 typedef __int128 df_int128;
@@ -150,7 +150,7 @@ static inline double df_cross(int64_t a, int64_t b, int64_t c, int64_t d) {
     return df_big_value(df_big_difference(df_big_product(a, b), df_big_product(c, d)));
 }
 
-/* The same number where all four are at most DF_EXACT_WEIGHT: nothing is rounded. */
+/* a*b - c*d where all four are at most DF_EXACT_WEIGHT: nothing is rounded. */
 static inline double df_cross_small(int64_t a, int64_t b, int64_t c, int64_t d) {
     return (double)a * (double)b - (double)c * (double)d;
 }
@@ -287,7 +287,7 @@ typedef df_big df_exact_sum;
 
 static inline void df_add_product(df_exact_sum *sum, int64_t a, int64_t b) { *sum = df_big_sum(*sum, df_big_product(a, b)); }
 
-/* The same of a * a * w; a is below 2^32 in magnitude. */
+/* Add a * a * w to a sum; a is below 2^32 in magnitude. */
 static inline void df_add_square(df_exact_sum *sum, int64_t a, int64_t w) {
     uint64_t size = a < 0 ? (uint64_t)-a : (uint64_t)a;
     *sum = df_big_sum(*sum, df_big_unsigned_product(size * size, (uint64_t)w));

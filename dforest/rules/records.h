@@ -9,7 +9,7 @@
 
 enum { DF_GINI, DF_ENTROPY, DF_HELLINGER, DF_SQUARED_ERROR, DF_POISSON, DF_ABSOLUTE_ERROR };
 
-// Of a feature: tested by x <= threshold; likewise, with a value that occurs as threshold; by membership in a set.
+// Of a feature: tested by x <= threshold; by x <= threshold, where the threshold is a value that occurs; by membership in a set.
 typedef enum { DF_CONTINUOUS, DF_ORDINAL, DF_CATEGORICAL } df_kind;
 
 // How a draw adds to words 2, 3, ... of a statistic: see df_add_draws.
@@ -49,7 +49,7 @@ typedef struct {
     int64_t is_random;
     int64_t one_hot;           // categories are divided from the rest one by one
     int64_t most_categories;   // of a column; 0: there are no categorical ones
-    int64_t subset_words;      // of 64 bits, for a subset of so many
+    int64_t subset_words;      // of 64 bits, for a subset of most_categories
     int64_t piece_bits;        // see histogram.hpp
     int64_t weight_pieces;
     int64_t sum_pieces;

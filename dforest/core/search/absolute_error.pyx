@@ -143,7 +143,7 @@ cdef class AbsoluteError(SquaredError):
         ----------
         y : ndarray of shape (n,), dtype float64
         target : ndarray of shape (n,), dtype int32
-            The same quantised, at a scale of 1.
+            The targets as integers, at a scale of 1.
         count, weight : ndarray of shape (n,), dtype uint32
             How often each was drawn, and the weight of each time.
 

@@ -29,7 +29,7 @@ cdef struct CutList:
     bint is_packed            # left sides are words, in `run`; else statistics, in `left`
     bint is_pairs             # these words are of two classes; else of numbers
     uint32_t* code            # [n] the highest code on the left, or the category; not of LONE
-    uint64_t lone             # the same of LONE
+    uint64_t lone             # LONE: the highest code on the left
     uint64_t* run             # [n] the left sides in words
     int64_t* left             # [n, n_words] the left sides
     uint64_t missing_word     # the missing values, if is_packed

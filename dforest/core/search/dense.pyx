@@ -1,7 +1,8 @@
 """Splits between any two values (method "dense"), best and random."""
 from libc.stdint cimport uint32_t, uint64_t
 
-from dforest.core.search.criterion cimport Criterion, Gini
+from dforest.core.search.criterion cimport Criterion
+from dforest.core.search.scans cimport FastScans, scans_of
 from dforest.core.data cimport DataView
 from dforest.core.types cimport MOST_BUCKETS, Column, LeafRules, Node, Split, number_at
 from dforest.rules.numerics cimport df_between
@@ -19,13 +20,13 @@ cdef class DenseSplitter(Splitter):
         self.takes_ranks = type(self) is DenseSplitter       # a subclass may look codes up in the data
 
     cdef bint searches_coarsely(self, DataView data, Criterion criterion):
-        """Whether bounds are known for what cuts inside a bucket score: for Gini impurity of two classes they are."""
+        """Whether bounds are known for what cuts inside a bucket score."""
         cdef Py_ssize_t j
+        cdef FastScans scans = scans_of(criterion)
         for j in range(data.n_features):
             if data.columns[j].direction != 0:
                 return False
-        return (self.takes_ranks and type(criterion) is Gini and criterion.n_classes == 2 and data.weight == NULL
-                and self.tuning.get("buckets", MOST_BUCKETS) > 0)
+        return self.takes_ranks and scans is not None and scans.has_bounds and data.weight == NULL
 
     cdef uint64_t wanted_buckets(self, DataView data, Criterion criterion):
         return self.tuning.get("buckets", MOST_BUCKETS) if self.searches_coarsely(data, criterion) else 0

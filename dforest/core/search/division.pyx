@@ -126,10 +126,11 @@ cdef class Divisions:
         free(self.sum)
 
     cdef const uint64_t* sort(self, const double* values, Py_ssize_t n, Py_ssize_t* n_values) noexcept nogil:
-        """Keys whose lower halves are the records with numbers, `n_values` of them, in the order of these.
+        """Keys in the order of the numbers; the lower half of a key is the number of its record. OUT n_values : how many keys
 
-        Numbers of different upper halves differ, others may. One more key follows: of another upper half if numbers are
-        missing, else the same as the last.
+        Numbers whose keys have different upper halves differ; those whose upper halves are equal may differ too. The numbers
+        0.5, 0.1, NaN and 0.9 give keys of the records 1, 0 and 3. One more key follows, which has another upper half than
+        the last if numbers are missing, and else is equal to it.
         """
         cdef Py_ssize_t i, first = 0, last, m = 0
         cdef int bits = 12 if n < 100 else 16 if n < 1024 else 22      # two digits of the radix sort

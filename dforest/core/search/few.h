@@ -202,9 +202,9 @@ DF_INLINE void df_few_pairs_loop(const df_few *few, int room, uint64_t offset, d
     cut->left = (int)lefts[cut->place];
 }
 
-/* The same for a node of at most DF_SMALL_DRAWS draws and a column of at most 256 codes, from the draws up to
- * each code: of class 0 in the low 16 bits of 32, of class 1 in the high ones. A code that doesn't occur cuts as the
- * one before, and so never comes first. */
+/* Gini impurity, two classes, in a node of at most DF_SMALL_DRAWS draws and a column of at most 256 codes. run: by code, the
+ * draws up to it, of class 0 in the low 16 bits, of class 1 in the high ones; offset: the missing draws, if they go left. A
+ * code that doesn't occur cuts as the one before it does, and so never comes first. */
 DF_INLINE void df_small_pairs_loop(const uint32_t *run, int n, uint32_t offset, double weight, double first, double least,
                                    df_cut *cut) {
     float firsts[64], lefts[64], rough[256], highest[4], top = -1.0f, enough;

@@ -21,7 +21,7 @@ from dforest.core.component import SplitterError
 
 
 def frozen(array):
-    """The same array, read-only."""
+    """An array, which can't be written to from now on."""
     array.setflags(write=False)
     return array
 
@@ -45,7 +45,7 @@ cdef class NodeView:
         n_classes is 0 for regression.
     min_draws : int
     min_weight : float
-        Each side of a split has at least so many draws, and so much weight.
+        The fewest draws, and the least weight, that each side of a split may have.
     rows, counts, weights : ndarray of shape (n_records,), dtype uint32
         Numbers of the rows among those of positive weight; how often each was drawn; integer weight of a draw.
     targets : ndarray of shape (n_records,)

@@ -98,7 +98,8 @@ DF_INLINE int64_t df_gini_loop(const uint64_t *run, int64_t n, uint64_t offset, 
     return best;
 }
 
-/* The same by squared error; mean: the node's rounded down; remainder: its sum less weight * mean. */
+/* The first of the best cuts by squared error, and its score; n >= 1. The left sides' words are run[i] + offset; weight: of
+ * the node; mean: its mean target rounded down; remainder: its sum of targets less weight * mean. */
 DF_INLINE int64_t df_square_loop(const uint64_t *run, int64_t n, uint64_t offset, double weight, double mean, double remainder,
                                  double *score) {
     double scores[DF_CHUNK], shift = mean + (double)DF_SUM_BIAS;

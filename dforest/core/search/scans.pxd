@@ -23,8 +23,9 @@ from dforest.rules.criteria cimport df_measure
 cdef class FastScans:
     cdef Criterion criterion         # whose cuts are scored
     cdef readonly bint takes_words   # `best_word` takes the place of `best_cut`
-    cdef readonly int few            # so does `best_few`, in nodes of at most so many records; at most DF_FEW
-    cdef readonly bint takes_small   # so does `best_small`; two classes only
+    cdef readonly int few            # most records of a node where `best_few` does; at most DF_FEW; 0: in none
+    cdef readonly bint takes_small   # `best_small` does in small nodes of two classes
+    cdef readonly bint has_bounds    # `CoarseSearch` knows bounds for its scores: two classes by Gini impurity
 
     # Take a node whose cuts are scored next.
     cdef void open_node(self, const Node* node) noexcept nogil

@@ -75,7 +75,7 @@ cdef class GiniScans(FastScans):
 
     def __cinit__(self, Criterion criterion not None):
         cdef Py_ssize_t n_classes = criterion.n_classes
-        self.takes_words = self.takes_small = n_classes == 2
+        self.takes_words = self.takes_small = self.has_bounds = n_classes == 2
         self.few = DF_FEW if n_classes == 2 else DF_FEW // 2 if n_classes <= DF_FEW_CLASSES else 0
 
     cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,

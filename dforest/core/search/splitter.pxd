@@ -194,7 +194,7 @@ cdef struct Draft:           # of the cut of a feature
 
 
 cdef class RandomSplitter(Splitter):
-    cdef Py_ssize_t foresee_up_to  # in nodes of so many records, cuts of the first features are drawn ahead
+    cdef Py_ssize_t foresee_up_to  # most records of a node whose cuts of the first features are drawn ahead
     cdef Draft* drafts             # [n_features]
     cdef uint8_t* ahead            # [max_features, ahead_bytes] codes of these
     cdef Py_ssize_t ahead_bytes    # of foresee_up_to + DF_STRIDE codes

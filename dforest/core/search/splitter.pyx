@@ -117,7 +117,7 @@ cdef class Splitter:
         free(self.marks)
 
     def clone(self):
-        """An unattached splitter with the same parameters."""
+        """A splitter of this class and with these parameters, attached to no data."""
         splitter = self.__sklearn_clone__()
         return splitter.configure(self.max_features, self.one_hot, self.tuning, self.skip_constant_features)
 
@@ -297,9 +297,9 @@ cdef class Splitter:
         return 0
 
     cdef Py_ssize_t try_next(self, const Node* node, Py_ssize_t n_wanted, Split* out) except -1 nogil:
-        """Draw so many features, and try those that are not known constant; return how many of these are not constant.
+        """Draw n_wanted features, and try those that are not known constant; return how many of those turn out not to be.
 
-        Features known constant don't count among those wanted, if constant ones are skipped.
+        If constant features are skipped, those known constant don't count among the n_wanted.
         """
         cdef Py_ssize_t i, feature, n = 0, n_marks = self.n_marks, n_drawn = self.order.n_drawn
         cdef double before

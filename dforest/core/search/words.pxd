@@ -3,7 +3,7 @@
 A *word* of 64 bits holds the statistic of draws of weight 1, so that one addition adds a draw (scan.h). Of two classes it
 has the draws of class 0 in the low half and those of class 1 in the high one; of numbers, how many draws there are, and
 their sum of targets; of up to 8 classes, the draws of each class in 16 or 8 bits. What the records of a node have in words
-is made once for the node, when a feature first needs it, and threads that share the node read one and the same.
+is made once for the node, when a feature first needs it; threads that share the node all read what its owner made.
 """
 cimport cython
 from libc.stdint cimport int64_t, uint32_t, uint64_t
@@ -41,7 +41,7 @@ cdef class NodeWords:
     cdef readonly int class_bits   # of a class in a word; 0: of numbers, or there are no words
     cdef bint is_made              # for the open node, whose words follow
     cdef Py_ssize_t room           # its records, and up to the next multiple of DF_STRIDE
-    cdef Py_ssize_t chunk          # so many words can be added without overflow; 0: there are none
+    cdef Py_ssize_t chunk          # how many words can be added without overflow; 0: the records have no words
     cdef const uint32_t* row       # [room] rows of the records; both may be another thread's, or
     cdef const uint64_t* word      # [room] their words
     cdef uint32_t* own_row         # [records + DF_STRIDE] these,
