@@ -23,35 +23,36 @@ class Tree:
     Parameters
     ----------
     forest : Forest
-        Of one tree.
+        A forest of one tree.
 
     Attributes
     ----------
     node_count, capacity, n_leaves, n_features : int
     max_depth : int
-        Of the deepest leaf; the root's depth is 0.
+        Depth of the deepest leaf; the root's is 0.
     n_outputs : int
         Always 1.
     n_classes : ndarray of shape (1,), dtype intp
-        For regression 1, as is `max_n_classes`.
+        The number of classes; 1 for regression.
     max_n_classes : int
+        The number in `n_classes`.
     children_left, children_right : ndarray of shape (node_count,), dtype intp
-        In leaves -1.
+        Numbers of the children; -1 for leaves.
     feature : ndarray of shape (node_count,), dtype intp
-        The feature a node tests; in leaves -2.
+        The feature that a node tests; -2 for leaves.
     threshold : ndarray of shape (node_count,), dtype float64
-        A row goes left if x <= threshold. In leaves -2; NaN where categories are tested: see
-        `categories_left`; and where a splitter makes a test of its own, with `feature` standing for it.
+        A row goes left if x <= threshold. -2 for leaves. NaN where categories are tested (see
+        `categories_left`), and where a splitter makes a test of its own, for which `feature` stands.
         The threshold of such a node alone raises ValueError: a reader who goes from node to node, as
         scikit-learn's `export_graphviz` does, would take a test for what it isn't.
     missing_go_to_left : ndarray of shape (node_count,), dtype uint8
-        1 where a row goes left whose value is missing; in leaves 0.
+        1 where a row whose value is missing goes left, else 0; 0 for leaves.
     impurity : ndarray of shape (node_count,), dtype float64
     n_node_samples : ndarray of shape (node_count,), dtype intp
         The draws that reach a node: for a tree of a forest, a row that its bootstrap drew twice
         counts twice.
     weighted_n_node_samples : ndarray of shape (node_count,), dtype float64
-        Their weights, class weights included.
+        The total weight of the draws that reach a node, class weights included.
     value : ndarray of shape (node_count, 1, max_n_classes), dtype float64
         Class shares, or the value that a leaf there would predict.
     """
@@ -71,7 +72,7 @@ class Tree:
         self.n_classes = _own([self.max_n_classes], np.intp)
         self.max_depth = int(forest.depths().max())
         self.children_left = _own(np.where(inner, numbers + 1, TREE_LEAF), np.intp)
-        self.children_right = _own(np.where(inner, forest.right.astype(np.int64), TREE_LEAF), np.intp)
+        self.children_right = _own(np.where(inner, forest.right_child.astype(np.int64), TREE_LEAF), np.intp)
         self.feature = _own(np.where(inner, forest.feature, TREE_UNDEFINED), np.intp)
         self.threshold = _own(np.where(inner, forest.threshold, TREE_UNDEFINED), np.float64)
         if np.isnan(self.threshold).any():
@@ -114,7 +115,7 @@ class Tree:
         ndarray of int64, or None
             Numbers of categories, ascending: places in ``categories_[feature]`` of the estimator.
             Categories that didn't occur at the node in training go where missing values go
-            (`missing_go_to_left`). None: the node is a leaf or tests no categories.
+            (`missing_go_to_left`). None if the node is a leaf or tests no categories.
         """
         subset = self._forest.subset_of(node)
         if subset is None:

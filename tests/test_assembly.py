@@ -43,7 +43,8 @@ def expected(trees, dtype):
     arrays["threshold"] = arrays["threshold"].astype(dtype)
     leaves = [tuple(leaf) for tree in trees for leaf in tree.leaves.tolist()]
     distinct = list(dict.fromkeys(leaves))
-    arrays["right"][arrays["feature"] < 0] = [distinct.index(leaf) for leaf in leaves]
+    arrays["link"] = arrays.pop("right")
+    arrays["link"][arrays["feature"] < 0] = [distinct.index(leaf) for leaf in leaves]
     words = np.array(distinct)
     arrays["leaf_draws"], arrays["leaf_weight"] = words[:, 0], words[:, 1:2]
     arrays["leaf_value"], arrays["leaf_impurity"] = words[:, 2].copy().view(float), words[:, 3].copy().view(float)

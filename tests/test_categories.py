@@ -81,7 +81,7 @@ def walker(forest, t=0):
                 left ^= not np.isnan(value) and int(value) in subsets[numbers[at]]
             elif not np.isnan(value):
                 left = value <= forest.threshold[at]
-            nodes.append(nodes[-1] + 1 if left else int(forest.right[at]))
+            nodes.append(nodes[-1] + 1 if left else int(forest.right_child[at]))
         return nodes
 
     return path
@@ -111,7 +111,7 @@ def assert_walks(model, X):
         expected = [offset + node for offset, ways in zip(forest.node_offsets, paths, strict=False) for node in ways[i]]
         assert found[[i]].indices.tolist() == expected
     ends = forest.node_offsets[:-1, None] + leaves
-    np.testing.assert_array_equal(predicted(model, X), sum(outputs(model)[forest.right[ends]]) / forest.n_trees)
+    np.testing.assert_array_equal(predicted(model, X), sum(outputs(model)[forest.leaf_row[ends]]) / forest.n_trees)
 
 
 def assert_same(a, b):
@@ -211,7 +211,7 @@ def test_every_row_reaches_the_leaf_that_counted_it(kind, method, categorical_sp
         forest = model.forest_
         leaves = np.flatnonzero(forest.feature < 0)
         draws = np.bincount(model.apply(X), minlength=len(forest.feature))
-        np.testing.assert_array_equal(draws[leaves], forest.leaf_draws[forest.right[leaves]])
+        np.testing.assert_array_equal(draws[leaves], forest.leaf_draws[forest.leaf_row[leaves]])
         assert draws.sum() == draws[leaves].sum() == len(X)
 
 
@@ -431,7 +431,7 @@ def assert_cut(small, large, X):
         for name in ("feature", "threshold", "missing_left"):
             np.testing.assert_array_equal(getattr(a, name)[node], getattr(b, name)[at])
         assert (number := numbers_a[node]) < 0 or subsets_a[number].tolist() == subsets_b[numbers_b[at]].tolist()
-        place[node + 1], place[int(a.right[node])] = at + 1, int(b.right[at])
+        place[node + 1], place[int(a.right_child[node])] = at + 1, int(b.right_child[at])
     ends = {at for node, at in place.items() if a.feature[node] < 0}
     walk = walker(b)
     stops = [next(node for node in walk(x) if node in ends) for x in encoded(large, X)]

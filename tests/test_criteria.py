@@ -151,7 +151,7 @@ def test_a_bin_for_each_value_is_exact(kind, parameters, criterion, weighted):
     parameters = {"criterion": criterion, "max_bins": 1000, "random_state": 0, "categorical_features": [3], **parameters}
     hist, dense = (kind(method=m, **parameters).fit(X, y, weight if weighted else None) for m in ("hist", "dense"))
     a, b = hist.forest_.as_dict(), dense.forest_.as_dict()
-    assert len(hist.forest_.right) > 30
+    assert len(hist.forest_.feature) > 30
     assert [name for name in a if a[name].tobytes() != b[name].tobytes()] == ["threshold"]
 
 

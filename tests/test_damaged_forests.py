@@ -239,7 +239,7 @@ def test_arrays_are_read_only():
                 with pytest.raises(ValueError, match="read-only"):
                     array.flat[0] = 1
         assert names >= {*Forest._NAMES, "seeds", "n_rows", "n_draws", "weight_exponent", "n_categories"}
-        for name in ("right", "objective", "criterion"):
+        for name in ("link", "objective", "criterion"):
             with pytest.raises(AttributeError, match=f"^{name} can't be set: a forest does not change"):
                 setattr(forest, name, getattr(forest, name))
             with pytest.raises(AttributeError, match=f"^{name} can't be deleted"):
@@ -286,7 +286,7 @@ def two_trees(**changes):
         "node_offsets": np.array([0, 3, 4]),
         "feature": np.array([1, -1, -1, -1], np.int32),
         "threshold": np.array([0.5, 0, 0, 0]),
-        "right": np.array([2, 0, 1, 2], np.uint32),
+        "link": np.array([2, 0, 1, 2], np.uint32),
         "missing_left": np.zeros(4, bool),
         "leaf_draws": np.array([2, 3, 5]),
         "leaf_weight": np.array([[2], [3], [5]]),
@@ -315,9 +315,9 @@ def test_a_forest_made_by_hand():
 @pytest.mark.parametrize(
     ("changes", "kind", "message"),
     [
-        ({"right": [1, 0, 1, 2]}, ValueError, "node 0 of tree 0 has the right child 1; allowed are 2 to 2"),
-        ({"right": [3, 0, 1, 2]}, ValueError, "node 0 of tree 0 has the right child 3; allowed are 2 to 2"),
-        ({"right": [2, 0, 3, 2]}, ValueError, "node 2 of tree 0 has row 3 of the leaf tables; allowed are 0 to 2"),
+        ({"link": [1, 0, 1, 2]}, ValueError, "node 0 of tree 0 has the right child 1; allowed are 2 to 2"),
+        ({"link": [3, 0, 1, 2]}, ValueError, "node 0 of tree 0 has the right child 3; allowed are 2 to 2"),
+        ({"link": [2, 0, 3, 2]}, ValueError, "node 2 of tree 0 has row 3 of the leaf tables; allowed are 0 to 2"),
         ({"feature": [2, -1, -1, -1]}, ValueError, "node 0 of tree 0 tests feature 2; allowed are 0 to 1"),
         ({"feature": [-2, -1, -1, -1]}, ValueError, "node 0 of tree 0 tests feature -2; that of a leaf is -1"),
         ({"feature": [-1, -1, -1, -1]}, ValueError, "node 0 of tree 0 is a leaf, but the next right child is node 3"),

@@ -12,7 +12,7 @@ def assert_same_splits(ours, theirs, rtol):
     is_leaf = tree.children_left < 0
     np.testing.assert_array_equal(forest.feature, np.where(is_leaf, -1, tree.feature))
     np.testing.assert_allclose(forest.threshold[~is_leaf], tree.threshold[~is_leaf], rtol=rtol)
-    np.testing.assert_array_equal(forest.right[~is_leaf], tree.children_right[~is_leaf])
+    np.testing.assert_array_equal(forest.right_child[~is_leaf], tree.children_right[~is_leaf])
 
 
 def assert_same_parts(ours, theirs, X, rtol):

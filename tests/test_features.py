@@ -1,4 +1,4 @@
-"""Columns of labels: which columns are, and the numbers that labels get."""
+"""Columns of labels: which columns hold labels, and the numbers that labels get."""
 
 import decimal
 import pickle

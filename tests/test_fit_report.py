@@ -1,4 +1,4 @@
-"""`fit_report_` of fits on the CPU; those on devices are in tests/sycl."""
+"""`fit_report_` of fits on the CPU; tests/sycl has the tests of fits on devices."""
 
 import pickle
 from dataclasses import FrozenInstanceError

@@ -33,7 +33,7 @@ def same_forest(a, b):
 def draws_of_trees(model):
     forest = model.forest_
     trees = [forest.tree(t) for t in range(forest.n_trees)]
-    return [int(tree.leaf_draws[tree.right[tree.feature < 0]].sum()) for tree in trees]
+    return [int(tree.leaf_draws[tree.leaf_row[tree.feature < 0]].sum()) for tree in trees]
 
 
 # Putting trees together

@@ -66,7 +66,7 @@ def test_node_table(criterion, bootstrap, limits):
             np.testing.assert_allclose(table.impurity[i], expected, rtol=1e-7, atol=1e-12)
             decrease = 0
             if tree.feature[i] >= 0:
-                left, right = nodes[:, i + 1], nodes[:, tree.right[i]]
+                left, right = nodes[:, i + 1], nodes[:, tree.right_child[i]]
                 parts = [w[side].sum() * impurity(y[side], w[side], criterion) for side in (left, right)]
                 decrease = w[rows].sum() * expected - sum(parts)
             np.testing.assert_allclose(table.decrease[i], decrease, rtol=1e-7, atol=1e-8)
@@ -207,7 +207,7 @@ def route(tree, x, ends):
     while not ends[i]:
         value = x[tree.feature[i]]
         left = tree.missing_left[i] if np.isnan(value) else value <= tree.threshold[i]
-        i = i + 1 if left else int(tree.right[i])
+        i = i + 1 if left else int(tree.right_child[i])
     return i
 
 
@@ -226,7 +226,7 @@ def test_cut_back(criterion, share):
     leaves = [pruned.leaf_draws, *pruned.leaf_weight.T, pruned.leaf_value, pruned.leaf_impurity]
     leaves = list(zip(*(part for part in leaves if len(part)), strict=True))
     assert len(set(leaves)) == len(leaves)
-    assert set(pruned.right[pruned.feature < 0]) == set(range(len(leaves)))
+    assert set(pruned.leaf_row[pruned.feature < 0]) == set(range(len(leaves)))
     if share == 0.0:
         for name, array in forest.as_dict().items():
             np.testing.assert_array_equal(array, pruned.as_dict()[name])
@@ -283,7 +283,7 @@ def test_a_pickled_tree_of_a_forest_carries_its_own_leaves(criterion):
         for ours, theirs in zip(again.forest_.node_table(0), tree.forest_.node_table(0), strict=True):
             np.testing.assert_array_equal(ours, theirs)
         arrays, own = tree.forest_, again.forest_
-        n_different = len(set(arrays.right[arrays.feature < 0].tolist()))
+        n_different = len(set(arrays.leaf_row[arrays.feature < 0].tolist()))
         assert len(own.leaf_draws) == len(own.leaf_weight) == n_different < len(arrays.leaf_draws)
         assert pickle.dumps(pickle.loads(pickle.dumps(again))) == pickle.dumps(again)
         assert len(pickle.dumps(again.tree_)) < len(pickle.dumps(forest)) / 8

@@ -83,7 +83,7 @@ def assert_same(a, b, names=None):
         assert arrays[name].tobytes() == others[name].tobytes(), name
 
 
-SHAPE = ("node_offsets", "feature", "threshold", "missing_left", "right", "leaf_draws", "payload_words")
+SHAPE = ("node_offsets", "feature", "threshold", "missing_left", "link", "leaf_draws", "payload_words")
 
 
 @METHODS

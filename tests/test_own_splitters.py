@@ -138,7 +138,7 @@ class SumTest(PythonSplitter):
         return payload.view(float)[:2].astype(int), np.array([0.5, 0.5])
 
 
-ALL_BUT_THRESHOLD = ("node_offsets", "feature", "right", "missing_left", "leaf_draws", "leaf_weight", "leaf_value",
+ALL_BUT_THRESHOLD = ("node_offsets", "feature", "link", "missing_left", "leaf_draws", "leaf_weight", "leaf_value",
                      "leaf_impurity", "payload_offsets", "payload_words")  # fmt: skip
 
 
@@ -171,7 +171,7 @@ def test_limits_of_growth_hold_for_searches_in_python(n_classes, limits):
 
 # Tests of a splitter's own: the same trees, but for how they are written down ------------------------------
 
-SHAPE = ("node_offsets", "feature", "right", "leaf_draws", "leaf_weight", "leaf_value")
+SHAPE = ("node_offsets", "feature", "link", "leaf_draws", "leaf_weight", "leaf_value")
 
 
 @TASKS
@@ -338,11 +338,11 @@ def test_honest_leaves(n_classes):
         for leaf in np.unique(leaves[:, t]):
             rows = np.flatnonzero(leaves[:, t] == leaf)
             kept = rows[rows % 2 == 0] if (rows % 2 == 0).any() else rows
-            assert tree.leaf_draws[tree.right[leaf]] == len(kept)
+            assert tree.leaf_draws[tree.leaf_row[leaf]] == len(kept)
             if n_classes:
-                assert (tree.leaf_weight[tree.right[leaf]] == np.bincount(y[kept], minlength=n_classes)).all()
+                assert (tree.leaf_weight[tree.leaf_row[leaf]] == np.bincount(y[kept], minlength=n_classes)).all()
             else:
-                np.testing.assert_allclose(tree.leaf_value[tree.right[leaf]], y[kept].mean(), rtol=1e-12)
+                np.testing.assert_allclose(tree.leaf_value[tree.leaf_row[leaf]], y[kept].mean(), rtol=1e-12)
     for n_jobs in (2, 8):
         other = clone(forest).set_params(n_jobs=n_jobs).fit(X, y)
         assert_same(forest, other)

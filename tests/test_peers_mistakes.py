@@ -1,6 +1,6 @@
 """Mistakes that forest libraries have made, each with a test that it is not made here.
 
-Those that the tests of a module hold already:
+Mistakes that are tested elsewhere:
 
 - the middle of two adjacent numbers, or one that overflows, as a threshold: test_dense.py;
 - a random threshold that overflows, or leaves a child empty; infinities; limits on growth with random
@@ -43,7 +43,7 @@ TREES = [DecisionTreeClassifier, DecisionTreeRegressor]
 def leaves_of(tree):
     """The numbers of a tree's leaves among its nodes, and the draws in each."""
     leaf = np.flatnonzero(tree.feature < 0)
-    return leaf, tree.leaf_draws[tree.right[leaf]]
+    return leaf, tree.leaf_draws[tree.leaf_row[leaf]]
 
 
 def neighbours(dtype, starts, n):
@@ -86,7 +86,7 @@ def test_training_rows_reach_the_leaf_that_counted_them(kind, method, dtype, spl
             np.testing.assert_array_equal(np.bincount(reached[:, t], counts, len(tree.feature))[leaf], draws)
             for c in range(forest.objective.n_classes):
                 of_class = np.bincount(reached[:, t], counts * (y == c), len(tree.feature))[leaf]
-                np.testing.assert_array_equal(of_class, tree.leaf_weight[tree.right[leaf], c])
+                np.testing.assert_array_equal(of_class, tree.leaf_weight[tree.leaf_row[leaf], c])
 
 
 @METHODS

@@ -52,7 +52,7 @@ def walk(forest, t, x):
     first, last = forest.node_offsets[t], forest.node_offsets[t + 1]
     nodes = slice(first, last)
     feature, threshold, right, missing_left = (
-        array[nodes] for array in (forest.feature, forest.threshold, forest.right, forest.missing_left)
+        array[nodes] for array in (forest.feature, forest.threshold, forest.right_child, forest.missing_left)
     )
     i, passed = 0, [0]
     while feature[i] >= 0:
@@ -75,13 +75,13 @@ def slow_mean(forest, X, votes):
     total = np.zeros((len(X), votes.shape[1]))
     nodes = slow_apply(forest, X)
     for t in range(forest.n_trees):
-        total += votes[forest.right[forest.node_offsets[t] + nodes[:, t]]]
+        total += votes[forest.leaf_row[forest.node_offsets[t] + nodes[:, t]]]
     return total / forest.n_trees
 
 
 def packings(forest, voting="soft"):
     """The packed forest in all its forms."""
-    leaf = forest.right[forest.feature < 0]
+    leaf = forest.leaf_row[forest.feature < 0]
     votes = forest.leaf_votes(voting)
     for is_wide in (False, True):
         yield PackedForest(forest, votes, leaf, is_wide)
@@ -113,7 +113,7 @@ def test_slow_walk(dtype, n_classes, n_categories, max_depth):
 def test_paths(dtype, is_wide):
     forest = grown(dtype, n_categories=9).forest_
     X = problem(dtype, n=20, n_categories=9, seed=1)[0]
-    packed = PackedForest(forest, forest.leaf_votes(), forest.right[forest.feature < 0], is_wide)
+    packed = PackedForest(forest, forest.leaf_votes(), forest.leaf_row[forest.feature < 0], is_wide)
     indices, indptr = packed.paths(packed.apply(X, 1))
     for i, x in enumerate(X):
         expected = [forest.node_offsets[t] + node for t in range(forest.n_trees) for node in walk(forest, t, x)]
@@ -184,16 +184,17 @@ def test_too_many_features():
 def packed_of_many(n_features):
     """A forest packed as if it had been grown on so many features."""
     forest = grown(np.float32).forest_
-    as_if = SimpleNamespace(**{**vars(forest), "n_trees": forest.n_trees, "n_features": n_features})
-    return PackedForest(as_if, forest.leaf_votes(), forest.right[forest.feature < 0])
+    known = {**vars(forest), "right_child": forest.right_child, "n_trees": forest.n_trees, "n_features": n_features}
+    as_if = SimpleNamespace(**known)
+    return PackedForest(as_if, forest.leaf_votes(), forest.leaf_row[forest.feature < 0])
 
 
 def test_slots():
     forest = grown(np.float32, max_depth=None).forest_
-    slots = slot_numbers(forest.feature, forest.right, forest.node_offsets)
+    slots = slot_numbers(forest.feature, forest.right_child, forest.node_offsets)
     for t in range(forest.n_trees):
         nodes = slice(forest.node_offsets[t], forest.node_offsets[t + 1])
-        own, feature, right = slots[nodes], forest.feature[nodes], forest.right[nodes]
+        own, feature, right = slots[nodes], forest.feature[nodes], forest.right_child[nodes]
         assert sorted(own) == list(range(1, len(own) + 1))
         inner = np.flatnonzero(feature >= 0)
         assert own[0] == 1 and (own[inner + 1] % 2 == 0).all()

@@ -42,14 +42,14 @@ def chain(n_trees, depth):
     n_nodes = 2 * depth + 1
     inner = np.arange(n_nodes - 1) % 2 == 0
     feature = np.where(np.append(inner, False), 0, -1).astype(np.int32)
-    right = np.where(feature >= 0, np.arange(n_nodes) + 2, np.arange(n_nodes) // 2).astype(np.uint32)
-    right[-1] = depth
+    link = np.where(feature >= 0, np.arange(n_nodes) + 2, np.arange(n_nodes) // 2).astype(np.uint32)
+    link[-1] = depth
     threshold = np.where(feature >= 0, np.arange(n_nodes), 0).astype(np.float32)
     arrays = fitted.as_dict() | {
         "node_offsets": np.arange(n_trees + 1) * n_nodes,
         "feature": np.tile(feature, n_trees),
         "threshold": np.tile(threshold, n_trees),
-        "right": np.tile(right, n_trees),
+        "link": np.tile(link, n_trees),
         "missing_left": np.zeros(n_nodes * n_trees, bool),
         "leaf_draws": np.ones(depth + 1, np.int64),
         "leaf_weight": np.ones((depth + 1, 1), np.int64),

@@ -46,7 +46,7 @@ def sets_of_leaves(tree, i=0):
     """The leaves of each pruning of the branch of a node."""
     yield [i]
     if tree.feature[i] >= 0:
-        for left, right in product(sets_of_leaves(tree, i + 1), list(sets_of_leaves(tree, int(tree.right[i])))):
+        for left, right in product(sets_of_leaves(tree, i + 1), list(sets_of_leaves(tree, int(tree.right_child[i])))):
             yield left + right
 
 
@@ -56,7 +56,7 @@ def path(tree, x):
     while tree.feature[i := nodes[-1]] >= 0:
         value = x[tree.feature[i]]
         left = tree.missing_left[i] if np.isnan(value) else value <= tree.threshold[i]
-        nodes.append(i + 1 if left else int(tree.right[i]))
+        nodes.append(i + 1 if left else int(tree.right_child[i]))
     return nodes
 
 
@@ -219,7 +219,7 @@ def test_least_squares_where_much_is_in_doubt():
         forest = tree.forest_
         prediction = np.rint(forest.node_table(0).value[:, 0])  # integers: ties
         leaf = forest.packed().apply(rng.random((n, 2)), 1)[:, 0]
-        cut = least_squares(forest.feature, forest.right, prediction, leaf, y, None)
+        cut = least_squares(forest.feature, forest.right_child, prediction, leaf, y, None)
         error = [0] * len(cut)
         for reached, target in zip(leaf.tolist(), y.tolist(), strict=True):
             i = 0
@@ -227,9 +227,9 @@ def test_least_squares_where_much_is_in_doubt():
                 error[i] += int(target - prediction[i]) ** 2
                 if forest.feature[i] < 0:
                     break
-                i = int(forest.right[i]) if reached >= forest.right[i] else i + 1
+                i = int(forest.right_child[i]) if reached >= forest.right_child[i] else i + 1
         for i in reversed(np.flatnonzero(forest.feature >= 0).tolist()):
-            below = error[i + 1] + error[int(forest.right[i])]
+            below = error[i + 1] + error[int(forest.right_child[i])]
             assert cut[i] == (error[i] <= below)
             error[i] = min(error[i], below)
 
@@ -449,7 +449,7 @@ def test_each_tree_of_a_forest_is_pruned(kind):
     cut = np.zeros(len(full.feature), bool)
     for t in range(6):
         tree, table = full.tree(t), full.node_table(t)
-        nodes, strength, _ = weakest_links(tree.feature, tree.right, table.decrease / table.weight[0].sum())
+        nodes, strength, _ = weakest_links(tree.feature, tree.right_child, table.decrease / table.weight[0].sum())
         cut[full.node_offsets[t] + nodes[strength <= alpha]] = True
     assert_same(model.forest_, full.cut_back(cut))
     assert 6 < (model.forest_.feature < 0).sum() < (full.feature < 0).sum()

@@ -1,4 +1,4 @@
-"""Random splits: where thresholds fall, and what holds for them as for the best ones."""
+"""Random splits: where thresholds fall, and what holds for them as it does for best splits."""
 
 import warnings
 
@@ -88,7 +88,7 @@ def test_thresholds_lie_between_the_values_of_the_node(method):
     for tree in model.estimators_:
         f = tree.forest_
         if f.feature[1] >= 0 and 2 <= f.threshold[0] < 1000:
-            seen.append((f.threshold[1], f.threshold[f.right[0]]))
+            seen.append((f.threshold[1], f.threshold[f.right_child[0]]))
     left, right = np.array(seen).T
     assert len(left) > 500
     if method == "dense":
@@ -178,8 +178,8 @@ def test_no_empty_child(kind, method, dtype, share):
         for tree in model.estimators_:
             f = tree.forest_
             leaf = np.flatnonzero(f.feature < 0)
-            assert (f.leaf_draws[f.right[leaf]] > 0).all()
-            np.testing.assert_array_equal(np.bincount(tree.apply(X))[leaf], f.leaf_draws[f.right[leaf]])
+            assert (f.leaf_draws[f.leaf_row[leaf]] > 0).all()
+            np.testing.assert_array_equal(np.bincount(tree.apply(X))[leaf], f.leaf_draws[f.leaf_row[leaf]])
 
 
 @KINDS
@@ -244,7 +244,7 @@ def test_limits(kind, method, limit, bootstrap):
     model = kind(10, method=method, bootstrap=bootstrap, random_state=0, **limit).fit(X, y, weight)
     for tree in model.estimators_:
         f = tree.forest_
-        leaf = f.right[f.feature < 0]
+        leaf = f.leaf_row[f.feature < 0]
         assert len(leaf) > 1
         assert f.leaf_draws[leaf].min() >= limit.get("min_samples_leaf", 1)
         weights = f.leaf_weight[leaf].sum(axis=1)
@@ -293,7 +293,7 @@ def test_extra_trees_are_a_random_forest_with_other_defaults(extra, random, tree
     assert not same_forest(model, extra(5, splitter="best", method=method, random_state=0).fit(X, y))
     forest = extra(1, max_features=None, method=method, random_state=0).fit(X, y)
     single = tree(max_features=None, method=method, random_state=int(forest.forest_.seeds[0])).fit(X, y)
-    for name in ("feature", "threshold", "right", "missing_left"):
+    for name in ("feature", "threshold", "link", "missing_left"):
         np.testing.assert_array_equal(getattr(single.forest_, name), getattr(forest.forest_, name))
     assert type(model.estimators_[0]) is tree and model.estimators_[0].splitter == "random"
 

@@ -17,11 +17,11 @@ def arrays_of(tree):
     """The arrays of a single tree, with its leaves in their order."""
     forest = tree.forest_
     is_leaf = forest.feature < 0
-    arrays = {name: getattr(forest, name) for name in NODE_ARRAYS}
-    arrays["right"] = np.where(is_leaf, 0, forest.right)
+    arrays = {name: getattr(forest, name) for name in NODE_ARRAYS if name != "link"}
+    arrays["right"] = np.where(is_leaf, 0, forest.right_child)
     for name in ("leaf_draws", "leaf_weight", "leaf_value", "leaf_impurity"):
         table = getattr(forest, name)
-        arrays[name] = table[forest.right[is_leaf]] if len(table) else table
+        arrays[name] = table[forest.leaf_row[is_leaf]] if len(table) else table
     for name in ("inner", "payload_offsets", "payload_words", "weight_exponent"):
         arrays[name] = getattr(forest, name)
     return arrays

@@ -283,7 +283,7 @@ def test_a_plan_without_code_draws_nothing():
 def rows_of_trees(model, X):
     """How often each tree draws each row, as many leaves as rows tell: the leaves' draws, and their rows."""
     forest, leaves = model.forest_, model.apply(X)
-    return [forest.leaf_draws[forest.right[forest.node_offsets[t] + leaves[:, t]]] for t in range(forest.n_trees)]
+    return [forest.leaf_draws[forest.leaf_row[forest.node_offsets[t] + leaves[:, t]]] for t in range(forest.n_trees)]
 
 
 @pytest.mark.parametrize("n_jobs", [1, 4])
@@ -372,7 +372,7 @@ def test_balanced_subsamples_weigh_what_the_plan_draws():
     forest = model.forest_
     for t in range(3):
         counts = twin_of(forest.plans[t]).counts(300, forest.seeds[t])
-        leaves = forest.tree(t).right[forest.tree(t).feature < 0]
+        leaves = forest.tree(t).leaf_row[forest.tree(t).feature < 0]
         assert forest.leaf_draws[leaves].sum() == counts.sum() == 90
         zeros, ones = forest.leaf_weight[leaves].sum(axis=0)
         assert abs(zeros / ones - 1) < 1e-6

@@ -61,7 +61,7 @@ def walk(arrays, t, x):
     while (feature := arrays["feature"][first + node]) >= 0:
         value, threshold = float(x[feature]), float(arrays["threshold"][first + node])
         left = arrays["missing_left"][first + node] if np.isnan(value) else value <= threshold
-        node = node + 1 if left else int(arrays["right"][first + node])
+        node = node + 1 if left else int(arrays["link"][first + node])
         nodes.append(node)
     return nodes
 
@@ -206,7 +206,7 @@ def test_a_float32_forest_decides_in_float32(kind, method):
     probe = np.zeros((2, X.shape[1]))
     probe[:, arrays["feature"][split]] = threshold, np.nextafter(threshold, np.inf)
     assert walk(arrays, 0, probe[0])[:2] == [0, 1]
-    assert walk(arrays, 0, probe[1])[1] == arrays["right"][split]
+    assert walk(arrays, 0, probe[1])[1] == arrays["link"][split]
     leaves = model.apply(probe).reshape(2, -1)[:, 0]
     assert leaves.tolist() == [walk(arrays, 0, probe[0])[-1], walk(arrays, 0, probe[1])[-1]]
 
@@ -385,7 +385,7 @@ def test_a_forest_is_a_sequence_of_trees(kind):
         leaves = tree.apply(X)
         f = tree.forest_
         for leaf in np.unique(leaves):
-            assert counts[leaves == leaf].sum() == f.leaf_draws[f.right[leaf]]
+            assert counts[leaves == leaf].sum() == f.leaf_draws[f.leaf_row[leaf]]
     assert [s.tolist() for s in make(kind, bootstrap=False).fit(X, y).estimators_samples_] == [list(range(len(X)))] * 5
     assert "_trees" not in pickle.loads(pickle.dumps(model)).__dict__
     before = model.estimators_

@@ -485,10 +485,10 @@ def test_more_threads_than_can_be_numbered(kind):
 @pytest.mark.parametrize("kind", ALL)
 def test_more_leaves_than_rows_is_no_limit(kind):
     models = [make(kind, max_leaf_nodes=n).fit(X_IRIS, Y_IRIS) for n in (len(X_IRIS), 2**31, 2**70)]
-    assert len(models[0].forest_.right) > 10
+    assert len(models[0].forest_.feature) > 10
     assert all(same_forest(models[0], other) for other in models[1:])
     # A tree of one row has one leaf.
-    assert len(make(kind, max_leaf_nodes=2**70).fit(X_IRIS[:1], Y_IRIS[:1]).forest_.right) == (3 if kind in FORESTS else 1)
+    assert len(make(kind, max_leaf_nodes=2**70).fit(X_IRIS[:1], Y_IRIS[:1]).forest_.feature) == (3 if kind in FORESTS else 1)
 
 
 @pytest.mark.parametrize("kind", ALL)

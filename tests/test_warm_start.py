@@ -34,8 +34,8 @@ def assert_same(a, b):
 def nodes_of(forest, t):
     """A tree as lists, what leaves hold with its nodes."""
     tree = forest.tree(t)
-    leaf = tree.right[tree.feature < 0]
-    arrays = (tree.feature, tree.threshold, tree.missing_left, tree.right[tree.feature >= 0], tree.leaf_draws[leaf],
+    leaf = tree.leaf_row[tree.feature < 0]
+    arrays = (tree.feature, tree.threshold, tree.missing_left, tree.right_child[tree.feature >= 0], tree.leaf_draws[leaf],
               tree.leaf_weight[leaf], tree.leaf_value[leaf] if not forest.objective.has_classes else leaf[:0])  # fmt: skip
     return [array.tolist() for array in arrays]
 
@@ -238,7 +238,7 @@ def class_totals(model, y, sample_weight=None):
         factor = total.sum() / ((total > 0).sum() * np.where(total > 0, total, 1))
         expected.append(np.bincount(codes, counts * factor[codes] * weight, len(factor)))
         tree = forest.tree(t)
-        found.append(np.ldexp(tree.leaf_weight[tree.right[tree.feature < 0]].sum(axis=0), -tree.weight_exponent[0]))
+        found.append(np.ldexp(tree.leaf_weight[tree.leaf_row[tree.feature < 0]].sum(axis=0), -tree.weight_exponent[0]))
     return np.array(found), np.array(expected)
 
 
@@ -265,7 +265,7 @@ def test_balanced_subsample(kind, method, weighted):
             inside = leaves == leaf
             shares = np.bincount(codes[inside], w[inside], 3)
             np.testing.assert_allclose(proba[inside], np.tile(shares / shares.sum(), (inside.sum(), 1)), atol=1e-8)
-            assert tree.forest_.leaf_draws[tree.forest_.right[leaf]] == counts[inside].sum()
+            assert tree.forest_.leaf_draws[tree.forest_.leaf_row[leaf]] == counts[inside].sum()
 
 
 def test_balanced_subsample_without_a_class():

@@ -72,12 +72,12 @@ class Growth:
     criterion : str
     method, splitter : str
     draws : int, optional
-        Of each tree's bootstrap; None: every row once.
+        Number of draws of each tree's bootstrap. None means every row once.
     max_features : int, optional
-        None: all.
+        None means all features.
     tuning : dict, optional
     **limits
-        Of the trees, where they are not none at all.
+        Limits on the growth of trees: see `GrowthRules`.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class Growth:
 
 
 def made_columns(n_rows, n_columns, codes):
-    """Coded columns of so many codes each: "uint8", "uint16" or "uint32" tells how wide they are."""
+    """Coded columns whose codes are as wide as the width says: "uint8", "uint16" or "uint32"."""
     n_codes = {"uint8": 255, "uint16": 10_000, "uint32": None}[codes]
     X = np.random.default_rng(1).random((n_rows, n_columns))
     if n_codes is not None:
@@ -128,7 +128,7 @@ def made_columns(n_rows, n_columns, codes):
 
 
 def made_target(X, n_classes):
-    """Class numbers, or numbers if n_classes is 0, that have to do with two columns."""
+    """Class numbers, or numbers if n_classes is 0, that depend on two columns."""
     y = X[:, 0] / X[:, 0].max() + 0.5 * X[:, -1] / X[:, -1].max() + np.random.default_rng(2).random(len(X))
     return y if n_classes == 0 else (y / y.max() * n_classes).astype(np.int64).clip(0, n_classes - 1)
 
@@ -160,7 +160,7 @@ class Frame:
 
 
 class Coding:
-    """Eight columns on one thread; 0 codes: one for each distinct value, as method "dense" has them; "keys": for random cuts."""
+    """Eight columns on one thread: codes for bins, or, if the number is 0, for each distinct value; or keys, for random cuts."""
 
     params = (["distinct", "float32", "whole", "missing", "columns", "weighted"], [256, 0, "keys"])
     param_names = ("values", "max_codes")
@@ -396,7 +396,7 @@ class Assemble:
         self.growth.forest(self.trees)
 
     def time_pack(self, name):
-        PackedForest(self.forest, self.values, self.forest.right[self.forest.feature < 0])
+        PackedForest(self.forest, self.values, self.forest.leaf_row[self.forest.feature < 0])
 
 
 class Walk:
@@ -422,7 +422,7 @@ class Walk:
 
 
 class Afterwards:
-    """Of ten trees: out-of-bag estimates, importances, tables of nodes, pruning."""
+    """Out-of-bag estimates, importances, tables of nodes and pruning of ten trees."""
 
     params = (["waves", "friedman"],)
     param_names = ("problem",)

@@ -1,7 +1,7 @@
 """Smaller trees from grown ones.
 
-Reduced error pruning [1]_ takes what is best on a set of rows that the tree was not grown on.
-Minimal cost-complexity pruning [2]_ needs none: with R(T) the risk of a tree, the sum over its leaves
+Reduced error pruning [1]_ finds the subtree that is best on a set of rows that the tree was not grown on.
+Minimal cost-complexity pruning [2]_ needs no such rows: with R(T) the risk of a tree, the sum over its leaves
 of their share of the weight times their impurity, it finds the smallest subtree of least
 R(T) + alpha * (leaves of T).
 
@@ -29,7 +29,7 @@ def reduced_error(forest, X, target, weight):
     target : ndarray of shape (n_rows,)
         Class numbers, or numbers.
     weight : ndarray of shape (n_rows,), dtype uint32, or None
-        Integer weights of the rows' errors; None: all 1.
+        Integer weights of the rows' errors. None means that all are 1.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def reduced_error(forest, X, target, weight):
     )
     leaf = forest.packed().apply(X, 1)[:, 0]
     tree = forest.tree(0)
-    cut = find(tree.feature, tree.right, prediction, leaf, target.astype(dtype), weight)
+    cut = find(tree.feature, tree.right_child, prediction, leaf, target.astype(dtype), weight)
     return forest.cut_back(cut)
 
 
@@ -52,9 +52,9 @@ def cost_complexity(forest, trees, alpha, n_threads):
     ----------
     forest : Forest
     trees : range
-        Which.
+        Numbers of these trees.
     alpha : float
-        Cost of a leaf. 0: nothing is cut.
+        Cost of a leaf. If 0, nothing is cut.
     n_threads : int
 
     Returns
@@ -80,7 +80,7 @@ def cost_complexity_path(forest):
     Parameters
     ----------
     forest : Forest
-        Of one tree.
+        A forest of one tree.
 
     Returns
     -------
@@ -88,6 +88,7 @@ def cost_complexity_path(forest):
         The least cost of a leaf for which each subtree is the best; 0 for the whole tree. Links of
         equal strength are cut one by one, and so appear more than once.
     risks : ndarray of shape (n_subtrees,), dtype float64
+        R(T) of each subtree.
     """
     _, strength, rise, risk = _links(forest, 0, forest.target_exponent())
     return np.maximum.accumulate([0.0, *strength]), np.cumsum([risk, *rise])
@@ -104,5 +105,5 @@ def _links(forest, t, exponent, alpha=np.inf):
     risk = (table.weight[is_leaf].sum(axis=1) / weight * table.impurity[is_leaf]).sum()
     with np.errstate(over="ignore"):
         alpha = float(np.ldexp(alpha, -shift))
-        nodes, *found = weakest_links(tree.feature, tree.right, table.decrease / weight, alpha)
+        nodes, *found = weakest_links(tree.feature, tree.right_child, table.decrease / weight, alpha)
         return nodes, *(np.ldexp(part, shift) for part in (*found, risk))

@@ -1,4 +1,4 @@
-"""What an engine must do, tried on small problems: for the engines there are, and for whoever writes another one.
+"""What an engine must do, tried on small problems: a test of dforest's engines, and of any other.
 
 The trees of any engine are compared with those of the processor on one thread, which other tests compare with naive twins.
 """
@@ -23,7 +23,7 @@ class Kept:
     Parameters
     ----------
     most : int, optional
-        How many it wants.
+        How many trees it wants. None means all.
     """
 
     def __init__(self, most=None):
@@ -38,7 +38,7 @@ class Kept:
 
 
 def random_targets(seed, n_rows, kind):
-    """Targets of a kind: "classes", "weighted classes", "balanced classes" or "numbers"."""
+    """Random targets: "classes", "weighted classes", "balanced classes" or "numbers"."""
     rng = np.random.default_rng(seed)
     if kind == "numbers":
         return Targets(np.zeros(n_rows, np.int32), np.round(rng.standard_normal(n_rows), 2))
@@ -51,7 +51,7 @@ def random_targets(seed, n_rows, kind):
 
 
 def random_problem(seed, kind="classes", n_rows=300, sampling=TWO_THIRDS, **rules):
-    """A problem of three columns, for method "hist": (X, Problem)."""
+    """A random problem of three columns, for method "hist": (X, Problem)."""
     rng = np.random.default_rng(seed)
     X = np.round(rng.standard_normal((n_rows, 3)), 1)
     X[rng.random(X.shape) < 0.1] = np.nan
@@ -65,14 +65,14 @@ def random_problem(seed, kind="classes", n_rows=300, sampling=TWO_THIRDS, **rule
 
 
 def assert_equal_trees(trees, others):
-    """Whether lists of `GrownTree` are equal to the bit."""
+    """Raise AssertionError unless lists of `GrownTree` are equal to the bit."""
     assert [tree.number for tree in trees] == [tree.number for tree in others]
     for tree, other in zip(trees, others, strict=True):
         assert tree.weight_exponent == other.weight_exponent, tree.number
         is_leaf = other.arrays.feature < 0
         for name in tree.arrays._fields:
             mine, right = getattr(tree.arrays, name), getattr(other.arrays, name)
-            if name == "right":  # of leaves it means nothing
+            if name == "right":  # for leaves it means nothing
                 mine, right = mine[~is_leaf], right[~is_leaf]
             assert mine.dtype == right.dtype and mine.tobytes() == right.tobytes(), (tree.number, name)
 
@@ -84,7 +84,7 @@ def check_engine(engine, seed=0):
     ----------
     engine : Engine
     seed : int, default=0
-        Of the problems.
+        The seed of the random problems.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def _check_session(engine, X, problem):
 
 
 def _check_leaves(session, X, problem, trees):
-    """Whether rows reached the leaves to which they go down the trees."""
+    """Raise AssertionError unless `Session.leaves` has the leaves that rows reach by walking down the trees."""
     sink = ForestSink(X.dtype, len(trees))
     for tree in trees:
         sink.put(tree)
@@ -139,7 +139,7 @@ def _check_leaves(session, X, problem, trees):
         assert leaves.shape == (problem.n_rows,) and leaves.dtype == np.int64
         np.testing.assert_array_equal(leaves[drawn], down[drawn, t])
         first = forest.node_offsets[t]
-        of_leaf = forest.right[first : forest.node_offsets[t + 1]]
+        of_leaf = forest.leaf_row[first : forest.node_offsets[t + 1]]
         draws = forest.leaf_draws[of_leaf[np.unique(leaves[drawn])]].sum()
         assert draws == problem.n_draws
         np.testing.assert_array_equal(drawn, forest.row_counts(t) > 0)

@@ -1,4 +1,4 @@
-"""Grown trees seen from outside: which draws reach which node, and what each split is worth, computed anew from these.
+"""Grown trees seen from outside: which draws reach each node, and what each split is worth, computed again from the draws.
 
 Words: a tree's *draws* are rows with counts, as its sampling plan took them; a node's *decrease* is its weight times the impurity
 decrease of its split.
@@ -20,22 +20,22 @@ class GrownTree:
     ----------
     fitted : RandomForestClassifier or RandomForestRegressor
     problem : Problem
-        It was fitted to.
+        The data that it was fitted to.
     t : int
         The tree's number.
 
     Attributes
     ----------
-    feature, right : ndarray of shape (n_nodes,)
+    feature, right_child, leaf_row : ndarray of shape (n_nodes,)
         As in `dforest.core.forest.arrays.Forest`.
     inner : ndarray of int64
-        The nodes that are divided.
+        Numbers of the nodes that are not leaves.
     reached : ndarray of shape (n_rows, n_nodes), dtype bool
-        Which nodes each row passes.
+        Whether each row passes each node.
     counts, weight : ndarray of shape (n_rows,), dtype int64
         How often each row was drawn, and the integer weight of a draw.
     draws, total_weight : ndarray of shape (n_nodes,), dtype int64
-        Sums over the draws that reach a node.
+        Number of the draws that reach each node, and their weight.
     depth : ndarray of shape (n_nodes,), dtype int64
     """
 
@@ -43,7 +43,8 @@ class GrownTree:
         self.forest = forest = fitted.forest_
         self.problem = problem
         first, last = forest.node_offsets[t], forest.node_offsets[t + 1]
-        self.feature, self.right = forest.feature[first:last], forest.right[first:last].astype(np.int64)
+        self.feature = forest.feature[first:last]
+        self.right_child = self.leaf_row = forest.link[first:last].astype(np.int64)
         self.inner = np.flatnonzero(self.feature >= 0)
         paths, _ = fitted.decision_path(problem.X)
         self.reached = paths.toarray()[:, first:last].astype(bool)
@@ -56,7 +57,7 @@ class GrownTree:
         self.total_weight = (counts * self.weight) @ self.reached
         self.depth = np.zeros(len(self.feature), np.int64)
         for node in self.inner:
-            self.depth[[node + 1, self.right[node]]] = self.depth[node] + 1
+            self.depth[[node + 1, self.right_child[node]]] = self.depth[node] + 1
 
     def path_features(self, node):
         """The features that the nodes above a node divide by, each once, in order of first use: list of int."""
@@ -64,11 +65,11 @@ class GrownTree:
         while here != node:
             if self.feature[here] not in features:
                 features.append(int(self.feature[here]))
-            here = here + 1 if node < self.right[here] else int(self.right[here])
+            here = here + 1 if node < self.right_child[here] else int(self.right_child[here])
         return features
 
     def statistic(self, node):
-        """Draws, weight, and weight by class of a node: list of int."""
+        """The number of draws of a node, their weight, and the weight of each class: list of int."""
         here = self.reached[:, node]
         weight = (self.counts * self.weight)[here]
         by_class = [int(weight[self.problem.y[here] == k].sum()) for k in range(self.problem.n_classes)]
@@ -78,7 +79,7 @@ class GrownTree:
         """What each split is worth by Gini impurity or squared error, 0 for leaves: ndarray of shape (n_nodes,)."""
         result = np.zeros(len(self.feature))
         for node in self.inner:
-            left, right = int(node + 1), int(self.right[node])
+            left, right = int(node + 1), int(self.right_child[node])
             if self.problem.n_classes:
                 result[node] = gini_score(self.statistic(left), self.statistic(node))
                 continue
@@ -92,26 +93,26 @@ class GrownTree:
         return result
 
     def cut_back(self, divided):
-        """The tree of which some inner nodes are divided: the feature of each of its nodes in preorder, -1 for leaves."""
+        """The tree in which only some inner nodes are divided: the feature of each of its nodes in preorder, -1 for leaves."""
         result, stack = [], [0]
         while stack:
             node = stack.pop()
             stays = self.feature[node] >= 0 and divided[node]
             result.append(int(self.feature[node]) if stays else -1)
             if stays:
-                stack += [int(self.right[node]), node + 1]
+                stack += [int(self.right_child[node]), node + 1]
         return result
 
     def best_first(self, decreases, n_leaves, closest=1e-6):
-        """Which nodes are divided if the best come first, until there are so many leaves.
+        """Which nodes are divided if the best are divided first, until the tree has a given number of leaves.
 
         Returns
         -------
         ndarray of shape (n_nodes,), dtype bool; or None
-            None: decreases differ by so little, relative to the larger one, that rounding may decide.
+            None if two decreases are so close to each other that rounding may decide between them.
         """
         divided = np.zeros(len(self.feature), bool)
-        heap, found = [], [0]  # nodes that may be divided, and those that have come up
+        heap, found = [], [0]  # nodes that may be divided, and all nodes that have come up
         for _ in range(1, n_leaves):
             for node in found:
                 if self.feature[node] >= 0:
@@ -122,17 +123,17 @@ class GrownTree:
             if heap and score != heap[0][0] and heap[0][0] - score < closest * -score:
                 return None
             divided[node] = True
-            found = [node + 1, int(self.right[node])]
+            found = [node + 1, int(self.right_child[node])]
         return divided
 
 
 def clear_limit(decreases, closest=1e-6):
-    """A number amid decreases, near none of them; None if there is no room."""
+    """A number between decreases that is near none of them; None if there is no such number."""
     values = np.unique(decreases[decreases > 0])
     if len(values) < 2:
         return None
     gaps = values[1:] / values[:-1]
-    gaps[: len(gaps) // 4] = gaps[len(gaps) - len(gaps) // 4 :] = 0.0  # so that some nodes are on either side
+    gaps[: len(gaps) // 4] = gaps[len(gaps) - len(gaps) // 4 :] = 0.0  # so that there are nodes on both sides
     place = int(gaps.argmax())
     return None if gaps[place] < 1 + closest else float(np.sqrt(values[place]) * np.sqrt(values[place + 1]))
 
@@ -144,9 +145,9 @@ def check_scores(trial, fitted, decreases_of):
     ----------
     trial : Trial
     fitted : estimator
-        Grown depth first, on all limits of the trial.
+        An estimator fitted depth first, with the parameters of the trial.
     decreases_of : callable
-        Given a `GrownTree` and its number: what each node's split is worth, ndarray of shape (n_nodes,).
+        Returns what each node's split is worth, ndarray of shape (n_nodes,), given a `GrownTree` and its number.
     """
     rule = "a split's score is the node's weight times the decrease of impurity"
     trees = [GrownTree(fitted, trial.problem, t) for t in range(fitted.forest_.n_trees)]
@@ -178,14 +179,14 @@ def features_of(fitted, t):
 
 
 def first_doubt(tree, expected, grown, worth):
-    """What is different first in a tree that should have been cut back otherwise."""
-    # Up to the first difference both number their nodes alike; which node of the whole tree that is, a walk tells.
+    """The first difference between a tree and what it should be after it was cut back."""
+    # Up to the first difference both trees number their nodes alike; a walk finds the node of the whole tree that it is.
     place = next(i for i, (a, b) in enumerate(zip(expected, grown, strict=False)) if a != b)
     stack = [0]
     for i in range(place + 1):
         node = stack.pop()
         if expected[i] >= 0:
-            stack += [int(tree.right[node]), node + 1]
+            stack += [int(tree.right_child[node]), node + 1]
     what = "is not divided" if expected[place] >= 0 else "is divided"
     return (f"node {node}, whose split decreases the impurity by {worth[node]:.6g} of "
             f"{worth[worth > 0].min():.6g} to {worth.max():.6g} in the tree, {what} with")

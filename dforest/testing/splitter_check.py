@@ -28,12 +28,12 @@ def check_splitter(splitter, *, tasks=tuple(TASKS), mixed=True, own_score=False)
     ----------
     splitter : Splitter, or a subclass
     tasks : sequence of {"two classes", "four classes", "regression"}
-        What it is for.
+        The tasks that it is tried with.
     mixed : bool, default=True
-        Whether it is also for data with missing values and categorical columns.
+        Whether it is tried with missing values and categorical columns too.
     own_score : bool, default=False
-        Whether it ranks splits by a score of its own, in place of the criterion's: what growth makes of scores, in
-        `min_impurity_decrease` and `max_leaf_nodes`, is not checked then.
+        Whether it ranks splits by a score of its own, in place of the criterion's. If so, `min_impurity_decrease` and
+        `max_leaf_nodes`, which look at scores, are not checked.
 
     Raises
     ------
@@ -42,15 +42,16 @@ def check_splitter(splitter, *, tasks=tuple(TASKS), mixed=True, own_score=False)
 
     Notes
     -----
-    The rules: the same forest again; on 1, 2 and 8 threads that share all they can; depth first or best first; of codes
-    copied or not; whichever nodes and trees came before; from clones, pickles, and parameters got and set. Every row of the
-    training set goes down the grown tree as it did in training, alone or among others, and no split leaves a side empty.
+    The rules: a forest grown again is equal to the bit, on 1, 2 and 8 threads that share all they can, depth first or best
+    first, whether codes are copied or not, whichever nodes and trees came before, and from clones, pickles, and parameters
+    that were got and set. Every row of the training set goes down the grown tree as it did in training, alone or among
+    others, and no split leaves a side empty.
     Limits on leaves, depth and nodes hold. Scores are the decrease of impurity. Importances, out-of-bag estimates and paths
-    are there and finite. Exceptions come through and leave the estimator as it was. Data are not written to, and nothing
+    exist and are finite. Exceptions come through and leave the estimator as it was. Data are not written to, and nothing
     around them is read.
 
-    That memory outside of the data is left alone, this can only make probable. To see it proved for the rows that you have,
-    compile the module of the splitter with ``-fsanitize=address -fno-omit-frame-pointer -g``, link it with
+    This can only make it probable that memory outside of the data is left alone. To prove it for rows of your own, compile
+    the module of the splitter with ``-fsanitize=address -fno-omit-frame-pointer -g``, link it with
     ``-fsanitize=address``, and run the check in a Python that has loaded the sanitizer first:
     ``LD_PRELOAD=$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 python ...``. Memory of `malloc` is then
     guarded wherever this module reads or writes it, that of dforest too.
@@ -85,7 +86,7 @@ def check_splitter(splitter, *, tasks=tuple(TASKS), mixed=True, own_score=False)
 
 
 def leaves_of(trial, fitted, X):
-    """The leaf of each row in each tree; a test that cannot tell breaks a rule."""
+    """The leaf of each row in each tree; a test that raises for some row breaks a rule."""
     try:
         return fitted.apply(X)
     except Exception as error:
@@ -112,13 +113,13 @@ def check_rows(trial, fitted):
 
 
 def check_paths(trial, tree, leaves, t):
-    """Raise unless paths lead to the leaves, and both ways at each node that divides draws."""
+    """Raise unless paths end at the leaves, and draws go both ways at each inner node."""
     rule = "decision_path leads to the leaves that apply tells"
     nodes = tree.reached[:, tree.feature < 0]
     if (nodes.sum(axis=1) != 1).any() or not tree.reached[np.arange(len(leaves)), leaves].all():
         raise trial.broken(rule, f"tree {t}: paths end at {nodes.sum(axis=1).tolist()} leaves")
     for node in tree.inner:
-        left, right = int(node + 1), int(tree.right[node])
+        left, right = int(node + 1), int(tree.right_child[node])
         if min(tree.draws[left], tree.draws[right]) == 0:
             raise trial.broken(
                 "a split puts draws on both sides: it is between two different values",
@@ -132,7 +133,7 @@ def check_leaves(trial, tree, t):
     forest = tree.forest
     own = forest.splitter is not None and forest.splitter.has_own_leaves or trial.component.has_own_leaves
     for node in np.flatnonzero(tree.feature < 0):
-        leaf = tree.right[node]
+        leaf = tree.leaf_row[node]
         held, reached = int(forest.leaf_draws[leaf]), int(tree.draws[node])
         if held != reached and not (own and 0 < held < reached):
             rule = "rows go down a grown tree as their draws went in training"
@@ -178,7 +179,7 @@ def check_importances(trial, fitted):
 
 
 def check_estimates(trial):
-    """Raise unless there are out-of-bag estimates, and importances by permutation."""
+    """Raise unless out-of-bag estimates and importances by permutation exist and are finite."""
     fitted = trial.fit(oob_score=True, variable_importance="mda_raw")
     found, error = fitted.variable_importance_, fitted.oob_error_
     if found.shape != trial.problem.X.shape[1:] or not np.isfinite(found).all() or not np.isfinite(error):
@@ -195,7 +196,7 @@ class _Interrupted(Exception):
 
 
 def check_exceptions(trial):
-    """Raise unless an exception comes through and leaves the estimator as it was. Of splitters in Python."""
+    """Raise unless an exception of a splitter written in Python comes through and leaves the estimator as it was."""
     component = trial.component
     if not hasattr(component, "find_split"):
         return

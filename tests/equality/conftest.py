@@ -61,10 +61,10 @@ def nodes_of(forest, t):
     """The arrays of tree t with what its leaves hold beside each node, as the naive twin has them."""
     tree = forest.tree(t)
     is_leaf = tree.feature < 0
-    leaf = tree.right[is_leaf]
+    leaf = tree.leaf_row[is_leaf]
     subsets = [tree.subset_of(node) for node in range(len(leaf) + np.count_nonzero(~is_leaf))]
     nodes = {name: getattr(tree, name) for name in ("feature", "threshold", "missing_left")}
-    nodes["right"] = np.where(is_leaf, 0, tree.right)
+    nodes["right"] = np.where(is_leaf, 0, tree.right_child)
     nodes["subsets"] = [None if subset is None else subset.tolist() for subset in subsets]
     nodes["draws"] = tree.leaf_draws[leaf]
     nodes["weight"] = tree.leaf_weight[leaf]

@@ -167,12 +167,12 @@ def digest(model, X):
     forest = model.forest_
     starts = np.repeat(forest.node_offsets[:-1], np.diff(forest.node_offsets))
     is_leaf = forest.feature < 0
-    leaf = forest.right[is_leaf]
+    leaf = forest.leaf_row[is_leaf]
     said = {
         "trees": np.diff(forest.node_offsets),
         "feature": forest.feature.astype(np.int64),
         "threshold": forest.threshold.astype(np.float64),
-        "right child": np.where(is_leaf, 0, forest.right.astype(np.int64) + starts),
+        "right child": np.where(is_leaf, 0, forest.right_child.astype(np.int64) + starts),
         "missing left": forest.missing_left.astype(np.int64),
         "draws": forest.leaf_draws[leaf].astype(np.int64),
         "weight": forest.leaf_weight[leaf].astype(np.int64),

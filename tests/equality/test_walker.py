@@ -25,7 +25,7 @@ class Walker:
         self.offsets = forest.node_offsets.tolist()
         self.feature = forest.feature.tolist()
         self.threshold = forest.threshold.astype(np.float64).tolist()
-        self.right = forest.right.tolist()
+        self.right = forest.right_child.tolist()
         self.missing_left = forest.missing_left.tolist()
         words, bounds = forest.payload_words.tolist(), forest.payload_offsets.tolist()
         self.subsets = {}
@@ -159,7 +159,7 @@ def test_walks_draws_and_estimates(problems):
 
 def values_of(forest, t, leaf):
     """What a leaf of tree t predicts, given its node."""
-    row = forest.right[forest.node_offsets[t] + leaf]
+    row = forest.leaf_row[forest.node_offsets[t] + leaf]
     if not forest.objective.has_classes:
         return forest.leaf_value[row : row + 1]
     return forest.leaf_weight[row] / forest.leaf_weight[row].sum()
@@ -199,7 +199,7 @@ def check_draws(what, problem, forest, leaves, samples):
         nodes = {leaf: np.flatnonzero((np.array(leaves[t]) == leaf) & (drawn > 0)) for leaf in set(leaves[t])}
         total = 0
         for leaf in np.flatnonzero(forest.feature[first:last] < 0).tolist():
-            rows, held = nodes.get(leaf, []), forest.right[first + leaf]
+            rows, held = nodes.get(leaf, []), forest.leaf_row[first + leaf]
             assert len(rows) > 0, (what, t, leaf)
             draws, w = drawn[rows], drawn[rows] * weight[rows]
             assert forest.leaf_draws[held] == draws.sum(), (what, t, leaf)
@@ -275,5 +275,5 @@ def test_hist_with_all_bins_is_dense(problems):
     for what, problem in problems:
         known = {"splitter": "best", "max_bins": 256}
         hist, dense = (problem.fit(method=method, **known).forest_ for method in ("hist", "dense"))
-        for name in ("node_offsets", "feature", "right", "leaf_draws", "leaf_weight", "leaf_value", "payload_words"):
+        for name in ("node_offsets", "feature", "link", "leaf_draws", "leaf_weight", "leaf_value", "payload_words"):
             np.testing.assert_array_equal(getattr(hist, name), getattr(dense, name), f"{what}: {name}")

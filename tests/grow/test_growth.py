@@ -76,7 +76,7 @@ def nodes_of(model, t, X, y, sample_weight=None):
             visit(rows[left], depth + 1)
             visit(rows[~left], depth + 1)
         split = tree.feature[i], tree.threshold[i], tree.missing_left[i]
-        right = int(tree.right[i]) if tree.feature[i] >= 0 else None
+        right = int(tree.right_child[i]) if tree.feature[i] >= 0 else None
         impurity = scores.impurity(draws, total, criterion, scale)
         nodes[i] = Node(split, right, depth, total[0], total[1] * 2.0**-shift, impurity, score)
 
@@ -121,8 +121,8 @@ def assert_cut_back(model, t, nodes, split):
         if inner:
             assert found[i] == node.split
         else:
-            assert tree.leaf_draws[tree.right[i]] == node.draws
-            leaf_weight = np.ldexp(tree.leaf_weight[tree.right[i]].sum(), -tree.weight_exponent[0])
+            assert tree.leaf_draws[tree.leaf_row[i]] == node.draws
+            leaf_weight = np.ldexp(tree.leaf_weight[tree.leaf_row[i]].sum(), -tree.weight_exponent[0])
             assert leaf_weight == pytest.approx(node.weight)
 
 
@@ -133,7 +133,7 @@ def n_leaves_of(tree):
 def depth_of(tree):
     depth = np.zeros(len(tree.forest_.feature), int)
     for i in np.flatnonzero(tree.forest_.feature >= 0):
-        depth[[i + 1, tree.forest_.right[i]]] = depth[i] + 1
+        depth[[i + 1, tree.forest_.right_child[i]]] = depth[i] + 1
     return depth.max()
 
 

@@ -69,7 +69,7 @@ def test_a_splitter_in_python_is_told_the_features_above(way, method):
             n_used = max(n_used, len(told))
             if tree.feature[node] >= 0:
                 path[node + 1] = child_path(path[node], 0)
-                path[int(tree.right[node])] = child_path(path[node], 1)
+                path[int(tree.right_child[node])] = child_path(path[node], 1)
     assert n_used >= 3
 
 
@@ -231,7 +231,7 @@ def test_scores_that_depend_on_the_features_above(way, method, compiled):
     fast, trees = trees_of(compiled.Thrifty(), way, is_mixed=False, n_rows=400, method=method)
     slow, _ = trees_of(SlowThrifty(), way, is_mixed=False, n_rows=400, method=method)
     plain, _ = trees_of(HistSplitter() if method == "hist" else "best", way, is_mixed=False, n_rows=400, method=method)
-    for name in ("node_offsets", "feature", "right", "leaf_draws", "leaf_weight"):
+    for name in ("node_offsets", "feature", "link", "leaf_draws", "leaf_weight"):
         assert fast.forest_.as_dict()[name].tobytes() == slow.forest_.as_dict()[name].tobytes(), name
     assert fast.forest_.feature.tobytes() != plain.forest_.feature.tobytes()
     assert max(len(tree.path_features(node)) for tree in trees for node in tree.inner) >= 3

@@ -1,6 +1,7 @@
 """A device for the tests: the processor, by Intel's OpenCL runtime, if it is installed.
 
-Another one: DFOREST_TEST_FILTER, a filter string. A missing device fails tests where DFOREST_TEST_DEVICE is "required".
+The environment variable DFOREST_TEST_FILTER names another device by a filter string. If DFOREST_TEST_DEVICE is "required",
+tests fail without a device.
 """
 
 import os

@@ -2,13 +2,15 @@
 
 Words: *nodes* of a tree are numbered in preorder from 0, a left child is its parent's number + 1;
 tree t has the entries node_offsets[t] to node_offsets[t + 1] of every node array. *Leaves* are rows
-of the leaf tables; nodes whose leaves are equal share a row. A node that tests a categorical feature
-has a *subset*, a bit for each category, one that makes a splitter's own test has what that needs: its
-*payload*, either of them. Payloads come in the order of their nodes.
+of the leaf tables; nodes whose leaves are equal share a row. A *payload* is what a test needs beside a
+feature and a threshold, as words of 64 bits. All payloads of a forest are of one kind: in one whose tests
+are a splitter's own (`Forest.splitter`), each inner node has the numbers that its test needs; in any other,
+each node that tests a categorical feature has a *subset*, a bit for each category, and no other node has a
+payload. Payloads come in the order of their nodes.
 
 A `Forest` owns its arrays, which are read-only, as it is itself; a forest cut out of another one shares
 them. What reads them relies on that: a fit makes arrays that fit together, and those of a caller or a
-pickle are checked before a forest is made of them (`forest_check`).
+pickle are checked before a forest is made of them (`dforest.core.forest.check`).
 """
 from functools import cached_property
 from operator import index
@@ -53,14 +55,15 @@ class Forest:
     threshold : ndarray of shape (n_nodes,), dtype float32 or float64
         A row goes left if x <= threshold. In the precision of the training data. NaN where the
         feature is categorical.
-    right : ndarray of shape (n_nodes,), dtype uint32
-        Inner node: the number of its right child. Leaf: its row in the leaf tables.
+    link : ndarray of shape (n_nodes,), dtype uint32
+        Where an inner node leads, its right child, or a leaf, its row in the leaf tables: `right_child` and `leaf_row`.
     missing_left : ndarray of shape (n_nodes,), dtype bool
         Where a row goes whose value is missing. Categorical features: where a row goes whose
         category is not in the node's subset.
     payload_words : ndarray of shape (n_words,), dtype uint64
-        Subsets: category c is in a subset if its word c // 64, from the first, has the bit c % 64, counted
-        from the lowest; words of 0 at the end are left out. Or what the splitter says.
+        Of all payloads. Of subsets: category c is in a subset if its word c // 64, from the first, has the bit
+        c % 64, counted from the lowest; words of 0 at the end are left out. Of a splitter's own tests: what its
+        `goes_left` takes.
     payload_offsets : ndarray of shape (n_payloads + 1,), dtype int64
         Payload i has the words payload_offsets[i] to payload_offsets[i + 1].
     leaf_draws : ndarray of shape (n_leaves,), dtype int64
@@ -157,7 +160,7 @@ class Forest:
 
     def _as_tree(self, words):
         """The one tree there is as `TreeArrays`, given the leaf tables as words."""
-        return TreeArrays(*(getattr(self, name) for name in NODE_ARRAYS), words[self.right[self.feature < 0]], self.inner,
+        return TreeArrays(*(getattr(self, name) for name in NODE_ARRAYS), words[self.leaf_row[self.feature < 0]], self.inner,
                           np.diff(self.payload_offsets), self.payload_words)
 
     def trees(self):
@@ -181,6 +184,7 @@ class Forest:
         check_forest(self)
 
     def _has_payload(self):
+        """Which nodes have a payload: a subset, or the splitter's own test."""
         return (self.feature >= 0) & ((self.n_categories[self.feature] > 0) | (self.splitter is not None))
 
     @cached_property
@@ -198,12 +202,13 @@ class Forest:
         return np.searchsorted(np.flatnonzero(self.feature >= 0), self.node_offsets)
 
     def payload_of(self, node):
-        """The words that tell where rows go at a node, given its place in the node arrays.
+        """The payload of a node, given its place in the node arrays.
 
         Returns
         -------
         ndarray, dtype uint64, or None
-            None: the feature and the threshold tell.
+            The words of its subset (`subset_of` tells the categories), or of the splitter's own test. None for a leaf, and
+            for a test of a feature by a threshold.
         """
         i = np.searchsorted(self._payload_nodes, node)
         if i == len(self._payload_nodes) or self._payload_nodes[i] != node:
@@ -249,6 +254,16 @@ class Forest:
         if not 0 <= index(t) < self.n_trees:
             raise IndexError(f"tree {t} of a forest of {self.n_trees}; allowed are 0 to {self.n_trees - 1}")
         return index(t)
+
+    @property
+    def right_child(self):
+        """`link`, where it is read of inner nodes: the number of each one's right child, as the left one's is its own + 1."""
+        return self.link
+
+    @property
+    def leaf_row(self):
+        """`link`, where it is read of leaves: each one's row in the leaf tables."""
+        return self.link
 
     @property
     def n_trees(self):
@@ -320,7 +335,7 @@ class Forest:
     def _cut_tree(self, t, cut):
         """A tree cut back, as `TreeArrays`."""
         tree = self.tree(t)
-        kept, right = remaining_nodes(tree.feature, tree.right, cut)
+        kept, right = remaining_nodes(tree.feature, tree.right_child, cut)
         is_leaf = cut[kept] | (tree.feature[kept] < 0)
         # Arrays of nodes as far as these are kept; what belongs to a test goes with it.
         feature, threshold, missing_left = (getattr(tree, name)[kept] for name in ("feature", "threshold", "missing_left"))
@@ -357,7 +372,7 @@ class Forest:
     def _values(self, voting):
         """The values that leaves add, and which of them each leaf node does: those of a tree lie close together."""
         votes = self.leaf_votes(voting)
-        leaf = self.right[self.feature < 0]
+        leaf = self.leaf_row[self.feature < 0]
         if self.objective.has_classes:
             distinct, numbers = unique_rows(votes.view(np.int64))
             return distinct.view(np.float64), numbers[leaf]
@@ -386,28 +401,28 @@ class Forest:
 
     def packed_leaves(self, voting="soft"):
         """The same, but that the values are those of the leaf tables, row by row."""
-        return PackedForest(self, self.leaf_votes(voting), self.right[self.feature < 0])
+        return PackedForest(self, self.leaf_votes(voting), self.leaf_row[self.feature < 0])
 
     def depths(self):
         """Depth of every node, ndarray of shape (n_nodes,), dtype int64; a root's is 0."""
         depth = np.zeros(len(self.feature), np.int64)
         cdef int64_t[::1] to = depth
         cdef const int32_t[::1] feature = self.feature
-        cdef const uint32_t[::1] right = self.right
+        cdef const uint32_t[::1] right_child = self.right_child
         cdef const int64_t[::1] offsets = self.node_offsets
         cdef Py_ssize_t t, i
         for t in range(offsets.shape[0] - 1):
             for i in range(offsets[t], offsets[t + 1]):
                 if feature[i] >= 0:
                     to[i + 1] = to[i] + 1
-                    to[offsets[t] + right[i]] = to[i] + 1
+                    to[offsets[t] + right_child[i]] = to[i] + 1
         return depth
 
     def target_exponent(self):
         """The power of two next above all that leaves predict: impurities of targets divided by it are in range."""
         value = self.leaf_value
         if len(value) > len(self.feature):       # of a whole forest that this is a tree of
-            value = value[self.right[self.feature < 0]]
+            value = value[self.leaf_row[self.feature < 0]]
         return int(np.frexp(np.abs(value).max(initial=0.0))[1])
 
     def node_table(self, t, exponent=0):
@@ -427,7 +442,7 @@ class Forest:
         """
         t = self._number(t)
         nodes = slice(self.node_offsets[t], self.node_offsets[t + 1])
-        tree = self.feature[nodes], self.right[nodes], self.leaf_draws, self.leaf_weight
+        tree = self.feature[nodes], self.link[nodes], self.leaf_draws, self.leaf_weight
         if self.objective.has_classes:
             return class_table(*tree, self.objective.make_criterion(self.criterion))
         inner = self.inner
@@ -466,12 +481,12 @@ class Forest:
             return np.ldexp(decrease, target_power(self.criterion) * exponent)
 
 
-def remaining_nodes(const int32_t[::1] feature not None, const uint32_t[::1] right not None, cut not None):
+def remaining_nodes(const int32_t[::1] feature not None, const uint32_t[::1] right_child not None, cut not None):
     """The nodes of a tree that is cut back.
 
     Parameters
     ----------
-    feature, right : ndarray of shape (n,)
+    feature, right_child : ndarray of shape (n,)
         Of the nodes of one tree.
     cut : ndarray of shape (n,), dtype bool
         The inner nodes that become leaves.
@@ -499,11 +514,11 @@ def remaining_nodes(const int32_t[::1] feature not None, const uint32_t[::1] rig
         to_kept[n_kept] = i
         n_kept += 1
         if feature[i] >= 0 and not is_cut[i]:
-            to_stays[i + 1] = to_stays[right[i]] = True
+            to_stays[i + 1] = to_stays[right_child[i]] = True
     rights = np.zeros(n_kept, np.uint32)
     cdef uint32_t[::1] to_rights = rights
     for k in range(n_kept):
         i = to_kept[k]
         if feature[i] >= 0 and not is_cut[i]:
-            to_rights[k] = to_numbers[right[i]]
+            to_rights[k] = to_numbers[right_child[i]]
     return kept[:n_kept].copy(), rights

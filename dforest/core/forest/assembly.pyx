@@ -28,23 +28,29 @@ cdef enum:
     FIRST_BIT = 6      # of the first part's rows
     MOST_AHEAD = 64    # times as much room as is needed so far
 
-NODE_ARRAYS = ("feature", "threshold", "right", "missing_left")
+NODE_ARRAYS = ("feature", "threshold", "link", "missing_left")
 
 
-class TreeArrays(namedtuple("TreeArrays", [*NODE_ARRAYS, "leaves", "inner", "payload_lengths", "payload_words"])):
+TREE_ARRAYS = ("feature", "threshold", "right", "missing_left", "leaves", "inner", "payload_lengths", "payload_words")
+
+
+class TreeArrays(namedtuple("TreeArrays", TREE_ARRAYS)):
     """A tree before it is put together with others.
 
     Attributes
     ----------
-    feature, threshold, right, missing_left : ndarray
-        As in `Forest`, but that `right` of a leaf means nothing.
+    feature, threshold, missing_left : ndarray
+        As in `Forest`.
+    right : ndarray of shape (n_nodes,), dtype uint32
+        The right child of each inner node; of leaves it means nothing.
     leaves : ndarray of shape (n_leaves, n_words), dtype int64
         For each node that is a leaf, what it keeps: see `Objective.leaf_words`. C-contiguous.
     inner : ndarray of shape (n_inner, 2) or (0, 2), dtype float64
         As `Forest.inner`.
-    payload_lengths : ndarray of shape (n_subsets,), dtype int64
-        Words of each node that has a subset.
+    payload_lengths : ndarray of shape (n_payloads,), dtype int64
+        How many words the payload of each node that has one has: of its subset, or of the splitter's own test.
     payload_words : ndarray of shape (n_words,), dtype uint64
+        Their words, one payload after another.
     """
 
     __slots__ = ()
@@ -242,12 +248,13 @@ def unique_rows(rows):
     return table.release((0, rows.shape[1]))[0], numbers
 
 
-cdef void number_leaves(const int32_t[::1] feature, uint32_t[::1] right, const uint32_t[::1] numbers) noexcept nogil:
-    cdef Py_ssize_t i, n = 0, last = numbers.shape[0] - 1
+cdef void link_leaves(const int32_t[::1] feature, uint32_t[::1] link, const uint32_t[::1] rows) noexcept nogil:
+    """Make right children links: give each leaf its row in the leaf tables."""
+    cdef Py_ssize_t i, n = 0, last = rows.shape[0] - 1
     cdef bint is_leaf
     for i in range(feature.shape[0]):      # no branches: leaves come as if by chance
         is_leaf = feature[i] < 0
-        right[i] = numbers[min(n, last)] if is_leaf else right[i]
+        link[i] = rows[min(n, last)] if is_leaf else link[i]
         n += is_leaf
 
 
@@ -323,11 +330,11 @@ class Assembly:
         added = {name: part.append(getattr(tree, name), share) for name, part in self._parts.items()}
         if self._leaves is None:
             self._leaves = RowTable(tree.leaves.shape[1])
-        cdef const uint32_t[::1] numbers = self._leaves.add(tree.leaves)
+        cdef const uint32_t[::1] rows = self._leaves.add(tree.leaves)
         cdef const int32_t[::1] feature = added["feature"]
-        cdef uint32_t[::1] right = added["right"]
+        cdef uint32_t[::1] link = added["right"]
         with nogil:
-            number_leaves(feature, right, numbers)
+            link_leaves(feature, link, rows)
         self._lengths.append(len(tree.feature))
 
     def release(self, objective):
@@ -344,6 +351,7 @@ class Assembly:
             As `Forest.as_dict` has them.
         """
         arrays = {name: part.release() for name, part in self._parts.items()}
+        arrays["link"] = arrays.pop("right")
         arrays["node_offsets"] = np.cumsum([0, *self._lengths])
         arrays["payload_offsets"] = np.cumsum([0, *arrays.pop("payload_lengths")])
         leaves, self._leaves = self._leaves, None

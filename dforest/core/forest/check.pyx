@@ -1,8 +1,8 @@
 """Whether arrays are those of a forest.
 
 Whatever reads a forest's arrays follows their numbers without looking at them again: to a right child,
-a leaf, a feature, a payload. Arrays that come from a fit are right by construction; those that come from
-anywhere else, a pickle or a caller of `Forest`, pass here first. Words: see `forest_arrays`.
+a leaf row, a feature, a payload. Arrays that come from a fit are right by construction; those that come from
+anywhere else, a pickle or a caller of `Forest`, pass here first. Words: see `dforest.core.forest.arrays`.
 
 Nothing here is kept: the arrays handed in are borrowed.
 """
@@ -24,7 +24,7 @@ cdef enum:
 # Types and number of axes of the arrays.
 FORMS = {
     "node_offsets": (np.int64, 1), "feature": (np.int32, 1), "threshold": ((np.float32, np.float64), 1),
-    "right": (np.uint32, 1), "missing_left": (np.bool_, 1), "leaf_draws": (np.int64, 1), "leaf_weight": (np.int64, 2),
+    "link": (np.uint32, 1), "missing_left": (np.bool_, 1), "leaf_draws": (np.int64, 1), "leaf_weight": (np.int64, 2),
     "leaf_value": (np.float64, 1), "leaf_impurity": (np.float64, 1), "inner": (np.float64, 2),
     "payload_offsets": (np.int64, 1), "payload_words": (np.uint64, 1), "seeds": (np.uint32, 1), "n_rows": (np.int64, 1),
     "weight_exponent": (np.int64, 1), "n_categories": (np.int32, 1),
@@ -73,7 +73,7 @@ def check_forest(forest):
         raise ValueError(f"node_offsets has length {n_trees + 1}; allowed are two and more, for a tree and more")
     n_nodes, n_leaves = len(forest.feature), len(forest.leaf_draws)
     lengths = {
-        "threshold": n_nodes, "right": n_nodes, "missing_left": n_nodes, "leaf_weight": n_leaves,
+        "threshold": n_nodes, "link": n_nodes, "missing_left": n_nodes, "leaf_weight": n_leaves,
         "leaf_value": n_leaves if objective.keeps_values else 0, "leaf_impurity": n_leaves if objective.keeps_values else 0,
         "seeds": n_trees, "n_rows": n_trees, "plans": n_trees, "weight_exponent": n_trees, "n_categories": n_features,
     }
@@ -93,7 +93,7 @@ def check_forest(forest):
         check_numbers("inner", forest.inner[:, :1], np.isfinite)
         check_numbers("inner", forest.inner[:, 1:], is_impurity)
     n_inner = check_nodes(
-        forest.node_offsets, forest.feature, forest.threshold, forest.right, forest.missing_left.view(np.uint8),
+        forest.node_offsets, forest.feature, forest.threshold, forest.link, forest.missing_left.view(np.uint8),
         forest.leaf_draws, leaf_totals(forest.leaf_weight), forest.n_draws, forest.n_categories, splitter is not None,
         forest.payload_offsets, forest.payload_words,
     )
@@ -164,7 +164,7 @@ def leaf_totals(const int64_t[:, ::1] weight not None):
 
 
 def check_nodes(const int64_t[::1] offsets not None, const int32_t[::1] feature not None, const real_t[::1] threshold not None,
-                const uint32_t[::1] right not None, const uint8_t[::1] missing_left not None,
+                const uint32_t[::1] link not None, const uint8_t[::1] missing_left not None,
                 const int64_t[::1] leaf_draws not None, const int64_t[::1] leaf_total not None,
                 const int64_t[::1] n_draws not None, const int32_t[::1] n_categories not None, bint has_own_tests,
                 const int64_t[::1] payload_offsets not None,
@@ -173,21 +173,21 @@ def check_nodes(const int64_t[::1] offsets not None, const int32_t[::1] feature 
 
     In preorder the subtree of node i is a run of nodes, its left child's subtree and then its right child's:
 
-        i | i + 1 ... | right[i] ... | end
+        i | i + 1 ... | right child ... | end
 
     so node i has a right child between i + 2 and end - 1, and is a leaf if and only if end is i + 1. The ends
     of right children's subtrees wait on a stack while the left ones are looked at.
 
     Parameters
     ----------
-    offsets, feature, threshold, right, missing_left, leaf_draws, n_categories, payload_offsets, payload_words : ndarray
+    offsets, feature, threshold, link, missing_left, leaf_draws, n_categories, payload_offsets, payload_words : ndarray
         As in `Forest`, of matching lengths; both offsets ascending.
     leaf_total : ndarray of shape (n_leaves,), dtype int64
         Total weight of each leaf.
     n_draws : ndarray of shape (n_trees,), dtype int64
         Draws that all leaves of a tree may have together: fewer where leaves learn from some of a tree's draws only.
     has_own_tests : bool
-        Whether every test has a payload.
+        Whether payloads are those of a splitter's own tests, and every inner node has one. If not, they are subsets.
 
     Returns
     -------
@@ -218,12 +218,12 @@ def check_nodes(const int64_t[::1] offsets not None, const int32_t[::1] feature 
                 if f >= 0:
                     if f >= n_features:
                         raise ValueError(f"node {i} of tree {t} tests feature {f}; allowed are 0 to {n_features - 1}")
-                    if not i + 1 < right[first + i] < end:
-                        raise ValueError(f"node {i} of tree {t} has the right child {right[first + i]}; allowed are {i + 2} "
+                    if not i + 1 < link[first + i] < end:
+                        raise ValueError(f"node {i} of tree {t} has the right child {link[first + i]}; allowed are {i + 2} "
                                          f"to {end - 1}")
                     ends[m] = end
                     m += 1
-                    end = right[first + i]
+                    end = link[first + i]
                     n_inner += 1
                     if has_own_tests or n_categories[f] > 0:
                         if payload >= n_payloads:
@@ -236,7 +236,7 @@ def check_nodes(const int64_t[::1] offsets not None, const int32_t[::1] feature 
                     elif threshold[first + i] != threshold[first + i]:
                         raise ValueError(f"node {i} of tree {t} has the threshold NaN; allowed are numbers")
                     continue
-                leaf = right[first + i]
+                leaf = link[first + i]
                 if f != -1:
                     raise ValueError(f"node {i} of tree {t} tests feature {f}; that of a leaf is -1")
                 if i + 1 != end:

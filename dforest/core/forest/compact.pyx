@@ -36,7 +36,7 @@ def shrink(arrays):
     small["feature"] = smallest(feature[inner])
     small["missing_left"] = np.packbits(arrays["missing_left"][inner])
     small.update(code_thresholds(arrays["threshold"][inner], small["feature"]))
-    small.update(code_rows(arrays["right"][leaf]))
+    small.update(code_rows(arrays["link"][leaf]))
     small["leaf_weight"] = smallest(weight)
     if not np.array_equal(draws, weight.sum(axis=1)):
         small["leaf_draws"] = smallest(draws)
@@ -62,12 +62,12 @@ def with_own_leaves(arrays, leaf):
     """
     n = len(arrays["leaf_draws"])
     is_used = np.zeros(n, bool)
-    is_used[arrays["right"][leaf]] = True
+    is_used[arrays["link"][leaf]] = True
     if is_used.all():
         return arrays
     own = {name: table[is_used] if len(table) == n else table for name, table in arrays.items() if name.startswith("leaf_")}
-    own["right"] = arrays["right"].copy()
-    own["right"][leaf] = (np.cumsum(is_used) - 1)[arrays["right"][leaf]]
+    own["link"] = arrays["link"].copy()
+    own["link"][leaf] = (np.cumsum(is_used) - 1)[arrays["link"][leaf]]
     return arrays | own
 
 
@@ -100,12 +100,12 @@ def expand(small):
     threshold = decode_thresholds(small, tested)
     arrays["threshold"] = np.zeros(n, threshold.dtype)
     arrays["threshold"][inner] = threshold
-    arrays["right"] = right_children(feature, offsets)
+    arrays["link"] = right_children(feature, offsets)
     rows = decode_rows(small, n - n_inner)
     arrays["leaf_weight"] = weight = part(small, "leaf_weight", "u", None, 2).astype(np.int64)
     if rows.max(initial=0) >= len(weight):
         raise ValueError(f"a leaf has row {rows.max()} of {len(weight)}")
-    arrays["right"][leaf] = rows
+    arrays["link"][leaf] = rows
     arrays["leaf_draws"] = part(small, "leaf_draws", "u").astype(np.int64) if "leaf_draws" in small else weight.sum(axis=1)
     for name in ("leaf_value", "leaf_impurity"):
         numbers = floats(small, name)

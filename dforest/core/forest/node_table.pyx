@@ -51,16 +51,16 @@ def target_power(criterion):
     return df_score_exponent(_NUMBERS[criterion], -1) if isinstance(criterion, str) and criterion in _NUMBERS else 0
 
 
-def class_table(const int32_t[::1] feature not None, const uint32_t[::1] right not None,
+def class_table(const int32_t[::1] feature not None, const uint32_t[::1] link not None,
                 const int64_t[::1] leaf_draws not None, const int64_t[:, ::1] leaf_weight not None, Criterion judge not None):
     """The nodes of a class tree.
 
     Parameters
     ----------
-    feature, right : ndarray of shape (n,)
+    feature, link : ndarray of shape (n,)
         Of the nodes of the tree: see `dforest.core.forest.arrays.Forest`.
     leaf_draws, leaf_weight : ndarray
-        Of the leaf tables that `right` leads to.
+        Of the leaf tables that `link` leads to.
     judge : Criterion
         Configured. The decrease by another one than dforest's own is that of its impurity, whatever it scores cuts by.
 
@@ -77,13 +77,13 @@ def class_table(const int32_t[::1] feature not None, const uint32_t[::1] right n
     with nogil:
         for i in range(n - 1, -1, -1):
             if feature[i] < 0:
-                words[i, 0] = leaf_draws[right[i]]
+                words[i, 0] = leaf_draws[link[i]]
                 for k in range(n_classes):
-                    words[i, 2 + k] = leaf_weight[right[i], k]
+                    words[i, 2 + k] = leaf_weight[link[i], k]
                     words[i, 1] += words[i, 2 + k]
             else:
                 for k in range(n_words):
-                    words[i, k] = words[i + 1, k] + words[right[i], k]
+                    words[i, k] = words[i + 1, k] + words[link[i], k]
                 if judge.is_built_in:
                     judge.best_cut(&words[i + 1, 0], 1, &words[i, 0], &to_decrease[i])
                 else:
@@ -94,7 +94,7 @@ def class_table(const int32_t[::1] feature not None, const uint32_t[::1] right n
     return NodeTable(statistics[:, 0].copy(), weight, weight / statistics[:, 1:2], impurity, decrease)
 
 
-def number_table(const int32_t[::1] feature not None, const uint32_t[::1] right not None,
+def number_table(const int32_t[::1] feature not None, const uint32_t[::1] link not None,
                  const int64_t[::1] leaf_draws not None, const int64_t[:, ::1] leaf_weight not None,
                  const double[::1] leaf_value not None, const double[::1] leaf_impurity not None,
                  const double[:, ::1] inner not None, criterion not None, int exponent=0):
@@ -102,7 +102,7 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] right 
 
     Parameters
     ----------
-    feature, right, leaf_draws, leaf_weight
+    feature, link, leaf_draws, leaf_weight
         As for `class_table`.
     leaf_value, leaf_impurity : ndarray of shape (n_leaves,), dtype float64
     inner : ndarray of shape (n_inner, 2) or (0, 2), dtype float64
@@ -120,7 +120,7 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] right 
     cdef Py_ssize_t n = feature.shape[0], n_inner = inner.shape[0], i, a, b
     cdef bint is_name = isinstance(criterion, str)
     cdef bint is_poisson = criterion == "poisson" if is_name else isinstance(criterion, Poisson)
-    cdef bint given = n_inner > 0
+    cdef bint given = criterion == "absolute_error" if is_name else not criterion.is_additive
     cdef double left, rest, difference, mean, fall
     cdef int power = target_power(criterion)
     draws = np.empty(n, np.int64)
@@ -137,13 +137,13 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] right 
     with nogil:
         for i in range(n - 1, -1, -1):
             if feature[i] < 0:
-                to_draws[i] = leaf_draws[right[i]]
-                w[i, 0] = leaf_weight[right[i], 0]
-                v[i, 0] = ldexp(leaf_value[right[i]], -exponent)
-                to_impurity[i] = ldexp(leaf_impurity[right[i]], -power * exponent)
+                to_draws[i] = leaf_draws[link[i]]
+                w[i, 0] = leaf_weight[link[i], 0]
+                v[i, 0] = ldexp(leaf_value[link[i]], -exponent)
+                to_impurity[i] = ldexp(leaf_impurity[link[i]], -power * exponent)
                 continue
             a = i + 1
-            b = right[i]
+            b = link[i]
             to_draws[i] = to_draws[a] + to_draws[b]
             w[i, 0] = w[a, 0] + w[b, 0]
             left = <double> w[a, 0] / <double> w[i, 0]

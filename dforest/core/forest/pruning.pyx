@@ -21,7 +21,7 @@ cdef double UNIT = 2.0 ** -53  # no rounding of a float64 errs by a larger share
 cdef double TINY = 2.0 ** -990  # what all numbers below float64's range are worth together, where others are below 1
 
 
-def fewest_errors(const int32_t[::1] feature not None, const uint32_t[::1] right not None,
+def fewest_errors(const int32_t[::1] feature not None, const uint32_t[::1] right_child not None,
                   const int64_t[::1] prediction not None, const int64_t[::1] leaf not None,
                   const int64_t[::1] target not None, const uint32_t[::1] weight):
     """The cuts that leave the fewest wrong classes on some rows, and of those the smallest tree.
@@ -31,7 +31,7 @@ def fewest_errors(const int32_t[::1] feature not None, const uint32_t[::1] right
 
     Parameters
     ----------
-    feature, right : ndarray of shape (n,)
+    feature, right_child : ndarray of shape (n,)
         Of the nodes of one tree.
     prediction : ndarray of shape (n,), dtype int64
         The class that each node predicts as a leaf.
@@ -61,12 +61,12 @@ def fewest_errors(const int32_t[::1] feature not None, const uint32_t[::1] right
                     error[i] += weight[row] if weight is not None else 1
                 if feature[i] < 0:
                     break
-                i = right[i] if leaf[row] >= right[i] else i + 1
+                i = right_child[i] if leaf[row] >= right_child[i] else i + 1
                 poll(&turn, 4)
         for i in range(n - 1, -1, -1):
             if feature[i] < 0:
                 continue
-            least = error[i + 1] + error[right[i]]
+            least = error[i + 1] + error[right_child[i]]
             if error[i] > least:
                 error[i] = least
             else:
@@ -96,7 +96,7 @@ cdef inline void add_step(Share* node, const Share* child, double before, double
     node.margin += 2.0 * UNIT * (<double> child.rows + 16.0) * size + TINY
 
 
-def least_squares(const int32_t[::1] feature not None, const uint32_t[::1] right not None,
+def least_squares(const int32_t[::1] feature not None, const uint32_t[::1] right_child not None,
                   const double[::1] prediction not None, const int64_t[::1] leaf not None,
                   const double[::1] target not None, const uint32_t[::1] weight):
     """The cuts that leave the least squared error on some rows, and of those the smallest tree.
@@ -127,7 +127,7 @@ def least_squares(const int32_t[::1] feature not None, const uint32_t[::1] right
     for i in range(n - 1, -1, -1):
         if feature[i] < 0:
             continue
-        b = right[i]
+        b = right_child[i]
         node = &share[i]
         node.rows = share[i + 1].rows + share[b].rows
         node.weight = share[i + 1].weight + share[b].weight
@@ -138,7 +138,7 @@ def least_squares(const int32_t[::1] feature not None, const uint32_t[::1] right
         node.margin *= 1.0 + 2.0 ** -40      # for what was rounded in margins themselves
         if fabs(node.gain) <= node.margin and node.margin > 0.0:
             if exact is None:
-                exact = ExactGains(feature, right, prediction, leaf, target, weight)
+                exact = ExactGains(feature, right_child, prediction, leaf, target, weight)
             node.gain = exact.gain(i, exponent)
             node.margin = 4.0 * UNIT * node.gain + TINY if node.gain > 0.0 else 0.0
         if node.gain <= 0.0:
@@ -153,9 +153,9 @@ class ExactGains:
     Parameters as for `least_squares`. Numbers are multiples of 2**-self.bits.
     """
 
-    def __init__(self, feature, right, prediction, leaf, target, weight):
+    def __init__(self, feature, right_child, prediction, leaf, target, weight):
         self.feature = np.asarray(feature)
-        self.right = np.asarray(right)
+        self.right_child = np.asarray(right_child)
         leaf = np.asarray(leaf)
         self.rows = np.argsort(leaf, kind="stable")
         self.first = np.searchsorted(leaf, np.arange(len(feature) + 1), sorter=self.rows)
@@ -176,7 +176,7 @@ class ExactGains:
             i = pending.pop()
             order.append(i)
             if i not in self.known and self.feature[i] >= 0:
-                pending += [i + 1, int(self.right[i])]
+                pending += [i + 1, int(self.right_child[i])]
         found = {}
         for i in reversed(order):        # children before their parent
             found[i] = self.known[i] if i in self.known else self._measure(i, found)
@@ -195,7 +195,7 @@ class ExactGains:
             return p, sum(weights), sum(w * _integer(self.target[row], self.target_shift[row])
                                         for row, w in zip(rows, weights)), 0
         weight = total = gain = 0
-        for q, w, s, g in (found.pop(i + 1), found.pop(int(self.right[i]))):
+        for q, w, s, g in (found.pop(i + 1), found.pop(int(self.right_child[i]))):
             weight += w
             total += s
             gain += g + (q - p) * (2 * s - w * (q + p))
@@ -226,7 +226,7 @@ cdef inline void update(Links* links, uint32_t node) noexcept nogil:
         place //= 2
 
 
-def weakest_links(const int32_t[::1] feature not None, const uint32_t[::1] right not None,
+def weakest_links(const int32_t[::1] feature not None, const uint32_t[::1] right_child not None,
                   const double[::1] decrease not None, double alpha=INFINITY):
     """The cuts of minimal cost-complexity pruning, one after the other.
 
@@ -238,7 +238,7 @@ def weakest_links(const int32_t[::1] feature not None, const uint32_t[::1] right
 
     Parameters
     ----------
-    feature, right : ndarray of shape (n,)
+    feature, right_child : ndarray of shape (n,)
         Of the nodes of one tree.
     decrease : ndarray of shape (n,), dtype float64
         Of the risk by each node's split, finite; 0 for leaves.
@@ -284,10 +284,10 @@ def weakest_links(const int32_t[::1] feature not None, const uint32_t[::1] right
             if feature[i] < 0:
                 end[i] = <uint32_t> (i + 1)
                 continue
-            parent[i + 1] = parent[right[i]] = <uint32_t> i
-            end[i] = end[right[i]]
-            inner[i] = 1 + inner[i + 1] + inner[right[i]]
-            gain[i] = decrease[i] + (gain[i + 1] + gain[right[i]])
+            parent[i + 1] = parent[right_child[i]] = <uint32_t> i
+            end[i] = end[right_child[i]]
+            inner[i] = 1 + inner[i + 1] + inner[right_child[i]]
+            gain[i] = decrease[i] + (gain[i + 1] + gain[right_child[i]])
             strength[i] = gain[i] / <double> inner[i]
         for i in range(size):
             winner[size + i] = <uint32_t> i
@@ -313,8 +313,8 @@ def weakest_links(const int32_t[::1] feature not None, const uint32_t[::1] right
             gain[i] = 0.0
             while i > 0:
                 i = parent[i]
-                inner[i] = 1 + inner[i + 1] + inner[right[i]]
-                gain[i] = decrease[i] + (gain[i + 1] + gain[right[i]])
+                inner[i] = 1 + inner[i + 1] + inner[right_child[i]]
+                gain[i] = decrease[i] + (gain[i + 1] + gain[right_child[i]])
                 strength[i] = gain[i] / <double> inner[i]
                 update(&links, <uint32_t> i)
                 poll(&turn, 4)

@@ -16,7 +16,7 @@ import numpy as np
 
 from dforest.core.predict.packed cimport Descent, PackedForest, Rows
 from dforest.core.predict.walk cimport (
-    DF_SUBSETS, df_feature, df_is_leaf, df_mode, df_packed, df_payload, df_step_by, df_tree,
+    DF_SUBSETS, df_feature, df_is_leaf, df_mode, df_packed, df_value_row, df_step_by, df_tree,
 )
 from dforest.core.sampling cimport TreeDraws, count_blocks
 from dforest.core.threads cimport Turn, df_add_to_long, poll, share
@@ -191,7 +191,7 @@ cdef class Votes(TrainingRows):
                     n_new += 1
                     error[i] = 0.0
                     best[i] = 0
-                now = self.vote(out[j], <uint32_t> self.packed.bases[t] + df_payload(tree, at[j], &self.packed.forest), &best[i])
+                now = self.vote(out[j], <uint32_t> self.packed.bases[t] + df_value_row(tree, at[j], &self.packed.forest), &best[i])
                 if now != error[i]:
                     df_total_add(&total, now, 1)
                     df_total_add(&total, error[i], -1)
@@ -404,12 +404,12 @@ cdef class Permutations(TrainingRows):
                 at = df_step_by(p.slots, at, self.value(p.row[i], f), forest)
                 n_steps += 1
             target = self.target[p.row[i]]
-            p.error[i] = self.error(target, p.value[df_payload(p.slots, at, forest)])
+            p.error[i] = self.error(target, p.value[df_value_row(p.slots, at, forest)])
             self.walk_on(p, p.row[i], n_trials, turn)
             for k in range(n_trials):
                 j = p.trials[k].feature - p.begin
                 p.first[j] = 0
-                error = self.error(target, p.value[df_payload(p.slots, p.trials[k].at, forest)])
+                error = self.error(target, p.value[df_value_row(p.slots, p.trials[k].at, forest)])
                 self.add_rise(p, j, i, error)
             poll(turn, 10 * (n_steps + n_trials))
         return 0
@@ -460,7 +460,7 @@ cdef class Permutations(TrainingRows):
                                size)
                 self.packed.walk(p.tree, &down, turn)
                 for i in range(n):
-                    error = self.error(self.target[p.row[first + i]], p.value[df_payload(p.slots, at[i], &self.packed.forest)])
+                    error = self.error(self.target[p.row[first + i]], p.value[df_value_row(p.slots, at[i], &self.packed.forest)])
                     if j >= 0:
                         self.add_rise(p, j, first + i, error)
                     else:

@@ -29,12 +29,12 @@ cdef class PackedForest:
     cdef readonly Py_ssize_t n_trees, n_features, n_outputs
     cdef df_packed forest
     cdef const double[:, ::1] values
-    cdef const int64_t[::1] bases       # [n_trees] where in `values` those of each tree begin: payloads count from there
+    cdef const int64_t[::1] bases       # [n_trees] where in `values` those of each tree begin: value rows count from there
     cdef const int32_t[::1] n_first     # [n_trees] steps before rows are asked whether they have arrived
     cdef const int64_t[::1] depth       # [n_trees] of the deepest leaf, but 1 at least
     cdef double n_steps                 # of a row over all trees, about
     cdef object owned                   # what `forest` points into
-    cdef object nodes                   # feature, right and node_offsets of the forest
+    cdef object nodes                   # feature, right_child and node_offsets of the forest
     cdef object node_numbers_
     cdef readonly Splitter splitter     # that tells where rows go, if the tests are its own; else None
 

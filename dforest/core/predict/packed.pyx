@@ -15,7 +15,7 @@ import numpy as np
 
 from dforest.core.threads cimport Turn, current_turn, poll, share
 from dforest.core.predict.walk cimport (
-    DF_LANES, DF_PAYLOADS, df_add_values, df_child, df_is_leaf, df_mode, df_narrow,
+    DF_LANES, DF_VALUE_ROWS, df_add_values, df_child, df_is_leaf, df_mode, df_narrow,
     df_packed, df_place, df_tree, df_walk_rows, df_walk_trees, df_wide,
 )
 
@@ -58,7 +58,7 @@ cdef class PackedForest:
         self.n_features = forest.n_features
         self.n_outputs = values.shape[1]
         self.values = values
-        self.nodes = forest.feature, forest.right, forest.node_offsets
+        self.nodes = forest.feature, forest.right_child, forest.node_offsets
         self.splitter = forest.splitter
         self.pack(forest, rows, is_wide)
 
@@ -71,7 +71,7 @@ cdef class PackedForest:
         bases = np.minimum.reduceat(rows, first_leaf).astype(np.int64)
         highest = np.maximum.reduceat(rows, first_leaf)
         bits = max(1, int(self.n_features - 1).bit_length())
-        is_wide = (is_wide or np.diff(offsets).max() >= 1 << max(0, 30 - bits) or (highest - bases).max() >= DF_PAYLOADS
+        is_wide = (is_wide or np.diff(offsets).max() >= 1 << max(0, 30 - bits) or (highest - bases).max() >= DF_VALUE_ROWS
                    or not is_float32(forest.threshold))
         words, places = None, np.empty(0, np.int64)
         if len(forest.payload_offsets) > 1:
@@ -79,9 +79,9 @@ cdef class PackedForest:
         slots = empty_aligned((len(leaf) + self.n_trees) * (sizeof(df_wide) if is_wide else sizeof(df_narrow)))
         self.own(slots, starts, bases, words, WIDE_BITS if is_wide else bits, is_wide)
         write_slots(slots, starts, WIDE_BITS if is_wide else bits, is_wide, bases,
-                    slot_numbers(forest.feature, forest.right, offsets), forest.feature, forest.threshold,
+                    slot_numbers(forest.feature, forest.right_child, offsets), forest.feature, forest.threshold,
                     forest.missing_left.view(np.uint8), offsets, rows, places, forest.n_categories, self.splitter is not None)
-        self.n_first, self.depth, self.n_steps = steps_of_rows(forest.feature, forest.right, offsets, forest.leaf_draws)
+        self.n_first, self.depth, self.n_steps = steps_of_rows(forest.feature, forest.link, offsets, forest.leaf_draws)
         for array in self.owned:
             if array is not None:
                 array.setflags(write=False)
@@ -130,10 +130,10 @@ cdef class PackedForest:
     def node_numbers(self):
         """The node in each slot: ndarray of shape (n_nodes + n_trees,), dtype uint32; made at the first call."""
         if self.node_numbers_ is None:
-            feature, right, offsets = self.nodes
+            feature, right_child, offsets = self.nodes
             tree = np.repeat(np.arange(self.n_trees), np.diff(offsets))
             numbers = np.zeros(len(feature) + self.n_trees, np.uint32)
-            numbers[offsets[tree] + tree + slot_numbers(feature, right, offsets)] = np.arange(len(feature)) - offsets[tree]
+            numbers[offsets[tree] + tree + slot_numbers(feature, right_child, offsets)] = np.arange(len(feature)) - offsets[tree]
             numbers.setflags(write=False)
             self.node_numbers_ = numbers
         return self.node_numbers_
@@ -364,7 +364,7 @@ cdef class PackedForest:
             Where in `indices` the nodes of each row begin.
         """
         cdef const int32_t[::1] feature = self.nodes[0]
-        cdef const uint32_t[::1] right = self.nodes[1]
+        cdef const uint32_t[::1] right_child = self.nodes[1]
         cdef const int64_t[::1] offsets = self.nodes[2]
         cdef Py_ssize_t n = leaf.shape[0], i, j, t, place
         cdef int64_t[::1] parent = np.full(feature.shape[0], -1, np.int64), depth = np.zeros(feature.shape[0], np.int64)
@@ -377,8 +377,8 @@ cdef class PackedForest:
             for t in range(self.n_trees):
                 for i in range(offsets[t], offsets[t + 1]):
                     if feature[i] >= 0:
-                        parent[i + 1] = parent[offsets[t] + right[i]] = i
-                        depth[i + 1] = depth[offsets[t] + right[i]] = depth[i] + 1
+                        parent[i + 1] = parent[offsets[t] + right_child[i]] = i
+                        depth[i + 1] = depth[offsets[t] + right_child[i]] = depth[i] + 1
                 poll(&turn, offsets[t + 1] - offsets[t])
             for i in range(n):
                 indptr[i + 1] = indptr[i]

@@ -14,7 +14,8 @@ cdef enum:
     LEVELS = 10               # of a tree that lie together at its beginning
 
 
-def slot_numbers(const int32_t[::1] feature not None, const uint32_t[::1] right not None, const int64_t[::1] offsets not None):
+def slot_numbers(const int32_t[::1] feature not None, const uint32_t[::1] right_child not None,
+                 const int64_t[::1] offsets not None):
     """The slot of each node in its tree.
 
     Pairs of children lie in the order of their parents: those of the first levels level by level, as
@@ -22,7 +23,7 @@ def slot_numbers(const int32_t[::1] feature not None, const uint32_t[::1] right 
 
     Parameters
     ----------
-    feature, right, offsets : ndarray
+    feature, right_child, offsets : ndarray
         As in `Forest`.
 
     Returns
@@ -45,7 +46,7 @@ def slot_numbers(const int32_t[::1] feature not None, const uint32_t[::1] right 
             at[first] = 0
             for i in range(first, first + n):
                 if feature[i] >= 0:
-                    at[i + 1] = at[first + right[i]] = min(at[i] + 1, LEVELS)
+                    at[i + 1] = at[first + right_child[i]] = min(at[i] + 1, LEVELS)
                     count[at[i]] += 1
             start = 2
             for level in range(LEVELS + 1):
@@ -54,7 +55,7 @@ def slot_numbers(const int32_t[::1] feature not None, const uint32_t[::1] right 
             for i in range(first, first + n):
                 if feature[i] >= 0:
                     to[i + 1] = count[at[i]]
-                    to[first + right[i]] = count[at[i]] + 1
+                    to[first + right_child[i]] = count[at[i]] + 1
                     count[at[i]] += 2
             poll(&turn, 4 * n)
     return result
@@ -81,9 +82,10 @@ def write_slots(char[::1] slots not None, const int64_t[::1] starts not None, in
     rows : ndarray of shape (n_leaf_nodes,), dtype uint32
         The values that leaves add.
     places : ndarray of shape (n_payloads,), dtype int64
-        Of the payloads among the forest's words.
+        Where the words of each test with a payload begin: see `payload_words`.
     has_own_tests : bool
-        Whether every test has a payload.
+        Whether all payloads are those of a splitter's own tests, and every inner node has one. If not, they are the subsets
+        of the nodes that test categories.
     """
     cdef df_packed packed
     cdef const df_packed* forest = &packed
@@ -112,13 +114,13 @@ def write_slots(char[::1] slots not None, const int64_t[::1] starts not None, in
     return None
 
 
-def steps_of_rows(const int32_t[::1] feature not None, const uint32_t[::1] right not None, const int64_t[::1] offsets not None,
+def steps_of_rows(const int32_t[::1] feature not None, const uint32_t[::1] link not None, const int64_t[::1] offsets not None,
                   const int64_t[::1] leaf_draws not None):
     """How deep training rows went.
 
     Parameters
     ----------
-    feature, right, offsets, leaf_draws : ndarray
+    feature, link, offsets, leaf_draws : ndarray
         As in `Forest`.
 
     Returns
@@ -150,11 +152,11 @@ def steps_of_rows(const int32_t[::1] feature not None, const uint32_t[::1] right
             depth[0] = 0
             for i in range(n):
                 if feature[first + i] >= 0:
-                    depth[i + 1] = depth[right[first + i]] = depth[i] + 1
+                    depth[i + 1] = depth[link[first + i]] = depth[i] + 1
                     continue
-                draws[min(<uint32_t> 255, depth[i])] += leaf_draws[right[first + i]]
-                total += leaf_draws[right[first + i]]
-                steps += <double> leaf_draws[right[first + i]] * depth[i]
+                draws[min(<uint32_t> 255, depth[i])] += leaf_draws[link[first + i]]
+                total += leaf_draws[link[first + i]]
+                steps += <double> leaf_draws[link[first + i]] * depth[i]
                 to_depth[t] = max(to_depth[t], <int64_t> depth[i])
             n_steps += steps / <double> total
             k = 0
@@ -175,7 +177,7 @@ def is_float32(threshold):
 
 
 def payload_words(forest):
-    """The payloads with their number of words before them, and where each begins."""
+    """The payloads of a forest's tests, subsets or a splitter's own, each after its number of words; and where each begins."""
     offsets, n_words = forest.payload_offsets, np.diff(forest.payload_offsets)
     words = np.empty(len(forest.payload_words) + len(n_words), np.uint64)
     if len(words) >> 32:

@@ -6,7 +6,8 @@
    A slot holds a threshold and a word: the feature (its `bits` lowest bits), two flags, and a slot. A
    row goes to that slot, or, if its value is not <= threshold, to the next one. A leaf's threshold is
    NaN and its slot the one before itself: a row that got there stays, whatever its values. So no step
-   asks whether it is the last one. The bits of a leaf's NaN hold its *payload*.
+   asks whether it is the last one. The bits of a leaf's NaN hold its *value row*: which row of the
+   values it adds, counted from the first that its tree uses.
 
    Narrow slots have 8 bytes, wide ones 16. Which of them, whether x is double, and what tests have to
    look at (`mode`) are constants of each compiled loop.
@@ -53,7 +54,7 @@ enum {                       /* mode: what there may be besides tests of numbers
     DF_SUBSETS,              /* NaN and tests of categories */
 };
 
-#define DF_PAYLOADS 0x400000u          /* a narrow leaf's are below */
+#define DF_VALUE_ROWS 0x400000u          /* the value row of a narrow leaf is below */
 
 /* A forest's slots, borrowed. */
 typedef struct {
@@ -146,10 +147,10 @@ DF_INLINE uint32_t df_feature(const char *tree, uint32_t at, const df_packed *fo
     return word & ((1u << forest->bits) - 1);
 }
 
-DF_INLINE uint32_t df_payload(const char *tree, uint32_t at, const df_packed *forest)
+DF_INLINE uint32_t df_value_row(const char *tree, uint32_t at, const df_packed *forest)
 {
     return forest->is_wide ? df_wide_bits((const df_wide *) tree + at)
-                           : df_low_bits(&((const df_narrow *) tree)[at].threshold) & (DF_PAYLOADS - 1);
+                           : df_low_bits(&((const df_narrow *) tree)[at].threshold) & (DF_VALUE_ROWS - 1);
 }
 
 /* Where the words of a slot's subset begin in df_packed.words, their number first. */
@@ -183,10 +184,10 @@ DF_INLINE void df_write_subset(char *tree, uint32_t at, uint32_t feature, uint32
         memcpy(&((df_narrow *) tree)[at].threshold, &place, sizeof place);
 }
 
-DF_INLINE void df_write_leaf(char *tree, uint32_t at, uint32_t payload, const df_packed *forest)
+DF_INLINE void df_write_leaf(char *tree, uint32_t at, uint32_t value_row, const df_packed *forest)
 {
-    const uint64_t wide = 0x7FF8000000000000u | payload;
-    const uint32_t narrow = 0x7FC00000u | payload;
+    const uint64_t wide = 0x7FF8000000000000u | value_row;
+    const uint32_t narrow = 0x7FC00000u | value_row;
     df_write_number(tree, at, 0, 0, 0.0, at - 1, forest);
     if (forest->is_wide)
         memcpy(&((df_wide *) tree)[at].threshold, &wide, sizeof wide);
@@ -360,16 +361,16 @@ DF_FUNCTION void df_add_values(const df_packed *forest, size_t t, const uint32_t
     size_t i, k;
     if (n_outputs == 1)
         for (i = 0; i < n; i++)
-            sums[i] += values[df_payload(tree, at[i], forest)];
+            sums[i] += values[df_value_row(tree, at[i], forest)];
     else if (n_outputs == 2)
         for (i = 0; i < n; i++) {
-            value = values + 2 * (size_t) df_payload(tree, at[i], forest);
+            value = values + 2 * (size_t) df_value_row(tree, at[i], forest);
             sums[2 * i] += value[0];
             sums[2 * i + 1] += value[1];
         }
     else
         for (i = 0; i < n; i++) {
-            value = values + n_outputs * df_payload(tree, at[i], forest);
+            value = values + n_outputs * df_value_row(tree, at[i], forest);
             for (k = 0; k < n_outputs; k++)
                 sums[n_outputs * i + k] += value[k];
         }

@@ -26,19 +26,19 @@ cdef extern from "core/predict/walk.h" nogil:
         DF_IS_SUBSET
         DF_LANES
         DF_SUBSETS
-        DF_PAYLOADS
+        DF_VALUE_ROWS
     const char* df_tree(const df_packed* forest, size_t tree)
     bint df_is_leaf(const char* tree, uint32_t at, const df_packed* forest)
     uint32_t df_feature(const char* tree, uint32_t at, const df_packed* forest)
     uint32_t df_place(const char* tree, uint32_t at, const df_packed* forest)
     uint32_t df_child(const char* tree, uint32_t at, const df_packed* forest)
-    uint32_t df_payload(const char* tree, uint32_t at, const df_packed* forest)
+    uint32_t df_value_row(const char* tree, uint32_t at, const df_packed* forest)
     uint32_t df_step_by(const char* tree, uint32_t at, double value, const df_packed* forest)
     void df_write_number(char* tree, uint32_t at, uint32_t feature, uint32_t flags, double threshold, uint32_t slot,
                          const df_packed* forest)
     void df_write_subset(char* tree, uint32_t at, uint32_t feature, uint32_t flags, uint32_t place, uint32_t slot,
                          const df_packed* forest)
-    void df_write_leaf(char* tree, uint32_t at, uint32_t payload, const df_packed* forest)
+    void df_write_leaf(char* tree, uint32_t at, uint32_t value_row, const df_packed* forest)
     int df_mode(const df_packed* forest, const df_rows* rows, size_t first, size_t n, size_t n_features)
     void df_walk_rows(const df_packed* forest, size_t t, int n_first, const df_rows* rows, const uint32_t* numbers,
                       size_t first, size_t n, uint32_t* at, uint32_t* left, int mode)

@@ -48,7 +48,7 @@ DF_KERNEL df_vote_out_of_bag(const char *slots, const int64_t *starts, const uin
                 for (int64_t i = first + item; i < end; i += group.n_items) {
                     if (counts[t * n_rows + i])
                         continue;
-                    const int64_t leaf = bases[first_tree + t] + df_payload(tree, df_leaf_of(&forest, tree, &rows, i), &forest);
+                    const int64_t leaf = bases[first_tree + t] + df_value_row(tree, df_leaf_of(&forest, tree, &rows, i), &forest);
                     double now;
                     for (int64_t k = 0; k < n_outputs; k++)
                         sums[i * n_outputs + k] += values[leaf * n_outputs + k];
@@ -141,9 +141,9 @@ DF_KERNEL df_permuted_rises(const char *slots, const int64_t *starts, const uint
                         turned = df_step_by(tree, turned, x_there, &forest);
                     }
                     const double before = df_error((int) is_regression, factor, target[row],
-                                                   value[df_payload(tree, at, &forest)]);
+                                                   value[df_value_row(tree, at, &forest)]);
                     const double after = df_error((int) is_regression, factor, target[row],
-                                                  value[df_payload(tree, turned, &forest)]);
+                                                  value[df_value_row(tree, turned, &forest)]);
                     const int64_t w = weight ? weight[row] : 1;
                     if (before != after) {
                         df_total_add(total, after, w);

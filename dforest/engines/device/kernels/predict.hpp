@@ -85,7 +85,7 @@ DF_KERNEL df_mean(const char *slots, const int64_t *starts, const uint64_t *word
                     means[(first + i) * n_outputs + k] = 0.0;
             df_visit_leaves(group, item, &forest, n_first, &rows, n_features, n_trees, first, n,
                             [&](int64_t t, int64_t row, uint32_t at) {
-                const double *value = values + (bases[t] + df_payload(df_tree(&forest, (size_t) t), at, &forest)) * n_outputs;
+                const double *value = values + (bases[t] + df_value_row(df_tree(&forest, (size_t) t), at, &forest)) * n_outputs;
                 for (int64_t c = 0; c < n_outputs; c++)
                     means[row * n_outputs + c] += value[c];
             });
