@@ -1,10 +1,10 @@
-"""Compare dforest with other forest libraries, those of them that are installed, on made data.
+"""Compare dforest with other forest libraries that are installed, on made data.
 
     pip install scikit-learn-intelex lightgbm xgboost ydf
     python asv_benchmarks/compare.py --trees 100 --jobs 2 --seeds 3 >table.md
 
 Each measurement has a process of its own. The libraries take turns, seed by seed, so that a machine
-that gets slower on the way does so for all of them. What is measured and how is in doc/speed.md.
+that gets slower on the way gets slower for all of them. doc/speed.md says what is measured, and how.
 """
 
 import argparse
@@ -147,7 +147,7 @@ def seconds(work, times):
 
 def measure(library, folder, task, tried, trees, jobs, seed):
     """One forest's numbers, by the names of COLUMNS, and its score."""
-    warnings.simplefilter("ignore")  # LightGBM's about column names, for example
+    warnings.simplefilter("ignore")  # such as LightGBM's about column names
     X, y, X_test, y_test = (np.load(folder / f"{name}.npy") for name in ["X", "y", "X_test", "y_test"])
     n_classes = int(y.max()) + 1 if task == "classification" else 0
 
@@ -198,7 +198,7 @@ def measure_apart(library, folder, timeout, **settings):
 
 
 def cell(of_library, of_first, name):
-    """A median, and how many times that of the first library it is."""
+    """A median, and how many times the first library's median it is."""
     if name not in of_library[0]:
         return "—"
     here, first = (statistics.median(found[name] for found in runs) for runs in (of_library, of_first))

@@ -15,13 +15,13 @@ _queue = ContextVar("dforest_queue", default=None)
 
 @contextmanager
 def config_context(*, queue=None):
-    """Settings for a block of code, of the thread that runs it.
+    """Settings for a block of code, which hold in the thread that runs it.
 
     Parameters
     ----------
     queue : dpctl.SyclQueue or None, default=None
-        On whose device estimators work inside the block, if their parameter `device` is None; another device there raises
-        ValueError. None: on none, even if an outer block has set one.
+        Estimators whose parameter `device` is None work on this queue's device inside the block; an estimator whose
+        `device` is another one raises ValueError. None means no queue, even if an outer block has set one.
 
     Examples
     --------
@@ -46,12 +46,12 @@ def is_on_device(array):
 
 
 def queue_of(*arrays):
-    """The queue of `config_context`, or that arrays lie on; None: there is none.
+    """The queue that `config_context` has set or that arrays lie on; None if there is no queue.
 
     Raises
     ------
     ValueError
-        If there are several.
+        If there is more than one queue.
     """
     queue = _queue.get()
     for array in arrays:
@@ -72,9 +72,9 @@ def on_host(array):
 
 
 def in_kind(X, result):
-    """What was computed from X, an array as X is one: on its queue, of its library.
+    """A result computed from X, as an array of the library that made X; if X lies on a queue, on that queue.
 
-    An array of labels that are no numbers stays a NumPy array.
+    An array of labels that are not numbers stays a NumPy array.
     """
     return _usm().like(X, result) if is_on_device(X) else result
 

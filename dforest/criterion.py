@@ -40,7 +40,7 @@ class Statistics(NamedTuple):
     weight : ndarray of shape (n,), dtype float64
         Integers: sample weights times a power of two.
     class_weight : ndarray of shape (n, n_classes), dtype float64, or None
-        Of each class; None for regression.
+        The weight of each class; None for regression.
     mean : ndarray of shape (n,), dtype float64, or None
         The weighted mean target; None for classification.
     """
@@ -54,20 +54,21 @@ class Statistics(NamedTuple):
 class PythonCriterion(PythonCriterionBase):
     """A criterion written in Python: slow, for trying ideas.
 
-    A subclass overrides ``impurity(statistics)``: given `Statistics` of n sets of draws, an array of n finite numbers, for
-    classification from 0; and, for
-    regression, where leaves do not predict the mean, ``value(statistics)``. For regression, what is the same for all cuts
-    of a node, such as its mean square, may be left out of the impurity.
+    A subclass overrides ``impurity(statistics)``, which is given the `Statistics` of n sets of draws and returns an array of
+    n finite numbers; those of classification may not be below 0. A criterion for regression whose leaves do not predict the
+    mean overrides ``value(statistics)`` too. For regression, a term that all cuts of a node have in common, such as the
+    node's mean square, may be left out of the impurity.
 
-    Or ``score(left, right, node)``: given the `Statistics` of the n left and right sides and of the node (n = 1), what
-    each cut is worth, from 0; -inf for one that is not allowed. By default that is the node's weight times the decrease of
-    its impurity. Scores decide between cuts, also in `min_impurity_decrease` and best-first growth; importances and pruning
-    keep to the impurity.
+    A subclass may override ``score(left, right, node)`` as well: given the `Statistics` of the n left sides, of the n right
+    sides and of the node (a single set of draws), it returns what each cut is worth, a number from 0, or -inf for a cut that
+    is not allowed. By default, that is the node's weight times the decrease of its impurity. Scores decide between cuts, also
+    in `min_impurity_decrease` and best-first growth; importances and pruning keep to the impurity.
 
-    One that is for classification alone, or for regression alone, says so in ``configure(n_classes, wide)``: it raises
-    ValueError where n_classes, which is 0 for regression, is not to its liking, and else returns what its base's does.
+    A criterion for classification alone, or for regression alone, overrides ``configure(n_classes, wide)``, in which
+    n_classes is 0 for regression: it raises ValueError for the task that it is not for, and otherwise returns what the
+    method of its base class returns.
 
-    Parameters of the constructor are kept as attributes of the same name. A method that raises ends the fit with that
+    Each parameter of the constructor is kept as an attribute of its name. A method that raises ends the fit with that
     exception; an answer of the wrong shape, or NaN, raises `CriterionError`.
 
     Examples
@@ -87,14 +88,14 @@ class PythonCriterion(PythonCriterionBase):
     statistics_type = Statistics
 
     def impurity(self, statistics):
-        """Impurities of sets of draws: see above."""
+        """The impurity of each of n sets of draws: see the class."""
         raise NotImplementedError(f"{type(self).__name__} does not define impurity")
 
     def value(self, statistics):
-        """What leaves predict, for regression: the mean."""
+        """What a leaf predicts in regression, for each of n sets of draws: by default the mean target."""
         return statistics.mean
 
     def score(self, left, right, node):
-        """The node's weight times the decrease of its impurity; not below 0."""
+        """What each of n cuts is worth: the node's weight times the decrease of its impurity, at least 0."""
         before, at_left, at_right = (part.weight * self.checked_impurity(part) for part in (node, left, right))
         return np.maximum(before - at_left - at_right, 0.0)

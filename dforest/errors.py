@@ -10,4 +10,4 @@ class DeviceError(RuntimeError):
 
 
 class UnseenLabelsWarning(UserWarning):
-    """Most labels of a column, in rows to be predicted, are none that it had in training: perhaps they are written otherwise."""
+    """Most labels of a column in rows to be predicted did not occur there in training: perhaps they are written otherwise."""

@@ -3,12 +3,13 @@
 `export_text`, `export_graphviz` and, in `dforest.plot`, `plot_tree` stand in for scikit-learn's functions of these names,
 which know nothing of tests of categories. How a test of a node is worded:
 
-- continuous: ``name <= 1.50`` and ``name >  1.50``; ordinal levels likewise, by their labels;
-- categories: ``name in {a, b}`` and ``name not in {a, b}``. Missing values, and labels that training
-  didn't show at the node, are always on the side of ``not in``;
-- a test of a splitter's own: what its `describe` says, or ``own test of {name, name}``; and ``not:`` with that.
+- numbers and ordinal levels: ``name <= 1.50`` and ``name >  1.50``, with the level's label for its number;
+- categories: ``name in {a, b}`` and ``name not in {a, b}``. Missing values, and labels that did not occur
+  at the node in training, are always on the side of ``not in``;
+- a test of a splitter's own: what its `describe` says, or ``own test of {name, name}``; for rows that go right,
+  ``not:`` comes before it.
 
-Where missing values of a number go is not shown: see ``tree_.missing_go_to_left``.
+Where missing values of a number go is not shown; ``tree_.missing_go_to_left`` tells it.
 """
 
 from colorsys import hsv_to_rgb
@@ -24,10 +25,10 @@ from sklearn.utils.validation import check_is_fitted
 from dforest.estimators.tree import DecisionTree
 from dforest.interop import TREE_LEAF
 
-CUT = "(...)"  # in place of a subtree
+CUT = "(...)"  # stands in place of a subtree
 CUT_COLOUR = "lightgrey"
 MOST_LABELS, MOST_LABELS_IN_BOX = 60, 30  # characters of a list of categories, or of features
-MOST_LABEL = 30  # characters of one of them
+MOST_LABEL = 30  # characters of one label or name in such a list
 MOST_VALUES = 36  # characters of a line of class weights
 
 NOT_NEGATIVE = Interval(Integral, 0, None, closed="left")
@@ -44,7 +45,7 @@ def _check_names(names, n, what):
 
 
 def names_of_features(decision_tree, given, pattern="x[{}]"):
-    """Names of the features: those given, else those seen in `fit`, else numbers."""
+    """Names of the features: as given; if none are given, as seen in `fit`; if there were none, made from their numbers."""
     n = decision_tree.n_features_in_
     if given is None:
         given = getattr(decision_tree, "feature_names_in_", None)
@@ -52,7 +53,7 @@ def names_of_features(decision_tree, given, pattern="x[{}]"):
 
 
 def names_of_classes(decision_tree, given):
-    """Names of the classes for boxes; None: none are shown."""
+    """Names of the classes for boxes; None if no class is named."""
     n = decision_tree.tree_.n_classes[0]
     if given is True:
         given = [f"y[{k}]" for k in range(n)]
@@ -62,7 +63,7 @@ def names_of_classes(decision_tree, given):
 
 
 def drawn_nodes(tree, max_depth):
-    """The nodes of a picture in preorder: (node, its parent or -1, its depth); below `max_depth` one level, to be cut."""
+    """The nodes of a picture in preorder: (node, its parent or -1, its depth). One level below `max_depth` is cut off."""
     depth = tree.compute_node_depths() - 1
     parent = np.full(tree.node_count, -1)
     for children in (tree.children_left, tree.children_right):
@@ -78,7 +79,7 @@ def _one_line(label):
 
 
 def _set_text(labels, most):
-    """{a, b, c}; of a long list the beginning, and how many more there are."""
+    """A list of labels as text, {a, b, c}; of a long one, the beginning and how many more there are."""
     shown = [_one_line(label) for label in labels]
     lengths = np.cumsum([len(label) + 2 for label in shown])
     n = max(1, int((lengths <= most).sum()))
@@ -88,7 +89,7 @@ def _set_text(labels, most):
 
 
 def _labels(decision_tree, feature):
-    """Labels of the numbers that a feature's tests speak of; None: it holds numbers itself."""
+    """The labels that the numbers in a feature's tests stand for; None if the feature holds numbers."""
     return decision_tree.categories_[feature]
 
 
@@ -110,13 +111,13 @@ def _test_text(decision_tree, node, names, number, most_labels, at_most="<="):
     decision_tree : DecisionTree
     node : int
     names : list of str
-        Of the features.
+        Names of the features.
     number : callable
         Makes a string of a threshold.
     most_labels : int
-        Characters of a list of categories, or of features.
+        Most characters of a list of categories, or of features.
     at_most : str
-        The sign of tests of numbers.
+        The sign between a feature and its threshold.
     """
     tree, forest = decision_tree.tree_, decision_tree.forest_
     if forest.splitter is not None:
@@ -152,30 +153,30 @@ def _test_text(decision_tree, node, names, number, most_labels, at_most="<="):
 def export_text(
     decision_tree, *, feature_names=None, class_names=None, max_depth=10, spacing=3, decimals=2, show_weights=False
 ):
-    """The rules of a tree as text, in the form of scikit-learn's function of this name.
+    """The rules of a tree as text, in the form of scikit-learn's `export_text`.
 
     Parameters
     ----------
     decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
-        Fitted; a forest's are in its `estimators_`.
+        A fitted tree; the trees of a forest are in its `estimators_`.
     feature_names : array-like of shape (n_features,), default=None
-        None: `feature_names_in_` of the tree; if it has none, "feature_0", "feature_1", ...
+        Names of the features. None means `feature_names_in_` of the tree; if it has none, "feature_0", "feature_1", ...
     class_names : array-like of shape (n_classes,), default=None
-        In the order of `classes_`. None: `classes_`.
+        Names of the classes, in the order of `classes_`. None means `classes_`.
     max_depth : int, default=10
-        Deepest level of tests to be shown; of what lies below only the depth.
+        Deepest level of tests that is shown. Of a subtree below it, only the depth is shown.
     spacing : int, default=3
-        Width of a level.
+        Number of characters by which each level is indented.
     decimals : int, default=2
-        Of thresholds, weights and values.
+        Number of decimals of thresholds, weights and values.
     show_weights : bool, default=False
-        Classification: show the weight of each class in a leaf.
+        Whether the weight of each class in a leaf is shown, for classification.
 
     Returns
     -------
     str
         Tests of categories read ``name in {a, b}`` and ``name not in {a, b}``; missing values and
-        labels unknown at the node belong to the latter.
+        labels unknown at the node belong to ``not in``.
 
     Examples
     --------
@@ -210,7 +211,7 @@ def export_text(
 
     heights = _heights(tree)
     lines = []
-    stack = [(0, 0, None)]  # node, its depth, and the line above it
+    stack = [(0, 0, None)]  # (node, its depth, the line above it)
     while stack:
         node, depth, line = stack.pop()
         if line is not None:
@@ -228,7 +229,7 @@ def export_text(
 
 
 def _heights(tree):
-    """Levels of each node's subtree; a leaf has 1."""
+    """The number of levels of each node's subtree, which is 1 for a leaf."""
     heights = np.ones(tree.node_count, np.int64)
     for node in np.flatnonzero(tree.children_left != TREE_LEAF)[::-1]:
         heights[node] = 1 + max(heights[tree.children_left[node]], heights[tree.children_right[node]])
@@ -236,7 +237,7 @@ def _heights(tree):
 
 
 class BoxText:
-    """What is written into the boxes: call it with a node."""
+    """The text of boxes: an object that is called with the number of a node."""
 
     def __init__(
         self, decision_tree, names, class_names, label, impurity, node_ids, proportion, precision, at_most="<="
@@ -359,45 +360,47 @@ def export_graphviz(
     precision=3,
     fontname="helvetica",
 ):
-    """A tree in the DOT language, which Graphviz draws, in the manner of scikit-learn's function of this name.
+    """A tree in the DOT language, which Graphviz draws, in the manner of scikit-learn's `export_graphviz`.
 
-    ``dot -Tsvg tree.dot -o tree.svg`` draws a file. Rows of which a node's test is true go left. A test of
+    ``dot -Tsvg tree.dot -o tree.svg`` draws a file. Rows for which a node's test is true go left. A test of
     categories reads ``name in {a, b}``, or ``name not in {a, b}``; missing values and labels unknown at the
-    node are not in.
+    node belong to ``not in``.
 
     Parameters
     ----------
     decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
-        Fitted; a forest's are in its `estimators_`.
+        A fitted tree; the trees of a forest are in its `estimators_`.
     out_file : str, object with a method `write`, or None, default=None
-        The path of a file to be written in UTF-8, or a text file that is open. None: the text is returned.
+        The path of a file to be written in UTF-8, or a text file that is open. None means that the text is returned.
     max_depth : int, default=None
-        Deepest level of nodes to be drawn; below it a box says "(...)". None: all.
+        Deepest level of nodes that is drawn; below it a box says "(...)". None means all levels.
     feature_names : array-like of shape (n_features,), default=None
-        None: `feature_names_in_` of the tree; if it has none, "x[0]", "x[1]", ...
+        Names of the features. None means `feature_names_in_` of the tree; if it has none, "x[0]", "x[1]", ...
     class_names : array-like of shape (n_classes,) or bool, default=None
-        In the order of `classes_`. True: "y[0]", "y[1]", ... None or False: no class is named.
+        Names of the classes, in the order of `classes_`. True means "y[0]", "y[1]", ...; None or False means that no class
+        is named.
     label : {"all", "root", "none"}, default="all"
-        Where to say what the numbers in the boxes are.
+        Which boxes say what the numbers in them are.
     filled : bool, default=False
-        Colour the boxes, as `plot_tree` does.
+        Whether boxes are coloured, as by `plot_tree`.
     leaves_parallel : bool, default=False
-        Draw all leaves on one level, at the end.
+        Whether all leaves are drawn on one level, at the bottom.
     impurity : bool, default=True
-        Show it.
+        Whether impurities are shown.
     node_ids : bool, default=False
-        Show the nodes' numbers, as `apply` returns them.
+        Whether the nodes' numbers are shown, as `apply` returns them.
     proportion : bool, default=False
-        Shares instead of numbers of samples and weights of classes.
+        Whether to show shares instead of numbers of samples and weights of classes.
     rotate : bool, default=False
-        From left to right instead of from top to bottom.
+        Whether to draw from left to right instead of from top to bottom.
     rounded : bool, default=False
-        Boxes with round corners.
+        Whether boxes have round corners.
     special_characters : bool, default=False
-        Write thresholds with the sign "≤" instead of "<=".
+        Whether thresholds are written with the sign "≤" instead of "<=".
     precision : int, default=3
-        Decimals of thresholds, impurities and values.
+        Number of decimals of thresholds, impurities and values.
     fontname : str, default="helvetica"
+        Name of the font.
 
     Returns
     -------
@@ -428,7 +431,7 @@ def export_graphviz(
     )  # fmt: skip
     colours = Colours(decision_tree) if filled else None
     lines = _dot_head(fontname, filled, rounded, leaves_parallel, rotate)
-    levels = {}  # nodes to be drawn side by side, leaves last
+    levels = {}  # nodes that are drawn side by side, leaves last
     angle = -45 if rotate else 45
     for node, parent, depth in drawn_nodes(decision_tree.tree_, max_depth):
         is_cut = max_depth is not None and depth > max_depth
@@ -457,7 +460,7 @@ def export_graphviz(
 
 
 def _dot_head(fontname, filled, rounded, leaves_parallel, rotate):
-    """The first lines of a drawing: how all its boxes and edges are to look."""
+    """The first lines of a drawing, which say how its boxes and edges look."""
     font = f'fontname="{_quoted(fontname)}"'
     styles = ["filled"] * filled + ["rounded"] * rounded
     style = f'style="{", ".join(styles)}", color="black", ' if styles else ""

@@ -4,7 +4,7 @@ from importlib.metadata import requires
 
 
 def install_command(extra):
-    """The command that installs what an extra brings, for messages.
+    """The command that installs an extra, for messages.
 
     Parameters
     ----------
@@ -14,7 +14,7 @@ def install_command(extra):
     Returns
     -------
     str
-        It names the packages themselves, as dforest need not be in an index to be installed.
+        The command names the packages of the extra, not dforest, which may have been installed from elsewhere than an index.
     """
     needed = []
     for requirement in requires("dforest") or []:

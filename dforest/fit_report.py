@@ -15,22 +15,22 @@ class FitReport:
     Attributes
     ----------
     device : str
-        "cpu", the processor without SYCL, or the name of a SYCL device. All that follows but `n_trees` and `train_seconds`
-        is 0, or empty, for "cpu".
+        "cpu", which is the processor without SYCL, or the name of a SYCL device. For "cpu", all attributes that follow, except
+        for `n_trees` and `train_seconds`, are 0 or empty.
     n_trees : int
-        Grown by this fit: with ``warm_start=True`` the new ones.
+        How many trees this fit grew; with ``warm_start=True``, the trees that it added.
     kernels : dict of str to int
         The kernels that were run, and how often each was launched.
     bytes_written, bytes_read : int
-        Copied to the device's memory, and back.
+        How much was copied to the device's memory, and back.
     bytes_most : int
-        Most memory of the device that the fit held at a time.
+        The most memory of the device that the fit held at a time.
     build_seconds : float
-        Building the kernels; near 0 where this process had built them.
+        How long it took to build the kernels; nearly 0 if this process had built them before.
     upload_seconds : float
-        Putting the data into the device's memory.
+        How long it took to copy the data to the device's memory.
     train_seconds : float
-        Growing the trees, data and kernels ready.
+        How long it took to grow the trees, once data and kernels were ready.
     """
 
     device: str
@@ -48,7 +48,7 @@ class FitReport:
 
     @property
     def n_launches(self):
-        """Of all kernels."""
+        """How often kernels were launched in all."""
         return sum(self.kernels.values())
 
     def __str__(self):

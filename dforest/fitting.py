@@ -11,25 +11,25 @@ from dforest.estimators import pruning
 
 
 def engine_on(device, n_threads):
-    """The `Engine` of a device, or, for None, of the processor with so many threads at most."""
+    """The `Engine` of a device, or, for None, of the processor with at most `n_threads` threads."""
     if device is None:
         return CpuEngine(n_threads)
     return import_module("dforest.engines.device.engine").DeviceEngine(device)
 
 
 class ForestSink:
-    """Puts trees together to a forest, after those there are already.
+    """Puts new trees together to a forest, after the trees of an earlier one.
 
     Parameters
     ----------
     dtype : dtype
-        Of thresholds: that of X.
+        The type of thresholds, which is that of X.
     n_trees : int
-        How many there will be in the end.
+        How many trees the forest will have in the end.
     before : Forest, optional
-        What to go on with.
+        The earlier forest, whose trees come first.
     on_tree : callable, optional
-        Called with the number of new trees, after each.
+        Called after each new tree with the number of new trees so far.
     """
 
     def __init__(self, dtype, n_trees, before=None, on_tree=None):
@@ -46,14 +46,14 @@ class ForestSink:
         return True
 
     def forest(self, problem, **settings):
-        """The `Forest` of all these trees; ends the sink.
+        """The `Forest` of all trees, earlier and new ones; ends the sink.
 
         Parameters
         ----------
         problem : Problem
-            Which the new trees were grown for.
+            What the new trees were grown for.
         **settings
-            Attributes of the forest that are not the problem's: `n_categories`, `criterion`, `splitter`.
+            Attributes of the forest that the problem does not tell: `n_categories`, `criterion`, `splitter`.
         """
         n_new = len(self._exponents)
         first = 0 if self._before is None else self._before.n_trees
@@ -81,13 +81,13 @@ def grow_forest(problem, engine, trees, sink, ccp_alpha, n_threads, **settings):
     trees : range
         Numbers of the trees.
     sink : ForestSink
-        That has the trees before these.
+        Where they go; it has the trees of lower numbers.
     ccp_alpha : float
-        What each leaf costs; 0: nothing is cut back.
+        What each leaf costs in cost-complexity pruning. If 0, nothing is cut back.
     n_threads : int
-        For cutting back.
+        How many threads cut trees back.
     **settings
-        As for `ForestSink.forest`.
+        Passed on to `ForestSink.forest`.
 
     Returns
     -------

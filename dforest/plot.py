@@ -52,40 +52,41 @@ def plot_tree(
     ax=None,
     fontsize=None,
 ):
-    """Draw a tree with matplotlib, in the manner of scikit-learn's function of this name.
+    """Draw a tree with matplotlib, in the manner of scikit-learn's `plot_tree`.
 
-    Rows of which a node's test is true go left. A test of categories reads ``name in {a, b}``, or
-    ``name not in {a, b}``; missing values and labels unknown at the node are not in.
+    Rows for which a node's test is true go left. A test of categories reads ``name in {a, b}``, or
+    ``name not in {a, b}``; missing values and labels unknown at the node belong to ``not in``.
 
     Parameters
     ----------
     decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
-        Fitted; a forest's are in its `estimators_`.
+        A fitted tree; the trees of a forest are in its `estimators_`.
     max_depth : int, default=None
-        Deepest level of nodes to be drawn; below it a box says "(...)". None: all.
+        Deepest level of nodes that is drawn; below it a box says "(...)". None means all levels.
     feature_names : array-like of shape (n_features,), default=None
-        None: `feature_names_in_` of the tree; if it has none, "x[0]", "x[1]", ...
+        Names of the features. None means `feature_names_in_` of the tree; if it has none, "x[0]", "x[1]", ...
     class_names : array-like of shape (n_classes,) or bool, default=None
-        In the order of `classes_`. True: "y[0]", "y[1]", ... None or False: no class is named.
+        Names of the classes, in the order of `classes_`. True means "y[0]", "y[1]", ...; None or False means that no class
+        is named.
     label : {"all", "root", "none"}, default="all"
-        Where to say what the numbers in the boxes are.
+        Which boxes say what the numbers in them are.
     filled : bool, default=False
-        Colour the boxes. Classification: a hue for the class of most weight, the paler the less it
-        is ahead of the second; regression: the larger the value, the stronger.
+        Whether boxes are coloured. For classification, the class of most weight gives the hue, which is paler where its
+        lead over the second one is smaller; for regression, larger values give a stronger colour.
     impurity : bool, default=True
-        Show it.
+        Whether impurities are shown.
     node_ids : bool, default=False
-        Show the nodes' numbers, as `apply` returns them.
+        Whether the nodes' numbers are shown, as `apply` returns them.
     proportion : bool, default=False
-        Shares instead of numbers of samples and weights of classes.
+        Whether to show shares instead of numbers of samples and weights of classes.
     rounded : bool, default=False
-        Boxes with round corners.
+        Whether boxes have round corners.
     precision : int, default=3
-        Decimals of thresholds, impurities and values.
+        Number of decimals of thresholds, impurities and values.
     ax : matplotlib.axes.Axes, default=None
-        Cleared and drawn on. None: the current one.
+        The axes, which are cleared and drawn on. None means the current ones.
     fontsize : int, default=None
-        None: what fits the axes.
+        Size of the font in points. None means the largest that fits the axes.
 
     Returns
     -------
@@ -96,7 +97,7 @@ def plot_tree(
     Raises
     ------
     ImportError
-        If there is no matplotlib.
+        If matplotlib is not installed.
 
     Examples
     --------
@@ -125,7 +126,7 @@ def plot_tree(
 
 
 class _Picture:
-    """Boxes on axes: `add` them in preorder, then `draw`."""
+    """Boxes on axes: they are added in preorder by `add`, and then drawn by `draw`."""
 
     def __init__(self, ax, fontsize, rounded):
         self.ax = ax
@@ -152,7 +153,7 @@ class _Picture:
                 break
             # Small letters are wider than their size says, so what fits is measured again.
             fontsize = max(0.99 * fits, SMALLEST_FONT)
-        # All in font sizes from here on.
+        # All lengths from here on are in font sizes.
         room = room / fontsize
         stretch = min(WIDEST_STRETCH, room[0] / total_width)
         gaps = len(rows) - 1
@@ -160,7 +161,7 @@ class _Picture:
         y = (rows.sum() + gap * gaps) / 2 - (np.cumsum(rows) - rows / 2 + gap * np.arange(len(rows)))
 
         def place(node, up=0.0):
-            """Where a box is, in fractions of the axes; `up`: of its height, from its middle."""
+            """A point of a box in fractions of the axes: `up` times its height above its middle."""
             return 0.5 + x[node] * stretch / room[0], 0.5 + (y[self.boxes[node][1]] + up * height[node]) / room[1]
 
         annotations = []

@@ -1,7 +1,7 @@
-"""All that decides a forest, in one frozen object: every engine that is given the same `Problem` grows the same trees.
+"""All that decides a forest, in one frozen object: for one `Problem`, every engine grows one and the same forest.
 
-What is not here changes the speed alone: the number of threads, the device, sizes of the machinery. A problem borrows its arrays
-from who made it, and nobody writes to them.
+What a problem leaves out changes the speed alone: the number of threads, the device, sizes of the machinery. A problem borrows
+its arrays from its maker, and nobody writes to them.
 """
 
 from dataclasses import dataclass, replace
@@ -24,15 +24,15 @@ class Targets:
     Attributes
     ----------
     classes : ndarray of shape (n_rows,), dtype int32
-        Class numbers; regression: zeros.
+        Class numbers; zeros if the objective has no classes.
     numbers : ndarray of shape (n_rows,), dtype float64, or None
-        Regression: what is to be predicted; None for classification.
+        The numbers that trees are to predict; None if the objective has classes.
     weight : ndarray of shape (n_rows,), dtype uint32, or None
-        Integer weights; None: all 1.
+        Integer weights; None means that all are 1.
     weight_exponent : int
         `weight` is the sample weights times ``2**weight_exponent``.
     balance : ClassBalance, optional
-        Makes the weights of each tree anew, from its draws.
+        What makes the weights of each tree from its draws, in place of `weight`.
     """
 
     classes: np.ndarray
@@ -54,19 +54,19 @@ class GrowthRules:
     Attributes
     ----------
     max_depth : int or None
-        A node at this depth is a leaf; None: no limit.
+        A node at this depth is a leaf. None means no limit.
     min_samples_split : int
         A node of fewer draws is a leaf.
     min_samples_leaf : int
-        Draws that each side of a split has at least.
+        Least number of draws on each side of a split.
     min_weight_fraction_leaf : float
-        Share of the weight of the tree's draws that each side of a split has at least.
+        Least share of the total weight of the tree's draws on each side of a split.
     impurity_threshold : float
         A node of lower impurity is a leaf.
     min_impurity_decrease : float
         A node is split only if that decreases the impurity by at least this much, weighted by the node's share of the weight.
     max_leaf_nodes : int or None
-        Most leaves, for growth best first; None: no limit, and growth depth first.
+        Largest number of leaves, of a tree that is grown best first. None means no limit, and growth depth first.
     """
 
     max_depth: int | None = None
@@ -78,7 +78,7 @@ class GrowthRules:
     max_leaf_nodes: int | None = None
 
     def limits(self, n_rows):
-        """What makes a single node a leaf: ndarray of shape (1,), dtype df_limits, for data of that many rows."""
+        """The rules that hold for a node by itself, for data of `n_rows` rows: ndarray of shape (1,), dtype df_limits."""
         limits = np.zeros(1, record("df_limits"))
         for name in limits.dtype.names:
             limits[name] = getattr(self, name) or 0
@@ -94,7 +94,7 @@ class Problem:
     Attributes
     ----------
     columns : tuple of dforest.core.data.CodedColumn
-        Each feature's codes.
+        The codes of each feature.
     targets : Targets
     objective : Objective
         What trees are to predict.
@@ -106,13 +106,13 @@ class Problem:
     sampling : SamplingPlan
         Which rows each tree draws.
     seed : int
-        Of the forest, below 2**64; or of the tree alone, below 2**32.
+        The seed of the forest, below 2**64; or, if `is_tree`, of the tree, below 2**32.
     is_tree : bool
-        Whether this is a tree alone, whose seed is the given one.
+        Whether a single tree is grown whose seed is `seed`. If not, the seeds of trees follow from that of the forest.
     directions : ndarray of shape (n_features,), dtype int8
-        1 or -1: predictions may only rise or only fall with the feature; 0: either.
+        1 if predictions may only rise with the feature, -1 if they may only fall, 0 if they are free.
     X : ndarray of shape (n_rows, n_features), C-contiguous, or None
-        What the columns were made from, where the splitter looks at it.
+        What the columns were made from, if the splitter looks at it.
     """
 
     columns: tuple
@@ -129,7 +129,7 @@ class Problem:
 
     @property
     def n_rows(self):
-        """Training rows."""
+        """Number of training rows."""
         return len(self.targets.classes)
 
     @property
@@ -142,20 +142,20 @@ class Problem:
 
     @property
     def n_draws(self):
-        """Draws of a tree."""
+        """Number of draws of each tree."""
         return self.sampling.count_draws(self.n_rows)
 
     def weigh_draws(self, seed):
-        """What a tree with weights of its own draws, given its seed, and how much that weighs.
+        """What a tree draws, and the weights that `targets.balance` makes for it, given the tree's seed.
 
         Returns
         -------
         counts : ndarray of shape (n_rows,), dtype uint32
-            How often it draws each row.
+            How often the tree draws each row.
         weight : ndarray of shape (n_rows,), dtype uint32
             Integer weights of the rows.
         exponent : int
-            Of these weights.
+            `weight` is the rows' weights times ``2**exponent``.
         """
         counts = self.sampling.counts(self.n_rows, seed)
         return counts, *self.targets.balance.integer_weight(counts)
@@ -166,7 +166,7 @@ class Problem:
         Raises
         ------
         ValueError
-            If they have not as many rows, or are not of the same kind.
+            If they are of another number of rows, or of another kind, than the problem's own.
         """
         if len(targets.classes) != self.n_rows:
             raise ValueError(f"targets of {len(targets.classes)} rows, for a problem of {self.n_rows} rows")

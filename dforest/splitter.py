@@ -34,10 +34,10 @@ class Cut(NamedTuple):
     ----------
     feature : int
     code : int, or array-like of int
-        Records with codes up to this go left. Of a categorical feature: those of these categories. Missing
-        values go where they score more.
+        Records with codes up to this go left. For a categorical feature: the categories whose records go left. Missing
+        values go to the side on which they score more.
     score : float or None
-        What the split is worth, from 0; None: what the criterion says.
+        What the split is worth, a number from 0. None means what the criterion says.
     """
 
     feature: int
@@ -72,25 +72,27 @@ class PythonSplitter(PythonSplitterBase):
 
     - ``best_cut(node, feature)``: where to cut one feature. It returns a code, after which to cut; or
       ``(code, score)`` to rank it against other features' cuts by a score of its own; or None for no cut. Which features
-      are asked about, and in which order, is as ever: `max_features` of them in random order, constant ones left
-      out and, with `skip_constant_features`, not counted, and more while none had a cut.
+      are asked about, and in which order, does not depend on the splitter: `max_features` of them in random order,
+      without those that are constant in the node (which `skip_constant_features` does not even count), and then further
+      ones until one has a cut.
     - ``find_split(node)``: the whole search. It returns a `Cut`, a `Test`, or None for no valid split.
     - ``goes_left(payload, X)``: the test. Given the payload of a `Test`, ndarray of float64, and rows, ndarray
       of shape (n, n_features), it returns which rows go left: ndarray of shape (n,), dtype bool. What it says of
       a row may depend on the payload, the row and the parameters alone. With this method every split is a `Test`.
     - ``leaf_records(node)``: which records a leaf keeps, ndarray of shape (n_records,), dtype bool; without this
-      method, all.
-    - ``used_features(payload)``: the features that a test is about, and their shares of the node's impurity decrease,
-      for importances: two arrays. `payload` has the bits of the float64 numbers, in uint64: ``payload.view(float)``.
-    - ``describe(payload, names)``: what is true of rows that go left, for `export_text` and `plot_tree`, given the names of
-      the features: str.
+      method, a leaf keeps all its records.
+    - ``used_features(payload)``: for importances, the features that a test is about, and the share of the node's impurity
+      decrease that falls to each, as two arrays. `payload` has the bits of the float64 numbers as uint64:
+      ``payload.view(float)`` has the numbers.
+    - ``describe(payload, names)``: for `export_text` and `plot_tree`, a str that says what is true of rows that go left,
+      given the names of the features.
 
     `node` is a `dforest.core.search.node_view.NodeView`: values, codes, targets, weights, the features that splits above it
     use, and random numbers, which must come from ``node.random()`` for the forest to be the same on any number of threads. A
     method that raises ends the fit, with that exception; a split that breaks a rule raises `SplitterError`.
 
-    Parameters of the constructor are kept as attributes of the same name; each thread has an object of its own, made from
-    the class and these.
+    Each parameter of the constructor is kept as an attribute of its name; each thread has an object of its own, made from
+    the class and its parameters.
 
     Examples
     --------
@@ -109,7 +111,7 @@ class PythonSplitter(PythonSplitterBase):
     """
 
     def best_cut(self, node, feature):
-        """Where to cut a feature: see above."""
+        """Where to cut a feature: see the class."""
         raise NotImplementedError(f"{type(self).__name__} defines neither best_cut nor find_split")
 
     def find_split(self, node):

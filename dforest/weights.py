@@ -20,18 +20,18 @@ class TrainingRows:
     y : ndarray of shape (n_rows,)
         Class numbers, or numbers.
     sample_weight : ndarray of shape (n_rows,), dtype float64, or None
-        From 0; None: all 1.
+        Weights from 0; None means that all are 1.
 
     Attributes
     ----------
     X, y : ndarray
-        Of these rows.
+        What `X` and `y` have for the rows of positive weight.
     sample_weight : ndarray or None
-        As the user gave it.
+        The weights of these rows as the user gave them.
     weight : ndarray or None
-        Times class weights.
+        `sample_weight` times the weights of the rows' classes.
     kept : ndarray of bool
-        Which of all rows they are.
+        Which of the rows that were given have positive weight.
     """
 
     def __init__(self, X, y, sample_weight):
@@ -49,7 +49,7 @@ class TrainingRows:
             self.sample_weight = self.sample_weight[positive]
 
     def apply_class_weight(self, factors):
-        """Multiply weights by what `factors` says for each row; None: by 1."""
+        """Multiply the weight of each row by its entry in `factors`; None means 1."""
         if factors is None:
             return
         if not factors.any():
@@ -61,20 +61,20 @@ class TrainingRows:
         self._drop_zeros()
 
     def integer_weight(self):
-        """(integer weights, exponent); None for weights that are all 1."""
+        """(integer weights, or None if all are 1; their exponent)."""
         if self.weight is None:
             return None, 0
         weight, exponent = integer_weights(self.weight)
         return (None if weight.max() == 1 else weight), exponent
 
     def integer_bin_weight(self):
-        """Integer weights without those of classes, by which bins have equal shares; None for weights that are all 1."""
+        """Integer weights of the rows without those of their classes, for bins of equal weight; None if all are 1."""
         return None if self.sample_weight is None else integer_weights(self.sample_weight)[0]
 
 
 @dataclass(frozen=True, eq=False)
 class ClassBalance:
-    """Gives all classes among some draws the same total weight, on average that of the draws' own weights.
+    """Weighs draws so that each class among them has an equal share of their total weight, which stays what it was.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class ClassBalance:
         Class numbers of the training rows.
     n_classes : int
     sample_weight : ndarray of shape (n_rows,), dtype float64, or None
-        Positive; None: all 1.
+        Positive weights; None means that all are 1.
     """
 
     classes: np.ndarray
@@ -91,11 +91,11 @@ class ClassBalance:
 
     @classmethod
     def of(cls, rows, n_classes):
-        """That of `TrainingRows`."""
+        """The balance of the classes of `TrainingRows`."""
         return cls(rows.y, n_classes, rows.sample_weight)
 
     def factors(self, counts):
-        """What the weight of each row is to be multiplied by, given how often each is drawn."""
+        """The factor of each row's weight, given how often each row is drawn."""
         weight = 1 if self.sample_weight is None else integer_weights(self.sample_weight)[0].astype(np.int64)
         total = np.zeros(self.n_classes, np.int64)
         np.add.at(total, self.classes, counts.astype(np.int64) * weight)

@@ -1,6 +1,6 @@
 """The problems that are measured: made from random numbers, or bundled with scikit-learn.
 
-Made problems have as many rows as asked for, and the same ones each time.
+Made problems have as many rows as are asked for; equal questions give equal rows.
 """
 
 from typing import NamedTuple
@@ -34,7 +34,7 @@ def scaled(n):
 
 
 def load(name, n_rows=None):
-    """A problem by its name; n_rows: of a made one, a quarter of them test rows."""
+    """A problem by its name. A made one has n_rows rows, a quarter of which are test rows."""
     if name in BUNDLED:
         task, read = BUNDLED[name]
         X, y = read(return_X_y=True)

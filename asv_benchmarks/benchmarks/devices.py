@@ -1,7 +1,7 @@
 """Forests on a SYCL device, and the kernels they are made by.
 
-The device is the processor, if intel-opencl-rt is installed, or the one whose filter string DFOREST_BENCH_DEVICE says;
-without it all is skipped.
+The device is the one whose filter string DFOREST_BENCH_DEVICE names, or else the processor, if intel-opencl-rt is installed.
+Without a device, all benchmarks here are skipped.
 """
 
 import os
@@ -24,7 +24,7 @@ offer_processor()
 
 
 def found_device():
-    """The device, its kernels built; without one asv is told to skip."""
+    """The device, with its kernels built. Without one, asv is told to skip the benchmark."""
     try:
         device = devices.find_device(DEVICE)
         device.build()
@@ -59,7 +59,7 @@ class Launches:
 
 
 class DeviceFit:
-    """Training there, data on the host."""
+    """Training on the device, with data on the host."""
 
     params = (PROBLEMS, KINDS)
     param_names = ("problem", "kind")
@@ -73,14 +73,14 @@ class DeviceFit:
         self.forest.fit(self.problem.X, self.problem.y)
 
     def track_memory(self, name, kind):
-        """Most memory held there."""
+        """The most memory of the device that training holds."""
         return self.forest.fit(self.problem.X, self.problem.y).fit_report_.bytes_most
 
     track_memory.unit = "bytes"
 
 
 class DevicePredict:
-    """Prediction there, rows on the host; the forest has predicted before."""
+    """Prediction on the device by a forest that has predicted before, with rows on the host."""
 
     params = (PROBLEMS,)
     param_names = ("problem",)

@@ -1,4 +1,4 @@
-"""What all estimators share: one way to fit, one way to predict.
+"""What all estimators share: how they fit.
 
 A single tree is a forest of one tree grown on every row. `fit` goes X -> codes -> trees -> `forest_`;
 a fit that fails leaves the estimator as it was.
@@ -54,16 +54,16 @@ TUNING = {}
 
 @dataclass
 class Plan:
-    """What a fit is to grow."""
+    """How many trees a fit grows, and from what."""
 
     n_trees: int  # in the end
     bootstrap: bool = False
     max_samples: object = None
     n_threads: int = 1
-    on_tree: object = None  # callable, given the number of trees grown
+    on_tree: object = None  # callable, given the number of trees grown so far
     grown: object = None  # a Forest to go on with
     classes: object = None  # of the Forest to go on with
-    balances_draws: bool = False  # classes have the same weight in each tree
+    balances_draws: bool = False  # the draws of each tree are weighed so that its classes have equal weight
 
     @property
     def n_grown(self):
@@ -71,7 +71,7 @@ class Plan:
 
 
 def instance_of(kind, name, given):
-    """An object of a kind of component, given it or its class; anything else is returned as it is."""
+    """A component, given an object or a class of its kind; anything else is returned as it is."""
     if isinstance(given, type):
         if not issubclass(given, kind):
             raise ValueError(f"{name}={given!r}; allowed are subclasses of {kind.__name__}, and objects of these")
@@ -82,27 +82,27 @@ def instance_of(kind, name, given):
 class TreeEstimator(PredictionPart, BaseEstimator):
     """Base class of trees and forests.
 
-    A subclass says in `_plan` how many trees there are and how each draws its rows; the mixins
-    below say what is predicted.
+    A subclass says in `_plan` how many trees there are and how each draws its rows. The mixins
+    `ClassifierPart` and `NumberTargets` say what is predicted.
     """
 
     @abstractmethod
     def _plan(self):
-        """A `Plan` for a fit; raises where parameters contradict each other."""
+        """A `Plan` for a fit. Raises ValueError if parameters contradict each other."""
 
     @abstractmethod
     def _seed(self, plan):
-        """(a seed, whether it is that of a tree alone, or else of a forest)."""
+        """(a seed, whether it is the seed of a single tree and not of a forest)."""
 
     def _check_plan(self, rows, plan):
-        """Raise where the rows do not fit the plan."""
+        """Raise ValueError if the rows do not fit the plan."""
 
     def _after_growth(self, rows, plan, device):
-        """Set what is estimated from the training rows."""
+        """Set the attributes that are estimated from the training rows."""
 
     @abstractmethod
     def _encode(self, y):
-        """Checked targets as class numbers or float64."""
+        """Check targets, and return them as class numbers or float64."""
 
     def _own_criterion(self):
         """The criterion: the name of a built-in one, or an object."""
@@ -114,7 +114,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         """The `Objective` that trees are grown for."""
 
     def _configured_splitter(self, n_features):
-        """A `Splitter` to work with."""
+        """The configured `Splitter` of a problem."""
         splitter = instance_of(Splitter, "splitter", self.splitter)
         splitter = SPLITTERS[self.method, splitter]() if isinstance(splitter, str) else clone(splitter)
         if splitter.method not in (None, self.method):
@@ -126,7 +126,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
 
     @abstractmethod
     def _class_factors(self, rows):
-        """What the weight of each row is to be multiplied by; None: by 1."""
+        """The factor of each row's weight by its class; None if all are 1."""
 
     @abstractmethod
     def _targets(self, rows, plan):
@@ -183,14 +183,14 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         self._after_growth(rows, plan, device)
 
     def _training_device(self, *arrays):
-        """`_device` for growing trees; raises where parameters do not allow it."""
+        """The device on which trees are grown, or None. Raises ValueError if the parameters do not allow it."""
         if queue_of(*arrays) is None and self.device in (None, "cpu"):
             return None
         check_device(self.device, self.method, instance_of(Splitter, "splitter", self.splitter))
         return self._device(*arrays)
 
     def _keep_features(self, features, rows, plan):
-        """Set what the features of the rows, encoded by `features`, are; if trees are there, as they know them."""
+        """Set what the features are of rows that `features` has encoded. If there are trees already, they keep their features."""
         kept = features
         if plan.grown is not None:
             kept = self._features
@@ -205,7 +205,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         self.categories_ = list(kept.categories)
 
     def _grow(self, plan, rows, device=None):
-        """Set `forest_`: what is there already according to the plan, and the trees that are to come; and `fit_report_`."""
+        """Grow the trees that the plan lacks, and set `forest_`, which has all of them, and `fit_report_`."""
         engine = engine_on(device, plan.n_threads)
         splitter = self._configured_splitter(rows.X.shape[1])
         own_tests = clone(splitter) if splitter.has_own_tests else None
@@ -231,7 +231,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         )
 
     def _check_tests(self, plan, own_tests):
-        """Raise where trees with tests of another kind are to be added to those there are."""
+        """Raise ValueError if the new trees have tests of another kind than the trees there are."""
         if plan.grown is not None and plan.grown.splitter != own_tests:
             raise ValueError(
                 f"splitter={self.splitter!r}, but warm_start=True goes on with trees "
@@ -239,7 +239,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
             )
 
     def _state_problem(self, plan, rows, splitter, engine):
-        """The `Problem` that the trees to come are grown for."""
+        """The `Problem` that the new trees are grown for."""
         n_rows = len(rows.X)
         n_draws = count_draws(plan.max_samples, n_rows)
         rules = self._rules(n_rows, n_draws)
@@ -293,8 +293,8 @@ class TreeEstimator(PredictionPart, BaseEstimator):
     def feature_importances_(self):
         """Impurity-based importances, ndarray of shape (n_features,), dtype float64.
 
-        The mean over trees of the total impurity decrease that each feature brings, each tree's
-        scaled to sum 1 and the mean scaled again; all 0 if no tree has a split.
+        The mean over trees of the total impurity decrease that each feature brings. The numbers of each tree
+        are scaled to sum 1 before, and their mean after; all are 0 if no tree has a split.
         """
         check_is_fitted(self)
         decrease = self.forest_.impurity_decrease(relative=True)
@@ -327,7 +327,7 @@ class ClassifierPart(ClassifierMixin):
         return ClassBalance.of(rows, self.n_classes_).factors(np.ones(len(rows.y), np.int64))
 
     def _encode_known(self, y):
-        """Class numbers of labels that must all be known."""
+        """The class numbers of labels. Raises ValueError if one was not there in training."""
         unknown = ~np.isin(y, self.classes_)
         if unknown.any():
             raise ValueError(f"y holds {np.asarray(y)[unknown][0]!r}; the classes are {self.classes_.tolist()}")
@@ -356,12 +356,12 @@ class ClassifierPart(ClassifierMixin):
         return in_kind(X, self._mean(X, getattr(self, "voting", "soft")))
 
     def predict_log_proba(self, X):
-        """Natural logarithms of `predict_proba`; that of 0 is -inf."""
+        """Natural logarithms of what `predict_proba` returns; the logarithm of 0 is -inf."""
         with np.errstate(divide="ignore"):
             return in_kind(X, np.log(on_host(self.predict_proba(X))))
 
     def predict(self, X):
-        """The most probable class of each row; of equally probable ones the first in `classes_`.
+        """The most probable class of each row; of equally probable ones, the first in `classes_`.
 
         Parameters
         ----------
@@ -376,7 +376,7 @@ class ClassifierPart(ClassifierMixin):
 
 
 class NumberTargets:
-    """What a `TreeEstimator` needs whose trees are grown for numbers."""
+    """What makes a `TreeEstimator` grow trees for numbers."""
 
     def _encode(self, y):
         return check_targets(y)
@@ -399,9 +399,9 @@ class RegressorPart(NumberTargets, RegressorMixin):
     """What makes a `TreeEstimator` a regressor."""
 
     def predict(self, X):
-        """The mean over trees of what the leaves predict that each row reaches.
+        """The mean over trees of what the leaf that each row reaches predicts.
 
-        That is the mean of their targets, or, with the criterion "absolute_error", the median.
+        A leaf predicts the mean of its training targets, or, with the criterion "absolute_error", their median.
 
         Parameters
         ----------

@@ -66,7 +66,7 @@ class ArrayColumns:
         return _factorise(self.X[:, j])
 
     def numbers(self, j):
-        """What becomes a column of floats by assignment to one."""
+        """The values of a column, for assignment to an array of floats."""
         if self.order(j) is None:
             return self._numbers(j)
         codes, labels = self.codes(j)
@@ -176,7 +176,7 @@ def title(names, j):
 
 
 def is_missing(value):
-    """Whether it is None, NaN or NA."""
+    """Whether a label is None, NaN or NA."""
     try:
         return value is None or bool(value != value)
     except TypeError:  # neither true nor false: pandas' NA

@@ -1,4 +1,4 @@
-"""What parameters may be, in messages that name it: kinds of constraints besides scikit-learn's."""
+"""Constraints of parameters, beside those of scikit-learn, whose error messages name the values that are allowed."""
 
 from sklearn.utils._param_validation import Options, StrOptions
 
@@ -9,8 +9,9 @@ class Names(StrOptions):
     Parameters
     ----------
     *names : str
+        The names that are allowed.
     deprecated : tuple of str
-        Which of them are.
+        Names that are allowed and deprecated.
     """
 
     def __init__(self, *names, deprecated=()):
@@ -27,7 +28,7 @@ class SubclassOf(Options):
     Parameters
     ----------
     kind : type
-        What it should be a subclass of; whether it is, is left to who uses it.
+        The base class. Whether a class is a subclass of it is checked when it is used, not here.
     where : str
         The public module of `kind`.
     """

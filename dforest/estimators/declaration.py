@@ -20,7 +20,7 @@ def __init__(self, {arguments}):
 
 
 def keep_parameters(estimator, arguments):
-    """Set an attribute for each argument of a constructor, given its locals()."""
+    """Set an attribute for each argument of a constructor, given what locals() returns in it."""
     criterion = arguments.get("criterion")
     if isinstance(criterion, str) and criterion == "friedman_mse":
         arguments = arguments | {"criterion": "squared_error"}
@@ -102,7 +102,7 @@ def _constructor(estimator, entries, values):
 
 
 def _docstring(estimator, family, entries, values):
-    """The docstring of an estimator, with what the tables say."""
+    """The docstring of an estimator, with the sections that come from the tables."""
     words = WORDS[family] | {"tree": getattr(estimator, "_tree_class", estimator).__name__}
     parameters = [
         _described(entry.name, f"{entry.type}, default={_literal(values[entry.name])}", entry.doc.format(**words))

@@ -48,7 +48,7 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
 
     _tree_class = ExtraTreeRegressor
 
-    # What other forests leave to the user.
+    # Parameters of other forests, with the values that they have here.
     criterion = "squared_error"
     splitter = "random"
     max_features = 1
@@ -121,7 +121,7 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
         return found if self.sparse_output else found.toarray()
 
     def _column_of_node(self):
-        """The number of each leaf among all leaves, by its place in the node arrays; of inner nodes that of the leaf before."""
+        """The number of each leaf among all leaves, by its place in the node arrays; for other nodes, that of the leaf before."""
         return np.cumsum(self.forest_.feature < 0) - 1
 
     @property

@@ -34,20 +34,20 @@ _OOB_ATTRIBUTES = [
 ]
 
 class _Batch(NamedTuple):
-    """What trees that came of one call of `fit` were grown on."""
+    """What the trees that one call of `fit` added were grown on."""
 
     n_trees: int
     n_rows: int
-    kept: np.ndarray | None  # a bit for each row, whether it was one of those drawn from; None: all were
+    kept: np.ndarray | None  # a bit for each row that was given: whether trees drew from it; None if they drew from all
     class_weight: object  # see `_tree_class_weight`
 
     def row_numbers(self):
-        """Of the rows drawn from, among those that the user gave: int32 where that suffices."""
+        """The numbers of the rows that trees drew from, among the rows that were given; int32 if that suffices."""
         kept = np.arange(self.n_rows) if self.kept is None else np.flatnonzero(np.unpackbits(self.kept, count=self.n_rows))
         return kept.astype(np.int32 if self.n_rows <= 2**31 else np.int64)
 
 
-# What a forest's single trees have of it.
+# Attributes that a forest's single trees take from it.
 _SHARED_ATTRIBUTES = {
     "n_features_in_",
     "feature_names_in_",
@@ -111,7 +111,7 @@ class ForestEstimator(TreeEstimator):
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64)), False
 
     def _tree_class_weight(self, rows):
-        """What `class_weight` is of trees alone that are to weigh classes as those grown on these rows."""
+        """The `class_weight` with which a single tree, grown on its own, weighs classes as the forest did on these rows."""
 
     def _check_plan(self, rows, plan):
         grown = plan.grown
@@ -136,7 +136,7 @@ class ForestEstimator(TreeEstimator):
             oob.check_available(grown, len(rows.X))
 
     def _check_sums(self, y, plan):
-        """Raise where what trees predict may sum to more than float64 holds."""
+        """Raise ValueError if the sum of what trees predict may leave the range of float64."""
         most = np.finfo(np.float64).max / plan.n_trees
         known = {"y": y} if plan.grown is None else {"y": y, "a leaf of a tree grown before": plan.grown.leaf_value}
         for name, numbers in known.items():
@@ -172,7 +172,7 @@ class ForestEstimator(TreeEstimator):
         self.variable_importance_, self.variable_importance_std_ = importance.summarise(by_tree, scaled)
 
     def _set_oob(self, found, rows):
-        """Attributes from out-of-bag estimates; rows of weight 0 get NaN."""
+        """Set the attributes of out-of-bag estimates, in which rows of weight 0 have NaN."""
         prediction = np.full((len(rows.kept), found.prediction.shape[1]), np.nan)
         prediction[rows.kept] = found.prediction
         self.oob_error_per_observation_ = np.full(len(rows.kept), np.nan)
@@ -200,8 +200,8 @@ class ForestEstimator(TreeEstimator):
         Parameters
         ----------
         X, y, sample_weight
-            What the forest was fitted on; rows of weight 0, or of a class of weight 0, are left out
-            again. Other sample weights weigh the errors.
+            What the forest was fitted on. Rows of weight 0, or of a class of weight 0, are left out, as they were in
+            the fit; the weights of the others weigh their errors.
 
         Returns
         -------
@@ -211,14 +211,14 @@ class ForestEstimator(TreeEstimator):
                 is permuted: positive where that hurts, 0 where a tree doesn't use it. NaN for trees
                 that left out no row.
             importances_mean, importances_std : ndarray of shape (n_features,)
-                Over the other trees; the standard deviation has ddof 1.
+                The mean and the standard deviation (ddof 1) over the trees that left out rows.
             importances_scaled : ndarray of shape (n_features,)
-                The mean divided by its standard error; 0 where that is 0.
+                The mean divided by its standard error; 0 where the standard error is 0.
 
         Raises
         ------
         ValueError
-            If the forest has no out-of-bag rows, or these are not as many rows as it was grown on.
+            If the forest has no out-of-bag rows, or was grown on another number of rows.
 
         References
         ----------
@@ -255,8 +255,8 @@ class ForestEstimator(TreeEstimator):
         of the rows too, of which one must need as many bits as any (see "Weights and targets as integers" in the
         maths). The bins of ``method="hist"`` come from all rows, so a tree of some rows has other ones.
 
-        They show what the forest holds: ``prune(..., inplace=False)`` gives a pruned copy of one, in
-        place is refused.
+        These estimators show what the forest holds: ``prune(..., inplace=False)`` gives a pruned copy of one,
+        while pruning one in place is refused.
         """
         check_is_fitted(self)
         made_for, trees = self.__dict__.get("_trees", (None, None))
@@ -285,9 +285,9 @@ class ForestEstimator(TreeEstimator):
     def estimators_samples_(self):
         """The rows that each tree was grown on: a list of ndarrays of row numbers, dtype int32.
 
-        They are numbers of rows of the X that `fit` was given, ascending, each as often as it was drawn;
-        int64 where X has more than 2**31 rows. Drawn again from the trees' seeds each time this is asked for.
-        Rows of weight 0 are in none.
+        The numbers are places in the X that `fit` was given, ascending, each as often as the row was drawn. Their
+        type is int64 if X has more than 2**31 rows. They are drawn again from the trees' seeds at each call. Rows
+        of weight 0 are in none of the lists.
         """
         check_is_fitted(self)
         forest, samples = self.forest_, []
@@ -299,13 +299,13 @@ class ForestEstimator(TreeEstimator):
 
     @property
     def estimator(self):
-        """A single tree, not fitted, with the forest's parameters: what `estimators_` are of."""
+        """A single tree, not fitted, with the forest's parameters: a pattern of the trees in `estimators_`."""
         names = set(self._tree_class().get_params()) - {"random_state"}
         return self._tree_class(**{name: getattr(self, name) for name in names if hasattr(self, name)})
 
     @property
     def estimator_(self):
-        """`estimator`, of a fitted forest."""
+        """What `estimator` returns, under scikit-learn's name, once the forest is fitted."""
         check_is_fitted(self)
         return self.estimator
 
@@ -348,9 +348,9 @@ class ForestEstimator(TreeEstimator):
         Returns
         -------
         indicator : sparse matrix of shape (n_rows, n_nodes)
-            1 where the row passes the node; the trees' nodes side by side.
+            1 where the row passes the node, else 0. The nodes of the trees are side by side.
         n_nodes_ptr : ndarray of shape (n_estimators + 1,), dtype int64
-            Tree t has the columns n_nodes_ptr[t] to n_nodes_ptr[t + 1].
+            The nodes of tree t have the columns from n_nodes_ptr[t] up to n_nodes_ptr[t + 1].
         """
         return self._paths(X), np.array(self.forest_.node_offsets)
 
@@ -369,7 +369,7 @@ class ForestClassifier(ClassifierPart, ForestEstimator):
     def _tree_class_weight(self, rows):
         if self.class_weight == "balanced_subsample":
             return "balanced"
-        if self.class_weight == "balanced":  # of all rows, not of those that a tree drew
+        if self.class_weight == "balanced":  # balanced over all rows, not over the draws of a tree
             labels, first = np.unique(rows.y, return_index=True)
             return dict(zip(self.classes_[labels].tolist(), self._class_factors(rows)[first].tolist(), strict=True))
         return self.class_weight

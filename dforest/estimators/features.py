@@ -1,9 +1,9 @@
 """What the columns of X are, continuous, ordinal or categorical, and their encoding as numbers.
 
-Trees test numbers. A categorical column becomes the numbers of its categories 0, 1, ..., NaN where it
-is missing or holds a label that was not there in training; so does an ordinal column that holds no
-numbers, by the levels that its type declares. Labels are compared by equality, as Python has it: 1 is
-1.0 and True, "1" is not.
+Trees test numbers. The labels of a categorical column become numbers 0, 1, ... in their ascending order;
+those of an ordinal column that does not hold numbers, in the order that its type declares. NaN stands for
+a missing value, and for a label that was not there in training. Labels are compared by Python's equality:
+1 equals 1.0 and True, but not "1".
 """
 
 import warnings
@@ -18,7 +18,7 @@ from dforest.rules.records import constants
 CONTINUOUS, ORDINAL, CATEGORICAL = (constants()[f"DF_{name}"] for name in ("CONTINUOUS", "ORDINAL", "CATEGORICAL"))
 KINDS = ("continuous", "ordinal", "categorical")
 
-# Most categories of a column by `method`.
+# The largest number of categories of a column, by `method`.
 MOST_CATEGORIES = {"hist": 256, "dense": 65535}
 
 
@@ -64,14 +64,14 @@ class Features:
 
     @classmethod
     def learn(cls, X, categorical_features="from_dtype", ordinal_features="from_dtype"):
-        """What the columns of X are, by what the user says and by their types.
+        """What the columns of X are, as the user says or as their types tell.
 
         Parameters
         ----------
         X : array-like or frame of shape (n_rows, n_features)
-            Anything else gives no features: refusing it is left to others.
+            Anything else gives a result without features; `check_X` refuses it.
         categorical_features, ordinal_features : "from_dtype", array-like or None
-            As estimators take them.
+            The parameters of estimators.
 
         Returns
         -------
@@ -81,12 +81,12 @@ class Features:
         Raises
         ------
         ValueError
-            If columns are named that are not there, or by both; if a column's labels have no order
-            among them, or an ordinal column's values none at all.
+            If a column is named that is not there, or is named by both; if the labels of a column can't be
+            compared with each other, or the values of an ordinal column have no order.
         """
         chosen = categorical_features, ordinal_features
         if isinstance(X, np.ndarray) and X.ndim == 2 and all(map(_is_word, chosen)):
-            return cls(np.zeros(X.shape[1], np.uint8), [None] * X.shape[1])  # arrays have no types of labels
+            return cls(np.zeros(X.shape[1], np.uint8), [None] * X.shape[1])  # the type of an array says nothing about labels
         columns = columns_of(X)
         if columns is None:
             return cls([], [])
@@ -109,13 +109,13 @@ class Features:
         Parameters
         ----------
         X : array-like or frame of shape (n_rows, n_features)
-            Its other columns must hold what floats can.
+            Columns that are not encoded must hold what floats can.
 
         Returns
         -------
         ndarray of shape (n_rows, n_features), dtype float32 or float64
-            X itself, if that is such an array and nothing is encoded. float32 if X is, or all columns
-            that are not encoded are.
+            X itself, if it is such an array and no column is encoded. float32 if X is of that type, or if all
+            columns that are not encoded are.
         """
         is_float = isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32)
         if is_float and not self.encodes:
@@ -141,7 +141,7 @@ class Features:
         return table[codes]
 
     def _warn_of_unseen(self, j, codes, labels, table):
-        """Warn if most rows whose label in column j is known have one that there is no number for."""
+        """Warn if most rows that have a label in column j have one that has no number."""
         unseen = [place for place in np.flatnonzero(np.isnan(table[:-1])).tolist() if not is_missing(labels[place])]
         if not unseen:
             return
@@ -159,29 +159,29 @@ class Features:
         )
 
     def _table(self, j, labels):
-        """The number of each label of column j, NaN for one that has none, and NaN once more for missing values."""
+        """The number of each label of column j, NaN for a label that has none; at the end NaN, for missing values."""
         number = self._numbers[j].get
         return np.array([*(number(label, np.nan) for label in labels), np.nan])
 
     def occurring(self, X):
-        """These features with the categories only that encoded rows have."""
+        """These features with only those categories that occur in encoded rows."""
         categories = list(self.categories)
         for j in np.flatnonzero(self.kinds == CATEGORICAL).tolist():
             categories[j] = categories[j][self._present(X, j)]
         return Features(self.kinds, categories, self.names)
 
     def _present(self, X, j):
-        """The numbers that column j of encoded rows has, ascending."""
+        """The numbers that occur in column j of encoded rows, ascending."""
         numbers = X[:, j]
         return np.flatnonzero(np.bincount(numbers[numbers == numbers].astype(np.intp), minlength=len(self.categories[j])))
 
     def recode(self, X, other):
-        """Make rows that these features encoded into what others encode, in place.
+        """Change rows that these features have encoded to what other features would have made of them, in place.
 
         Raises
         ------
         ValueError
-            If the others are of other kinds, or lack a label that the rows have.
+            If the other features are of other kinds, or lack a label that occurs in the rows.
         """
         for j, labels in enumerate(self.categories):
             self._check_same_kind(j, other)
@@ -223,7 +223,7 @@ class Features:
 
 
 def _choose(kinds, columns, categorical_features, ordinal_features):
-    """Write the kinds that are given, or follow from types."""
+    """Set the kinds of columns that the user gives, or that follow from their types."""
     by_name = {"categorical_features": categorical_features, "ordinal_features": ordinal_features}
     given = {name: _numbers_of(name, choice, columns) for name, choice in by_name.items() if not _is_word(choice)}
     categorical, ordinal = given.get("categorical_features", []), given.get("ordinal_features", [])
@@ -248,7 +248,7 @@ def _is_word(choice):
 
 
 def _numbers_of(parameter, choice, columns):
-    """The numbers of the columns that a mask, indices or names mean."""
+    """The numbers of the columns that a mask, indices or names stand for."""
     if np.ndim(choice) != 1:
         raise ValueError(f"{parameter} has {np.ndim(choice)} dimensions; allowed are names, numbers or a mask of columns")
     choice = list(choice)
@@ -288,7 +288,7 @@ def _codes(columns, j):
     try:
         codes, labels = columns.codes(j)
         if isinstance(labels, list):
-            dict.fromkeys(labels)  # can each be looked up?
+            dict.fromkeys(labels)  # a label that can't be hashed raises TypeError
     except TypeError as error:
         raise ValueError(
             f"{columns.title(j)} can't be read as categories: {error}; allowed are strings, numbers and booleans"
@@ -304,7 +304,7 @@ def _categories(columns, j):
     if isinstance(labels, np.ndarray):
         labels = labels[seen[:-1]]
         if labels.dtype.kind == "f":
-            labels = labels[labels == labels] + 0  # -0 is 0
+            labels = labels[labels == labels] + 0  # -0 becomes 0
         return np.unique(labels)
     labels = list(dict.fromkeys(label for label, here in zip(labels, seen[:-1], strict=True) if here and not is_missing(label)))
     try:
@@ -318,11 +318,11 @@ def _categories(columns, j):
 
 
 def _levels(columns, j):
-    """The declared levels of an ordinal column in order; None for numbers."""
+    """The declared levels of an ordinal column in their order; None for a column of numbers."""
     order = columns.order(j)
     if order is None:
         known = columns.known(j)
-        labels = known.tolist() if known.dtype.kind in "OUST" else []  # all else is numbers, or refused as no numbers
+        labels = known.tolist() if known.dtype.kind in "OUST" else []  # others hold numbers, or are refused
     else:
         labels = as_list(_codes(columns, j)[1])
     labels = [label for label in dict.fromkeys(labels) if not is_missing(label)]
@@ -338,7 +338,7 @@ def _levels(columns, j):
 
 
 def _label_array(labels):
-    """Numbers as an array of numbers if that is exact; objects else."""
+    """Numbers as an array of numbers, if that is exact, and otherwise as an array of objects."""
     array = np.array(labels) if all(map(is_number, labels)) else None
     if array is None or array.dtype.kind not in "biuf" or array.tolist() != labels:
         array = np.fromiter(labels, object, len(labels))
@@ -346,6 +346,6 @@ def _label_array(labels):
 
 
 def _some(values, most=10):
-    """The first of them, for messages."""
+    """The first labels of a list, for messages."""
     values = as_list(values)
     return ", ".join(map(repr, values[:most])) + (", ..." if len(values) > most else "")

@@ -36,12 +36,12 @@ def accuracy_decrease(forest, X, target, sample_weight, n_threads, device=None):
     ----------
     forest : Forest
     X, target : ndarray
-        The rows the forest was grown on; class numbers, or numbers.
+        The rows that the forest was grown on, and their class numbers or numbers.
     sample_weight : ndarray of shape (n_rows,), dtype float64, or None
-        Positive; of the rows in mean errors.
+        Positive weights of the rows in mean errors. None means that all are 1.
     n_threads : int
     device : Device, optional
-        Where to work; None: the processor without SYCL.
+        Where to work. None means the processor without SYCL.
 
     Returns
     -------
@@ -68,10 +68,10 @@ def accuracy_decrease(forest, X, target, sample_weight, n_threads, device=None):
 
 
 def summarise(by_tree, scaled=False):
-    """(importance, spread) of each feature from those of the trees; trees of NaN don't count.
+    """(importance, spread) of each feature, given the importances of each tree. Trees that have NaN don't count.
 
     The spread is the standard deviation over trees (ddof 1; 0 for a single tree). A scaled
-    importance is 0 where the spread is.
+    importance is 0 where the spread is 0.
     """
     by_tree = by_tree[~np.isnan(by_tree).any(axis=1)]
     n_trees = len(by_tree)

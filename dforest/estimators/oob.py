@@ -22,16 +22,16 @@ class OutOfBag:
     Attributes
     ----------
     prediction : ndarray of shape (n_rows, n_classes) or (n_rows, 1), dtype float64
-        Mean over the row's trees of what a forest's prediction is the mean of.
+        Mean over the trees that left the row out of what their leaves add to a prediction.
     error_per_row : ndarray of shape (n_rows,), dtype float64
-        0 or 1: whether the class with most votes, of equals the lower one, is wrong; or the squared
-        deviation of the prediction.
+        Of classes: 1 if the class with most votes of these trees is wrong, else 0; of classes with equally many votes,
+        the lowest counts. Of numbers: the squared deviation of the prediction.
     error : float
-        Mean of these.
+        Mean of `error_per_row` over the rows that some tree left out.
     curve : ndarray of shape (n_trees,), dtype float64
-        The same mean after 1, 2, ... trees, over the rows that one of them left out.
+        What `error` would be after 1, 2, ... trees.
     n_never : int
-        Rows that every tree drew.
+        Number of rows that every tree drew.
     """
 
     prediction: np.ndarray
@@ -42,7 +42,7 @@ class OutOfBag:
 
 
 def check_available(forest, n_rows):
-    """Raise if some tree of a forest, or None, was not grown on draws from so many rows."""
+    """Raise ValueError if a tree of a forest, which may be None, left out no rows or was not grown on `n_rows` rows."""
     if forest is None:
         return
     if not all(plan.leaves_rows_out for plan in forest.plans):
@@ -55,7 +55,7 @@ def check_available(forest, n_rows):
 
 
 def draws_of(forest, n_threads, device):
-    """What the trees of a forest drew, all from as many rows, as `TreeDraws`; for a device, all threads deal them out."""
+    """The `TreeDraws` of a forest whose trees all drew from one number of rows. For a device, all threads deal draws out."""
     return TreeDraws(forest.plans, forest.seeds, int(forest.n_rows[0]), n_threads if device is None else count_threads(-1))
 
 
@@ -71,7 +71,7 @@ def estimate(forest, X, target, voting, n_threads, device=None):
     voting : {"soft", "hard"}
     n_threads : int
     device : Device, optional
-        Where to work; None: the processor without SYCL.
+        Where to work. None means the processor without SYCL.
 
     Returns
     -------

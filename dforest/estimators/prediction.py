@@ -1,4 +1,4 @@
-"""How estimators predict: rows checked, a place to work found, and rows down the trees there."""
+"""How estimators predict: rows are checked, a place to work is chosen, and rows go down the trees there."""
 
 from importlib import import_module
 
@@ -30,7 +30,7 @@ class PredictionPart:
         return check_X(self, X, self._features, reset=False)
 
     def _is_plain(self, X):
-        """Whether X is an array that all checks would let through as it is: they take longer than one row's prediction."""
+        """Whether X is an array that all checks would let through unchanged. Checks take longer than predicting a single row."""
         known = self.__dict__
         return (
             type(X) is np.ndarray
@@ -52,14 +52,14 @@ class PredictionPart:
         return count_threads(n_jobs)
 
     def _device(self, *arrays):
-        """Where to work, given data: a `Device`, or None for the processor without SYCL."""
+        """Where to work, given the data: a `Device`, or None for the processor without SYCL."""
         queue = queue_of(*arrays)
         if queue is None and self.device in (None, "cpu"):
             return None
         return import_module("dforest.sycl.devices").find_device(self.device, queue)
 
     def _ready(self, X, voting="soft"):
-        """What predicts rows of X, where these lie or where it is to be done; and its arguments: the checked rows first."""
+        """What predicts the rows of X, and its arguments, of which the checked rows are the first."""
         device = self._device(X)
         if device is None:
             X = self._check_fitted_X(X)

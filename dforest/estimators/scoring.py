@@ -1,7 +1,7 @@
 """How out-of-bag predictions are scored.
 
-A *metric* takes what is true and what was predicted, as those of `sklearn.metrics` do; a *scorer* takes an estimator, rows
-and what is true, and is what `sklearn.metrics.make_scorer` makes of a metric.
+Words: a *metric* takes true and predicted values, like the functions of `sklearn.metrics`; a *scorer* takes an estimator, rows
+and true values, and is what `sklearn.metrics.make_scorer` makes of a metric.
 """
 
 from functools import partial
@@ -9,7 +9,7 @@ from functools import partial
 from sklearn import metrics
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-# Metrics that mean nothing of labels: of these, scikit-learn's scorers take probabilities.
+# Metrics of probabilities, which say nothing about labels: scikit-learn's scorers of these ask for probabilities.
 OF_PROBABILITIES = (
     metrics.average_precision_score,
     metrics.brier_score_loss,
@@ -28,12 +28,15 @@ def score_of_classes(score, classes, true, probability):
     Parameters
     ----------
     score : callable
-        A scorer; or a metric, which is given labels, or, if it is one of `OF_PROBABILITIES` or a `functools.partial` of
-        one, probabilities: of two classes those of the second one, or of its keyword `pos_label`.
+        A scorer or a metric. A metric is given labels, unless it is one of `OF_PROBABILITIES` or a `functools.partial` of
+        one: it is then given the probabilities of all classes, or, of two classes, those of the second one or of the one
+        that its keyword `pos_label` names.
     classes : ndarray of shape (n_classes,)
+        The labels of the classes.
     true : ndarray of shape (n_rows,)
-        Labels.
+        The true labels.
     probability : ndarray of shape (n_rows, n_classes)
+        The predicted probabilities.
 
     Returns
     -------
@@ -59,7 +62,7 @@ def score_of_numbers(score, true, prediction):
 
 
 class _PredictedClasses(ClassifierMixin, BaseEstimator):
-    """An estimator, for scorers, that has predicted all rows it will be asked for."""
+    """A classifier, for scorers, that has predicted all rows it will be asked for."""
 
     def __init__(self, classes, probability):
         self.classes_ = classes
@@ -73,7 +76,7 @@ class _PredictedClasses(ClassifierMixin, BaseEstimator):
 
 
 class _PredictedNumbers(RegressorMixin, BaseEstimator):
-    """An estimator, for scorers, that has predicted all rows it will be asked for."""
+    """A regressor, for scorers, that has predicted all rows it will be asked for."""
 
     def __init__(self, prediction):
         self.prediction = prediction

@@ -20,8 +20,8 @@ from dforest.weights import TrainingRows
 
 _CHECK_INPUT = """
 check_input : bool, default=True
-    Accepted for code written for scikit-learn's trees, and not used: X is always checked, which for
-    arrays of float32 or float64 takes no time to speak of."""
+    Accepted for code written for scikit-learn's trees, and not used: X is always checked, which takes
+    little time for arrays of float32 or float64."""
 
 
 def _with_check_input(method):
@@ -67,7 +67,7 @@ class DecisionTree(TreeEstimator):
 
     @property
     def max_features_(self):
-        """Features tried at each node, before the search may stop."""
+        """How many features are tried at each node before the search may stop."""
         check_is_fitted(self)
         return count_features(self.max_features, self.n_features_in_)
 
@@ -84,34 +84,34 @@ class DecisionTree(TreeEstimator):
     def prune(self, X, y, sample_weight=None, inplace=True):
         """Cut the tree back by the errors it makes on rows it was not grown on [1]_.
 
-        From the leaves up, a node becomes a leaf, which predicts what its training rows say, where
-        that makes no more errors than what is left of its branch; so too where no row comes. The
-        result is the smallest of all prunings that make the fewest errors on these rows; sums of
-        squared deviations are compared exactly.
+        From the leaves up, a node becomes a leaf if that makes no more errors than what is left of its
+        branch; a node that no row reaches becomes a leaf too. The new leaf predicts what the node's
+        training rows say. The result is the smallest of all prunings that make the fewest errors on the
+        rows; sums of squared deviations are compared exactly.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            With the columns of the training data; missing values go as in prediction.
+            Rows with the columns of the training data. Missing values go where they go in prediction.
         y : array-like of shape (n_rows,)
             Classes of the training data, or finite numbers.
         sample_weight : array-like of shape (n_rows,), optional
-            What the error of each row counts: a wrong class, or the squared deviation. `class_weight`
-            has no part in it.
+            How much the error of each row counts, which is a wrong class or the squared deviation.
+            `class_weight` does not change it.
         inplace : bool, default=True
-            Whether this tree is to change, or a copy of it. One of a forest's `estimators_` can't
-            change: the forest would go on predicting with the tree as it was.
+            Whether this tree is pruned, or a copy of it. One of a forest's `estimators_` can't be pruned
+            in place: the forest would go on predicting with the tree as it was.
 
         Returns
         -------
         estimator
-            This one or the copy.
+            This tree or the copy.
 
         Raises
         ------
         ValueError
             If X has other columns, or y other labels, than there were in training, or if a tree of a
-            forest is to change; the tree is then as it was.
+            forest would be pruned in place. The tree stays as it was.
 
         References
         ----------
@@ -158,7 +158,7 @@ class DecisionTree(TreeEstimator):
             ccp_alphas : ndarray of shape (n_subtrees,)
                 The lowest `ccp_alpha` that leads to each subtree; 0 for the whole tree.
             impurities : ndarray of shape (n_subtrees,)
-                The sum over each subtree's leaves of share of the weight times impurity.
+                The sum over each subtree's leaves of their share of the weight times their impurity.
 
         References
         ----------
@@ -195,7 +195,7 @@ class DecisionTree(TreeEstimator):
         Returns
         -------
         sparse matrix of shape (n_rows, n_nodes)
-            1 where the row passes the node.
+            1 where the row passes the node, else 0.
         """
         return self._paths(X)
 

@@ -1,7 +1,7 @@
-"""From what users pass to what the core takes: X, y, weights and numbers of things.
+"""What users pass, checked and converted to what the core takes: X, y, weights, and numbers of features, draws and threads.
 
-Everything here either returns arrays that say exactly what the input said, or raises an error that
-names the parameter or column, the value and what is allowed.
+Each function returns arrays that say exactly what the input said, or raises an error that names the
+parameter or column, the value and what is allowed.
 """
 
 import math
@@ -25,7 +25,7 @@ from dforest.core.threads import openmp_threads
 from dforest.estimators.columns import columns_of
 from dforest.estimators.features import Features
 
-LARGEST_EXACT = 2**53  # integers up to this are exact in float64
+LARGEST_EXACT = 2**53  # the largest integer up to which all are exact in float64
 MOST_ROWS = 2**32 - 1  # row numbers of the core have 32 bits,
 MOST_DRAWS = 2**32 - 1  # and so has the number of times that a tree draws a row
 MOST_THREADS = 2**31 - 1
@@ -33,7 +33,7 @@ ALLOWED = "allowed are numbers, booleans and missing values"
 
 
 class _NamedArray:
-    """A frame's values with its column names, for a scikit-learn that can't read the names of that kind of frame."""
+    """A frame's values with its column names, for versions of scikit-learn that can't read the names of such a frame."""
 
     def __init__(self, frame):
         self.frame = frame
@@ -50,20 +50,20 @@ class _NamedArray:
 
 
 def check_X(estimator, X, features=None, reset=True, **kwargs):
-    """X as a C-contiguous float32 or float64 array; float32 stays, all else becomes float64.
+    """X as a C-contiguous array of float32, if it has that type, or else of float64.
 
     Parameters
     ----------
     estimator : estimator
-        Whose feature names are set (with ``reset=True``) or compared.
+        The estimator whose feature names are set (with ``reset=True``) or compared.
     X : array-like of shape (n_rows, n_features)
         NaN and infinities are allowed.
     features : Features or None
-        Which columns hold labels, and their numbers; None: none does.
+        Which columns hold labels, and the numbers of the labels. None means that no column does.
     reset : bool
         Whether this is a fit.
     **kwargs
-        For `sklearn.utils.validation.validate_data`; with `y`, a pair is returned.
+        Passed on to `sklearn.utils.validation.validate_data`. With `y`, the pair of X and y is returned.
 
     Raises
     ------
@@ -81,13 +81,13 @@ def check_X(estimator, X, features=None, reset=True, **kwargs):
     numbers = range(0 if columns is None else columns.n_columns)
     if features is None:
         features = Features.learn(X, None, None)
-    # What scikit-learn makes of types of labels is not always what they say.
+    # scikit-learn would not always convert columns of labels to what they say.
     encode = columns is not None and (features.encodes or any(columns.order(j) for j in numbers))
     named = X
     if hasattr(X, "iter_columns") and _get_feature_names(X) is None:
         named = _NamedArray(X)
     if columns is None and not is_float:
-        check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator)  # its shape, before text is converted
+        check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator)  # before text is converted, only its shape
     if encode:
         # Names and number of columns first: they say whether these are the columns that the features are of.
         validate_data(estimator, named, reset=reset, skip_check_array=True, **kwargs)
@@ -103,13 +103,13 @@ def check_X(estimator, X, features=None, reset=True, **kwargs):
             return check_X_y(X, estimator=estimator, **checks, **kwargs)
         return check_array(X, estimator=estimator, input_name="X", **checks, **kwargs)
     except ValueError as error:
-        if str(error) == "Input contains NaN":  # of objects: it is y that may hold none
+        if str(error) == "Input contains NaN":  # of objects: y may not hold None
             raise ValueError("Input y contains NaN; allowed are rows whose y is known") from None
         raise
 
 
 def _check_column(label, column):
-    """Refuse what float64 would not hold exactly, and what is no number."""
+    """Raise ValueError if X holds anything that float64 does not hold exactly, or that is not a number."""
     kind, width = column.dtype.kind, column.dtype.itemsize
     if kind in "OUST":
         for value in column.tolist():
@@ -173,8 +173,8 @@ def check_classes(y):
 
 
 def _count_classes(y):
-    """The same for integers close to each other, without sorting."""
-    wide = y if y.dtype.itemsize == 8 else y.astype(np.int64)  # differences are in range
+    """What `check_classes` returns, for integers that are close to each other, without sorting them."""
+    wide = y if y.dtype.itemsize == 8 else y.astype(np.int64)  # so that differences are in range
     lowest = wide.min()
     place = (wide - lowest).astype(np.intp)
     is_there = np.bincount(place) > 0
@@ -183,12 +183,12 @@ def _count_classes(y):
 
 
 def check_targets(y):
-    """Numbers as float64, -0 as 0.
+    """Targets of regression as float64, in which -0 becomes 0.
 
     Raises
     ------
     ValueError
-        If one is missing, or something other than a number that float64 can hold.
+        If a target is missing, or is not a number that float64 can hold.
     """
     if y.dtype.kind not in "biuf":
         raise ValueError(f"y holds {y.tolist()[0]!r}; allowed are finite numbers")
@@ -200,7 +200,7 @@ def check_targets(y):
 
 
 def check_counts(y):
-    """Raise where targets are nothing that a Poisson distribution could have as a mean."""
+    """Raise ValueError if a target is negative, or if all are 0: a Poisson distribution has a positive mean."""
     if y.min() < 0:
         raise ValueError(
             f'y holds {y.min()}; allowed with criterion="poisson" are numbers from 0: Some value(s) of y are negative '
@@ -214,12 +214,12 @@ def check_counts(y):
 
 
 def check_device(device, method, splitter):
-    """Raise unless there is code for growing trees on another device than the CPU.
+    """Raise ValueError unless there is code for growing such trees on a device.
 
     Parameters
     ----------
     device, method : str or None
-        As the estimator's parameters.
+        The estimator's parameters.
     splitter : Splitter or str
     """
     what = "a queue's device" if device is None else f"device={device!r}"
@@ -233,13 +233,13 @@ def check_device(device, method, splitter):
 
 
 def check_directions(estimator, monotonic_cst, objective):
-    """Monotonic constraints by feature, 0: none; ndarray of shape (n_features,), dtype int8.
+    """The constraint of each feature, 0 for features without one: ndarray of shape (n_features,), dtype int8.
 
     Raises
     ------
     ValueError
-        If one is not -1, 0 or 1, if there are not as many as features or names are unknown, if a
-        constrained feature is categorical, or with more than two classes.
+        If a constraint is not -1, 0 or 1, if there are more or fewer than features, if a name is unknown, if a
+        constrained feature is categorical, or if there are more than two classes.
     """
     directions = np.ascontiguousarray(_check_monotonic_cst(estimator, monotonic_cst), np.int8)
     if not directions.any():
@@ -257,12 +257,12 @@ def check_directions(estimator, monotonic_cst, objective):
 
 
 def check_weights(sample_weight, X):
-    """Sample weights as float64; None stays.
+    """Sample weights as float64; None remains None.
 
     Raises
     ------
     ValueError
-        If one is negative, NaN or infinite, if all are 0, or if there are not as many as rows.
+        If a weight is negative, NaN or infinite, if all are 0, or if there are more or fewer than rows.
     """
     if sample_weight is None:
         return None
@@ -279,12 +279,12 @@ def check_weights(sample_weight, X):
 
 
 def check_class_weight(class_weight, classes):
-    """Factors by class from a dict that may leave out some; ndarray of shape (n_classes,), dtype float64.
+    """The factor of each class, given a dict that may leave out classes: ndarray of shape (n_classes,), dtype float64.
 
     Raises
     ------
     ValueError
-        If it names something that is no class, or a factor is not a finite number from 0.
+        If the dict names something that is not a class, or a factor is not a finite number from 0.
     """
     classes = classes.tolist()
     for label, factor in class_weight.items():
@@ -332,7 +332,7 @@ def count_samples(name, limit, n_draws, least):
 
 
 def count_threads(n_jobs):
-    """How many threads a value of `n_jobs` means here and now.
+    """How many threads a value of `n_jobs` means in the calling process at this time.
 
     joblib knows what None means in a `joblib.parallel_config`, how many cores the process may use, and
     where work is nested so deep that there should be no more threads. Where `n_jobs` names no number,

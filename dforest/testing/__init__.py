@@ -1,5 +1,5 @@
-"""For tests: of dforest itself, naive twins in pure Python; of splitters and criteria from elsewhere, whether they keep
-their contracts: `check_splitter` and `check_criterion`.
+"""For tests: naive twins of dforest's core in plain Python, and `check_splitter`, `check_criterion` and
+`engine_check.check_engine`, which tell whether a splitter, a criterion or an engine keeps its contract.
 """
 
 from dforest.testing.conformance import ConformanceError

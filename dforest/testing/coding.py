@@ -16,11 +16,11 @@ CONTINUOUS, ORDINAL, CATEGORICAL = 0, 1, 2  # kinds of columns
 
 
 class Column(NamedTuple):
-    """Codes and values as `code_column` gives them; is_dense: values are not the edges of bins."""
+    """A column as `code_column` returns it. If is_dense, values are the distinct values; if not, the upper edges of bins."""
 
     codes: np.ndarray
     values: np.ndarray
-    lows: np.ndarray  # smallest value of each code
+    lows: np.ndarray  # the smallest value of each code
     highs: np.ndarray  # largest
     is_dense: bool
     kind: int = CONTINUOUS
@@ -43,7 +43,7 @@ class Scale(NamedTuple):
 
 
 def middle(lo, hi, is_float32):
-    """The middle of lo < hi, in float64 or rounded to float32; lo where rounding would reach hi; no -0."""
+    """The middle of lo < hi, in float64 or rounded to float32: lo if rounding would reach hi, and 0 for -0."""
     m = 0.5 * lo + 0.5 * hi  # NaN from -inf and inf
     if is_float32:
         m = float(np.float32(m))
@@ -51,7 +51,7 @@ def middle(lo, hi, is_float32):
 
 
 def distinct(x):
-    """The distinct values of a column but for missing ones, ascending, as Python floats; no -0."""
+    """The distinct values of a column without missing ones, ascending, as Python floats, with 0 for -0."""
     return sorted({float(v) + 0.0 for v in x if v == v})
 
 
@@ -65,13 +65,13 @@ def bin_edges(x, max_codes, weight=None):
     ----------
     x : ndarray of shape (n,), dtype float32 or float64
     max_codes : int
-        Most codes, the one for missing values included.
+        The largest number of codes, the one for missing values included.
     weight : sequence of int, optional
 
     Returns
     -------
     list of float
-        Ascending, the last infinite; empty if all values are missing.
+        The edges in ascending order, of which the last is infinite; empty if all values are missing.
     """
     values = distinct(x)
     weight_of = dict.fromkeys(values, 0)
@@ -101,7 +101,7 @@ def bin_edges(x, max_codes, weight=None):
 def code_column(x, max_codes=0, weight=None):
     """Code a column.
 
-    Parameters are those of `bin_edges`, but max_codes 0 gives each distinct value a code.
+    Parameters are those of `bin_edges`; if max_codes is 0, each distinct value gets a code.
 
     Returns
     -------
@@ -122,14 +122,14 @@ def code_column(x, max_codes=0, weight=None):
 
 
 def code_categories(x, n_categories):
-    """Code a column of category numbers from 0 to n_categories - 1 and NaN: as `code_column`, but a number is its code."""
+    """Code a column of category numbers from 0 to n_categories - 1 and NaN; the code of a category is its number."""
     codes = [int(v) if v == v else n_categories for v in x.tolist()]
     numbers = np.arange(n_categories).astype(x.dtype)
     return np.array(codes, np.int64), numbers, numbers, numbers, n_categories in codes
 
 
 def columns_of(X, method, max_bins, weight, n_categories=None, ordinal=None):
-    """All columns of X, coded; the last two as for `grow_tree`."""
+    """All columns of X, coded; n_categories and ordinal are those of `naive.grow_tree`."""
     max_codes = max_bins if method == "hist" else 0
     columns = []
     for j, x in enumerate(X.T):
@@ -151,7 +151,7 @@ def scale_exponent(largest, bits):
 
 
 def offsets(y, bits):
-    """Targets as integers around their middle: (integers, centre, exponent); not for equal ones."""
+    """Targets that are not all equal as integers around their middle: (integers, centre, exponent)."""
     lo, hi = min(y), max(y)
     centre = 0.5 * lo + 0.5 * hi
     exponent = scale_exponent(max(hi - centre, centre - lo), bits)
@@ -175,7 +175,7 @@ def quantise(y):
 
 
 def mean_target(y, weight):
-    """The weighted mean of targets, from an exact sum of 62-bit integers: the value of a leaf."""
+    """The value of a leaf: the weighted mean of its targets, from an exact sum of 62-bit integers."""
     lo, hi = min(y), max(y)
     if lo == hi:
         return lo
@@ -186,9 +186,9 @@ def mean_target(y, weight):
 
 
 def median_target(y, weight):
-    """The weighted median of targets: the value of a leaf for absolute error.
+    """The value of a leaf for absolute error: the weighted median of its targets.
 
-    Where the targets up to one have just half of the weight, the middle of it and the next.
+    If the targets up to one have exactly half of the weight, it is the middle of that target and the next one.
     """
     weight_of = dict.fromkeys(sorted(y), 0)
     for v, w in zip(y, weight, strict=True):
@@ -205,8 +205,9 @@ def integer_weights(sample_weight):
     -------
     weight : ndarray of shape (n,), dtype uint32
     k : int
-        The smallest that makes all weights (positive, finite) integers. If the largest then reaches
-        2**31: the one that puts it in [2**30, 2**31), and weights are rounded, to 1 at least.
+        The smallest exponent that makes all weights, which are positive and finite, integers. If the largest
+        of these reaches 2**31, k is the exponent that puts it into [2**30, 2**31), and weights are rounded, to
+        1 at least.
     """
     exact = [Fraction(float(w)) for w in sample_weight]
 

@@ -42,7 +42,7 @@ class ConformanceError(AssertionError):
 
 
 def broken(component, rule, shown):
-    """The error of a broken rule, and what shows it."""
+    """The error that says which rule of a component is broken, and what shows it."""
     return ConformanceError(f"{type(component).__name__} breaks the rule: {rule}. {shown}", rule)
 
 
@@ -57,9 +57,9 @@ class Problem(NamedTuple):
         Class numbers, all of which occur, or numbers from 0.
     weight : ndarray of shape (n_rows,), dtype float64, or None
     n_classes : int
-        0: regression.
+        Number of classes; 0 for regression.
     parameters : dict
-        What an estimator must be told of the columns.
+        The parameters that tell an estimator of the columns.
     """
 
     name: str
@@ -86,7 +86,7 @@ def make_problem(task, is_mixed, n_rows=150):
     """
     rng = np.random.default_rng(n_rows)
     X = rng.standard_normal((n_rows, 5))
-    X[:, 1] = np.round(X[:, 1], 1)  # values that occur more than once
+    X[:, 1] = np.round(X[:, 1], 1)  # so that values occur more than once
     X[:, 2] = rng.integers(0, 6, n_rows)
     X[:, 4] = X[:, 0] > 0.3
     number = X[:, 0] + X[:, 1] ** 2 + np.isin(X[:, 2], (0, 3)) + rng.standard_normal(n_rows) / 3
@@ -105,7 +105,7 @@ def make_problem(task, is_mixed, n_rows=150):
 
 @contextmanager
 def tuned(**thresholds):
-    """Other size thresholds of the machinery, for a while."""
+    """Give the machinery other size thresholds inside a `with` block."""
     before = dict(estimator.TUNING)
     estimator.TUNING.update(thresholds)
     try:
@@ -124,7 +124,7 @@ class Trial:
     component : Splitter or Criterion
     problem : Problem
     **parameters
-        Of the forests.
+        Parameters of the forests.
     """
 
     def __init__(self, role, component, problem, **parameters):
@@ -134,7 +134,7 @@ class Trial:
         self.parameters.update(parameters)
 
     def broken(self, rule, shown):
-        """The error of a broken rule."""
+        """The error that says which rule is broken."""
         return broken(self.component, rule, f"{self.problem.name}: {shown}")
 
     def estimator(self, **changes):
@@ -143,7 +143,7 @@ class Trial:
         return kind(**{**self.parameters, self.role: self.component, **changes})
 
     def fit(self, data=None, **changes):
-        """A forest fitted to the problem's data, or to others."""
+        """A forest fitted to the data that are given, by default the problem's."""
         X, y, weight = data or (self.problem.X, self.problem.y, self.problem.weight)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
@@ -157,7 +157,7 @@ class Trial:
         return fitted
 
     def check_unchanged(self, name, now, then, first=0):
-        """Raise unless an array is what it was, given a copy; `first` is where its data begin."""
+        """Raise unless an array equals an earlier copy; `first` is where its data begin."""
         if now is None or now.tobytes() == then.tobytes():
             return
         where = tuple(int(i) for i in np.argwhere((now != then) & ~((now != now) & (then != then)))[0])
@@ -171,7 +171,7 @@ class Trial:
 
 
 def difference(forest, other):
-    """Where two forests differ first: str; None if they are the same to the bit."""
+    """A str that says where two forests differ first; None if they are equal to the bit."""
     arrays, others = forest.as_dict(), other.as_dict()
     for name, array in arrays.items():
         given = others[name]
@@ -185,7 +185,7 @@ def difference(forest, other):
 
 
 def check_same(trial, rule, fitted, other):
-    """Raise unless two fits gave the same forest."""
+    """Raise unless two fitted forests are equal to the bit."""
     differs = difference(fitted.forest_, other.forest_)
     if differs:
         raise trial.broken(rule, differs)
@@ -218,7 +218,7 @@ def check_parameters(component):
 
 
 def check_same_forests(trial):
-    """Raise unless a forest depends on nothing that it must not depend on; a fitted one."""
+    """Raise if a forest depends on something that it must not depend on; return a fitted forest."""
     before = repr(trial.component)
     first = trial.fit()
     check_same(trial, "the same fit gives the same forest", first, trial.fit())
@@ -249,7 +249,7 @@ def check_same_forests(trial):
 
 
 def check_pickled(trial, fitted):
-    """Raise unless a fitted forest predicts the same when it has been pickled."""
+    """Raise unless the copy of a fitted forest that a pickle gives predicts what the forest does."""
     again = pickle.loads(pickle.dumps(fitted))
     here, there = trial.predictions(fitted), trial.predictions(again)
     if here.tobytes() != there.tobytes():

@@ -28,7 +28,7 @@ class _BadScore(Exception):
 
 
 class EveryCut(PythonSplitter):
-    """Scores the cuts of numbers one by one, and takes the first of the best of a feature; if these score 0, the evenest."""
+    """Scores the cuts of a feature one by one, and takes the first of the best; if no cut scores above 0, the evenest."""
 
     def best_cut(self, node, feature):
         codes = np.unique(node.codes(feature)).tolist()
@@ -51,16 +51,16 @@ def check_criterion(criterion, *, tasks=None, complete=True, own_score=False, al
     ----------
     criterion : Criterion, or a subclass
     tasks : sequence of {"two classes", "four classes", "regression"}, default=None
-        What to try it with. None: all that its `configure` does not refuse.
+        The tasks that it is tried with. None means all that its `configure` does not refuse.
     complete : bool, default=True
-        Whether its impurities are: 0 for a pure node, and not below. Not if what is the same for all cuts of a node is
-        left out.
+        Whether its impurities are complete: 0 for a pure node, and never below. They are not if they leave out a term that
+        all cuts of a node have in common.
     own_score : bool, default=False
         Whether its scan scores cuts by something else than the weight times the decrease of its impurity.
     alone : bool, default=True
-        Whether a cut scores alone what it does among others: not if it counts how many there are.
+        Whether the score of a cut does not depend on the other cuts that are scored with it.
     methods : sequence of {"hist", "dense"}
-        What it is for.
+        The methods that it is tried with.
 
     Raises
     ------
@@ -69,11 +69,12 @@ def check_criterion(criterion, *, tasks=None, complete=True, own_score=False, al
 
     Notes
     -----
-    The rules: tasks that it is not for are refused by `configure` with ValueError. The same question has the same answer, of
-    clones and pickles too. Of many cuts the first of the best is found, with the score that it has alone; scores are finite
-    and not below 0, and the weight times the decrease of impurity. Impurities are finite, not below 0, and 0 for a pure
-    node. Forests are the same again; on 1, 2 and 8 threads; of codes copied or not; whichever nodes and trees came before.
-    Leaf values are finite. Data are not written to, and nothing around them is read.
+    The rules: `configure` refuses tasks that the criterion is not for with ValueError. A question that is asked again gets
+    an equal answer, also from clones and pickles. Of many cuts the first of the best is found, with the score that it has
+    alone; scores are finite, not below 0, and equal to the weight times the decrease of impurity. Impurities are finite, not
+    below 0, and 0 for a pure node. A forest grown again is equal to the bit: on 1, 2 and 8 threads, whether codes are copied
+    or not, and whichever nodes and trees came before. Leaf values are finite. Data are not written to, and nothing around
+    them is read.
 
     Examples
     --------
@@ -132,24 +133,24 @@ def tasks_of(criterion):
 
 
 def class_cuts(rng, n_classes, largest, n_cuts=40):
-    """Left sides of cuts of a node, and the node: arrays of statistics. All sides have weight."""
+    """Random statistics of the left sides of some cuts, and of the node; all sides have weight."""
     total = rng.integers(1, largest, n_classes, endpoint=True)
     left = rng.integers(0, total, (n_cuts, n_classes), endpoint=True)
     left = left[(left.sum(axis=1) > 0) & (left.sum(axis=1) < total.sum())]
-    # One draw a unit of weight.
+    # Each draw has the weight 1.
     return np.hstack([left.sum(axis=1, keepdims=True)] * 2 + [left]), np.hstack([[total.sum()] * 2, total])
 
 
 def answers(configured, left, total):
-    """What a configured criterion says of a node's cuts, all of them and one by one, and its impurity."""
+    """What a configured criterion says of a node: of all its cuts together, of each cut alone, and its impurity."""
     singles = [configured.score_cuts(cut[None].copy(), total) for cut in left]
-    # -1: not allowed; NaN: no score.
+    # -1 if the cut is not allowed, NaN if it has no score.
     scores = np.array([-1.0 if best < 0 else score if score >= 0 else np.nan for best, score in singles])
     return configured.score_cuts(left, total), scores, configured.impurity_of(total)
 
 
 def check_questions(criterion, n_classes, complete, own_score, alone):
-    """Raise unless what is said of generated statistics of classes is right and always the same."""
+    """Raise unless a criterion's answers about generated statistics of classes are right, and equal each time."""
     rng = np.random.default_rng(n_classes)
     others = {
         "the object itself": criterion.__sklearn_clone__().configure(n_classes),
@@ -190,7 +191,7 @@ def check_questions(criterion, n_classes, complete, own_score, alone):
 
 
 def check_scan(criterion, left, total, found, scores):
-    """Raise unless the best of many cuts is the first of those that are the best alone."""
+    """Raise unless the best of many cuts is the first of the cuts with the highest score alone."""
     best, score = found
     if not np.isfinite(scores).all():
         raise broken(criterion, "scores are finite and not below 0", f"{scores.tolist()} in {total.tolist()}")
@@ -206,7 +207,7 @@ def check_scan(criterion, left, total, found, scores):
 
 
 def check_nodes(trial, fitted, complete):
-    """Raise unless what nodes say is finite."""
+    """Raise unless values and impurities of nodes are finite."""
     for t in range(fitted.forest_.n_trees):
         table = fitted.forest_.node_table(t)
         for name in ("value", "impurity", "decrease"):
@@ -218,7 +219,7 @@ def check_nodes(trial, fitted, complete):
 
 
 def check_single_cuts(trial):
-    """Raise unless the scan finds what asking about each cut by itself does, in the nodes of a forest."""
+    """Raise unless, in the nodes of a forest, the scan finds the cut that scoring each cut by itself finds."""
     rule = "of many cuts the first of the best ones is found, with the score it has alone"
     trial.parameters.update(max_depth=3, n_estimators=2)
     try:

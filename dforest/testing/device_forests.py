@@ -14,7 +14,7 @@ import dforest
 from dforest.sycl import device as machinery
 from dforest.sycl import devices
 
-# Sizes of the trainer, at their extremes.
+# Sizes of the machinery on a device, at their extremes.
 TUNINGS = [
     {},
     {"subtree_up_to": 0, "chunk": 64},
@@ -42,7 +42,7 @@ def random_fit(seed):
     rng = np.random.default_rng(seed)
     n_rows, n_features = int(rng.integers(20, 700)), int(rng.integers(1, 12))
     X = rng.standard_normal((n_rows, n_features)).astype(rng.choice([np.float32, np.float64]))
-    for j in range(n_features):  # few values, many, all the same, infinities
+    for j in range(n_features):  # columns of few values, of many, of one, with infinities
         digits = rng.choice([-2, 0, 1, 6])
         X[:, j] = np.round(X[:, j], digits) * X.dtype.type(10.0) ** int(rng.integers(-3, 4))
         if rng.random() < 0.1:
@@ -105,7 +105,7 @@ def differences(a, b):
 
 @contextmanager
 def standing_in(device):
-    """While this lasts, any device that is asked for is this one."""
+    """Inside a `with` block, any device that is asked for is this one."""
     before = devices.find_device
     devices.find_device = lambda *_: device
     try:
@@ -116,7 +116,7 @@ def standing_in(device):
 
 @contextmanager
 def tuned(tuning):
-    """While this lasts, the trainer has these sizes."""
+    """Inside a `with` block, the machinery on devices has these sizes."""
     before = machinery.TUNING
     machinery.TUNING = {**before, **tuning}
     try:
@@ -132,7 +132,7 @@ def fit_there(estimator, X, y, sample_weight=None, device="sycl", tuning=None):
 
 
 def main(library, first, last):
-    """See the module."""
+    """Run the program that the module's docstring describes."""
     from dforest.testing.host_device import HostDevice
 
     for seed in range(first, last):

@@ -12,13 +12,13 @@ def best_along(values, draws, *, criterion, n_classes, min_draws=1, min_weight=0
     Parameters
     ----------
     values : sequence of float
-        Of each draw; NaN: missing.
+        The number of each draw; NaN if it is missing.
     draws : list of Draw
     criterion : {"gini", "entropy", "squared_error"}
     n_classes : int
-        0: regression.
+        Number of classes; 0 for regression.
     min_draws, min_weight : int, float
-        What each side has at least.
+        Least number of draws, and least weight, of each side.
 
     Returns
     -------
@@ -40,6 +40,6 @@ def best_along(values, draws, *, criterion, n_classes, min_draws=1, min_weight=0
             score = SCORES[criterion](left, total)
             if (score, evenness(score, left, total)) > rank:
                 rank = score, evenness(score, left, total)
-                # Where none is missing, missing ones go with the larger side.
+                # If no number is missing here, missing ones go to the larger side.
                 best = score, threshold, missing_left if missing else 2 * left[0] > total[0]
     return best

@@ -1,7 +1,7 @@
-"""The kernels of `dforest.sycl`, run by this processor without SYCL: what checks them, and what a sanitizer can look at.
+"""The kernels of `dforest.engines.device`, run by this processor without SYCL, for tests and for sanitizers.
 
 A `HostDevice` stands in for `dforest.sycl.devices.Device`. It compiles the kernels with the C++ compiler of this machine;
-a phase of a kernel runs for one item after another, so nothing runs at the same time.
+a phase of a kernel runs for one item after another, so that no two items run at once.
 """
 
 import ctypes
@@ -30,12 +30,12 @@ def compile_kernels(folder, options=()):
     folder : path-like
         Where the library goes.
     options : sequence of str
-        More options of g++.
+        Further options of g++.
 
     Returns
     -------
     Path
-        Of the library.
+        The path of the library.
     """
     source, library = Path(folder) / "kernels_on_host.cpp", Path(folder) / "kernels_on_host.so"
     source.write_text(_MAIN)
@@ -49,7 +49,7 @@ def compile_kernels(folder, options=()):
 
 
 class HostArray:
-    """An array of such a device."""
+    """An array of a `HostDevice`."""
 
     def __init__(self, array, account):
         self._array, self._account = array, account
@@ -74,17 +74,18 @@ class HostArray:
 
 
 class HostDevice:
-    """See the module.
+    """A device that runs kernels on this processor.
 
     Parameters
     ----------
     library : path-like
-        As `compile_kernels` made it.
+        A library that `compile_kernels` made.
     n_items : int
-        Items of a group, unless a run says otherwise.
+        Number of items of a group, unless a run names another.
     is_cpu : bool
-        What it is to pass for: the trainer's sizes depend on it.
+        Whether it passes for a processor, which the sizes of the machinery depend on.
     local_bytes : int
+        Memory of a group.
     """
 
     name = "this processor"
@@ -98,7 +99,7 @@ class HostDevice:
         self.account = Account()
 
     def build(self):
-        """Nothing: the kernels are there."""
+        """Do nothing: the kernels have been built."""
 
     def array(self, array, account=None):
         """A copy of a NumPy array."""
@@ -110,7 +111,7 @@ class HostDevice:
     def empty(self, shape, dtype, account=None):
         """An array of any contents."""
         array = np.empty(shape, dtype)
-        array.reshape(-1).view(np.uint8)[:] = 0xA5  # none may count on zeros
+        array.reshape(-1).view(np.uint8)[:] = 0xA5  # no kernel may count on zeros
         return HostArray(array, account or self.account)
 
     def zeros(self, shape, dtype, account=None):

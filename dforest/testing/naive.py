@@ -1,7 +1,8 @@
 """The naive twin: the whole training algorithm again, slow and plain, to compare the compiled core with.
 
-It and what it is made of (`coding`: values to codes, weights and targets to integers; `scores`;
-`splits`; `sampling`: rows drawn; `streams`: random numbers) import nothing compiled but NumPy. Sums are Python integers,
+The twin is this module and those that it imports: `coding` makes codes of values, and integers of weights and
+targets; `scores` and `splits` find the best split; `sampling` draws rows; `streams` has random numbers. They
+import nothing compiled but NumPy. Sums are Python integers,
 which never overflow; the few float expressions follow `numerics.h` operation for operation, so that
 scores and thresholds have the same bits. Where the core counts, sorts by radix, packs words and
 skips work, the twin loops.
@@ -25,7 +26,7 @@ from dforest.testing.streams import ROOT_PATH, THRESHOLD, Stream, child_path, fe
 
 @dataclass
 class Node:
-    """A node and all below it; feature is -1 for a leaf, which alone has a value and impurity (in regression)."""
+    """A node and all nodes below it. The feature of a leaf is -1; leaves alone have a value and an impurity, in regression."""
 
     draws: int
     weight: list  # by class, or of one entry
@@ -55,21 +56,21 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
     criterion : {"gini", "entropy", "log_loss", "hellinger", "squared_error", "friedman_mse", "poisson", "absolute_error"}
     method : {"dense", "hist"}
     sample_weight : sequence of float, optional
-        Positive: rows of weight 0 are dropped before.
+        Positive weights; rows of weight 0 must have been dropped.
     sampling : AllRows or Bootstrap, optional
-        Of `dforest.testing.sampling`: which rows the tree draws. None: all, once.
+        A plan of `dforest.testing.sampling`, which says which rows the tree draws. None means each row once.
     seed : int
-        The tree's.
+        The seed of the tree.
     max_features : int, optional
-        None: all. The other limits are numbers as in scikit-learn.
+        None means all. The other limits are numbers as in scikit-learn.
     splitter : {"best", "random"}
     n_categories : list of int, optional
-        By feature; 0: not categorical.
+        Number of categories of each feature; 0 if it is not categorical.
     ordinal : list of bool, optional
-        By feature.
+        Whether each feature is ordinal.
     categorical_split : {"subset", "one_hot"}
     monotonic_cst : list of {-1, 0, 1}, optional
-        By feature: predictions fall, are free, or rise with it.
+        Whether predictions fall with each feature, are free, or rise with it.
     skip_constant_features : bool
         Whether features that are constant in a node don't count among `max_features`.
 
@@ -92,7 +93,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
     root_weight = float(statistic(root, n_classes)[1])
 
     def find_split(draws, path, depth, scale, bounds):
-        """A node, its split or None, the score, and what its children inherit."""
+        """A new node, its split or None, the split's score, and what its children inherit."""
         targets = [draw.target for draw in draws]
         span = max(targets) - min(targets)
         is_pure = span == 0
@@ -171,7 +172,7 @@ class Found(NamedTuple):
     path: int
     depth: int
     scale: Scale
-    bounds: tuple  # lowest and highest prediction that constraints allow
+    bounds: tuple  # the lowest and the highest prediction that constraints allow
 
 
 def goes_left(node, x):
@@ -188,10 +189,10 @@ def flatten(tree, dtype=np.float64):
     Returns
     -------
     dict of ndarray
-        feature (-1: a leaf), threshold (in X's dtype; 0 in leaves, nan with a subset), right (the
-        number of the right child; 0 in leaves), missing_left, draws, weight (2-D: class weights, or
-        one column), value and impurity (nan but in the leaves of regression). A left child is its
-        parent's number + 1. And subsets, a list: None or category numbers, ascending.
+        The arrays feature (-1 for a leaf), threshold (of X's dtype; 0 for leaves, nan with a subset), right
+        (the number of the right child; 0 for leaves), missing_left, draws, weight (class weights, or one
+        column), value and impurity (of the leaves of regression; nan elsewhere), and subsets, a list with the
+        ascending category numbers of each node's subset, or None. A left child's number is its parent's + 1.
     """
     nodes, right = [], []
 

@@ -5,7 +5,7 @@ from importlib.metadata import PackageNotFoundError, files
 
 
 def opencl_library():
-    """The path of the runtime's library, as pip installed it; None: it is not there."""
+    """The path of the runtime's library, as pip installed it; None if it is not installed."""
     try:
         return next((str(path.locate().resolve()) for path in files("intel-opencl-rt") if path.name == "libintelocl.so"), None)
     except PackageNotFoundError:
@@ -13,9 +13,9 @@ def opencl_library():
 
 
 def offer_processor():
-    """Make the processor a device, "opencl:cpu:0", where it can be one.
+    """Make the processor a device, "opencl:cpu:0", if the runtime is installed.
 
-    To be called before SYCL is first asked for devices: it sets ``OCL_ICD_FILENAMES``, unless that is set.
+    This must be called before SYCL is first asked for devices: it sets ``OCL_ICD_FILENAMES``, unless that is set.
     """
     library = opencl_library()
     if library is not None:

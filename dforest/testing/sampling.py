@@ -1,7 +1,7 @@
 """The naive twins of sampling plans: `dforest.core.sampling` again, slow and plain.
 
-A twin has the name and the parameters of its plan. Whatever it says, it says for all rows at once; where the core counts the ones
-of a word, or goes down a tree of blocks by a loop, a twin looks at bit by bit and calls itself.
+A twin has the name and the parameters of its plan. It draws all rows at once; where the core counts the ones of a word, a twin
+looks at one bit after another, and where the core goes down a tree of blocks in a loop, a twin calls itself.
 """
 
 from dataclasses import dataclass
@@ -67,5 +67,5 @@ _TWINS = {twin.__name__: twin for twin in (AllRows, Bootstrap)}
 
 
 def twin_of(plan):
-    """The twin of a plan of the core."""
+    """The twin of a sampling plan of the core."""
     return _TWINS[type(plan).__name__](*(getattr(plan, name) for name in plan.parameters))

@@ -30,7 +30,7 @@ class Draw(NamedTuple):
 
 
 def statistic(draws, n_classes):
-    """The statistic of some draws; n_classes is 0 for regression."""
+    """The statistic of some draws. n_classes is 0 for regression."""
     words = [0] * (2 + (n_classes or 1))
     for draw in draws:
         w = draw.count * draw.weight
@@ -142,7 +142,7 @@ OF_CLASSES = ("gini", "entropy", "log_loss", "hellinger")
 
 
 def score_of(criterion, left, total, draws_left, draws_right, scale):
-    """Score of a cut for any criterion; absolute error looks at the draws, the others at statistics."""
+    """Score of a cut for any criterion, from the draws for absolute error, from statistics for the others."""
     if criterion == "absolute_error":
         return absolute_error_score(draws_left, draws_right)
     if criterion == "poisson":
@@ -151,7 +151,7 @@ def score_of(criterion, left, total, draws_left, draws_right, scale):
 
 
 def evenness(score, left, total):
-    """What decides between cuts of equal scores: of cuts that score 0, minus the difference of the sides' weights."""
+    """What decides between cuts of equal scores: minus the difference of the sides' weights for cuts that score 0, else 0."""
     return -abs(2 * left[1] - total[1]) if score == 0.0 else 0
 
 
@@ -159,7 +159,7 @@ def evenness(score, left, total):
 
 
 def in_units_of_y(x, criterion, exponent):
-    """A score or impurity of targets quantised at 2**exponent; may be infinite, where math.ldexp would raise."""
+    """A score or impurity of targets quantised at 2**exponent, in units of the targets: infinite where math.ldexp would raise."""
     with np.errstate(over="ignore"):
         return float(np.ldexp(x, -TARGET_POWER[criterion] * exponent))
 

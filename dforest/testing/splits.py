@@ -1,9 +1,8 @@
 """The naive twin's splits: the cuts of a column, and the best of all (`cuts.pyx`, `splitter.pyx`) again, slow and plain.
 
-Words: a *code* stands for a value of a column (see `coding`); a *side* of a cut is a set of codes, and
-that of the missing values is one of them. A *test* is the codes on the left but for the missing ones,
-and the threshold that tells them from the others; two cuts follow from it, or one, as missing values
-go right or left.
+Words: a *code* stands for a value of a column (see `coding`), or for missing values. A *side* of a cut is a set
+of codes. A *test* is the codes on the left, without the code of missing values, and the threshold that tells
+them from the others. Two cuts follow from a test, as missing values go right or left; or one, if there are none.
 """
 
 import math
@@ -18,7 +17,7 @@ from dforest.testing.streams import FEATURES, Stream
 
 
 class Split(NamedTuple):
-    """A row goes left if x <= threshold, or, with a subset, if (x in it) != missing_left; missing ones as told."""
+    """A row goes left if x <= threshold, or, with a subset, if (x in it) != missing_left; a missing value, if missing_left."""
 
     feature: int
     missing_left: bool
@@ -32,7 +31,7 @@ class Split(NamedTuple):
 
 
 def all_tests(draws, column, n_classes, categorical_split):
-    """Every test of a column: the last divides missing values from the rest."""
+    """Every test of a column, of which the last divides missing values from the rest."""
     codes = codes_of(draws, column)
     if column.kind == CATEGORICAL and categorical_split == "one_hot":
         for code in codes:
@@ -50,7 +49,7 @@ def all_tests(draws, column, n_classes, categorical_split):
 
 
 def random_test(draws, column, stream, categorical_split):
-    """One random test of a column. If the node has but one of its values: of it, against missing ones."""
+    """One random test of a column. If only one of its values is in the node, the test divides it from missing ones."""
     codes = codes_of(draws, column)
     if not codes:
         return
@@ -68,22 +67,22 @@ def random_test(draws, column, stream, categorical_split):
 
 
 def codes_of(draws, column):
-    """The codes in a node, ascending, but for the missing one."""
+    """The codes in a node in ascending order, without that of missing values."""
     return sorted({int(column.codes[draw.row]) for draw in draws} - {column.missing})
 
 
 def threshold_between(column, code, above):
-    """The threshold between two codes of which the node has none between."""
+    """The threshold between two codes of a node that has no code between them."""
     if column.kind == ORDINAL:  # x < the value above, as x <= the column's value before it
         return float((column.values if column.is_dense else column.highs)[above - 1])
     if column.is_dense:
         return middle(float(column.values[code]), float(column.values[above]), column.values.dtype == np.float32)
-    # Bins between the two sides that the node has not: half of them to the left.
+    # Of the bins between the two sides, none of which is in the node, half go to the left.
     return float(column.values[(code + above - 1) // 2])
 
 
 def by_key(codes, draws, column, n_classes):
-    """Categories by the share of the class of most weight in the node, or by mean target; equal ones ascending."""
+    """Categories ordered by the share of the node's largest class, or by mean target; of equal ones, the lower comes first."""
     total = statistic(draws, n_classes)
     key = {}
     for code in codes:
@@ -110,13 +109,13 @@ def random_subset(codes, stream):
 
 
 def random_ordinal_code(codes, column, stream):
-    """The highest code on the left, of the column's, and the threshold."""
+    """The highest of the column's codes on the left, and the threshold."""
     code = codes[0] + stream.below(codes[-1] - codes[0])
     return code, float((column.values if column.is_dense else column.highs)[code])
 
 
 def random_code(codes, column, stream):
-    """The highest code on the left, and the threshold: a uniform one, for bins the edge nearest to it."""
+    """The highest code on the left, and the threshold: a uniform random number, or, of bins, the edge nearest to it."""
     is_float32 = column.values.dtype == np.float32
     if column.is_dense:
         lo, hi = float(column.values[codes[0]]), float(column.values[codes[-1]])
@@ -155,7 +154,7 @@ def feature_order(n_features, seed, path):
 
 
 def predicted(words, draws, criterion, scale):
-    """What a side predicts, as constraints see it: the share of class 1, or a mean or median in units of y."""
+    """What a side predicts for constraints: the share of class 1, or the mean or median in units of y."""
     if criterion == "absolute_error":
         return scale.centre + math.ldexp(float(lower_median(draws)), -scale.exponent)
     if criterion in OF_CLASSES:
@@ -174,18 +173,19 @@ def best_split(draws, columns, order, max_features, *, criterion, n_classes=0, s
     order : list of int
         The features in the order in which they are tried.
     max_features : int
-        So many are tried, and more while none of them had a valid cut.
+        How many features are tried; more are tried while none of them has a valid cut.
     scale : Scale, optional
-        Of the targets.
+        The scale of the targets.
     min_draws, min_weight : int, float
-        What each side of a valid cut has at least.
+        Least number of draws, and least weight, of each side of a valid cut.
     stream_of : callable, optional
-        The random stream of a feature: tests are random.
+        Returns the random stream of a feature. If it is given, one random test of each feature is tried.
     categorical_split : {"subset", "one_hot"}
     constraints : list of {-1, 0, 1}, optional
-        By feature: the right side of a valid cut predicts not more, or not less, than the left.
+        For each feature, -1 if the right side of a valid cut may not predict more than the left one, 1 if it may not
+        predict less, 0 if it is free.
     bounds : (float, float)
-        Where what sides predict lies, if there are constraints.
+        The lowest and the highest number that sides may predict, if there are constraints.
     skip_constant_features : bool
         Whether features of one code in the node don't count among `max_features`.
 
@@ -236,9 +236,9 @@ def best_split(draws, columns, order, max_features, *, criterion, n_classes=0, s
                     if d != 0 and not (v_left - v_right) * d <= 0.0:
                         continue
                 score = score_of(criterion, left, total, *sides, scale)
-                if found is None or (score, evenness(score, left, total)) > rank:  # not >=: the first of equal ones stays
+                if found is None or (score, evenness(score, left, total)) > rank:  # not >=, so that the first of equal cuts stays
                     rank = score, evenness(score, left, total)
-                    if column.missing not in by_code:  # unseen here, missing values go with the larger side
+                    if column.missing not in by_code:  # if no value is missing here, missing values go to the larger side
                         missing_left = 2 * left[0] > total[0]
                     subset = None
                     if column.kind == CATEGORICAL:
