@@ -16,7 +16,7 @@ import numpy as np
 
 from dforest.core.predict.packed cimport Descent, PackedForest, Rows
 from dforest.core.predict.walk cimport (
-    DF_SUBSETS, df_feature, df_is_leaf, df_mode, df_packed, df_value_row, df_step_by, df_tree,
+    DF_SUBSETS, df_feature, df_is_leaf, df_mode, df_packed, df_step_by, df_tree, df_value_row,
 )
 from dforest.core.sampling cimport TreeDraws, count_blocks
 from dforest.core.threads cimport Turn, df_add_to_long, poll, share
@@ -53,7 +53,7 @@ cdef struct Trial:                 # a feature with another value, on its way do
 cdef struct Permuted:              # a tree, and a group of features whose values are permuted; `permute_tree` owns what is in it
     Py_ssize_t tree
     const char* slots             # of the tree: see walk.h
-    const double* value           # what the tree predicts in each leaf, by payload
+    const double* value           # what the tree predicts in each leaf, by value row
     Py_ssize_t n_out
     uint32_t* row                 # [n_out] the rows out of bag
     double* error                 # [n_out] their errors with no feature permuted
@@ -191,7 +191,8 @@ cdef class Votes(TrainingRows):
                     n_new += 1
                     error[i] = 0.0
                     best[i] = 0
-                now = self.vote(out[j], <uint32_t> self.packed.bases[t] + df_value_row(tree, at[j], &self.packed.forest), &best[i])
+                now = self.vote(out[j], <uint32_t> self.packed.bases[t] + df_value_row(tree, at[j], &self.packed.forest),
+                                &best[i])
                 if now != error[i]:
                     df_total_add(&total, now, 1)
                     df_total_add(&total, error[i], -1)
