@@ -88,3 +88,26 @@ def test_who_follows_a_page_gets_there(page, tmp_path):
             command = ["bash", "-euo", "pipefail", "-c", text]
             done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, timeout=900)
             assert done.returncode == 0, f"{page}:{line}: {text}\n{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
+
+
+PATH = re.compile(r"`((?:[\w.-]+/)+(?:[\w-]+\.\w+)?|[\w-]+\.(?:py|md|toml|build))`")
+ROOT = DOC.parent
+
+
+def test_the_map_names_files_that_exist():
+    """Paths in internals.md begin in the package's folder or in the repository's."""
+    text = BLOCK.sub("", (DOC / "internals.md").read_text(encoding="utf-8"))
+    named = set(PATH.findall(text))
+    assert len(named) > 100 and {"core/search/criterion.pyx", "problem.py", "tests/rules/"} <= named
+    lost = [path for path in sorted(named) if not any((folder / path).exists() for folder in (ROOT / "dforest", ROOT))]
+    assert not lost, f"internals.md names {', '.join(lost)}, which are not there"
+    # A file is named with its folder, or it could not be looked for.
+    alone = re.findall(r"`[\w-]+\.(?:pyx|pxd|hpp|cpp)`", text)
+    assert not alone, f"internals.md names {', '.join(alone)} without a folder"
+
+
+def test_the_map_names_every_folder():
+    text, package = (DOC / "internals.md").read_text(encoding="utf-8"), ROOT / "dforest"
+    folders = {path.parent.relative_to(package).as_posix() for kind in ("*.py", "*.pyx") for path in package.rglob(kind)}
+    missing = [folder for folder in sorted(folders - {"."}) if f"`{folder}/`" not in text]
+    assert not missing, f"internals.md does not name the folders {', '.join(missing)}"
