@@ -11,10 +11,10 @@ from dforest.estimators import pruning
 
 
 def engine_on(device, n_threads):
-    """The `Engine` of a device, or, for None, of the processor with at most `n_threads` threads."""
+    """The `Engine` of a device, or, for None, of the processor; either uses at most `n_threads` threads of the processor."""
     if device is None:
         return CpuEngine(n_threads)
-    return import_module("dforest.engines.device.engine").DeviceEngine(device)
+    return import_module("dforest.engines.device.engine").DeviceEngine(device, n_threads)
 
 
 class ForestSink:

@@ -1,1 +1,1 @@
-"""Who grows trees: one engine for the processor, one for a SYCL device, behind one interface (`dforest.engines.base`)."""
+"""Who grows trees: one engine for the processor, one for devices, behind one interface (`dforest.engines.base`)."""

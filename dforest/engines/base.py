@@ -3,8 +3,8 @@
 Words: an *engine* says where trees are grown, on how many threads or on which device. A *session* is an engine at work on one
 problem; it owns scratch and the device's memory, and keeps them from one call to the next. A *sink* is where the trees go. It
 sees tree 0 first, then tree 1, and so on, although a later tree may be finished earlier; what it answers decides whether
-growing goes on. So a fit that a sink stops gives the trees 0 to n - 1 for some n that depends on these trees alone, and not on
-which thread was faster.
+growing goes on. So a fit that a sink stops gives the trees 0 to n - 1 for some n that depends on what the trees are, and not
+on which thread was faster.
 
 Arrays of a `GrownTree` belong to who grew it, and are lent until `Sink.put` returns.
 """
@@ -150,8 +150,8 @@ class Session(ABC):
         sink : Sink
             Where they go, in this order.
         targets : Targets, optional
-            What these trees, and those of later calls, are to predict, in place of the problem's: of the same kind and number
-            of rows, weighed if those were.
+            What the trees of this call and of later calls are to predict, in place of the problem's targets: as many, also
+            classes or also numbers, and weighed if the problem's are.
         keep_leaves : bool, default=False
             Whether to remember which leaf each training row reached, for `leaves`.
 
@@ -237,7 +237,7 @@ class Engine(ABC):
 
 
 def leaves_of_rows(n_rows, rows, is_first, feature):
-    """The leaf of each row, given a tree's records as growing left them: those of each leaf together, leaves in preorder.
+    """The leaf of each row, given a tree's records in the order in which growing left them: leaf by leaf, leaves in preorder.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 Words: a node is *evaluated* once its best cut is known; it is *divided* once its draws are partitioned and both children
 evaluated; it is *split* once the heap's order has come to it. As the best cut of a node depends on nothing but the node,
-nodes may be divided before it is known whether they will be split: those of highest score, of all trees at once. What is
+nodes may be divided before it is known whether they will be split: the nodes of highest score, of all trees at once. What is
 divided in vain stays a leaf: its draws have only changed places within its run.
 """
 

@@ -8,7 +8,6 @@ import numpy as np
 from dforest.core.search.criteria import NAMES
 from dforest.core.search.dense import RandomDenseSplitter
 from dforest.core.search.hist import RandomHistSplitter
-from dforest.estimators.features import CATEGORICAL
 from dforest.rules import arrays
 from dforest.rules.records import constants, record
 
@@ -43,7 +42,7 @@ class Layout:
     most_entries : int
         Of the longest histogram.
     most_categories, subset_words : int
-        Of a categorical feature, and 64-bit words with a bit for each of these.
+        The most categories that a feature has, and how many 64-bit words have a bit for each of them.
     table : ndarray of shape (n_features,), dtype df_column
     values, lows, highs : ndarray of float64
         Those of all columns one after another, and a 0.
@@ -59,7 +58,7 @@ class Layout:
         self.is_random = isinstance(problem.splitter, RandomHistSplitter | RandomDenseSplitter)
         self.has_keys = any(column.has_keys for column in columns)
         self.most_entries = max(KEY_ENTRIES if c.has_keys else len(c.values) + c.has_missing for c in columns)
-        self.most_categories = max((len(c.values) for c in columns if int(c.kind) == CATEGORICAL), default=0)
+        self.most_categories = max((len(c.values) for c in columns if int(c.kind) == constants()["DF_CATEGORICAL"]), default=0)
         self.subset_words = -(-self.most_categories // 64)
         self.table = table = np.zeros(len(columns), record("df_column"))
         n_values = np.array([len(column.values) for column in columns])

@@ -70,7 +70,7 @@ class Levels:
         return self.rows[root["first"] : root["first"] + root["n"]], is_first
 
     def _enter(self, places):
-        """References for new nodes; those that are large are returned too."""
+        """References for new nodes; references to the large ones among them are returned too."""
         is_large = places["n"] > self.subtree_up_to
         references = np.empty(len(places), np.int64)
         references[is_large] = self.n_large + np.arange(is_large.sum())
@@ -84,7 +84,7 @@ class Levels:
         self.shard.roots["root_weight"] = self.shard.add_up(self.shard.roots)[0][:, 1]
 
     def _open(self, places):
-        """(statistics, whether they are leaves) of large nodes; those that need another scale get it."""
+        """(statistics, whether they are leaves) of large nodes; nodes that need another scale of their targets get it."""
         totals, extents = self.shard.add_up(places)
         is_pure = arrays.have_one_class(totals) if self.layout.objective.has_classes else self._rescale(places, totals, extents)
         is_leaf = is_pure | arrays.are_leaves(self.limits, places, totals)
@@ -256,7 +256,7 @@ def _grown(places):
 
 
 def _payloads(subsets):
-    """(how many words of each subset to keep, these words): those of 0 at the end are left out."""
+    """(how many words of each subset to keep, the words that are kept): words of 0 at the end of a subset are left out."""
     is_kept = np.logical_or.accumulate((subsets != 0)[:, ::-1], axis=1)[:, ::-1]
     return is_kept.sum(axis=1), subsets[is_kept]
 

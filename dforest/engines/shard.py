@@ -31,7 +31,7 @@ class Subtrees(NamedTuple):
     subsets : ndarray of shape (n_nodes, n_subset_words), dtype uint64
         Of nodes that test categories.
     leaves : ndarray of shape (n_leaves, n_leaf_words), dtype int64
-        What the leaves among these nodes keep.
+        What each leaf among the nodes keeps.
     """
 
     lengths: np.ndarray
@@ -97,8 +97,8 @@ class Shard(ABC):
         ----------
         features : ndarray of shape (n_nodes, n_tried), dtype uint32
         ranges : ndarray or None
-            Those of `key_ranges`, if any feature has keys: the random cuts follow from these, and each such histogram has one
-            entry for either side.
+            What `key_ranges` returned, if any feature has keys: random cuts follow from the ranges, and each such histogram has
+            one entry for either side.
 
         Returns
         -------
@@ -139,4 +139,4 @@ class Shard(ABC):
 
     @abstractmethod
     def rows(self):
-        """The row of each record, as growing left them: those of a leaf together."""
+        """The row of each record, in the order in which growing left the records: leaf by leaf."""

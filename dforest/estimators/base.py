@@ -35,6 +35,7 @@ from dforest.estimators.validation import (
     count_draws,
     count_features,
     count_samples,
+    count_threads,
 )
 from dforest.fit_report import FitReport
 from dforest.fitting import ForestSink, engine_on, grow_forest
@@ -206,7 +207,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
 
     def _grow(self, plan, rows, device=None):
         """Grow the trees that the plan lacks, and set `forest_`, which has all of them, and `fit_report_`."""
-        engine = engine_on(device, plan.n_threads)
+        engine = engine_on(device, plan.n_threads if device is None else count_threads(-1))  # beside a device all work
         splitter = self._configured_splitter(rows.X.shape[1])
         own_tests = clone(splitter) if splitter.has_own_tests else None
         self._check_tests(plan, own_tests)

@@ -142,7 +142,7 @@ def are_pure_enough(const df_limits[::1] limits not None, const double[::1] impu
 
 
 def absolute_scores(int64_t criterion, const double[::1] scores not None, const int32_t[::1] exponents not None):
-    """Scores in units of weight times impurity, which those of several nodes are compared in.
+    """Scores in units of weight times impurity, in which scores of several nodes are compared.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def absolute_scores(int64_t criterion, const double[::1] scores not None, const 
     scores : ndarray of shape (n_nodes,), dtype float64
         In the units of the nodes' targets.
     exponents : ndarray of shape (n_nodes,), dtype int32
-        Of the scales of these targets.
+        Of the scales of the nodes' targets.
 
     Returns
     -------
@@ -298,7 +298,7 @@ def mean_targets(const int64_t[:, ::1] totals not None, bint is_wide, double cen
 
 
 def leaf_mean(const double[::1] y not None, const uint32_t[::1] weight not None):
-    """What a leaf of these targets predicts: their mean, from an exact sum.
+    """What a leaf with some targets predicts: their mean, from an exact sum.
 
     Parameters
     ----------
@@ -435,7 +435,7 @@ def nearest_edges(edges, uint32_t first, uint32_t last, const double[::1] x not 
     edges : ndarray of shape (n_edges,), dtype float32 or float64
         Between the bins of a column, ascending.
     first, last : int
-        The first and the last of those that divide the node.
+        The first and the last edge that divides the node.
     x : ndarray of shape (n_cuts,), dtype float64
 
     Returns
@@ -576,7 +576,7 @@ def leading_classes(const int32_t[::1] voted not None, Py_ssize_t n_classes):
 
 
 def permuted_rows(uint32_t seed, uint64_t feature, const uint32_t[::1] rows not None, int64_t at_once=1):
-    """The rows that each row takes a feature's values from, where these are permuted.
+    """The rows that each row takes a feature's values from, where a feature is permuted among rows.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 /* Keys: unsigned integers that order like the floats they are made from (C99 and C++).
  *
  * A key of 32 bits stands for a float32, one of 64 bits for a float64. Zeros of both signs have the same key,
- * missing values one above those of all values, infinities included. Kernels share this header.
+ * missing values a key above the keys of all values, infinities included. Kernels share this header.
  */
 #ifndef DFOREST_KEYS_H
 #define DFOREST_KEYS_H
@@ -47,7 +47,7 @@ static inline double df_value64(uint64_t key) {
 
 static inline double df_value_of(uint64_t key, int is_wide) { return is_wide ? df_value64(key) : df_value32((uint32_t)key); }
 
-/* A key of the width given: values up to x, which is not missing, are those of keys up to this one. */
+/* The key, of the width given, such that the values up to x have the keys up to it; x is not missing. */
 static inline uint64_t df_last_key(double x, int is_wide) {
     float f;
     if (is_wide)

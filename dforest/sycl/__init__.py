@@ -1,1 +1,4 @@
-"""dforest on SYCL devices. Nothing here is imported before a device is asked for."""
+"""SYCL as a backend of devices: their memory, their compiler, which devices there are, arrays of other libraries there.
+
+Nothing here is imported before a device is asked for, `devices` excepted. What a backend is: see `dforest.engines.device`.
+"""

@@ -2,7 +2,7 @@
 
 Words: a *filter string* names a device as dpctl does: ``backend:kind:number``, or parts of it.
 
-A `Device` is made when it is first asked for, one for each context and device, and stays for the life of the process.
+A `SyclDevice` is made when it is first asked for, one for each context and device, and stays for the life of the process.
 """
 
 import os
@@ -89,7 +89,7 @@ def find_device(device=None, queue=None):
 
     Returns
     -------
-    Device
+    SyclDevice
 
     Raises
     ------
@@ -130,7 +130,7 @@ def _select(device):
 
 
 def _back_end(device):
-    """What a device of another maker's needs, if the name is of one: people know these words from other libraries."""
+    """What devices of another maker need, if a device's name begins with a word that other libraries have for them."""
     makers = [maker for word, maker in _MAKERS.items() if device.startswith(word)]
     return f": SYCL's back end for {makers[0]}'s GPUs, a plug-in of its runtime, is not there" if makers else ""
 
@@ -156,12 +156,12 @@ def _seen():
 
 
 def _device_of(queue):
-    from dforest.sycl.device import Device
+    from dforest.sycl.device import SyclDevice
 
     key = queue.sycl_context, queue.sycl_device
     with _lock:
         if key not in _devices:
-            _devices[key] = Device(_dpctl().SyclQueue(*key))
+            _devices[key] = SyclDevice(_dpctl().SyclQueue(*key))
         return _devices[key]
 
 

@@ -237,11 +237,11 @@ cdef class DeviceArray:
         }
 
     def on(self, queue):
-        """The same memory as an array on another queue of its context."""
+        """This array's memory as an array on another queue of its context."""
         return DeviceArray(queue, self.shape, self.dtype, self.account, self, <uintptr_t> self.memory)
 
     def ravel(self):
-        """The same memory as an array of one dimension."""
+        """This array's memory as an array of one dimension."""
         return DeviceArray(self.queue, (prod(self.shape),), self.dtype, self.account, self, <uintptr_t> self.memory)
 
     def write(self, array, size_t first=0):

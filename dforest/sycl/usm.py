@@ -26,7 +26,7 @@ def rows_of(array, device):
     ----------
     array : object
         With the interface, in a context of the device.
-    device : Device
+    device : SyclDevice
     """
     from dforest.sycl.runtime import DeviceArray
 

@@ -1,7 +1,8 @@
 """Forests grown on a device and on the CPU, to be compared: random problems, and how to grow on a device that stands in.
 
 Run as a program, ``python -m dforest.testing.device_forests LIBRARY FIRST LAST`` grows the problems of these seeds on a
-`HostDevice` made of a library, perhaps one with sanitizers, and on the CPU, and fails if they differ.
+`HostDevice` made of a library, perhaps one with sanitizers, and on the CPU, predicts and estimates by their forests, and fails if
+anything differs.
 """
 
 import sys
@@ -11,7 +12,11 @@ import numpy as np
 from sklearn.base import clone
 
 import dforest
-from dforest.sycl import device as machinery
+from dforest.core.predict import out_of_bag
+from dforest.core.sampling import TreeDraws
+from dforest.engines.device import backend
+from dforest.engines.device import out_of_bag as out_of_bag_there
+from dforest.engines.device.predictor import DevicePredictor
 from dforest.sycl import devices
 
 # Sizes of the machinery on a device, at their extremes.
@@ -103,6 +108,44 @@ def differences(a, b):
     ]
 
 
+def differences_afterwards(model, X, y, weight, device):
+    """What a fitted estimator's forest says of rows on a device and on the CPU: the names of what differs by a bit.
+
+    Parameters
+    ----------
+    model : estimator
+    X : ndarray
+    y, weight : ndarray or None
+        As it was fitted to. Rows are estimated out of bag where none of them has weight 0, and trees leave rows out.
+    device : dforest.engines.device.backend.Device
+    """
+    forest, different = model.forest_, []
+    X = np.ascontiguousarray(X, np.result_type(X, forest.threshold))
+    packed = forest.packed_leaves()
+    there = DevicePredictor(device, packed)
+    for name in ("mean", "most", "apply"):
+        if getattr(packed, name)(X, 1).tobytes() != getattr(there, name)(X).tobytes():
+            different.append(name)
+    if not all(plan.leaves_rows_out for plan in forest.plans) or (forest.n_rows != len(X)).any():
+        return different
+    is_regression = not hasattr(model, "classes_")
+    target = np.asarray(y, np.float64) if is_regression else np.searchsorted(model.classes_, y).astype(np.float64)
+    draws = TreeDraws(forest.plans, forest.seeds, len(X), 1)
+    leaf_class = None if is_regression else forest.leaf_class()
+    here = out_of_bag.predict_out_of_bag(packed, X, target, leaf_class, draws, 1)
+    found = out_of_bag_there.predict_out_of_bag(device, packed, X, target, leaf_class, draws)
+    names = ("sums", "votes", "n_votes", "errors", "n_seen")
+    different += [name for name, a, b in zip(names, here, found, strict=True) if a.tobytes() != b.tobytes()]
+    used = np.zeros((forest.n_trees, forest.n_features), bool)
+    for t, nodes in enumerate(np.split(forest.feature, forest.node_offsets[1:-1])):
+        used[t, nodes[nodes >= 0]] = True
+    value = forest.leaf_value if is_regression else leaf_class.astype(np.float64)
+    counts = None if weight is None else np.arange(1, len(X) + 1, dtype=np.uint32) % 7 + np.uint32(1)
+    work = packed, X, target, value, is_regression, counts, draws
+    rises = out_of_bag.permutation_rise(*work, 1), out_of_bag_there.permutation_rise(device, *work, used)
+    return different + ["rises"] * (rises[0].tobytes() != rises[1].tobytes())
+
+
 @contextmanager
 def standing_in(device):
     """Inside a `with` block, any device that is asked for is this one."""
@@ -117,12 +160,12 @@ def standing_in(device):
 @contextmanager
 def tuned(tuning):
     """Inside a `with` block, the machinery on devices has these sizes."""
-    before = machinery.TUNING
-    machinery.TUNING = {**before, **tuning}
+    before = backend.TUNING
+    backend.TUNING = {**before, **tuning}
     try:
         yield
     finally:
-        machinery.TUNING = before
+        backend.TUNING = before
 
 
 def fit_there(estimator, X, y, sample_weight=None, device="sycl", tuning=None):
@@ -139,12 +182,17 @@ def main(library, first, last):
         estimator, X, y, weight = random_fit(seed)
         here = clone(estimator).fit(X, y, weight)
         for number, tuning in enumerate(TUNINGS):
-            with standing_in(HostDevice(library, is_cpu=number % 2 == 0)):
+            device = HostDevice(library, is_cpu=number % 2 == 0)
+            with standing_in(device):
                 there = fit_there(estimator, X, y, weight, tuning=tuning)
             different = differences(here, there)
             if different:
                 sys.exit(f"seed {seed}, {estimator!r}, sizes {tuning}: {different} differ")
-    print(f"{last - first} problems: the same forests")
+        for n_items in (1, 5):
+            different = differences_afterwards(here, X, y, weight, HostDevice(library, n_items))
+            if different:
+                sys.exit(f"seed {seed}, {estimator!r}, {n_items} items: {different} differ")
+    print(f"{last - first} problems: the same forests, predictions and estimates")
 
 
 if __name__ == "__main__":

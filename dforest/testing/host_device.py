@@ -1,7 +1,7 @@
-"""The kernels of `dforest.engines.device`, run by this processor without SYCL, for tests and for sanitizers.
+"""The kernels of devices, run by this processor without a runtime: what checks them, and what a sanitizer can look at.
 
-A `HostDevice` stands in for `dforest.sycl.devices.Device`. It compiles the kernels with the C++ compiler of this machine;
-a phase of a kernel runs for one item after another, so that no two items run at once.
+`HostDevice` is the smallest backend (`dforest.engines.device.backend`). It compiles the kernels with the C++ compiler of this
+machine; a phase of a kernel runs for one item after another, so nothing runs at the same time.
 """
 
 import ctypes
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import dforest
-from dforest.engines.device.recorder import Account
+from dforest.engines.device.backend import Device
 
 _MAIN = """
 #define DF_ON_HOST
@@ -49,7 +49,7 @@ def compile_kernels(folder, options=()):
 
 
 class HostArray:
-    """An array of a `HostDevice`."""
+    """An array of a `HostDevice`: see `dforest.engines.device.backend.DeviceArray`."""
 
     def __init__(self, array, account):
         self._array, self._account = array, account
@@ -58,9 +58,13 @@ class HostArray:
     def __del__(self):
         self._account.hold(-self.nbytes)
 
+    def __len__(self):
+        return len(self._array)
+
     shape = property(lambda self: self._array.shape)
     dtype = property(lambda self: self._array.dtype)
     nbytes = property(lambda self: self._array.nbytes)
+    address = property(lambda self: self._array.ctypes.data)
 
     def get(self):
         """A copy as a NumPy array."""
@@ -68,12 +72,21 @@ class HostArray:
         return self._array.copy()
 
     def write(self, array, first=0):
-        """Copy an array into this one, from an entry on."""
+        """Copy a NumPy array to where entry `first` of this array, seen as flat, and the next ones are."""
+        array = np.asarray(array, order="C")
+        if array.dtype != self.dtype:
+            raise TypeError(f"an array of {array.dtype} written to one of {self.dtype}")
+        if first > self._array.size or array.size > self._array.size - first:
+            raise ValueError(f"{array.size} entries written from entry {first} on to an array of shape {self.shape}")
         self._account.write(array.nbytes)
-        self._array[first : first + len(array)] = array
+        self._array.reshape(-1)[first : first + array.size] = array.reshape(-1)
+
+    def fill(self, byte):
+        """Set all bytes to one."""
+        self._array.reshape(-1).view(np.uint8)[:] = byte
 
 
-class HostDevice:
+class HostDevice(Device):
     """A device that runs kernels on this processor.
 
     Parameters
@@ -88,47 +101,36 @@ class HostDevice:
         Memory of a group.
     """
 
-    name = "this processor"
-    n_units = 2
-    memory_bytes = array_bytes = 1 << 32
+    n_items = None  # set for each device
 
     def __init__(self, library, n_items=1, is_cpu=True, local_bytes=1 << 15):
+        super().__init__(
+            "this processor", is_cpu=is_cpu, n_units=2, local_bytes=local_bytes, memory_bytes=1 << 32, array_bytes=1 << 32,
+            most_items=1 << 10,
+        )  # fmt: skip
         self._library = ctypes.CDLL(str(library))
-        self.n_items, self.is_cpu, self.local_bytes = n_items, is_cpu, local_bytes
-        self.n_launches = 0
-        self.account = Account()
+        self.n_items = n_items
 
     def build(self):
         """Do nothing: the kernels have been built."""
 
-    def array(self, array, account=None):
-        """A copy of a NumPy array."""
-        array = np.array(array, order="C", ndmin=1)
-        made = self.empty(array.shape, array.dtype, account)
-        made.write(array)
-        return made
-
     def empty(self, shape, dtype, account=None):
-        """An array of any contents."""
         array = np.empty(shape, dtype)
         array.reshape(-1).view(np.uint8)[:] = 0xA5  # no kernel may count on zeros
         return HostArray(array, account or self.account)
 
-    def zeros(self, shape, dtype, account=None):
-        """An array of zeros."""
-        return HostArray(np.zeros(shape, dtype), account or self.account)
+    def takes(self, argument):
+        return isinstance(argument, HostArray)
 
-    def run(self, kernel, n_groups, *arguments, n_items=None, n_local=8):
-        """Run a kernel on n_groups groups of n_items items, with n_local bytes of memory for each group."""
+    def launch(self, kernel, n_groups, n_items, n_local, arguments):
         given = []
         for argument in arguments:
-            if argument is None or isinstance(argument, HostArray):
-                given.append(ctypes.c_void_p(None if argument is None else argument._array.ctypes.data))
+            if argument is None or self.takes(argument):
+                given.append(ctypes.c_void_p(None if argument is None else argument.address))
             else:
-                given.append(ctypes.c_uint64(int(argument) % 2**64))
+                given.append(ctypes.c_int64(argument))
         local = np.full(-(-n_local // 8), -1)
         ctypes.c_int64.in_dll(self._library, "df_host_groups").value = n_groups
-        ctypes.c_int64.in_dll(self._library, "df_host_items").value = n_items or self.n_items
+        ctypes.c_int64.in_dll(self._library, "df_host_items").value = n_items
         ctypes.c_void_p.in_dll(self._library, "df_host_local").value = local.ctypes.data
         getattr(self._library, kernel)(*given, ctypes.c_int(0))
-        self.n_launches += 1

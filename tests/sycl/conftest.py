@@ -8,9 +8,9 @@ import os
 
 import pytest
 
+from dforest.engines.device import backend
 from dforest.errors import DeviceError
 from dforest.splitter import PythonSplitter, Test
-from dforest.sycl import device as machinery
 from dforest.sycl.devices import find_device
 from dforest.testing.opencl import offer_processor
 
@@ -32,7 +32,7 @@ def device():
 def tuning(monkeypatch):
     """Settings of the machinery that this test may change."""
     tuning = {}
-    monkeypatch.setattr(machinery, "TUNING", tuning)
+    monkeypatch.setattr(backend, "TUNING", tuning)
     return tuning
 
 

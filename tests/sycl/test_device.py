@@ -10,8 +10,9 @@ from threading import Thread
 import numpy as np
 import pytest
 
+from dforest.engines.device import backend
 from dforest.errors import DeviceError
-from dforest.sycl.device import Device, _explained
+from dforest.sycl.device import SyclDevice, _explained
 
 ROWS = np.random.default_rng(0).random((1000, 3))
 
@@ -30,6 +31,11 @@ def test_kernels_run(device, n_items):
     before = device.n_launches
     np.testing.assert_array_equal(most(device, n_items=n_items), ROWS.argmax(axis=1))
     assert device.n_launches == before + 1
+
+
+def test_a_device_is_what_engines_ask_for(device):
+    assert isinstance(device, backend.Device)
+    assert isinstance(device.array(ROWS), backend.DeviceArray) and not isinstance(ROWS, backend.DeviceArray)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.uint8])
@@ -117,7 +123,7 @@ def test_no_groups_do_nothing(device):
 
 
 def test_memory_of_another_context(device, part_queues):
-    part = Device(part_queues[0])
+    part = SyclDevice(part_queues[0])
     with pytest.raises(ValueError, match="df_most: means lies in the memory of another context"):
         device.run("df_most", 1, part.array(ROWS), 3, 1000, 1000, device.empty(1000, np.int64))
 
@@ -132,7 +138,7 @@ def test_threads_and_devices_at_once(device, part_queues):
             np.array_equal(most(used, rows), rows.argmax(axis=1)) for rows in (rng.random((50 + number, 3)) for _ in range(100))
         )
 
-    threads = [Thread(target=work, args=(i, used)) for i, used in enumerate([*map(Device, part_queues), device, device])]
+    threads = [Thread(target=work, args=(i, used)) for i, used in enumerate([*map(SyclDevice, part_queues), device, device])]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -163,13 +169,13 @@ class Pretended:
 
 def test_a_device_without_float64_is_refused(device):
     with pytest.raises(DeviceError, match="the device 'Slow thing' has no float64"):
-        Device(Pretended(device.queue, has_aspect_fp64=False, name=" Slow thing"))
+        SyclDevice(Pretended(device.queue, has_aspect_fp64=False, name=" Slow thing"))
 
 
 def test_what_the_compiler_says_is_told(device, monkeypatch):
     from dforest.engines.device import kernel_source
 
-    lost = Device(device.queue)
+    lost = SyclDevice(device.queue)
     monkeypatch.setattr(kernel_source, "main", lambda: "#include <no_such_header>\n")
     with pytest.raises(DeviceError, match=r"(?s)could not be built.*C\+\+'s header <no_such_header> is missing.*apt-get install"):
         most(lost)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dforest.engines.device import kernel_source
-from dforest.sycl.device import Device
+from dforest.sycl.device import SyclDevice
 
 SOURCE = """#include "group.hpp"
 DF_KERNEL df_probe_rounding(const double *a, const double *b, const double *c, int64_t n, double *out, DF_LOCAL)
@@ -47,7 +47,7 @@ def probe(device, monkeypatch):
     """A device whose kernels are those above."""
     monkeypatch.setattr(kernel_source, "main", lambda: SOURCE)
     monkeypatch.setattr(kernel_source, "kernels", lambda: kernel_source.parse(SOURCE))
-    return Device(device.queue)
+    return SyclDevice(device.queue)
 
 
 def test_every_operation_is_rounded(probe):

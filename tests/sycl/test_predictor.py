@@ -20,7 +20,7 @@ from dforest import (
 from dforest.core.predict.packed import PackedForest
 from dforest.engines.device import predictor
 from dforest.engines.device.predictor import DevicePredictor
-from dforest.sycl.device import Device
+from dforest.sycl.device import SyclDevice
 
 ITEMS = [None, 1, 4, 64]
 
@@ -207,7 +207,7 @@ def test_devices_without_atomics(device, tuning):
 def test_a_device_of_its_own_context(device, part_queues):
     X, y = load_iris(return_X_y=True)
     packed = RandomForestClassifier(4, random_state=0).fit(X, y).forest_.packed()
-    other = Device(part_queues[0])
+    other = SyclDevice(part_queues[0])
     for used in (device, other, device):
         same(DevicePredictor(used, packed).mean(X), packed.mean(X, 1))
 
@@ -216,7 +216,7 @@ def test_a_device_of_its_own_context(device, part_queues):
 def test_what_is_built_for_other_devices_than_cpus(device):
     X, y = problem(np.float32, 500, False, True, 9)
     packed = RandomForestClassifier(9, categorical_features=[0, 3], random_state=0).fit(X, y).forest_.packed()
-    other = Device(device.queue)
+    other = SyclDevice(device.queue)
     other.is_cpu = False
     assert other.n_items > 1
     there = DevicePredictor(other, packed)

@@ -14,7 +14,7 @@ from dforest.core.search.dense import RandomDenseSplitter
 from dforest.criterion import PythonCriterion
 from dforest.engines.device.training import Tuning
 from dforest.errors import DeviceError
-from dforest.sycl.device import Device
+from dforest.sycl.device import SyclDevice
 from dforest.testing.device_forests import TUNINGS, differences, fit_there, random_fit, standing_in
 
 FORESTS = {
@@ -184,7 +184,7 @@ def test_devices_without_atomics_of_64_bits(where):
 
 @pytest.mark.slow
 def test_what_is_built_for_other_devices_than_cpus(device):
-    other = Device(device.queue)
+    other = SyclDevice(device.queue)
     other.is_cpu = False
     assert Tuning(other, {}).n_items > 1
     with standing_in(other):

@@ -1,7 +1,7 @@
 """What the rows that a tree left out say about it: predictions, errors, permuted errors.
 
-Words: a row is *out of bag* for a tree that never drew it. Which rows those are is computed again
-by the trees' sampling plans. An *error* is 0 or 1 for classes, the squared deviation for numbers; errors
+Words: a row is *out of bag* for a tree that never drew it. Which rows a tree never drew is computed again
+by the tree's sampling plan. An *error* is 0 or 1 for classes, the squared deviation for numbers; errors
 are added without rounding (`totals.h`), so that their sums depend on no order, and none is lost beside
 a large one.
 
@@ -57,7 +57,7 @@ cdef struct Permuted:              # a tree, and a group of features whose value
     Py_ssize_t n_out
     uint32_t* row                 # [n_out] the rows out of bag
     double* error                 # [n_out] their errors with no feature permuted
-    int64_t weight                # of these rows
+    int64_t weight                # of the rows out of bag
     Py_ssize_t begin, n           # the features of the group: begin, ..., begin + n - 1
     uint8_t* is_used              # [n] whether the tree has a test of the feature
     uint32_t* other               # [n, n_out] the row that each row takes the feature's value from
@@ -78,7 +78,7 @@ def curve_of(totals, int exponent):
     """Sums of errors after 1, 2, ... trees.
 
     Python's integers have any number of digits: each tree's digits become one, in units of its lowest digit that is used at all,
-    and these are cumulated. Each sum is rounded once, when it becomes a float64 number.
+    and the integers are cumulated. Each sum is rounded once, when it becomes a float64 number.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ cdef class Votes(TrainingRows):
         return 0
 
     cdef inline double vote(self, Py_ssize_t row, uint32_t leaf, int32_t* best) noexcept nogil:
-        """Add a leaf's vote to those of a row; return the row's error now. INOUT best : the class with most votes"""
+        """Add a leaf's vote to a row's votes; return the row's error now. INOUT best : the class with most votes"""
         cdef Py_ssize_t k
         for k in range(self.packed.n_outputs):
             self.sums[row, k] += self.packed.values[leaf, k]
@@ -230,7 +230,7 @@ def predict_out_of_bag(PackedForest packed not None, X not None, const double[::
     Parameters
     ----------
     packed : PackedForest
-        Its values are those of the leaf tables, row by row.
+        Made of the forest's leaf tables: entry i of its values is row i of these tables.
     X : ndarray of shape (n, n_features), dtype float32 or float64
         The training rows; C-contiguous.
     target : ndarray of shape (n,), dtype float64

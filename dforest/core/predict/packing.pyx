@@ -18,7 +18,7 @@ def slot_numbers(const int32_t[::1] feature not None, const uint32_t[::1] right_
                  const int64_t[::1] offsets not None):
     """The slot of each node in its tree.
 
-    Pairs of children lie in the order of their parents: those of the first levels level by level, as
+    Pairs of children lie in the order of their parents: pairs of the first levels level by level, as
     all rows pass them, the others in preorder.
 
     Parameters
@@ -74,7 +74,7 @@ def write_slots(char[::1] slots not None, const int64_t[::1] starts not None, in
     starts, bits, is_wide
         The form of the slots: see `df_packed` of walk.h.
     bases : ndarray of shape (n_trees,), dtype int64
-        Where in the values those of each tree begin.
+        Where in the values the rows of each tree begin.
     numbers : ndarray of shape (n_nodes,), dtype uint32
         See `slot_numbers`.
     feature, threshold, missing_left, offsets, n_categories : ndarray

@@ -27,7 +27,7 @@ enum {
 
 typedef struct {
     int64_t digit[DF_DIGITS];
-    int32_t begin, end;           /* where those lie that may not be 0 */
+    int32_t begin, end;           /* the first digit that may not be 0, and the one after the last */
     int32_t n_added;
 } df_total;
 

@@ -60,7 +60,7 @@ enum {                       /* mode: what there may be besides tests of numbers
 typedef struct {
     const char *slots;
     const int64_t *starts;   /* [n_trees + 1] where each tree's slots begin */
-    const uint64_t *words;   /* of subsets, or of a splitter's own tests: their number, then these; NULL: there are none */
+    const uint64_t *words;   /* of each subset, or test of a splitter's own: how many words, then the words; NULL: there are none */
     uint32_t bits;           /* of a feature's number */
     int is_wide;
 } df_packed;
@@ -195,7 +195,7 @@ DF_INLINE void df_write_leaf(char *tree, uint32_t at, uint32_t value_row, const 
         memcpy(&((df_narrow *) tree)[at].threshold, &narrow, sizeof narrow);
 }
 
-/* The same step by the value of the feature that the node tests. */
+/* The slot a row goes to, given the value of the feature that the node tests. */
 DF_INLINE uint32_t df_step_by(const char *tree, uint32_t at, double value, const df_packed *forest)
 {
     const df_narrow *narrow = (const df_narrow *) tree + at;
@@ -223,7 +223,12 @@ DF_INLINE void df_steps(const char *const *trees, const char *const *x, uint32_t
             at[j] = df_step(trees[j], at[j], x[j], forest, bits, mode, is_wide, is_double);
 }
 
-/* Some rows down one tree, in rounds of a few steps, each with the rows that are not at a leaf yet. */
+/* Some rows down one tree, in rounds of a few steps, each with the rows that are not at a leaf yet.
+
+   With two lanes in place of 16, rows 0 to 4 and leaves at the depths 3, 9, 3, 9 and 9, let n_first be 4 and a later round have
+   6 steps. The first round takes the rows 0 1, 2 3 and 4 4 (a lane that is left over repeats the last row) four steps down;
+   the rows 0 and 2 have arrived, `left` is 1, 3, 4. The second round takes 1 3 and 4 4 six steps further, and all are there:
+   10 steps of pairs, in which the accesses of one row to memory do not wait for those of the other. */
 DF_INLINE void df_rounds(const df_packed *forest, const char *tree, int n_first, const df_rows *rows,
                          const uint32_t *numbers, size_t first, size_t n, uint32_t *at, uint32_t *left, int mode,
                          int is_wide, int is_double)

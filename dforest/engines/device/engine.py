@@ -1,4 +1,4 @@
-"""A SYCL device as an engine: it grows the trees that `dforest.engines.cpu` grows, to the bit.
+"""A device as an engine: it grows the trees that `dforest.engines.cpu` grows, to the bit.
 
 Words: a *batch* is trees that are grown together, as many as the device has memory for.
 """
@@ -9,27 +9,29 @@ from dforest.core.sampling import TreeDraws
 from dforest.core.search.criteria import NAMES, OF_KERNELS
 from dforest.engines.base import Engine, GrownTree, Session, leaves_of_rows
 from dforest.engines.best_first import BestFirst
+from dforest.engines.device import backend
 from dforest.engines.device.recorder import Recorder
 from dforest.engines.device.sampling import RowCounts, check_plan
 from dforest.engines.device.shard import DeviceShard
 from dforest.engines.device.training import Training, Tuning
 from dforest.engines.levels import Levels
-from dforest.estimators.validation import count_threads
-from dforest.sycl import device as machinery
 
 
 class DeviceEngine(Engine):
-    """Grows trees on a SYCL device.
+    """Grows trees on a device.
 
     Parameters
     ----------
-    device : Device
+    device : dforest.engines.device.backend.Device
+    n_threads : int, default=1
+        Threads of the processor, which deal the trees' draws out to blocks of rows.
     """
 
     needs_keys = True
 
-    def __init__(self, device):
+    def __init__(self, device, n_threads=1):
         self.device = device
+        self.n_threads = n_threads
         self.name = device.name
 
     def open(self, problem):
@@ -37,15 +39,16 @@ class DeviceEngine(Engine):
         if NAMES.get(type(problem.criterion)) not in OF_KERNELS:
             raise ValueError(f"criterion={problem.criterion!r} has no code for {what}; allowed are {', '.join(OF_KERNELS)}")
         check_plan(problem.sampling, what)
-        return DeviceSession(problem, self.device)
+        return DeviceSession(problem, self.device, self.n_threads)
 
 
 class DeviceSession(Session):
     """A device at work on a problem; see `Session`. What the device knows of the problem stays there from call to call."""
 
-    def __init__(self, problem, device):
+    def __init__(self, problem, device, n_threads):
         super().__init__(problem)
-        tuning = Tuning(device, machinery.TUNING)
+        tuning = Tuning(device, backend.TUNING)
+        self._n_threads = n_threads
         self._recorder = Recorder(device)
         with self._recorder.timed("build"):
             device.build()
@@ -70,7 +73,7 @@ class DeviceSession(Session):
                 if problem.targets.balance is None:
                     exponents = np.full(n_trees, problem.targets.weight_exponent)
                     plans = (problem.sampling,) * n_trees
-                    draws = TreeDraws(plans, seeds[some], problem.n_rows, count_threads(-1))
+                    draws = TreeDraws(plans, seeds[some], problem.n_rows, self._n_threads)
                     counts = RowCounts.drawn(training.device, draws)
                 else:
                     drawn, weights, exponents = zip(*map(problem.weigh_draws, seeds[some].tolist()), strict=True)

@@ -49,11 +49,11 @@ class OutOfBagRows:
 
     @property
     def trees(self):
-        """The arguments of kernels that walk one row at a time."""
+        """The arguments of kernels that send rows down trees one at a time, which need no `n_first`."""
         return self.copy.slots, self.copy.starts, self.copy.words, *self.copy.form
 
     def parts(self):
-        """For some trees after others: the first of them, how many they are, and how often each drew each row."""
+        """Parts of the trees: the first tree of each part, how many trees it has, and how often each of them drew each row."""
         for first in range(0, self.packed.n_trees, self.n_part):
             end = min(first + self.n_part, self.packed.n_trees)
             yield first, end - first, RowCounts.drawn(self.device, self.draws, slice(first, end)).there
@@ -71,7 +71,7 @@ def predict_out_of_bag(device, packed, X, target, leaf_class, draws):
     Returns
     -------
     sums, votes, n_votes, errors, n_seen : ndarray
-        Likewise.
+        As `dforest.core.predict.out_of_bag.predict_out_of_bag` returns them.
     """
     is_regression = leaf_class is None
     rows = OutOfBagRows(device, packed, X, target, packed.arrays()[6], is_regression, draws)
@@ -106,7 +106,7 @@ def permutation_rise(device, packed, X, target, leaf_value, is_regression, weigh
     Returns
     -------
     rise : ndarray of shape (n_trees, n_features), dtype float64
-        Likewise.
+        As `dforest.core.predict.out_of_bag.permutation_rise` returns it.
     """
     rows = OutOfBagRows(device, packed, X, target, leaf_value, is_regression, draws)
     result = np.zeros((packed.n_trees, rows.n_features))

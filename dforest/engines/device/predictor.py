@@ -1,4 +1,4 @@
-"""Prediction on a SYCL device: rows down packed trees, with the bits that `dforest.core.predict.packed` gives.
+"""Prediction on a device: rows down packed trees, with the bits that `dforest.core.predict.packed` gives.
 
 A forest's copy is kept with the device and ends with the forest's `PackedForest`; rows are copied in parts.
 """
@@ -31,7 +31,7 @@ class ForestCopy:
 
     @property
     def trees(self):
-        """The arguments of kernels that walk."""
+        """The arguments that all kernels which send rows down trees begin with."""
         return self.slots, self.starts, self.words, *self.form, self.n_first
 
 

@@ -1,58 +1,11 @@
-"""What a piece of work does on a device: kernels, memory, copies, time.
-
-An `Account` counts memory. That of a fit is part of the device's, so that several fits may run on one device at once.
-"""
+"""What a piece of work does on a device: kernels, memory, copies, time."""
 
 from collections import Counter
 from contextlib import contextmanager
-from threading import RLock
 from time import perf_counter
 
+from dforest.engines.device.backend import Account
 from dforest.fit_report import FitReport
-
-
-class Account:
-    """How much memory is held, and how much was copied.
-
-    Parameters
-    ----------
-    whole : Account, optional
-        Which this is a part of: what is entered here is entered there too.
-
-    Attributes
-    ----------
-    n_bytes, n_bytes_most : int
-        Held now, and the most there was.
-    n_bytes_written, n_bytes_read : int
-        Copied to the device so far, and from it.
-    """
-
-    def __init__(self, whole=None):
-        self.whole = whole
-        self._lock = RLock()  # memory may be given back, by whoever collects garbage, while this thread holds it
-        self.n_bytes = self.n_bytes_most = self.n_bytes_written = self.n_bytes_read = 0
-
-    def hold(self, n_bytes):
-        """Enter memory that was taken, or, if below 0, given back."""
-        with self._lock:
-            self.n_bytes += n_bytes
-            self.n_bytes_most = max(self.n_bytes_most, self.n_bytes)
-        if self.whole is not None:
-            self.whole.hold(n_bytes)
-
-    def write(self, n_bytes):
-        """Enter a copy to the device."""
-        with self._lock:
-            self.n_bytes_written += n_bytes
-        if self.whole is not None:
-            self.whole.write(n_bytes)
-
-    def read(self, n_bytes):
-        """Enter a copy from the device."""
-        with self._lock:
-            self.n_bytes_read += n_bytes
-        if self.whole is not None:
-            self.whole.read(n_bytes)
 
 
 class Recorder:
@@ -80,19 +33,19 @@ class Recorder:
         return getattr(self._device, name)
 
     def array(self, array):
-        """As the device's."""
+        """A copy of a NumPy array on the device, entered in this account."""
         return self._device.array(array, self.account)
 
     def empty(self, shape, dtype):
-        """As the device's."""
+        """An array of whatever the device's memory holds, entered in this account."""
         return self._device.empty(shape, dtype, self.account)
 
     def zeros(self, shape, dtype):
-        """As the device's."""
+        """An array of zeros on the device, entered in this account."""
         return self._device.zeros(shape, dtype, self.account)
 
     def run(self, kernel, n_groups, *arguments, **settings):
-        """As the device's."""
+        """Run a kernel, and count it."""
         self._device.run(kernel, n_groups, *arguments, **settings)
         if n_groups:
             self.kernels[kernel] += 1

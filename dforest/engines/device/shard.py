@@ -1,4 +1,4 @@
-"""The draws of a batch of trees on a SYCL device: what `dforest.engines.levels` asks of a shard, by kernels.
+"""The draws of a batch of trees on a device: what `dforest.engines.levels` asks of a shard, by kernels.
 
 Words: draws of large nodes are cut into *chunks*, of which a group of the device does one at a time.
 """
@@ -11,7 +11,7 @@ from dforest.rules.records import constants, record
 
 
 def cut_up(firsts, lengths, size):
-    """Chunks of at most `size` draws: df_chunk records, those of each stretch one after another."""
+    """Stretches of draws cut into chunks of at most `size` draws: df_chunk records, one stretch after another."""
     n = -(-lengths // size)
     chunks = np.empty(n.sum(), record("df_chunk"))
     node = np.repeat(np.arange(len(n)), n)
@@ -39,7 +39,7 @@ class DeviceShard(Shard):
     counts : RowCounts
         How often the trees draw each row.
     weight : ndarray of shape (n_trees, n_rows), dtype uint32, or None
-        The trees' own, in place of those of all trees.
+        Weights of the rows that differ from tree to tree, in place of the ones that all trees share.
     """
 
     def __init__(self, training, seeds, counts, weight):

@@ -1,4 +1,4 @@
-// The best subset of a categorical feature in a node, or a random one; see cuts.pyx, which does the same.
+// The best subset of a categorical feature in a node, or a random one; the processor's twin is in dforest/core/search.
 //
 // Words: *entries* are the candidates for the left side, in their order: by mean response, the categories up to each; one by
 // one, each alone, and after them, if some are missing, all together.

@@ -155,8 +155,8 @@ template <> struct df_three<0> {
 // OUT words : [3, n_words] scratch
 // OUT cut : but for its feature
 // Codes are a class: `after(code)` is the lowest code that occurs from this one on, or at least most_entries if none does;
-// `take(code, words)` its statistic, once, after which it need not be there any more; `read(code, words)` likewise, any time
-// before.
+// `take(code, words)` its statistic, once, after which it need not be there any more; `read(code, words)` its statistic, any
+// time before.
 template <int n_words, class Codes>
 DF_CALLED void df_find_best(const df_problem *p, const df_node *node, const df_column *column, const int64_t *total,
                             const Codes &codes, int64_t *words, df_split *cut)
@@ -315,7 +315,7 @@ DF_INLINE void df_draw_cut(const df_problem *p, const df_open_node *place, const
                              (int) column->is_float32, &draft->threshold);
 }
 
-// The same of one random cut.
+// The cut of a feature at one random place, if it is valid; the arguments are those of df_find_best.
 template <int n_words, class Codes>
 DF_CALLED void df_find_random(const df_problem *p, const df_node *node, const df_column *column, const df_numbers *numbers,
                               int32_t feature, const int64_t *total, const Codes &codes, int64_t *words, df_split *cut)

@@ -7,7 +7,7 @@
 //     classes, weights 1:   the count of each class
 //     classes:              the count; the weight of each class, in weight_pieces
 //     sums:                 the count; the weight, in weight_pieces (unless they are 1); the sum, in sum_pieces; if it is
-//                           wide, its higher word, likewise
+//                           wide, its higher word, in as many pieces
 //
 // Planes are 0 between uses: who takes an entry sets it to 0. *Flags* may tell which codes occur, a bit each.
 #ifndef DFOREST_KERNELS_HISTOGRAM_HPP
@@ -228,8 +228,8 @@ DF_INLINE uint64_t df_missing_code(const df_column *column)
     return column->key_bits == 0 ? column->n_codes : column->key_bits == 32 ? DF_MISSING_KEY32 : DF_MISSING_KEY64;
 }
 
-// Which draws go left: those of codes up to a cut, and of one more: missing, or one that does so anyway. Of a categorical
-// column those whose category is in a subset, or is not, if the missing go left.
+// Which draws go left: draws of codes up to a cut, and of one more: missing, or one that does so anyway. Of a categorical
+// column, draws whose category is in a subset, or is not, if the missing go left.
 struct df_left_test {
     const df_problem *p;
     const char *codes;

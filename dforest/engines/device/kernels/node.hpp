@@ -1,5 +1,5 @@
 // What is to be known of a node: its statistic, whether it is pure, a scale of its own for its targets, its impurity, and
-// what it predicts. The same steps as in criterion.pyx and regression.pyx.
+// what it predicts. criterion.pyx and regression.pyx take these steps on the processor.
 #ifndef DFOREST_KERNELS_NODE_HPP
 #define DFOREST_KERNELS_NODE_HPP
 

@@ -5,7 +5,7 @@
 //
 // Memory of the group: `df_shared`; then, for `n_together` features at a time, their numbers, cuts, histograms, flags and words
 // to add up in: see `Training.desk_bytes`. In global memory each group has a stack of nodes to come, the order of the features,
-// and *marks* of those that were found constant in an ancestor of the node, or in the node.
+// and *marks* of features that were found constant in an ancestor of the node, or in the node.
 #ifndef DFOREST_KERNELS_SUBTREE_HPP
 #define DFOREST_KERNELS_SUBTREE_HPP
 
@@ -341,8 +341,8 @@ typedef struct {
     df_open_node *pending;     // [most records of a subtree + 1] nodes to come
     df_features features;
     char *codes;               // the block, or NULL
-    uint32_t *rows;            // [most records] of its rows, those of the data
-    double *y;                 // [most records] likewise, exact targets
+    uint32_t *rows;            // [most records] the row of the data that each row of the block is a copy of
+    double *y;                 // [most records] the exact target of each row of the block
 } df_room;
 
 // Copy the rows of some draws into the block, and have the draws lead there; return what to work with.

@@ -167,7 +167,7 @@ DF_KERNEL df_draw_cuts(const df_problem *problem, const df_column *columns, cons
 
 // Add chunks to the histograms of their nodes, `n_together` features at a time: a group for each chunk and such a turn.
 //
-// IN features : [n_nodes, n_tried]; drafts : NULL, or likewise
+// IN features : [n_nodes, n_tried]; drafts : [n_nodes, n_tried] or NULL
 // INOUT histograms : [n_nodes, n_tried, most_entries, n_words]
 // Memory of the group: [n_together, most_entries, n_planes] of 32 bits, and n_items times n_words of 64
 DF_KERNEL df_add_histograms(const df_problem *problem, const char *codes, const df_draw *draws, const df_chunk *chunks,
@@ -224,7 +224,7 @@ struct df_global_codes {
 //
 // IN places : [n_nodes]; totals : [n_nodes, n_words]
 // OUT cuts : [n_nodes, n_tried]; subsets : [n_nodes, n_tried, subset_words]
-// OUT words : [n_nodes, n_tried, 3, n_words] scratch; keys, ranked : [n_nodes, n_tried, most_categories] likewise
+// OUT words : [n_nodes, n_tried, 3, n_words] scratch; keys, ranked : [n_nodes, n_tried, most_categories] scratch
 DF_KERNEL df_find_cuts(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
                        const double *highs, const df_open_node *places, int64_t n_nodes, const int64_t *totals,
                        const int32_t *features, const df_draft *drafts, int64_t n_tried, const int64_t *histograms,
@@ -327,7 +327,7 @@ DF_KERNEL df_copy_draws(const df_draw *scratch, const df_chunk *chunks, int64_t 
 // Grow subtrees, a group each. Its nodes begin at twice the place of its first draw.
 //
 // IN places : [n_places], of up to most_records records
-// OUT grown; subsets : [., subset_words] likewise; n_grown : [n_places]
+// OUT grown; subsets : [., subset_words] of the nodes in `grown`; n_grown : [n_places]
 // INOUT pending, features, block, rows, block_y : [n_groups], each with a `df_room` of most_records; block may be NULL
 // Memory of the group: see Training.desk_bytes
 DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
