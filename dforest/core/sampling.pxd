@@ -4,14 +4,14 @@ A plan of another kind is one class here: a subclass of `SamplingPlan` that has
 
 - `tree_draws`, how many draws a tree has;
 - `deal`, which divides these among blocks of rows, for any run of blocks without the others;
-- `draw_block`, which says how often each row of one block is drawn, given how many draws fell into it;
+- `draw_block`, which says how often each row of one block is drawn, given how many draws fell into the block;
 - `leaves_rows_out`, set in `__cinit__`, and `parameters`, which a plan is compared, shown and pickled by.
 
 All four are functions of the tree's seed and the number of rows, in integers. Threads call them at the same time, without the
-interpreter's lock: a plan is never written to after it was made. Who draws for a whole tree calls `deal` once and `draw_block`
-for each block that got draws, in any order, on any thread; the grower makes records of what these say (`rows`), out-of-bag
-estimates look for rows of count 0 (`TreeDraws`). A device needs code of its own for `draw_block`, and refuses plans for which
-it has none (`dforest/engines/device/sampling.py`).
+interpreter's lock: a plan is never written to after it was made. Whoever draws for a whole tree calls `deal` once, and
+`draw_block` for each block that got draws, in any order, on any thread. The grower makes records of the counts
+(`core/grow/drawing`), out-of-bag estimates look for rows of count 0 (`TreeDraws`). A device needs code of its own for
+`draw_block`, and refuses plans for which it has none (`dforest/engines/device/sampling.py`).
 
 Drawing without replacement, for example, has the same `tree_draws` as `Bootstrap`; its `deal` sends draws down the same tree over
 blocks, but hypergeometrically; its `draw_block` draws rows that were not drawn yet.
@@ -39,11 +39,12 @@ cdef class SamplingPlan:
     # Draws of a tree, 1 or more.
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil
 
-    # How many of these fall into each of the blocks from `first` to `last`, which is not one of them; all blocks together have
-    # `tree_draws`. OUT n_draws : [last - first]
+    # How many of a tree's draws fall into each of the blocks from `first` to `last` - 1; all blocks together have `tree_draws`.
+    # OUT n_draws : [last - first]
     cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) except -1 nogil
 
-    # How often each row of a block is drawn; the sum is n_draws, what `deal` said of the block. OUT counts : [rows of the block]
+    # How often each row of a block is drawn, given n_draws, the number that `deal` has for the block, which is the sum of the
+    # counts. OUT counts : [rows of the block]
     cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, int64_t n_draws,
                          uint32_t* counts) noexcept nogil
 
@@ -59,12 +60,13 @@ cdef class Bootstrap(SamplingPlan):
 cdef class TreeDraws:
     cdef readonly tuple plans
     cdef readonly Py_ssize_t n_rows
-    cdef readonly object seeds             # see the class
-    cdef readonly object of_block
-    cdef PyObject** plan                   # [n_trees] those of `plans`
-    cdef const uint32_t[::1] seed
-    cdef int64_t[:, ::1] dealt             # of_block
+    cdef readonly object seeds             # ndarray [n_trees]
+    cdef readonly object of_block          # ndarray [n_trees, n_blocks]
+    cdef PyObject** plan                   # [n_trees] the members of `plans`, for threads without the interpreter's lock
+    cdef const uint32_t[::1] seed          # `seeds`, for these threads
+    cdef int64_t[:, ::1] dealt             # `of_block`, for these threads
 
     cdef int deal(self, Py_ssize_t tree, Turn* turn) except -1 nogil
-    # As `SamplingPlan.draw_block`, of one of the trees; returns the number of rows. OUT counts : [DF_BLOCK]
+    # How often a tree draws each row of a block: see `SamplingPlan.draw_block`. Returns the number of rows of the block.
+    # OUT counts : [DF_BLOCK]
     cdef Py_ssize_t draw_block(self, Py_ssize_t tree, Py_ssize_t block, uint32_t* counts) noexcept nogil

@@ -10,9 +10,9 @@ The bootstrap draws N rows of n with replacement, exactly multinomial. The draws
 and then each block draws its own rows. Nodes of that tree are numbered as in a heap (root 1, children 2i and 2i + 1), with the
 blocks as leaves, padded to a power of two; padding holds no rows. Of 10,000 rows, blocks 0 to 2:
 
-            1                  the left half has 8192 rows, the right one 1808: each draw decides for itself
-        2       3              2: even halves, so it sends left as many draws as there are ones among so many random bits
-      0   1   2   -            3: all its draws are block 2's, as there is no block 3
+            1                  node 1: the left half has 8192 rows, the right one 1808, so each draw decides for itself
+        2       3              node 2: even halves; k draws take k random bits, and as many go left as there are ones
+      0   1   2   -            node 3: all its draws are block 2's, as there is no block 3
 
 At most one node of a level has halves that are neither even nor empty.
 """
@@ -30,11 +30,11 @@ from dforest.core.threads cimport Turn, poll, share
 from dforest.rules.random cimport DF_BLOCK
 from dforest.rules.sampling cimport df_draw_block, df_draws_to_left
 
-MOST_ROWS = 2**32 - 1          # their numbers have 32 bits,
-MOST_DRAWS = 2**32 - 1         # and so have counts
+MOST_ROWS = 2**32 - 1          # numbers of rows have 32 bits
+MOST_DRAWS = 2**32 - 1         # counts of draws have 32 bits
 
 cdef enum:
-    MANY = 1 << 16             # steps of a loop until it is asked whether to give up
+    MANY = 1 << 16             # what dealing one tree's draws counts as work, in nanoseconds or so: see threads.pxd
 
 
 def checked_integer(name, number, least, most):
@@ -43,9 +43,9 @@ def checked_integer(name, number, least, most):
     Raises
     ------
     TypeError
-        If it is none.
+        If it is not an integer.
     ValueError
-        If it is out of bounds.
+        If it is below `least` or above `most`.
     """
     try:
         number = index(number)
@@ -64,7 +64,7 @@ cdef class SamplingPlan:
     Attributes
     ----------
     leaves_rows_out : bool
-        Whether a tree may leave rows out, so that these can judge it.
+        Whether a tree may leave rows out, which can then tell how well it predicts rows that it has not seen.
     """
 
     parameters = ()
@@ -82,7 +82,7 @@ cdef class SamplingPlan:
 
     cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, int64_t n_draws,
                          uint32_t* counts) noexcept nogil:
-        """Of no class but those with a `deal`."""
+        """Do nothing: a class without code for `deal` never gets here."""
 
     def count_draws(self, n_rows):
         """How many draws a tree has, of n_rows rows: int."""
@@ -102,7 +102,7 @@ cdef class SamplingPlan:
         seed : int
             The tree's, below 2**32.
         blocks : range, optional
-            Blocks whose rows are asked for, of 4096 rows each; nothing is computed of the others' rows. None: all.
+            Blocks whose rows are asked for, of 4096 rows each; the rows of other blocks cost nothing. None: all blocks.
 
         Returns
         -------
@@ -172,7 +172,7 @@ cdef class Bootstrap(SamplingPlan):
     Parameters
     ----------
     n_draws : int
-        Draws of a tree, from 1 to 2**32 - 1; more than there are rows, too.
+        Draws of a tree, from 1 to 2**32 - 1; there may be more draws than rows.
     """
 
     parameters = ("n_draws",)
@@ -221,7 +221,7 @@ cdef inline int64_t rows_before(int64_t n_rows, int64_t block) noexcept nogil:
 
 
 def check_plans(plans):
-    """Raise unless these are sampling plans."""
+    """Raise TypeError unless `plans` is a tuple of sampling plans."""
     if type(plans) is not tuple:
         raise TypeError(f"plans is a {type(plans).__name__}; allowed are tuples of sampling plans")
     for t, plan in enumerate(plans):
@@ -230,18 +230,18 @@ def check_plans(plans):
 
 
 cdef class TreeDraws:
-    """The draws of some trees: how many fall into each block is known, on which rows is computed again when asked.
+    """The draws of some trees: how many fall into each block is kept, and which rows they are is computed again when asked.
 
     Parameters
     ----------
     plans : tuple of SamplingPlan
-        Of each tree.
+        The plan of each tree.
     seeds : ndarray of shape (n_trees,), dtype uint32
-        Of each tree.
+        The seed of each tree.
     n_rows : int
-        Rows that all of them drew from.
+        Rows that all trees drew from.
     n_threads : int
-        To deal draws out to blocks.
+        Most threads that deal draws out to blocks.
 
     Attributes
     ----------

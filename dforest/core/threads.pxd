@@ -1,3 +1,4 @@
+"""The threads of this process that share work: see threads.pyx for the words."""
 from libc.stdint cimport int64_t
 
 from cpython.ref cimport PyObject
@@ -12,7 +13,8 @@ cdef extern from "pythread.h":
 
 cdef extern from *:
     """
-    /* Of integers that several threads see: a hint, and counting. */
+    /* Integers that several threads see. What df_glance reads may be out of date, and neither it nor df_set orders other
+     * accesses to memory; df_add_to counts, and orders them. */
     #define df_glance(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
     #define df_set(x, value) __atomic_store_n(&(x), value, __ATOMIC_RELAXED)
     #define df_add_to(x, value) __atomic_fetch_add(&(x), value, __ATOMIC_ACQ_REL)
@@ -23,30 +25,30 @@ cdef extern from *:
     int64_t df_add_to_long "df_add_to"(int64_t x, int64_t value) nogil
 
 cdef enum:
-    POLL_WORK = 1 << 23       # about a nanosecond each: a thread looks up from its work so often
+    POLL_WORK = 1 << 23       # work, in nanoseconds or so, after which a thread looks whether to give up
 
-# Does one item of a job.
+# Does one item of a job; `turn` is the calling thread's.
 ctypedef int (*Item)(void* context, Py_ssize_t item, Turn* turn) except -1 nogil
 
-cdef struct Job:              # the caller's, on its stack
+cdef struct Job:              # on the stack of its caller
     Item do_item
-    void* context
+    void* context             # handed to do_item
     int64_t n_items           # numbered from 0
-    int64_t next              # the first that nobody has taken
+    int64_t next              # the first item that nobody has taken
     int n_wanted              # workers that may still join
-    int n_joined              # that have
-    int n_there               # that are at it
-    int stopped               # all are to give up
-    bint is_listed
-    bint is_awaited           # the caller sleeps until nobody is there
-    PyThread_type_lock done   # released then
-    PyObject* errors          # list of what was raised
-    Job* after                # in the list of jobs
+    int n_joined              # workers that have joined so far
+    int n_there               # workers that are at it now
+    int stopped               # all threads at it are to give up
+    bint is_listed            # in the pool's list of jobs that want workers
+    bint is_awaited           # the caller sleeps until no worker is at it
+    PyThread_type_lock done   # released when the last worker leaves while the caller sleeps
+    PyObject* errors          # list of the exceptions that were raised, in their order
+    Job* after                # the next one in the pool's list
 
 cdef struct Turn:             # what a thread knows of a job it is at
     Job* job
-    int number                # of the thread among those at the job; the caller's is 0
-    int64_t work              # done since it last looked up
+    int number                # of the thread among all that have been at the job; the caller's is 0
+    int64_t work              # that the thread has done since it last looked whether to give up
 
 cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads) except -1
 cdef Turn current_turn() noexcept nogil
@@ -56,6 +58,6 @@ cdef int sleep(PyThread_type_lock bell) except -1 nogil
 
 
 cdef inline int poll(Turn* turn, int64_t work) except -1 nogil:
-    """Count work, in nanoseconds or so; now and then, see whether to give up."""
+    """Count work, in nanoseconds or so, and now and then raise `Stopped` if the thread is to give up, or handle signals."""
     turn.work += work
     return look_up(turn) if turn.work >= POLL_WORK else 0

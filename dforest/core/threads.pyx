@@ -2,23 +2,23 @@
 
 Words: a *job* consists of *items*. Its *caller* does them one after another, together with *workers*:
 threads that are started when they are first wanted, sleep while there is no job, and end with the
-process. Which thread does an item is luck, so nothing may depend on it.
+process. Which thread does an item is a matter of chance, so no result may depend on it. A *turn* is what a thread knows of the
+job that it is at.
 
-All calls share the workers. There are never more of them than the cores that the process may use or,
-if that is more, than the most threads a call has asked for, the caller counted: so many calls at a time
-from threads of a program's own don't multiply. A call needs no worker. It begins at once, and those who
-have nothing else to do join it, also later; where the system grants no thread, or all are at work, the
-caller does everything.
+All calls share the workers. Together with a caller there are never more of them than the cores that the process may use or, if
+that is more, than the most threads that a call has asked for. So calls that several threads of a program make at the same time do
+not multiply the threads. A call waits for no worker: its caller begins at once, and workers join when they have nothing else to
+do. Where the system grants no thread, or all workers are at other jobs, the caller does everything.
 
 After a fork, the child has none of its parent's workers and starts its own. (An OpenMP runtime may wait
 for its parent's threads forever, and GCC's ends the process when it can't create one: so there are no
 parallel regions here.)
 
-Python handles signals in the main thread. If it is the caller, it looks for them while it works and
-while it waits; the others look whether to give up. An exception ends a job: all leave it, then the
-first one that was raised is raised by the caller.
+Python handles signals in the main thread. If the main thread is the caller, it looks for signals while it works and while it
+waits; other threads look whether to give up. An exception ends a job: all threads leave it, and then the caller raises the
+exception that was raised first.
 
-One lock guards jobs and workers. It is held for a few instructions, never while anybody works or sleeps.
+One lock guards jobs and workers. It is held for a few instructions, never while a thread works or sleeps.
 """
 cimport cython
 cimport openmp
@@ -39,19 +39,19 @@ cdef extern from "pythread.h" nogil:
 
 cdef extern from *:
     """
-    static _Thread_local void *df_job;     /* that the thread is at; NULL: none */
+    static _Thread_local void *df_job;     /* the job that the calling thread is at; NULL: it is at none */
     """
     void* df_job
 
 cdef enum:
     NAP = 50_000              # microseconds that the main thread sleeps without looking for signals
 
-# The same as `Item`, called by who looks for exceptions itself.
+# An `Item` for a caller that looks at the answer -1 itself, where Cython would raise the exception.
 ctypedef int (*Silent)(void* context, Py_ssize_t item, Turn* turn) noexcept nogil
 
 cdef struct Worker:           # on its thread's stack
     PyThread_type_lock bell   # held; the worker sleeps until it is released
-    Worker* after             # in the list of those who sleep
+    Worker* after             # the next one in the pool's list of idle workers
 
 
 class Stopped(Exception):
@@ -66,11 +66,11 @@ def openmp_threads():
 @cython.final
 cdef class Pool:
     """The workers of a process, and the jobs that want some."""
-    cdef PyThread_type_lock lock      # of the lists, and of each job's numbers
-    cdef Job* jobs                    # that want workers, the oldest first
-    cdef Worker* idle                 # who sleep
+    cdef PyThread_type_lock lock      # guards the lists, and each job's numbers
+    cdef Job* jobs                    # jobs that want workers, the oldest first
+    cdef Worker* idle                 # workers that sleep
     cdef int n_idle
-    cdef int n_workers, most          # that there are, and may be; changed with the interpreter's lock
+    cdef int n_workers, most          # workers that there are, and that there may be; changed with the interpreter's lock
 
     def __cinit__(self):
         self.lock = PyThread_allocate_lock()
@@ -96,7 +96,7 @@ cdef class Pool:
                 self.take_part(&worker)
 
     cdef int staff(self, int n_wanted) except -1:
-        """Start workers until so many are idle, as far as there may be more and the system grants them."""
+        """Start workers until `n_wanted` are idle, as far as there may be more workers and the system grants threads."""
         cdef int n_idle
         self.most = max(self.most, n_wanted)
         PyThread_acquire_lock(self.lock, WAIT_LOCK)
@@ -112,7 +112,7 @@ cdef class Pool:
         return 0
 
     cdef void wake(self, int most) noexcept nogil:
-        """Wake some workers. The lock is held."""
+        """Wake at most `most` idle workers. The caller holds the lock."""
         while most > 0 and self.idle != NULL:
             most -= 1
             self.n_idle -= 1
@@ -127,11 +127,11 @@ cdef class Pool:
             place = &place[0].after
         place[0] = job
         job.is_listed = True
-        self.wake(min(job.n_wanted, 2))       # each of whom wakes two more
+        self.wake(min(job.n_wanted, 2))       # each worker that joins wakes two more
         PyThread_release_lock(self.lock)
 
     cdef void withdraw(self, Job* job) noexcept nogil:
-        """Let no more workers join a job. The lock is held."""
+        """Let no more workers join a job. The caller holds the lock."""
         cdef Job** place = &self.jobs
         if not job.is_listed:
             return
@@ -141,7 +141,7 @@ cdef class Pool:
         job.is_listed = False
 
     cdef void take_part(self, Worker* worker) noexcept nogil:
-        """Sleep until there is a job, and be at it until it has no item left."""
+        """Sleep until a job wants workers, and do its items until none is left."""
         cdef Job* job
         cdef int number
         PyThread_acquire_lock(self.lock, WAIT_LOCK)
@@ -180,18 +180,18 @@ cdef class Pool:
             return
         while (<int (*)(PyThread_type_lock) noexcept nogil> sleep)(job.done) == -1:
             keep_error(job)
-        # Whoever released it has let go of it once the other lock is free.
+        # The worker that released job.done has done with it once the pool's lock is free; then it may be destroyed.
         PyThread_acquire_lock(self.lock, WAIT_LOCK)
         PyThread_release_lock(self.lock)
 
 
 cdef Pool pool
-cdef Job nobody               # of no items: all is 0
+cdef Job nobody               # a job without items, never stopped: all is 0
 cdef unsigned long main_thread
 
 
 def forget_workers():
-    """Begin without workers, in the thread that is the only one."""
+    """Begin without workers, in a child process, whose only thread this is."""
     global pool, main_thread
     pool = Pool()
     main_thread = PyThread_get_thread_ident()
@@ -204,12 +204,12 @@ if hasattr(os, "register_at_fork"):
 
 
 cdef int pass_on() except -1:
-    """Say that an exception has been raised."""
+    """Return what tells Cython that an exception has been raised, so that it can be caught."""
     return -1
 
 
 cdef void keep_error(Job* job) noexcept nogil:
-    """End a job by the exception that has been raised."""
+    """End a job by the exception that the calling thread has raised."""
     with gil:
         try:
             pass_on()
@@ -238,9 +238,9 @@ cdef void do_items(Job* job, int number) noexcept nogil:
 
 
 cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads) except -1:
-    """Have `do_item` called with every item, by this thread and by workers, at most n_threads together.
+    """Have `do_item` called with every item, by this thread and by workers, at most n_threads threads together.
 
-    With the interpreter's lock, which is released meanwhile.
+    The caller holds the interpreter's lock, which is released while items are done.
     """
     cdef Job job
     cdef Turn turn
@@ -274,7 +274,7 @@ cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads) e
     finally:
         PyThread_free_lock(job.done)
     if errors:
-        # A thread that was told to stop may have said so before the one that failed did.
+        # A thread that was told to stop may have kept its `Stopped` before the thread that failed kept its exception.
         raise next((error for error in errors if not isinstance(error, Stopped)), errors[0])
     return 0
 
@@ -293,20 +293,20 @@ def each(Py_ssize_t n_items, work, int n_threads):
     ----------
     n_items : int
     work : callable
-        Given the item, from 0, and the number of the thread, below `n_threads`; the caller's is 0.
+        Called with the number of the item, from 0, and that of the thread, which is below `n_threads`; the caller's is 0.
     n_threads : int
-        Most threads.
+        Most threads at work together, the caller included.
 
     Raises
     ------
     BaseException
-        What a call raised first, when all calls have ended; no further ones are begun then.
+        The first exception that a call raised. No other calls are begun then, and it is raised here when those begun have ended.
     """
     share(call, <void*> work, n_items, n_threads)
 
 
 cdef Turn current_turn() noexcept nogil:
-    """What the calling thread is at: for long work within an item, or outside of any job, that may be interrupted too."""
+    """A turn of the calling thread at its job, if it has one: for long work that is to be interrupted when the job ends."""
     cdef Turn turn
     turn.job = <Job*> df_job if df_job != NULL else &nobody
     turn.number = 0
@@ -315,7 +315,7 @@ cdef Turn current_turn() noexcept nogil:
 
 
 cdef int look_up(Turn* turn) except -1 nogil:
-    """Raise `Stopped` if all are to give up, or what a handler of a signal raises."""
+    """Raise `Stopped` if all threads at the job are to give up, or what the handler of a signal raises."""
     turn.work = 0
     if df_glance(turn.job.stopped):
         with gil:
@@ -324,7 +324,7 @@ cdef int look_up(Turn* turn) except -1 nogil:
 
 
 cdef int check_signals() except -1 nogil:
-    """Handle signals, in the main thread."""
+    """Handle signals, if the calling thread is the main thread."""
     if PyThread_get_thread_ident() == main_thread:
         with gil:
             PyErr_CheckSignals()
@@ -332,7 +332,7 @@ cdef int check_signals() except -1 nogil:
 
 
 cdef int sleep(PyThread_type_lock bell) except -1 nogil:
-    """Acquire a lock; in the main thread, handle signals meanwhile."""
+    """Sleep until a lock is released, and acquire it; the main thread handles signals meanwhile."""
     if PyThread_get_thread_ident() != main_thread:
         PyThread_acquire_lock(bell, WAIT_LOCK)
         return 0

@@ -1,8 +1,14 @@
 """A copy of what a subtree's records need, small enough to stay in a cache.
 
-Its records are numbered anew, 0, 1, 2, ..., and so lie close together. Where a column has buckets, these are
-copied and not its codes; codes far more numerous than the records become ranks (see
-`dforest.core.grow.ranker`). `Node.rows` and `Column.origins` lead back to the data.
+The records of the subtree are numbered 0, 1, 2, ... in the order they have, and their codes, column by column, lie in that order:
+
+    the data's rows of three records        7  2  9        Block.rows
+    the data's codes of rows 0 to 9         a  b  c  d  e  f  g  h  i  j
+    the block's codes                       h  c  j        and Draw.row is 0, 1, 2
+
+Where a column has buckets, the buckets are copied and the codes are not: `Node.rows` leads to the codes in the data. Where a
+column has far more codes than the subtree has records, ranks take the place of the codes (`dforest.core.grow.ranker`):
+`Column.origins` leads to the codes.
 
 A `Block` belongs to one grower, owns its memory, and is filled again for each subtree.
 """
@@ -16,6 +22,7 @@ from dforest.core.types cimport column_t
 
 
 cdef void gather(const uint32_t* rows, Py_ssize_t n, const column_t* codes, column_t* to) noexcept nogil:
+    """Copy the codes of n rows."""
     cdef Py_ssize_t i
     for i in range(n):
         to[i] = codes[rows[i]]
@@ -29,13 +36,13 @@ cdef class Block:
     ----------
     data : DataView
     n_bytes : int
-        Of y and codes; 0: no subtree fits.
+        Room for targets and codes; 0: no subtree fits.
     n_records : int
         Most records of a subtree.
     tuning : dict
-        See `dforest.core.grow.ranker.Ranker`.
+        The fields of `dforest.core.grow.ranker.Ranker`.
     takes_ranks : bool
-        Whether ranks may take the place of codes.
+        Whether ranks may take the place of codes: see `Splitter.takes_ranks`.
     """
 
     def __cinit__(self, DataView data not None, size_t n_bytes, Py_ssize_t n_records, dict tuning not None, bint takes_ranks):
@@ -51,8 +58,9 @@ cdef class Block:
         free(self.origins)
 
     cdef int reserve(self, size_t n_bytes, Py_ssize_t n_records) except -1:
+        """Make room for the largest subtree whose targets and codes take n_bytes, but of n_records records at most."""
         cdef Py_ssize_t j, n_features = self.data.n_features, n_ranked = 0
-        cdef size_t row_bytes = sizeof(double) if self.data.y != NULL else 0      # that a record takes
+        cdef size_t row_bytes = sizeof(double) if self.data.y != NULL else 0      # bytes of a record
         cdef const Column* column
         cdef bint is_ranked
         for j in range(n_features):
@@ -62,7 +70,7 @@ cdef class Block:
                 continue
             is_ranked = self.ranker is not None and self.ranker.is_worth_it(column, 1)
             n_ranked += is_ranked
-            # A column of more codes than 16 bits have is always ranked, unless none is.
+            # A column that is ranked even in the largest block never takes more than the 16 bits of a rank.
             row_bytes += 2 if is_ranked and self.ranker.is_worth_it(column, MOST_RANKED) else column.width
         self.most_records = min(n_records, <Py_ssize_t> (n_bytes // row_bytes))
         if n_ranked > 0:
@@ -90,7 +98,7 @@ cdef class Block:
         cdef const Column* column
         cdef Column* copy
         self.y = y if self.data.y != NULL else NULL
-        for i in range(n):             # read once for each column: as close together as they can be
+        for i in range(n):             # they are read once for each column, so they are put close together
             rows[i] = draws[i].row
         if self.data.y != NULL:
             for i in range(n):

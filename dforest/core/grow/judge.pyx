@@ -91,14 +91,14 @@ cdef class Judge:
     cdef int find_foreign_split(self, const Node* node, Split* split) except -1 nogil:
         """The split that a splitter from elsewhere finds, checked before anything is done with it.
 
-        What refuses it is another function: one with Python's objects is slow, even if it does not get to them.
+        What refuses it is a function of its own: see `dforest.core.grow.split_check`.
         """
         split.threshold = NAN
         split.payload = NULL
         split.code = split.above = 0
         split.missing_left = split.only_missing_right = False
         split.middle = 0.0
-        self.splitter.cuts.close_node()        # or a search that opens no node would meet the one before
+        self.splitter.cuts.close_node()        # so that a search that opens no node does not meet the one before
         self.splitter.find_split(node, split)
         self.criterion.check()
         if split.feature < 0 or (split.feature < self.data.n_features and 0.0 <= split.score < INFINITY

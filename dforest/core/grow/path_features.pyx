@@ -1,8 +1,15 @@
 """The features that the splits on the path to a node use, for splitters that ask for them.
 
-Nodes that come in preorder need no search: of the features noted so far, those first used at a lower depth than
-the node's are its path's. So they are a stack, and each node costs a push at most, whatever its depth. What a
-`PathFeatures` lends to nodes is valid until it changes.
+Nodes that come in preorder need no search: the features on the path to a node are those, of all noted so far, that were used
+first at a lower depth than the node's. So the features are a stack, and each node costs a push at most, whatever its depth. In
+
+    node 0, depth 0, tests feature 7
+        node 1, depth 1, tests feature 4
+            node 2, depth 2, tests feature 7       already in use: nothing is noted
+            node 3, depth 2                        path: 7, 4
+        node 4, depth 1                            `leave(1)` takes feature 4 off; path: 7
+
+A `PathFeatures` belongs to one grower and owns its arrays. What it lends to nodes is valid until it changes.
 """
 cimport cython
 from libc.stdint cimport int32_t, uint64_t
@@ -16,7 +23,7 @@ cdef class PathFeatures:
     Parameters
     ----------
     n_features : int
-        0: nobody asks.
+        Of the data; 0: no splitter asks for paths, and nothing is noted.
     """
 
     def __cinit__(self, Py_ssize_t n_features):
@@ -57,7 +64,6 @@ cdef class PathFeatures:
         return n
 
     cdef void reverse(self) noexcept nogil:
-        """Turn the order around, of features noted from the node up."""
         cdef Py_ssize_t i
         for i in range(self.n // 2):
             self.features[i], self.features[self.n - 1 - i] = self.features[self.n - 1 - i], self.features[i]

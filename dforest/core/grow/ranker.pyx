@@ -1,8 +1,10 @@
 """Ranks of a column's codes among those that occur in a few records.
 
-A column may have a code for each of a million rows; the records of a small subtree have few of these. Their
-*ranks* 0, 1, 2, ... order like the codes do, fit 16 bits, and are counted in little memory; the *origin* of
-a rank is its code. Missing values have the rank after the last, as they have the code after the last.
+A column may have a code for each of a million rows, and the records of a small subtree have few of these codes. The *ranks* 0,
+1, 2, ... of the codes that occur are in the order of the codes, fit 16 bits, and are counted in little memory. The *origin* of a
+rank is its code. Missing values have the rank that follows the highest one, as they have the code that follows the highest one:
+
+    codes     70  5  70  300  missing          ranks     1  0  1  2  3          origins     5  70  300
 
 A `Ranker` belongs to one thread and owns its scratch.
 """
@@ -35,7 +37,7 @@ cdef class Ranker:
         free(self.keys_to)
 
     cdef int reserve(self, DataView data, Py_ssize_t n_records) except -1:
-        """Make room for ranking so many records."""
+        """Make room for ranking `n_records` records."""
         cdef Py_ssize_t j, n_codes = 0
         for j in range(data.n_features):
             if data.columns[j].kind != CATEGORICAL:

@@ -1,3 +1,4 @@
+"""Checks of what splitters and criteria from elsewhere answer: see split_check.pyx."""
 from libc.stdint cimport int64_t, uint32_t
 
 from dforest.core.search.criterion cimport Criterion
@@ -6,7 +7,8 @@ from dforest.core.search.splitter cimport Splitter
 from dforest.core.types cimport CATEGORICAL, Column, LeafRules, Node, Split, data_code, number_at
 from dforest.core.grow.judge cimport Judgement
 
-# Whether the threshold of a split by a code is not below values up to that code, or above the next ones.
+# Whether the threshold of a split by a code parts the values in a node as the code does: it is not below a value up to that code,
+# and it is below all values of higher codes.
 cdef bint parts_codes(const Node* node, const Split* split) noexcept nogil
 
 
@@ -29,15 +31,15 @@ cdef inline bint has_test(Splitter splitter, const Node* node, const Split* spli
     return parts_codes(node, split)
 
 
-# Raise, as a split can't be used: its feature, score or test is wrong.
+# Raise SplitterError, for a split that can't be used: its feature, score or test is wrong.
 cdef int refuse_split(Splitter splitter, DataView data, const Node* node, const Split* split) except -1 nogil
 
-# Raise, as a side of a split has fewer draws, or less weight, than a leaf needs.
+# Raise SplitterError, for a side of a split that has fewer draws, or less weight, than a leaf needs.
 cdef int refuse_side(Splitter splitter, const LeafRules* rules, double min_fraction, int64_t root_weight, const Node* node,
                      bint is_right) except -1 nogil
 
-# Raise, as a side of a split is empty.
+# Raise SplitterError, for a split one of whose sides is empty.
 cdef int refuse_division(Splitter splitter, const Node* node, Py_ssize_t n_left) except -1 nogil
 
-# Raise, as a number is not finite.
+# Raise CriterionError, for a value or an impurity that is not finite.
 cdef int refuse_judgement(Criterion criterion, const Judgement* judgement) except -1 nogil

@@ -1,6 +1,7 @@
 """Checks of what splitters and criteria from elsewhere answer, before anything is done with it.
 
-What refuses an answer is a function of its own: one that makes Python's objects is slow, even where it does not get to them.
+What refuses an answer is a function of its own, as a function that may make Python's objects is slow even when it makes none.
+Nothing here owns memory.
 """
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint32_t
@@ -11,7 +12,6 @@ from dforest.core.component import CriterionError, SplitterError
 
 
 cdef bint parts_codes(const Node* node, const Split* split) noexcept nogil:
-    """Whether the threshold of a split by a code is not below values up to that code, or above the next ones."""
     cdef const Column* column = &node.columns[split.feature]
     cdef uint32_t code
     cdef Py_ssize_t i
@@ -64,14 +64,12 @@ cdef int refuse_side(Splitter splitter, const LeafRules* rules, double min_fract
 
 
 cdef int refuse_division(Splitter splitter, const Node* node, Py_ssize_t n_left) except -1 nogil:
-    """Raise, as a side is empty."""
     with gil:
         raise SplitterError(f"{type(splitter).__name__}: the cut is not inside the node: all {node.n} records go "
                             f"{'left' if n_left else 'right'}")
 
 
 cdef int refuse_judgement(Criterion criterion, const Judgement* judgement) except -1 nogil:
-    """Raise, as a number is not finite."""
     criterion.check()
     with gil:
         method, found = "value", judgement.value

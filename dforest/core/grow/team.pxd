@@ -1,44 +1,45 @@
+"""Threads at work on one fit: see team.pyx for the words."""
 cimport cython
 from cpython.ref cimport PyObject
 
 from dforest.core.threads cimport PyThread_type_lock, df_glance
 
-# What each thread does that takes part in a task: take items until there are none. own: see Team.share
+# What each member does that takes part in a task: take items until there are none. IN own : what it brings, see Team.share
 ctypedef int (*Part)(void* context, void* own) except -1 nogil
 
-# Does one item, with nothing of the thread's own.
+# Does one item of a task that needs nothing of a member's own.
 ctypedef void (*Work)(void* context, Py_ssize_t item) noexcept nogil
 
-cdef struct Task:             # the leader's; the rest is the team's
+cdef struct Task:             # on the stack of its leader, which sets part, context, n_items and leader; the team sets the others
     Part part
-    void* context
+    void* context             # handed to `part`
     Py_ssize_t n_items        # numbered from 0
-    Py_ssize_t next           # the first that nobody has taken
-    int leader                # number of the member
-    int n_helpers             # members at it, besides the leader
-    bint is_awaited           # the leader sleeps until there are none
+    Py_ssize_t next           # the first item that nobody has taken
+    int leader                # number of the member that shares the task
+    int n_helpers             # members at the task, besides the leader
+    bint is_awaited           # the leader sleeps until no helper is left
 
-cdef struct Plain:            # a task that needs nothing of a thread's own
+cdef struct Plain:            # a task that needs nothing of a member's own
     Task task
     PyObject* team
     Work work
-    void* context
+    void* context             # handed to `work`
 
 
 @cython.final
 cdef class Team:
-    cdef readonly int n_members    # at most
-    cdef int n_joined              # that there are
-    cdef PyThread_type_lock lock   # of everything below
-    cdef PyThread_type_lock* bells  # [n_members] held; a member sleeps until its own is released
-    cdef int* idle                 # [n_idle] those who sleep for lack of work
+    cdef readonly int n_members    # that there may be
+    cdef int n_joined              # members that have joined
+    cdef PyThread_type_lock lock   # guards everything below
+    cdef PyThread_type_lock* bells  # [n_members] locks that are held; a member sleeps until its own is released
+    cdef int* idle                 # [n_idle] members that sleep for lack of work
     cdef int n_idle
-    cdef int is_short              # somebody was idle: no tree is left to begin
-    cdef void** offers             # [n_offers] for anybody to take; room for n_members
+    cdef int is_short              # a member has been idle: no tree is left to begin
+    cdef void** offers             # [n_offers] what any member may take, the oldest first; room for n_members
     cdef int n_offers
-    cdef Task** tasks              # [n_tasks] which the leaders are at; room for n_members
+    cdef Task** tasks              # [n_tasks] tasks that their leaders are at; room for n_members
     cdef int n_tasks
-    cdef int stopped               # all are to give up
+    cdef int stopped               # all members are to give up
     cdef bint is_done              # nothing is left to do
 
     cdef bint join(self) noexcept nogil

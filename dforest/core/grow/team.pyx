@@ -1,18 +1,18 @@
 """Threads at work on one fit.
 
-Words: *members* are the threads, numbered from 0; they join when they come. A member without work is *idle* and sleeps. An
-*offer* is a piece of work that any member may take and do alone; a *task* is one that its *leader*
-shares: it consists of *items*, which the leader and its *helpers* take one after another, and the
-leader goes on when all are done.
+Words: *members* are the threads, numbered from 0; a thread becomes one by `join`. A member without work is *idle* and sleeps. An
+*offer* is work that any one member may take and do alone: memory from `malloc`, which goes from the member that offers it to the
+team, and on to the member that takes it. A *task* is work that its *leader* shares: it consists of *items*, which the leader and
+its *helpers* take one after another, and the leader goes on when all items are done.
 
-Whoever has work to give sees at the price of one read whether somebody is idle, so a team whose
-members are all busy costs nothing. Nobody waits but idle members, and leaders for helpers at their
-last item. The fit is done when all who have joined are idle.
+A member that has work to give sees at the price of one read whether another one is idle, so a team whose members are all busy
+costs nothing. Only idle members wait, and leaders whose helpers are still at their last item. The fit is done when all members
+are idle.
 
-Sleeping and waking are the locks of Python's threads, which need no interpreter's lock. One lock
-guards the team's state. It is held for a few instructions, never while anybody works or sleeps.
+Members sleep on locks of Python's threads, which do not need the interpreter's lock, and are woken by the release of these. One
+lock guards the team's state. It is held for a few instructions, never while a member works or sleeps.
 
-A team owns its locks and lists; offers and tasks are its members'.
+A team owns its locks, its lists and the offers that nobody has taken. Tasks belong to their leaders.
 """
 cimport cython
 from libc.stdlib cimport calloc, free
@@ -25,6 +25,7 @@ from dforest.core.threads import Stopped
 
 
 cdef int do_items(void* context, void* own) except -1 nogil:
+    """Take part in a plain task."""
     cdef Plain* plain = <Plain*> context
     cdef Py_ssize_t item = 0
     while item >= 0:
@@ -36,12 +37,12 @@ cdef int do_items(void* context, void* own) except -1 nogil:
 
 @cython.final
 cdef class Team:
-    """Shared by the members' growers.
+    """Shared by the growers of its members.
 
     Parameters
     ----------
     n_members : int
-        At most.
+        How many members there may be.
     """
 
     def __cinit__(self, int n_members):
@@ -68,7 +69,7 @@ cdef class Team:
                     PyThread_release_lock(self.bells[i])
                     PyThread_free_lock(self.bells[i])
         if self.offers != NULL:
-            for i in range(self.n_offers):     # that nobody took, since all had to stop
+            for i in range(self.n_offers):     # which nobody took, as all members had to stop
                 free(self.offers[i])
         if self.lock != NULL:
             PyThread_free_lock(self.lock)
@@ -78,19 +79,19 @@ cdef class Team:
         free(self.tasks)
 
     def stop(self):
-        """Tell all members to give up what they are at."""
+        """Tell all members to give up what they are at, and to stop."""
         with nogil:
             PyThread_acquire_lock(self.lock, WAIT_LOCK)
             self.give_up()
             PyThread_release_lock(self.lock)
 
     cdef void give_up(self) noexcept nogil:
-        """Have all members stop. The lock is held."""
+        """Have all members stop. The caller holds the lock."""
         df_set(self.stopped, 1)
         self.wake(self.n_members)
 
     cdef int check(self) except -1 nogil:
-        """Raise `Stopped` if all are to give up."""
+        """Raise `Stopped` if all members are to give up."""
         if df_glance(self.stopped):
             with gil:
                 raise Stopped()
@@ -106,7 +107,7 @@ cdef class Team:
         return is_wanted
 
     cdef void wake(self, Py_ssize_t most) noexcept nogil:
-        """Wake up idle members. The lock is held."""
+        """Wake at most `most` idle members. The caller holds the lock."""
         cdef int n = self.n_idle
         while n > 0 and most > 0:
             n -= 1
@@ -115,9 +116,9 @@ cdef class Team:
         df_set(self.n_idle, n)
 
     cdef bint offer(self, void* work) noexcept nogil:
-        """Offer memory from `malloc`, which the taker frees; False: nobody is idle, the work stays the caller's.
+        """Offer work, memory from `malloc` that its taker frees; False: no member is idle, and the work stays the caller's.
 
-        There are never more offers than members awake to look for them, so there is room.
+        Each offer wakes a member, which takes one before it sleeps again. So there are never more offers than members, and room.
         """
         cdef bint wanted
         PyThread_acquire_lock(self.lock, WAIT_LOCK)
@@ -130,7 +131,7 @@ cdef class Team:
         return wanted
 
     cdef bint wait(self, int member, void** offer, Task** task) except -1 nogil:
-        """Sleep until there is an offer or a task to help at, the other is NULL; False: everything is done, or stopped."""
+        """Sleep until there is an offer or a task to help at; the other one is NULL. False: the fit is done or stopped."""
         cdef int i
         offer[0] = NULL
         task[0] = NULL
@@ -164,9 +165,11 @@ cdef class Team:
         return offer[0] != NULL or task[0] != NULL
 
     cdef int share(self, Task* task, void* own) except -1 nogil:
-        """Do a task of which part, context, n_items and leader are set, together with those who are idle.
+        """Do a task, whose part, context, n_items and leader are set, together with idle members.
 
-        `own` is what the leader brings to its part. A task lives until this returns.
+        IN own : what the leader brings to its part, as each helper does in `help`: its splitter, say
+
+        No member knows of the task any more when this returns.
         """
         task.next = 0
         task.n_helpers = 0
@@ -184,7 +187,7 @@ cdef class Team:
         return self.check()
 
     cdef int take_part(self, Task* task, void* own, bint leads) except -1 nogil:
-        """Do a member's part of a task, then withdraw the task, or be its helper no longer."""
+        """Do a member's part of a task. Then the leader withdraws the task, and the last helper wakes a leader that waits."""
         cdef int i
         cdef bint failed = True
         try:
@@ -209,7 +212,7 @@ cdef class Team:
         return 0
 
     cdef int share_items(self, int leader, Py_ssize_t n_items, Work work, void* context) except -1 nogil:
-        """Have `work` called with every item, by all who are idle and the caller."""
+        """Have `work` called with every item, by the caller, which is the member `leader`, and by idle members."""
         cdef Plain plain
         plain.task.part = do_items
         plain.task.context = &plain
@@ -221,11 +224,11 @@ cdef class Team:
         return self.share(&plain.task, NULL)
 
     cdef int help(self, Task* task, void* own) except -1 nogil:
-        """Take part in a task that `wait` gave."""
+        """Take part in a task that `wait` gave. IN own : what the member brings to its part"""
         return self.take_part(task, own, False)
 
     cdef Py_ssize_t take(self, Task* task) noexcept nogil:
-        """The next item of a task; -1: none are left."""
+        """The next item of a task; -1: no item is left, or all members are to give up."""
         cdef Py_ssize_t item = -1
         PyThread_acquire_lock(self.lock, WAIT_LOCK)
         if task.next < task.n_items and not self.stopped:

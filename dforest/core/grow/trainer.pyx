@@ -1,13 +1,13 @@
 """Grows many trees on many threads.
 
-Each thread has a grower of its own and takes the next tree as soon as it is done with one. When no tree
-is left to begin, it takes parts of others': subtrees that their growers give away, or features of a
-large node (see `dforest.core.grow.team`). A tree depends on the data, the parameters and its seed alone, so
-it is the same whichever threads grow it.
+Each thread has a grower of its own and takes the next tree as soon as it is done with one. When no tree is left to begin, it
+takes work from the growers of other trees: subtrees that they give away, or features of a large node (see
+`dforest.core.grow.team`). A tree depends on the data, the parameters and its seed alone, so it is the same whichever threads grow
+it.
 
-The calling thread is one of them, the others are those that the process has for all
-(`dforest.core.threads`): where fewer come than were asked for, fewer grow the same trees. They hold the
-interpreter's lock only between trees, or pieces of trees.
+The calling thread takes part, together with workers that all calls of the process share (`dforest.core.threads`): where fewer
+workers come than were asked for, fewer threads grow the same trees. A thread holds the interpreter's lock only between trees, or
+pieces of trees.
 """
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
@@ -28,12 +28,12 @@ from dforest.core.threads import Stopped, each
 
 
 def tree_seeds(uint64_t seed, trees):
-    """The seeds of some trees of a forest: different ones for different numbers.
+    """The seeds of some trees of a forest: trees of different numbers have different seeds.
 
     Parameters
     ----------
     seed : int
-        The forest's, below 2**64.
+        Seed of the forest, below 2**64.
     trees : range
         Numbers of the trees, below 2**32.
 
@@ -50,7 +50,7 @@ def tree_seeds(uint64_t seed, trees):
 
 
 class Trainer:
-    """Grows trees of one problem; what its threads work with stays from call to call.
+    """Grows trees of one problem. The growers of its threads, and their memory, stay from call to call.
 
     Parameters
     ----------
@@ -64,14 +64,14 @@ class Trainer:
     sampling : SamplingPlan
         Which rows each tree draws.
     n_threads : int
-        Most threads; fewer are used where more can have no work.
+        Most threads; fewer are used where there is not enough work for all.
     """
 
     def __init__(self, DataView data not None, objective not None, Criterion criterion not None, Splitter splitter not None,
                  rules, sampling, int n_threads):
         self._data, self._objective, self._criterion, self._splitter = data, objective, criterion, splitter
         self._rules, self._sampling, self._n_threads = rules, sampling, n_threads
-        self._growers = {}         # of the threads by number
+        self._growers = {}         # by the number of the thread in the team
         splitter.prepare(data, criterion)
         data.add_coarse(splitter.wanted_buckets(data, criterion))
 
@@ -93,27 +93,29 @@ class Trainer:
         trees : range
             Numbers of the trees.
         seeds : ndarray of shape (n_trees,), dtype uint32
-            Their seeds.
+            Seeds of the trees.
         put : callable
-            Given each finished tree by the thread that finished it, in any order: its number, its `TreeArrays`, lent, the
-            exponent of its weights, None but with `weigh`, and its `leaf_table`, None but with `keep_leaves`.
-            Answers whether growing is to go on.
+            Called with each finished tree, in any order, by the thread that finished it: the tree's number; its `TreeArrays`,
+            lent; the exponent of its weights, None without `weigh`; its `leaf_table` (`dforest/core/grow/trunk.pxd`), None
+            without `keep_leaves`. Returns whether growing is to go on.
         weigh : callable, optional
-            Given a tree's seed, how often it draws each row, integer weights of the rows, both ndarray of shape (n_rows,), dtype
-            uint32, and the weights' exponent. These take the place of the data's weights, which must have some.
+            Called with a tree's seed. Returns how often the tree draws each row and integer weights of the rows, both ndarray of
+            shape (n_rows,), dtype uint32, and the weights' exponent. They take the place of the data's weights, which must not be
+            missing.
         keep_leaves : bool, default=False
+            Whether `put` is to be told which rows each leaf has.
 
         Raises
         ------
         Exception
-            What a thread raised first; all threads have stopped by then.
+            The first exception that a thread raised, when all threads have stopped.
         """
         cdef int n_threads = min(self._n_threads, self._most_at_work(len(trees)))
         cdef Team team = Team(n_threads)
         cdef bint is_wanted = True
         growers = self._growers      # kept until all are done: they work in each other's memory
-        pieces = {}                  # of trees not yet finished, by number: their pieces, as for `join_pieces`
-        exponents = {}               # of their weights
+        pieces = {}                  # by tree, of trees that are not finished: the pieces that are, as `join_pieces` takes them
+        exponents = {}               # by tree: the exponent of its weights
         to_grow = iter(range(len(trees)))        # shared: each thread takes the next tree
 
         def keep(Grower grower):
@@ -159,7 +161,7 @@ class Trainer:
                     if not has_piece:
                         return
                     is_wanted = keep(grower) and is_wanted
-                team.stop()            # the others need not finish what they are at
+                team.stop()            # no more trees are wanted: other members need not finish what they are at
             except Stopped:
                 if is_wanted:
                     raise
