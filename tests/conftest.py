@@ -34,7 +34,7 @@ def compile_module(tmp_path_factory):
         folder = tmp_path_factory.mktemp(name)
         (folder / f"{name}.pyx").write_text(source)
         extension = setuptools.Extension(
-            name, [str(folder / f"{name}.pyx")], include_dirs=[dforest.get_include()], extra_compile_args=["-O1"]
+            name, [str(folder / f"{name}.pyx")], include_dirs=[dforest.get_include()], extra_compile_args=["-O1", "-g0"]
         )
         modules = build.cythonize(
             [extension], include_path=[str(Path(dforest.__file__).parents[1])], language_level=3, quiet=True

@@ -77,6 +77,7 @@ def test_who_follows_a_page_gets_there(page, tmp_path):
     directory.mkdir()
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     environment |= {"PATH": reader(tmp_path / "venv"), "OMP_NUM_THREADS": "2"}
+    environment |= {"CFLAGS": "-O1 -g0"}  # a reader's modules are faster, and compiled more slowly
     for kind, text, line in blocks(page):
         if kind == "{code-block}":
             name = CAPTION.match(text)

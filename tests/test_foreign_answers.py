@@ -121,7 +121,7 @@ cdef class Valueless(NumberCriterion):
 """
 
 FIT = """
-import importlib.util, sys
+import importlib.util, os, sys
 import numpy as np
 from sklearn.datasets import load_iris
 from dforest import RandomForestClassifier, RandomForestRegressor
@@ -130,64 +130,78 @@ spec = importlib.util.spec_from_file_location("foreign_answers", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 X, y = load_iris(return_X_y=True)
-part, name, kind = sys.argv[2:]
-kind = {"Classifier": RandomForestClassifier, "Regressor": RandomForestRegressor}[kind]
-categorical = [0] if name == "NoSet" else None
 X[:, 0] = np.round(X[:, 0])
-for method in ("hist", "dense"):
-    for n_jobs in (1, 3):
-        forest = kind(10, method=method, n_jobs=n_jobs, random_state=0, max_features=None, categorical_features=categorical,
-                      **{part: getattr(module, name)})
-        try:
-            forest.fit(X, y)
-        except Exception as error:
-            print(type(error).__name__, error)
-        else:
-            built_in = kind(10, method=method, random_state=0, max_features=None).fit(X, y)
-            print("fitted", forest.score(X, y) >= built_in.score(X, y) - 0.02)
+
+def fit(name, part, kind):
+    kind = {"Classifier": RandomForestClassifier, "Regressor": RandomForestRegressor}[kind]
+    categorical = [0] if name == "NoSet" else None
+    for method in ("hist", "dense"):
+        for n_jobs in (1, 3):
+            forest = kind(10, method=method, n_jobs=n_jobs, random_state=0, max_features=None, categorical_features=categorical,
+                          **{part: getattr(module, name)})
+            try:
+                forest.fit(X, y)
+            except Exception as error:
+                print(name, type(error).__name__, error)
+            else:
+                built_in = kind(10, method=method, random_state=0, max_features=None).fit(X, y)
+                print(name, "fitted", forest.score(X, y) >= built_in.score(X, y) - 0.02)
+
+for case in sys.argv[2:]:
+    child = os.fork()
+    if child == 0:
+        fit(*case.split())
+        sys.stdout.flush()
+        os._exit(0)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status != 0:
+        sys.exit(f"{case}: exit status {status}")
 """
 
 
 @pytest.fixture(scope="module")
 def fit_apart(compile_module):
-    """Fit with one of the compiled classes in a process of its own; return what it printed, by method and number of threads."""
+    """Fit with compiled classes, each in a process of its own that starts no threads before; return what each printed."""
     path = compile_module("foreign_answers", COMPILED).__file__
 
-    def fit(part, name, kind="Classifier"):
-        done = subprocess.run([sys.executable, "-c", FIT, path, part, name, kind], capture_output=True, text=True,
-                              cwd=Path(path).parent)  # fmt: skip
+    def fit(cases):
+        command = [sys.executable, "-c", FIT, path, *map(" ".join, cases)]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=Path(path).parent)
         assert done.returncode == 0, done.stderr
-        lines = done.stdout.splitlines()
-        assert len(lines) == 4
-        return lines
+        lines = [line.split(" ", 1) for line in done.stdout.splitlines()]
+        assert [name for name, _ in lines] == [name for name, *_ in cases for _ in range(4)]  # methods, numbers of threads
+        return {name: [said for by, said in lines if by == name] for name, *_ in cases}
 
     return fit
 
 
 @pytest.mark.slow
 def test_compiled_splitters(fit_apart):
-    for name, said in [
-        ("Unopened", "fitted True"),
-        ("Unstored", "SplitterError Unstored.find_split: the threshold of a split of feature "),
-        ("Unattached", "SplitterError Unattached.attach does not call its base's"),
-        ("BeyondCodes", "SplitterError BeyondCodes.find_split: code=1000000 of feature "),
-        ("BelowLeft", "SplitterError BelowLeft.threshold: "),
-        ("AboveRight", "SplitterError AboveRight.threshold: "),
-        ("NoSet", "SplitterError NoSet.find_split: a split of feature 0, which is categorical, needs the payload of 1 words"),
-    ]:
-        assert all(line.startswith(said) for line in fit_apart("splitter", name))
+    expected = {
+        "Unopened": "fitted True",
+        "Unstored": "SplitterError Unstored.find_split: the threshold of a split of feature ",
+        "Unattached": "SplitterError Unattached.attach does not call its base's",
+        "BeyondCodes": "SplitterError BeyondCodes.find_split: code=1000000 of feature ",
+        "BelowLeft": "SplitterError BelowLeft.threshold: ",
+        "AboveRight": "SplitterError AboveRight.threshold: ",
+        "NoSet": "SplitterError NoSet.find_split: a split of feature 0, which is categorical, needs the payload of 1 words",
+    }
+    for name, lines in fit_apart([(name, "splitter", "Classifier") for name in expected]).items():
+        assert all(line.startswith(expected[name]) for line in lines), lines
 
 
 @pytest.mark.slow
 def test_compiled_criteria(fit_apart):
-    for name, kind, said in [
-        ("Beyond", "Classifier", "CriterionError Beyond.best_cut returned "),
-        ("Unscored", "Classifier", "CriterionError Unscored.best_cut gave cut 0 the score nan; a score is a finite "),
-        ("NotANumber", "Classifier", "CriterionError NotANumber.impurity returned nan; allowed are finite numbers from 0"),
-        ("Negated", "Classifier", "CriterionError Negated.impurity returned -0."),
-        ("Valueless", "Regressor", "CriterionError Valueless.value returned nan; allowed are finite numbers"),
-    ]:
-        assert all(line.startswith(said) for line in fit_apart("criterion", name, kind))
+    expected = {
+        ("Beyond", "Classifier"): "CriterionError Beyond.best_cut returned ",
+        ("Unscored", "Classifier"): "CriterionError Unscored.best_cut gave cut 0 the score nan; a score is a finite ",
+        ("NotANumber", "Classifier"): "CriterionError NotANumber.impurity returned nan; allowed are finite numbers from 0",
+        ("Negated", "Classifier"): "CriterionError Negated.impurity returned -0.",
+        ("Valueless", "Regressor"): "CriterionError Valueless.value returned nan; allowed are finite numbers",
+    }
+    found = fit_apart([(name, "criterion", kind) for name, kind in expected])
+    for (name, _), said in expected.items():
+        assert all(line.startswith(said) for line in found[name]), found[name]
 
 
 class Told(PythonSplitter):

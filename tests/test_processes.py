@@ -173,17 +173,17 @@ def test_threads_of_a_program_share_the_workers():
     """)
 
 
-# What would take minutes.
+# Calls that would take minutes: a function, and its arguments.
 LONG = {
-    "fit": "RandomForestRegressor(3000, n_jobs=N).fit(X, y)",
-    "fit one tree": "repeat(forest(1, n_jobs=N, max_depth=None, method='dense'))",
-    "fit best first": "repeat(forest(1, n_jobs=N, max_depth=None, max_leaf_nodes=10**6, method='dense'))",
-    "predict many rows": "grown.predict(np.zeros((10**8, 8), np.float32))",
-    "predict": "chained(20).predict(np.full((10**6, 1), 1e9, np.float32))",
-    "apply": "chained(20).apply(np.full((10**6, 1), 1e9, np.float32))",
-    "out of bag": "oob.estimate(chain(20, 10**5), np.full((10**6, 1), 1e9), y_long, 'soft', N)",
-    "permutations": "importance.accuracy_decrease(chain(20, 10**5), np.full((10**6, 1), 1e9), y_long, None, N)",
-    "pruning": "for deep in [chain(20, 10**5)] * 10**4: pruning.cost_complexity(deep, range(20), 1e-12, N)",
+    "fit": ("RandomForestRegressor(3000, n_jobs=N).fit", "X, y"),
+    "fit one tree": ("repeat", "forest(1, n_jobs=N, max_depth=None, method='dense').fit, big, big[:, 0]"),
+    "fit best first": ("repeat", "forest(1, n_jobs=N, max_depth=None, max_leaf_nodes=10**6, method='dense').fit, big, big[:, 0]"),
+    "predict many rows": ("grown.predict", "np.zeros((10**8, 8), np.float32)"),
+    "predict": ("chained().predict", "np.full((10**6, 1), 1e9, np.float32)"),
+    "apply": ("chained().apply", "np.full((10**6, 1), 1e9, np.float32)"),
+    "out of bag": ("oob.estimate", "chain(20, 10**5), np.full((10**6, 1), 1e9), y_long, 'soft', N"),
+    "permutations": ("importance.accuracy_decrease", "chain(20, 10**5), np.full((10**6, 1), 1e9), y_long, None, N"),
+    "pruning": ("repeat", "pruning.cost_complexity, chain(20, 10**5), range(20), 1e-12, N"),
 }
 
 
@@ -191,6 +191,7 @@ LONG = {
 @pytest.mark.parametrize("work", LONG)
 def test_ctrl_c(work, n_jobs):
     """It ends what would go on for minutes; no thread stays at work, and all goes on as before."""
+    function, arguments = LONG[work]
     run(f"""
         from dforest.estimators import importance, oob, pruning
         N = {n_jobs}
@@ -199,18 +200,19 @@ def test_ctrl_c(work, n_jobs):
         grown = RandomForestRegressor(100, n_jobs=N, random_state=0).fit(X[:1000], y[:1000])
         expected = grown.predict(X)
 
-        def chained(n_trees):
+        def chained():
             model = RandomForestRegressor(1, n_jobs=N, random_state=0).fit([[0.0], [1.0]] * 5, [0.0, 1.0] * 5)
-            model.forest_ = chain(n_trees, 10**5)
+            model.forest_ = chain(20, 10**5)
             return model
 
-        def repeat(model):
+        def repeat(function, *arguments):
             while True:
-                model.fit(big, big[:, 0])
+                function(*arguments)
 
-        threading.Timer(2, os.kill, [os.getpid(), signal.SIGINT]).start()
+        function, arguments = {function}, ({arguments},)
+        threading.Timer(0.7, os.kill, [os.getpid(), signal.SIGINT]).start()  # when it is well under way
         try:
-            {LONG[work]}
+            function(*arguments)
             sys.exit("it came to its end")
         except KeyboardInterrupt:
             pass

@@ -59,6 +59,11 @@ def global_random_seed():
     return 42
 
 
+def without_traceback(excinfo, style=None):
+    """What is kept of an expected failure. Nobody reads its traceback, which takes pytest longer than the test."""
+    return excinfo.exconly()
+
+
 @pytest.hookimpl(tryfirst=True)  # before others deselect any
 def pytest_collection_modifyitems(config, items):
     tests = {f"{item.path.name}::{item.name}": item for item in items if item.path.parent == HERE}
@@ -71,6 +76,8 @@ def pytest_collection_modifyitems(config, items):
         if name in REASONS:
             reason = REASONS[name]
             item.add_marker(pytest.mark.xfail(reason=reason["why"], strict=not reason.get("by_chance")))
+            if not config.option.runxfail:
+                item.repr_failure = without_traceback
     files = {item.path.name for item in tests.values()}
     if files != {"test_forest.py", "test_tree.py"} or any("::" in argument for argument in config.args):
         return
