@@ -1,4 +1,4 @@
-"""What IDEs and type checkers are told of `dforest`. Written by `tests/test_stub.py`: see there."""
+"""What IDEs and type checkers are told of `dforest`. Written by `tests/estimators/test_stub.py`: see there."""
 
 import dforest.estimators.embedding
 import dforest.estimators.forest

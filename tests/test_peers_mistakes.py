@@ -2,17 +2,17 @@
 
 Mistakes that are tested elsewhere:
 
-- the middle of two adjacent numbers, or one that overflows, as a threshold: test_dense.py;
+- the middle of two adjacent numbers, or one that overflows, as a threshold: search/test_dense.py;
 - a random threshold that overflows, or leaves a child empty; infinities; limits on growth with random
-  splits: test_random_splits.py;
-- infinities in X; a value equal to a threshold: test_tree.py;
+  splits: search/test_random_splits.py;
+- infinities in X; a value equal to a threshold: estimators/test_tree.py;
 - a search that ends at cuts that break leaf rules or at constant features; missing values beside a
-  single other one; XOR: test_splitter.py;
+  single other one; XOR: search/test_splitter.py;
 - the order of best-first growth, the number of leaves, depth; limits that take the weight of all rows
   for that of a tree's draws: grow/test_growth.py;
-- rows that were never out of bag; trees that predict rows they drew: test_oob.py;
-- trees without a split in importances: test_importance.py and test_forest.py;
-- rows of weight 0: test_oob.py, test_validation.py and equality/test_weights.py.
+- rows that were never out of bag; trees that predict rows they drew: estimators/test_oob.py;
+- trees without a split in importances: estimators/test_importance.py and estimators/test_forest.py;
+- rows of weight 0: estimators/test_oob.py, estimators/test_validation.py and equality/test_weights.py.
 """
 
 import warnings

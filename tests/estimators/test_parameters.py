@@ -3,7 +3,7 @@
 `parameters.json` lists them, as an earlier version had them. A change that means to add a parameter, or to change one,
 says so in CHANGELOG.md and writes the file again:
 
-    DFOREST_RENEW_PARAMETERS=1 pytest tests/test_parameters.py
+    DFOREST_RENEW_PARAMETERS=1 pytest tests/estimators/test_parameters.py
 """
 
 import inspect

@@ -2,7 +2,7 @@
 
 It is written by this file, together with the list of parameters of `test_parameters.py`:
 
-    DFOREST_RENEW_PARAMETERS=1 pytest tests/test_stub.py tests/test_parameters.py
+    DFOREST_RENEW_PARAMETERS=1 pytest tests/estimators/test_stub.py tests/estimators/test_parameters.py
 """
 
 import ast
@@ -14,7 +14,7 @@ from pathlib import Path
 import dforest
 
 HEAD = '''\
-"""What IDEs and type checkers are told of `dforest`. Written by `tests/test_stub.py`: see there."""
+"""What IDEs and type checkers are told of `dforest`. Written by `tests/estimators/test_stub.py`: see there."""
 
 '''
 
@@ -68,7 +68,7 @@ def stub():
 
 
 if os.environ.get("DFOREST_RENEW_PARAMETERS"):
-    (Path(__file__).parent.parent / "dforest" / "__init__.pyi").write_text(stub(), encoding="utf-8")
+    (Path(__file__).parents[2] / "dforest" / "__init__.pyi").write_text(stub(), encoding="utf-8")
 
 
 def test_stub_says_what_the_package_has():
