@@ -163,7 +163,7 @@ cdef class Grower:
         self.block.lend(node)
 
     cdef bint is_shared(self, int64_t n_visits) noexcept nogil:
-        """Whether a member of the team is idle, and so many visits of records are worth waking it up."""
+        """Whether a member of the team is idle, and n_visits visits of records are worth waking it up."""
         return n_visits >= self.splitter.share_visits_from and self.team.has_idle()
 
     cdef int divide(self, const Node* node, const Split* split, Place* left, Place* right) except -1 nogil:

@@ -76,7 +76,7 @@ class Trainer:
         data.add_coarse(splitter.wanted_buckets(data, criterion))
 
     def _most_at_work(self, n_trees):
-        """How many threads can have work to do at the same time, on so many trees."""
+        """How many threads can have work to do at the same time, on n_trees trees."""
         cdef Splitter splitter = self._splitter
         cdef int64_t n = self._sampling.most_records(self._data.n_rows), by_tree = 1
         if not self._rules.max_leaf_nodes:

@@ -56,7 +56,7 @@ cdef class TreeWriter:
         free(self.holes)
 
     cdef int reserve(self, Py_ssize_t most_leaves) except -1:
-        """Make room for a tree of so many leaves: memory that no tree fills is never written to, and costs nothing."""
+        """Make room for a tree of most_leaves leaves: memory that no tree fills is never written to, and costs nothing."""
         ensure_room(<void**> &self.nodes, &self.node_room, 2 * most_leaves - 1, sizeof(NodeRecord))
         ensure_room(<void**> &self.leaves, &self.leaf_room, most_leaves, self.n_leaf_words * sizeof(int64_t))
         return 0
