@@ -1,15 +1,15 @@
 """Codes of a column, for some records: gathered, marked, counted, or as keys to sort."""
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
-from dforest.core.types cimport Column, Draw, code_t
+from dforest.core.types cimport Column, Record, code_t
 
 ctypedef fused record_t:
-    Draw
+    Record
     uint32_t          # its row
 
 
 cdef inline uint32_t row_of(record_t record) noexcept nogil:
-    if record_t is Draw:
+    if record_t is Record:
         return record.row
     else:
         return record

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from dforest.core.sampling import checked_integer
-from dforest.core.search.criteria import CLASS_CRITERIA, NUMBER_CRITERIA
+from dforest.core.search.criteria import CLASS_CRITERIA, CRITERIA, NUMBER_CRITERIA
 
 
 class Objective(ABC):
@@ -94,7 +94,7 @@ class Objective(ABC):
         ValueError
             If the criterion is not for this objective.
         """
-        made = self.criteria[criterion]() if isinstance(criterion, str) else criterion.__sklearn_clone__()
+        made = CRITERIA[criterion]() if isinstance(criterion, str) else criterion.__sklearn_clone__()
         return made.configure(self.n_classes, is_wide)
 
     @property

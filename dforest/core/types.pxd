@@ -1,7 +1,7 @@
 """The dtypes and records of the core, each defined once.
 
 Words: a *row* is a row of X; a *draw* is one selection of a row by the bootstrap. Equal draws of a
-tree are held as one `Draw` record with a count, so n records stand for at least n draws. A *code* is
+tree are held as one `Record` record with a count, so n records stand for at least n draws. A *code* is
 an integer standing for a feature's value; a column's largest code means "missing" where it has any. A *key*
 is a code made from the value alone (keys.h).
 A *statistic* is a record of int64 words, the sum over draws of what the criterion needs:
@@ -14,7 +14,7 @@ Nothing here owns memory: a node's pointers lead into the data view and the grow
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from dforest.rules.records cimport df_draw, df_leaf_rules
+from dforest.rules.records cimport df_leaf_rules, df_record
 
 ctypedef fused code_t:
     uint8_t
@@ -38,7 +38,7 @@ cdef inline double value_at(const df_rows* X, size_t row, Py_ssize_t feature) no
     cdef const char* x = X.x + row * X.stride
     return (<const double*> x)[feature] if X.is_double else (<const float*> x)[feature]
 
-ctypedef df_draw Draw
+ctypedef df_record Record
 ctypedef df_leaf_rules LeafRules
 
 cdef extern from "rules/records.h" nogil:
@@ -54,7 +54,7 @@ cdef extern from "rules/records.h" nogil:
 
 cdef extern from "rules/criteria.h" nogil:
     # Add a record's draws to a statistic.
-    void add_draws "df_add_draws" (DrawKind kind, int64_t* statistic, const Draw* draw)
+    void add_draws "df_add_draws" (DrawKind kind, int64_t* statistic, const Record* record)
 
 cdef enum:
     MOST_BUCKETS = 255     # a bucket's number, and one for missing values, fit 8 bits
@@ -90,7 +90,7 @@ cdef inline uint32_t data_code(const Column* column, uint32_t code) noexcept nog
     return column.origins[code] if column.origins != NULL else code
 
 cdef inline uint32_t code_at(const Column* column, uint32_t row) noexcept nogil:
-    """The code of a record in a column of its node, given Draw.row; not for columns with buckets or keys."""
+    """The code of a record in a column of its node, given Record.row; not for columns with buckets or keys."""
     if column.width == 1:
         return (<const uint8_t*> column.codes)[row]
     if column.width == 2:
@@ -109,11 +109,11 @@ cdef struct Scale:
     int64_t range          # largest minus smallest quantised target it was made for
 
 cdef struct Node:
-    Draw* draws
+    Record* records
     Py_ssize_t n           # records, not draws
-    const Column* columns  # [n_features] codes by Draw.row: of all rows, or copied for this subtree
-    const uint32_t* rows   # NULL; or, in a block, the data's row by Draw.row: for codes of columns with buckets
-    const double* y        # exact targets by Draw.row: of all rows, or copied for this subtree; NULL for classification
+    const Column* columns  # [n_features] codes by Record.row: of all rows, or copied for this subtree
+    const uint32_t* rows   # NULL; or, in a block, the data's row by Record.row: for codes of columns with buckets
+    const double* y        # exact targets by Record.row: of all rows, or copied for this subtree; NULL for classification
     int64_t* statistics    # their sum
     uint64_t path
     Py_ssize_t depth       # the root's is 0
@@ -126,7 +126,7 @@ cdef struct Node:
     const uint64_t* on_path       # [n_features bits] see Splitter.is_on_path; NULL without
 
 cdef inline uint32_t data_row(const uint32_t* rows, uint32_t row) noexcept nogil:
-    """Where the data have a record's code, given Node.rows and Draw.row."""
+    """Where the data have a record's code, given Node.rows and Record.row."""
     return rows[row] if rows != NULL else row
 
 cdef struct Split:

@@ -47,7 +47,7 @@ from dforest.rules.node cimport (
 from dforest.rules.numerics cimport df_add_product, df_exact_sum, df_floor_mean
 from dforest.rules.out_of_bag cimport df_error, df_leading_class, df_open_permutation, df_permute
 from dforest.rules.random cimport DF_BLOCK, DF_ROOT_PATH, DF_THRESHOLD, df_feature_path, df_stream, df_stream_open
-from dforest.rules.records cimport df_column, df_draw, df_draw_kind, df_grown, df_leaf_rules, df_limits, df_open_node
+from dforest.rules.records cimport df_column, df_draw_kind, df_grown, df_leaf_rules, df_limits, df_open_node, df_record
 
 from dforest.rules.records import record
 
@@ -55,14 +55,14 @@ BLOCK = DF_BLOCK               # rows of a block of the bootstrap
 ROOT_PATH = DF_ROOT_PATH       # the path of a tree's root
 
 
-def sum_draws(int kind, const df_draw[::1] draws not None, Py_ssize_t n_words):
-    """The statistic of some draws.
+def sum_draws(int kind, const df_record[::1] records not None, Py_ssize_t n_words):
+    """The statistic of the draws of some records.
 
     Parameters
     ----------
     kind : int
         How they add to it: a `df_draw_kind` of records.h.
-    draws : ndarray of shape (n_records,), dtype df_draw
+    records : ndarray of shape (n_records,), dtype df_record
     n_words : int
         Of the statistic.
 
@@ -73,8 +73,8 @@ def sum_draws(int kind, const df_draw[::1] draws not None, Py_ssize_t n_words):
     cdef Py_ssize_t i
     result = np.zeros(n_words, np.int64)
     cdef int64_t[::1] out = result
-    for i in range(draws.shape[0]):
-        df_add_draws(<df_draw_kind> kind, &out[0], &draws[i])
+    for i in range(records.shape[0]):
+        df_add_draws(<df_draw_kind> kind, &out[0], &records[i])
     return result
 
 

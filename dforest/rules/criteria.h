@@ -16,19 +16,19 @@ static inline int64_t df_high_part(int64_t product) { return product >> 31; }
 
 /* Add a record's draws to a statistic. 3 draws of weight 2 and target 5 add (3, 6, 30) where targets are summed up in
  * one word, and, of the class 1 of two, (3, 6, 0, 6). */
-static inline void df_add_draws(df_draw_kind kind, int64_t *statistic, const df_draw *draw) {
-    const int64_t weight = (int64_t)draw->count * draw->weight;
+static inline void df_add_draws(df_draw_kind kind, int64_t *statistic, const df_record *record) {
+    const int64_t weight = (int64_t)record->count * record->weight;
     int64_t product;
-    statistic[0] += draw->count;
+    statistic[0] += record->count;
     statistic[1] += weight;
     if (kind == DF_CLASS_WEIGHTS)
-        statistic[2 + draw->target] += weight;
+        statistic[2 + record->target] += weight;
     else if (kind == DF_TARGET_SUM)
-        statistic[2] += weight * draw->target;
+        statistic[2] += weight * record->target;
     else {
-        product = (int64_t)draw->weight * draw->target;
-        statistic[2] += df_low_part(product) * draw->count;
-        statistic[3] += df_high_part(product) * draw->count;
+        product = (int64_t)record->weight * record->target;
+        statistic[2] += df_low_part(product) * record->count;
+        statistic[3] += df_high_part(product) * record->count;
     }
 }
 

@@ -1,12 +1,12 @@
 """What the built-in criteria say of statistics; see criteria.h."""
 from libc.stdint cimport int32_t, int64_t
 
-from dforest.rules.records cimport df_draw, df_draw_kind
+from dforest.rules.records cimport df_draw_kind, df_record
 
 cdef extern from "rules/criteria.h" nogil:
     int64_t df_low_part(int64_t product)
     int64_t df_high_part(int64_t product)
-    void df_add_draws(df_draw_kind kind, int64_t* statistic, const df_draw* draw)
+    void df_add_draws(df_draw_kind kind, int64_t* statistic, const df_record* record)
     bint df_has_one_class(const int64_t* statistic, int64_t n_words)
     double df_class_score(int64_t criterion, const int64_t* left, const int64_t* total, int64_t n_words)
     double df_class_impurity(int64_t criterion, const int64_t* statistic, int64_t n_words)

@@ -74,7 +74,7 @@ typedef struct {
     uint32_t count;            // how often it was drawn
     int32_t target;            // class number, or quantised target
     uint32_t weight;           // integer weight of one draw
-} df_draw;
+} df_record;
 
 // A node that is to be grown.
 typedef struct {

@@ -11,7 +11,7 @@ cdef extern from "rules/records.h" nogil:
         DF_ABSOLUTE_ERROR
     ctypedef enum df_draw_kind:
         pass
-    ctypedef struct df_draw:   # equal draws of a tree
+    ctypedef struct df_record:   # equal draws of a tree
         uint32_t row           # row of the data view, or of the subtree's own copy: see Node.columns
         uint32_t count         # how often it was drawn
         int32_t target         # class number, or quantised target

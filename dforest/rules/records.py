@@ -27,7 +27,7 @@ def record(name):
     Parameters
     ----------
     name : str
-        As in C: "df_draw", say.
+        As in C: "df_record", say.
     """
     text = re.sub(r"//[^\n]*", "", _HEADER.read_text(encoding="utf-8"))
     (body,) = re.findall(r"typedef struct \{([^}]*)\}\s*" + name + ";", text)

@@ -13,7 +13,7 @@ def best_along(values, draws, *, criterion, n_classes, min_draws=1, min_weight=0
     ----------
     values : sequence of float
         The number of each draw; NaN if it is missing.
-    draws : list of Draw
+    draws : list of Record
     criterion : {"gini", "entropy", "squared_error"}
     n_classes : int
         Number of classes; 0 for regression.

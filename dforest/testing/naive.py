@@ -8,7 +8,7 @@ scores and thresholds have the same bits. Where the core counts, sorts by radix,
 skips work, the twin loops.
 
 Words: a *row* is a row of X; a *draw* is one selection of a row by the sampling plan, and equal draws
-are one `Draw` record with a count.
+are one `Record` record with a count.
 """
 
 import math
@@ -19,7 +19,7 @@ import numpy as np
 
 from dforest.testing.coding import Scale, columns_of, integer_weights, mean_target, median_target, quantise
 from dforest.testing.sampling import AllRows
-from dforest.testing.scores import TARGET_POWER, Draw, impurity, in_units_of_y, statistic
+from dforest.testing.scores import TARGET_POWER, Record, impurity, in_units_of_y, statistic
 from dforest.testing.splits import Split, best_split, feature_order
 from dforest.testing.streams import ROOT_PATH, THRESHOLD, Stream, child_path, feature_path
 
@@ -89,7 +89,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
     y = [float(v) for v in y] if is_regression else [int(v) for v in y]
     target = [0] * n_rows if is_regression else y  # the root makes integers of y
     counts = (sampling or AllRows()).counts(n_rows, seed).tolist()
-    root = [Draw(*record) for record in zip(range(n_rows), counts, target, weight, strict=True) if record[1] > 0]
+    root = [Record(*record) for record in zip(range(n_rows), counts, target, weight, strict=True) if record[1] > 0]
     root_weight = float(statistic(root, n_classes)[1])
 
     def find_split(draws, path, depth, scale, bounds):

@@ -1,6 +1,6 @@
 """The naive twin's criteria: statistics, scores, impurities (`numerics.h`, `criterion.pyx`) again, slow and plain.
 
-Words: a *draw* is one selection of a row by the bootstrap, and equal draws are one `Draw` record with
+Words: a *draw* is one selection of a row by the bootstrap, and equal draws are one `Record` record with
 a count. A *statistic* is a list of integers, the sum over draws of what a criterion needs:
 
     [number of draws, sum of weights, weight of class 0, of class 1, ...]     classification
@@ -20,7 +20,7 @@ import numpy as np
 TARGET_POWER = {"squared_error": 2, "friedman_mse": 2, "poisson": 1, "absolute_error": 1}
 
 
-class Draw(NamedTuple):
+class Record(NamedTuple):
     """Equal draws of a tree. target: a class number or a quantised target; weight: of one draw."""
 
     row: int

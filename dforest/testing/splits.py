@@ -169,7 +169,7 @@ def best_split(draws, columns, order, max_features, *, criterion, n_classes=0, s
 
     Parameters
     ----------
-    draws, columns : list of Draw, list of Column
+    draws, columns : list of Record, list of Column
     order : list of int
         The features in the order in which they are tried.
     max_features : int

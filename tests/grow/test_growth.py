@@ -64,7 +64,7 @@ def nodes_of(model, t, X, y, sample_weight=None):
     def visit(rows, depth):
         i = len(nodes)
         nodes.append(None)
-        draws = [scores.Draw(r, int(counts[r]), int(target[r]), int(weight[r])) for r in rows]
+        draws = [scores.Record(r, int(counts[r]), int(target[r]), int(weight[r])) for r in rows]
         total = scores.statistic(draws, n_classes)
         score = 0.0
         if tree.feature[i] >= 0:

@@ -26,7 +26,7 @@ from dforest.core.grow.partition cimport partition, partition_by_test, partition
 from dforest.core.grow.team cimport Task, Team
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.threads cimport df_glance
-from dforest.core.types cimport CATEGORICAL, CONTINUOUS, Column, Draw, Node, Split, df_rows
+from dforest.core.types cimport CATEGORICAL, CONTINUOUS, Column, Record, Node, Split, df_rows
 declare_contract(__name__, CONTRACT)
 
 ctypedef fused codes_t:
@@ -55,7 +55,7 @@ def partition_by_codes(uint32_t[:, ::1] draws, codes_t[::1] codes, uint64_t n_co
     cdef Column column
     cdef Node node
     cdef Split split
-    cdef Draw* scratch = <Draw*> malloc(draws.shape[0] * sizeof(Draw))
+    cdef Record* scratch = <Record*> malloc(draws.shape[0] * sizeof(Record))
     memset(&column, 0, sizeof(Column))
     memset(&node, 0, sizeof(Node))
     memset(&split, 0, sizeof(Split))
@@ -66,7 +66,7 @@ def partition_by_codes(uint32_t[:, ::1] draws, codes_t[::1] codes, uint64_t n_co
     column.has_missing = has_missing
     column.coarse = &buckets[0] if buckets is not None else NULL
     column.scale = scale
-    node.draws = <Draw*> &draws[0, 0]
+    node.records = <Record*> &draws[0, 0]
     node.n = draws.shape[0]
     node.columns = &column
     node.rows = &rows[0] if rows is not None else NULL
@@ -86,11 +86,11 @@ def partition_by_rows(uint32_t[:, ::1] draws, uint64_t[::1] left, uint32_t[::1] 
     cdef ByRow splitter = ByRow()
     cdef Node node
     cdef Split split
-    cdef Draw* scratch = <Draw*> malloc(draws.shape[0] * sizeof(Draw))
+    cdef Record* scratch = <Record*> malloc(draws.shape[0] * sizeof(Record))
     memset(&node, 0, sizeof(Node))
     memset(&split, 0, sizeof(Split))
     splitter.data = data
-    node.draws = <Draw*> &draws[0, 0]
+    node.records = <Record*> &draws[0, 0]
     node.n = draws.shape[0]
     node.rows = &rows[0] if rows is not None else NULL
     split.payload = &left[0]

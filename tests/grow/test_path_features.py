@@ -146,7 +146,7 @@ cdef class Telling(Splitter):
         while self.order.n_drawn < self.max_features or (out.feature < 0 and self.order.n_drawn < self.data.n_features):
             feature = self.order.next()
             for i in range(node.n):
-                self.values[i] = value_at(&self.data.x, data_row(node.rows, node.draws[i].row), feature)
+                self.values[i] = value_at(&self.data.x, data_row(node.rows, node.records[i].row), feature)
             before = out.score
             self.divisions.find_along(node, self.values, &self.rules, out)
             if out.score > before:

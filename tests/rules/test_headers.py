@@ -34,4 +34,4 @@ def test_numbers_of_the_headers():
 
 def test_records_may_hold_records():
     assert record("df_problem")["limits"] == record("df_limits")
-    assert record("df_draw").itemsize == 16
+    assert record("df_record").itemsize == 16

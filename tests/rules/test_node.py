@@ -24,7 +24,7 @@ def places_of(**fields):
 
 
 def draws_of(count, target, weight):
-    draws = np.zeros(len(count), record("df_draw"))
+    draws = np.zeros(len(count), record("df_record"))
     draws["count"], draws["target"], draws["weight"] = count, target, weight
     return draws
 

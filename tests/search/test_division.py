@@ -9,7 +9,7 @@ from dforest import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.splitter import PythonSplitter
 from dforest.testing import coding
 from dforest.testing.divisions import best_along
-from dforest.testing.scores import Draw
+from dforest.testing.scores import Record
 
 
 class Recorder(PythonSplitter):
@@ -20,7 +20,8 @@ class Recorder(PythonSplitter):
         self.kept = kept
 
     def find_split(self, node):
-        draws = [Draw(*map(int, draw)) for draw in zip(node.rows, node.counts, range(node.n_records), node.weights, strict=True)]
+        drawn = zip(node.rows, node.counts, range(node.n_records), node.weights, strict=True)
+        draws = [Record(*map(int, record)) for record in drawn]
         self.kept.append((draws, node.targets, node.best_along(self.numbers[node.rows]), node.min_weight))
         return None
 

@@ -31,7 +31,7 @@ def draws_of(*sides):
     """The rows of some sides as draws, quantised together; and the scale."""
     quantised, scale = coding.quantise([y for side in sides for y, _, _ in side])
     quantised = iter(quantised)
-    return [[scores.Draw(0, count, next(quantised), weight) for _, count, weight in side] for side in sides], scale
+    return [[scores.Record(0, count, next(quantised), weight) for _, count, weight in side] for side in sides], scale
 
 
 def statistic(draws):
@@ -145,7 +145,7 @@ def test_medians(pairs):
     y, weight = zip(*pairs, strict=True)
     repeated = [v for v, w in pairs for _ in range(w)]
     assert coding.median_target([float(v) for v in y], weight) == statistics.median(repeated)
-    assert scores.lower_median([scores.Draw(0, 1, v, w) for v, w in pairs]) == statistics.median_low(repeated)
+    assert scores.lower_median([scores.Record(0, 1, v, w) for v, w in pairs]) == statistics.median_low(repeated)
 
 
 def test_median_of_huge_and_of_equal_targets():

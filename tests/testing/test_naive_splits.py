@@ -102,7 +102,7 @@ def columns(draw, criterion, n_classes=2):
 def find(rows, n_categories, criterion, categorical_split="subset", method="dense", **limits):
     """The twin's best split of a column, and the weighted targets by category."""
     X = np.array([[np.nan if category is None else category] for category, *_ in rows], float)
-    draws = [scores.Draw(row, count, target, weight) for row, (_, target, count, weight) in enumerate(rows)]
+    draws = [scores.Record(row, count, target, weight) for row, (_, target, count, weight) in enumerate(rows)]
     n_classes = 1 + max(target for _, target, *_ in rows) if criterion in ("gini", "entropy") else 0
     columns = coding.columns_of(X, method, 256, [1] * len(X), [n_categories])
     split = splits.best_split(draws, columns, [0], 1, criterion=criterion, n_classes=n_classes,
@@ -187,7 +187,7 @@ def test_all_partitions_are_counted():
     ],
 )
 def test_order_of_categories(criterion, targets, order):
-    draws = [scores.Draw(c, 1, target, 1) for c in targets for target in targets[c]]
+    draws = [scores.Record(c, 1, target, 1) for c in targets for target in targets[c]]
     column = coding.Column(*coding.code_categories(np.arange(4.0), 4)[:4], True, coding.CATEGORICAL)
     n_classes = 3 if criterion in ("gini", "entropy") else 0
     tests = list(splits.all_tests(draws, column, n_classes, "subset"))
@@ -244,7 +244,7 @@ def random_tests(codes, kind, n_codes, n_tests=4000, categorical_split="subset",
     x = np.arange(n_codes) * 10.0
     parts = coding.code_categories(np.arange(n_codes), n_codes) if kind == coding.CATEGORICAL else coding.code_column(x)
     column = coding.Column(*parts[:4], method == "dense", kind)
-    draws = [scores.Draw(code, 1, 0, 1) for code in codes]
+    draws = [scores.Record(code, 1, 0, 1) for code in codes]
     for tree in range(n_tests):
         stream = streams.Stream(tree, streams.ROOT_PATH, streams.THRESHOLD)
         (test,) = splits.random_test(draws, column, stream, categorical_split)
@@ -315,7 +315,7 @@ def test_random_tests_of_one_value_draw_nothing(kind, categorical_split):
 def test_ordinal_thresholds_are_values_before_the_next():
     x = np.array([1.0, 2, 4, 8, 16, 32, np.nan])
     kinds = {kind: coding.Column(*coding.code_column(x)[:4], True, kind) for kind in (coding.CONTINUOUS, coding.ORDINAL)}
-    draws = [scores.Draw(row, 1, 0, 1) for row in (0, 3, 4, 6)]  # 1, 8, 16 and missing
+    draws = [scores.Record(row, 1, 0, 1) for row in (0, 3, 4, 6)]  # 1, 8, 16 and missing
     thresholds = {kind: [t for _, t in splits.all_tests(draws, column, 0, "subset")] for kind, column in kinds.items()}
     assert thresholds == {coding.CONTINUOUS: [4.5, 12.0, math.inf], coding.ORDINAL: [4.0, 8.0, math.inf]}
     binned = coding.Column(*coding.code_column(x, 4)[:4], False, coding.ORDINAL)  # 1 2 | 4 8 | 16 32

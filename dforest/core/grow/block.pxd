@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t
 
 from dforest.core.data cimport DataView
 from dforest.core.grow.ranker cimport Ranker
-from dforest.core.types cimport Column, Draw, Node
+from dforest.core.types cimport Column, Node, Record
 
 
 cdef enum:
@@ -47,4 +47,4 @@ cdef class Block:
     # INOUT draws : [n] the subtree's
     # OUT scratch : [n]
     # IN n_waiting : nodes on the grower's stack, without the subtree's
-    cdef void fill(self, Draw* draws, Py_ssize_t n, uint32_t* scratch, Py_ssize_t n_waiting) noexcept nogil
+    cdef void fill(self, Record* records, Py_ssize_t n, uint32_t* scratch, Py_ssize_t n_waiting) noexcept nogil

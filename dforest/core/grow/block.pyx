@@ -4,7 +4,7 @@ The records of the subtree are numbered 0, 1, 2, ... in the order they have, and
 
     the data's rows of three records        7  2  9        Block.rows
     the data's codes of rows 0 to 9         a  b  c  d  e  f  g  h  i  j
-    the block's codes                       h  c  j        and Draw.row is 0, 1, 2
+    the block's codes                       h  c  j        and Record.row is 0, 1, 2
 
 Where a column has buckets, the buckets are copied and the codes are not: `Node.rows` leads to the codes in the data. Where a
 column has far more codes than the subtree has records, ranks take the place of the codes (`dforest.core.grow.ranker`):
@@ -89,7 +89,7 @@ cdef class Block:
         memcpy(self.columns, self.data.columns, n_features * sizeof(Column))
         return 0
 
-    cdef void fill(self, Draw* draws, Py_ssize_t n, uint32_t* rows, Py_ssize_t n_waiting) noexcept nogil:
+    cdef void fill(self, Record* records, Py_ssize_t n, uint32_t* rows, Py_ssize_t n_waiting) noexcept nogil:
         cdef Py_ssize_t i, j
         cdef int32_t width = 8
         cdef uint8_t* to = self.bytes
@@ -99,7 +99,7 @@ cdef class Block:
         cdef Column* copy
         self.y = y if self.data.y != NULL else NULL
         for i in range(n):             # they are read once for each column, so they are put close together
-            rows[i] = draws[i].row
+            rows[i] = records[i].row
         if self.data.y != NULL:
             for i in range(n):
                 y[i] = self.data.y[rows[i]]
@@ -137,6 +137,6 @@ cdef class Block:
             width //= 2
         for i in range(n):
             self.rows[i] = rows[i]
-            draws[i].row = <uint32_t> i
+            records[i].row = <uint32_t> i
         self.is_open = True
         self.base = n_waiting

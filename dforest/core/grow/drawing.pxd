@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t, uint32_t
 from dforest.core.data cimport DataView
 from dforest.core.grow.team cimport Team
 from dforest.core.sampling cimport SamplingPlan
-from dforest.core.types cimport Draw
+from dforest.core.types cimport Record
 
 
 @cython.final
@@ -22,11 +22,11 @@ cdef class Drawing:
     cdef int64_t* of_block                     # [blocks of the rows] draws in each, or records where `counts` are known
 
     # Write the records of a tree in row order; return their number. OUT out : [most_records]
-    cdef Py_ssize_t draw(self, uint32_t seed, Draw* out) except -1 nogil
+    cdef Py_ssize_t draw(self, uint32_t seed, Record* out) except -1 nogil
 
     # Do as `draw` does, with the help of idle members of a team, of whom the caller is number `member`.
     # OUT scratch : [most_records]
-    cdef Py_ssize_t draw_together(self, Team team, int member, uint32_t seed, Draw* out, Draw* scratch) except -1 nogil
+    cdef Py_ssize_t draw_together(self, Team team, int member, uint32_t seed, Record* out, Record* scratch) except -1 nogil
 
     cdef int deal(self, uint32_t seed) except -1 nogil
-    cdef Py_ssize_t draw_block(self, Py_ssize_t block, Draw* out) noexcept nogil
+    cdef Py_ssize_t draw_block(self, Py_ssize_t block, Record* out) noexcept nogil

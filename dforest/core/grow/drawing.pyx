@@ -20,8 +20,8 @@ from dforest.rules.random cimport DF_BLOCK
 
 cdef struct Job:                   # what threads know that draw a tree together
     PyObject* drawing              # Drawing
-    Draw* out
-    Draw* scratch
+    Record* out
+    Record* scratch
     Chunk* chunks                  # of CHUNK_BLOCKS blocks each; the records of one are its left run
 
 
@@ -84,7 +84,7 @@ cdef class Drawing:
             self.of_block[block] = n
         return 0
 
-    cdef Py_ssize_t draw_block(self, Py_ssize_t block, Draw* out) noexcept nogil:
+    cdef Py_ssize_t draw_block(self, Py_ssize_t block, Record* out) noexcept nogil:
         """Write the records of one block in row order; return their number. OUT out : [records of the block]"""
         cdef uint32_t drawn[DF_BLOCK]
         cdef const uint32_t* counts = drawn
@@ -104,14 +104,14 @@ cdef class Drawing:
                 n += 1
         return n
 
-    cdef Py_ssize_t draw(self, uint32_t seed, Draw* out) except -1 nogil:
+    cdef Py_ssize_t draw(self, uint32_t seed, Record* out) except -1 nogil:
         cdef Py_ssize_t block, n = 0
         self.deal(seed)
         for block in range(count_blocks(self.data.n_rows)):
             n += self.draw_block(block, out + n)
         return n
 
-    cdef Py_ssize_t draw_together(self, Team team, int member, uint32_t seed, Draw* out, Draw* scratch) except -1 nogil:
+    cdef Py_ssize_t draw_together(self, Team team, int member, uint32_t seed, Record* out, Record* scratch) except -1 nogil:
         cdef Py_ssize_t n_rows = self.data.n_rows, n_blocks = count_blocks(n_rows)
         cdef Py_ssize_t i, block, n_chunks, at = 0, n
         cdef Job job
@@ -147,4 +147,4 @@ cdef void collect_chunk(void* context, Py_ssize_t item) noexcept nogil:
     """Copy the records of a chunk where they belong."""
     cdef Job* job = <Job*> context
     cdef Chunk* chunk = &job.chunks[item]
-    memcpy(job.out + chunk.left_to, job.scratch + chunk.first, chunk.n_left * sizeof(Draw))
+    memcpy(job.out + chunk.left_to, job.scratch + chunk.first, chunk.n_left * sizeof(Record))

@@ -36,7 +36,7 @@ from dforest.core.grow.team cimport Task
 from dforest.core.grow.trunk cimport begin_tree, free_trunk, note_leaf, reserve_trunk
 from dforest.core.sampling cimport SamplingPlan
 from dforest.core.threads cimport check_signals
-from dforest.core.types cimport Draw
+from dforest.core.types cimport Record
 from dforest.rules.node cimport df_leaf_rules_of
 
 cdef enum:
@@ -109,9 +109,9 @@ cdef class Grower:
         cdef Node node
         reserve_trunk(trunk, self.drawing.most_records, self.keeps_leaves)
         if self.is_shared(self.drawing.n_draws):
-            trunk.n = self.drawing.draw_together(self.team, self.member, seed, trunk.draws, trunk.scratch)
+            trunk.n = self.drawing.draw_together(self.team, self.member, seed, trunk.records, trunk.scratch)
         else:
-            trunk.n = self.drawing.draw(seed, trunk.draws)
+            trunk.n = self.drawing.draw(seed, trunk.records)
         self.trunk = trunk
         self.block.close()
         self.path.leave(-1)
@@ -150,7 +150,7 @@ cdef class Grower:
 
     cdef inline void fill_node(self, const Place* place, Node* node) noexcept nogil:
         """Tell of a node what is known before it is opened."""
-        node.draws = self.trunk.draws + place.first
+        node.records = self.trunk.records + place.first
         node.n = place.n
         node.path = place.path
         node.depth = place.depth
@@ -168,8 +168,8 @@ cdef class Grower:
 
     cdef int divide(self, const Node* node, const Split* split, Place* left, Place* right) except -1 nogil:
         """Partition a node's records, and set its children's places but for their parent."""
-        cdef Py_ssize_t first = node.draws - self.trunk.draws, n_left
-        cdef Draw* scratch = self.trunk.scratch + first
+        cdef Py_ssize_t first = node.records - self.trunk.records, n_left
+        cdef Record* scratch = self.trunk.scratch + first
         if self.splitter.has_own_tests:
             n_left = partition_by_test(self.splitter, node, split, scratch)
         elif self.is_shared(node.n):
@@ -199,7 +199,7 @@ cdef class Grower:
                 self.stack.give(self.team, self.trunk, self.path, self.block.base if self.block.is_open else self.stack.n)
             if (not self.block.is_open and self.block.takes(place.n)
                     and not (place.n // 2 >= self.stack.share_from and self.team.runs_short())):
-                self.block.fill(self.trunk.draws + place.first, place.n, <uint32_t*> (self.trunk.scratch + place.first),
+                self.block.fill(self.trunk.records + place.first, place.n, <uint32_t*> (self.trunk.scratch + place.first),
                                 self.stack.n)
             self.fill_node(&place, &node)
             self.judge.find_split(&node, place.is_right, &split)

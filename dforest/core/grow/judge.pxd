@@ -28,7 +28,8 @@ cdef class Judge:
     # Begin a tree, or a piece of one.
     cdef int enter(self, const Trunk* trunk) except -1 nogil
 
-    # Look at a node's records, of which node.draws, n, columns, rows and y tell: set statistics and purity, perhaps a new scale.
+    # Look at a node's records, of which its fields records, n, columns, rows and y tell: set statistics and purity, perhaps a
+    # new scale.
     cdef int open(self, Node* node, bint is_right) except -1 nogil
 
     # Open a node, and find the split of highest score that all limits allow. OUT split : its feature is -1 if the node is a leaf

@@ -11,13 +11,13 @@ OUT scratch : [node.n] another array of records
 """
 from dforest.core.grow.team cimport Team
 from dforest.core.search.splitter cimport Splitter
-from dforest.core.types cimport Draw, Node, Split
+from dforest.core.types cimport Node, Record, Split
 
 # By codes: a record goes left up to the code of the split, or by its category.
-cdef Py_ssize_t partition(const Node* node, const Split* split, Draw* scratch) noexcept nogil
+cdef Py_ssize_t partition(const Node* node, const Split* split, Record* scratch) noexcept nogil
 
 # By codes, with the help of idle members of a team, of whom the caller is number `member`.
-cdef Py_ssize_t partition_together(Team team, int member, const Node* node, const Split* split, Draw* scratch) except -1 nogil
+cdef Py_ssize_t partition_together(Team team, int member, const Node* node, const Split* split, Record* scratch) except -1 nogil
 
 # By a test of the splitter's own, which its `goes_left` does for some rows at a time.
-cdef Py_ssize_t partition_by_test(Splitter splitter, const Node* node, const Split* split, Draw* scratch) except -1 nogil
+cdef Py_ssize_t partition_by_test(Splitter splitter, const Node* node, const Split* split, Record* scratch) except -1 nogil

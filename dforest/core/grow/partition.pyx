@@ -26,7 +26,7 @@ cdef struct CodeTest:             # codes up to the cut go left,
     uint64_t also                 # and this code: that of missing values, or a code that goes left anyway
 
 cdef struct BucketTest:           # buckets below the cut's go left; only in that one bucket a code is looked up
-    const uint8_t* buckets        # by Draw.row
+    const uint8_t* buckets        # by Record.row
     const uint32_t* rows          # see Node.rows
     uint32_t cut, cut_bucket
     uint32_t also                 # this bucket goes left, too: that of missing values, or the cut's
@@ -44,12 +44,12 @@ ctypedef fused test_t:
 cdef struct Job:                  # what threads know that partition a node together
     const Node* node
     const Split* split
-    Draw* scratch
+    Record* scratch
     Chunk* chunks
 
 
 cdef inline bint goes_left(test_t test, const column_t* codes, uint32_t row) noexcept nogil:
-    """Whether a record goes left, given Draw.row."""
+    """Whether a record goes left, given Record.row."""
     cdef uint64_t code
     if test_t is CodeTest:
         code = codes[row]
@@ -64,33 +64,34 @@ cdef inline bint goes_left(test_t test, const column_t* codes, uint32_t row) noe
         return df_category_goes_left(code, test.subset, test.n_codes, test.missing_left)
 
 
-cdef Py_ssize_t partition_codes(Draw* draws, Py_ssize_t n, const column_t* codes, test_t test, Draw* scratch) noexcept nogil:
+cdef Py_ssize_t partition_codes(Record* records, Py_ssize_t n, const column_t* codes, test_t test,
+                                Record* scratch) noexcept nogil:
     """Partition n records; see the worked example above."""
     cdef Py_ssize_t i, n_left = 0, n_right = 0
     cdef bint left
     for i in range(n):
         # [0, n_left) goes left, [n_left, i) is free, [i, n) is to come; scratch[0, n_right) goes right
-        left = goes_left(test, codes, draws[i].row)
-        memcpy(scratch + n_right, draws + i, sizeof(Draw))     # in one piece, unlike an assignment
-        memmove(draws + n_left, draws + i, sizeof(Draw))
+        left = goes_left(test, codes, records[i].row)
+        memcpy(scratch + n_right, records + i, sizeof(Record))     # in one piece, unlike an assignment
+        memmove(records + n_left, records + i, sizeof(Record))
         n_left += left
         n_right += not left
     for i in range(n_right):         # no call of memcpy: most nodes are small
-        draws[n_left + i] = scratch[i]
+        records[n_left + i] = scratch[i]
     return n_left
 
 
-cdef inline Py_ssize_t partition_column(Draw* draws, Py_ssize_t n, const Column* column, test_t test,
-                                        Draw* scratch) noexcept nogil:
+cdef inline Py_ssize_t partition_column(Record* records, Py_ssize_t n, const Column* column, test_t test,
+                                        Record* scratch) noexcept nogil:
     """Partition n records by a column whose codes have up to 32 bits."""
     if column.width == 1:
-        return partition_codes(draws, n, <const uint8_t*> column.codes, test, scratch)
+        return partition_codes(records, n, <const uint8_t*> column.codes, test, scratch)
     if column.width == 2:
-        return partition_codes(draws, n, <const uint16_t*> column.codes, test, scratch)
-    return partition_codes(draws, n, <const uint32_t*> column.codes, test, scratch)
+        return partition_codes(records, n, <const uint16_t*> column.codes, test, scratch)
+    return partition_codes(records, n, <const uint32_t*> column.codes, test, scratch)
 
 
-cdef Py_ssize_t partition(const Node* node, const Split* split, Draw* scratch) noexcept nogil:
+cdef Py_ssize_t partition(const Node* node, const Split* split, Record* scratch) noexcept nogil:
     cdef const Column* column = &node.columns[split.feature]
     cdef CodeTest by_code
     cdef BucketTest by_bucket
@@ -100,23 +101,23 @@ cdef Py_ssize_t partition(const Node* node, const Split* split, Draw* scratch) n
         by_subset.subset = split.payload
         by_subset.n_codes = column.n_codes
         by_subset.missing_left = split.missing_left
-        return partition_column(node.draws, node.n, column, by_subset, scratch)
+        return partition_column(node.records, node.n, column, by_subset, scratch)
     missing_left = split.missing_left and column.has_missing
     if column.coarse == NULL:
         by_code.cut = split.code
         by_code.also = column.n_codes if missing_left else split.code
         if column.width == 8:
-            return partition_codes(node.draws, node.n, <const uint64_t*> column.codes, by_code, scratch)
-        return partition_column(node.draws, node.n, column, by_code, scratch)
+            return partition_codes(node.records, node.n, <const uint64_t*> column.codes, by_code, scratch)
+        return partition_column(node.records, node.n, column, by_code, scratch)
     by_bucket.buckets = column.coarse
     by_bucket.rows = node.rows
     by_bucket.cut = <uint32_t> split.code
     by_bucket.cut_bucket = bucket_of(column, <uint32_t> split.code)
     by_bucket.also = MOST_BUCKETS if missing_left else by_bucket.cut_bucket
-    return partition_column(node.draws, node.n, column, by_bucket, scratch)
+    return partition_column(node.records, node.n, column, by_bucket, scratch)
 
 
-cdef Py_ssize_t partition_together(Team team, int member, const Node* node, const Split* split, Draw* scratch) except -1 nogil:
+cdef Py_ssize_t partition_together(Team team, int member, const Node* node, const Split* split, Record* scratch) except -1 nogil:
     cdef Py_ssize_t n_chunks, n_left
     cdef Job job
     job.node = node
@@ -138,7 +139,7 @@ cdef void partition_chunk(void* context, Py_ssize_t item) noexcept nogil:
     cdef Job* job = <Job*> context
     cdef Chunk* chunk = &job.chunks[item]
     cdef Node part = job.node[0]
-    part.draws += chunk.first
+    part.records += chunk.first
     part.n = chunk.n
     chunk.n_left = partition(&part, job.split, job.scratch + chunk.first)
 
@@ -147,35 +148,35 @@ cdef void distribute_chunk(void* context, Py_ssize_t item) noexcept nogil:
     """Copy both runs of a chunk to where they belong, in the scratch."""
     cdef Job* job = <Job*> context
     cdef Chunk* chunk = &job.chunks[item]
-    cdef const Draw* records = job.node.draws + chunk.first
-    memcpy(job.scratch + chunk.left_to, records, chunk.n_left * sizeof(Draw))
-    memcpy(job.scratch + chunk.right_to, records + chunk.n_left, (chunk.n - chunk.n_left) * sizeof(Draw))
+    cdef const Record* records = job.node.records + chunk.first
+    memcpy(job.scratch + chunk.left_to, records, chunk.n_left * sizeof(Record))
+    memcpy(job.scratch + chunk.right_to, records + chunk.n_left, (chunk.n - chunk.n_left) * sizeof(Record))
 
 
 cdef void return_chunk(void* context, Py_ssize_t item) noexcept nogil:
     """Copy a chunk's stretch of the scratch back to the node."""
     cdef Job* job = <Job*> context
     cdef Chunk* chunk = &job.chunks[item]
-    memcpy(job.node.draws + chunk.first, job.scratch + chunk.first, chunk.n * sizeof(Draw))
+    memcpy(job.node.records + chunk.first, job.scratch + chunk.first, chunk.n * sizeof(Record))
 
 
-cdef Py_ssize_t partition_by_test(Splitter splitter, const Node* node, const Split* split, Draw* scratch) except -1 nogil:
+cdef Py_ssize_t partition_by_test(Splitter splitter, const Node* node, const Split* split, Record* scratch) except -1 nogil:
     cdef uint32_t rows[TESTED]
     cdef uint8_t left[TESTED]
-    cdef Draw* draws = node.draws
+    cdef Record* records = node.records
     cdef Py_ssize_t first = 0, i, n, n_left = 0, n_right = 0
     while first < node.n:
         n = min(<Py_ssize_t> TESTED, node.n - first)
         for i in range(n):
-            rows[i] = data_row(node.rows, draws[first + i].row)
+            rows[i] = data_row(node.rows, records[first + i].row)
         splitter.goes_left(split.payload, split.n_payload_words, &splitter.data.x, rows, n, left)
         for i in range(n):
             if left[i]:
-                draws[n_left] = draws[first + i]
+                records[n_left] = records[first + i]
                 n_left += 1
             else:
-                scratch[n_right] = draws[first + i]
+                scratch[n_right] = records[first + i]
                 n_right += 1
         first += n
-    memcpy(draws + n_left, scratch, n_right * sizeof(Draw))
+    memcpy(records + n_left, scratch, n_right * sizeof(Record))
     return n_left

@@ -16,7 +16,7 @@ cdef bint parts_codes(const Node* node, const Split* split) noexcept nogil:
     cdef uint32_t code
     cdef Py_ssize_t i
     for i in range(node.n):                # the code need not occur in the node
-        code = code_at(column, node.draws[i].row)
+        code = code_at(column, node.records[i].row)
         if code <= split.code and not number_at(column, column.highs, data_code(column, code)) <= split.threshold:
             return False
         if split.code < code < column.n_codes and number_at(column, column.lows, data_code(column, code)) <= split.threshold:

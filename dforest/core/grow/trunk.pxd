@@ -10,11 +10,11 @@ tree. Growers of other threads work on it until all pieces are finished.
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from dforest.core.threads cimport df_add_to
-from dforest.core.types cimport Draw, LeafRules, Node, data_row
+from dforest.core.types cimport LeafRules, Node, Record, data_row
 
 cdef struct Trunk:                 # room for [capacity] records; all 0 before it is made
-    Draw* draws                    # [n] the records, those of each node together
-    Draw* scratch                  # [n] for partitions: a node uses the stretch where its draws are
+    Record* records                    # [n] the records, those of each node together
+    Record* scratch                  # [n] for partitions: a node uses the stretch where its draws are
     # Where the leaves of a tree are asked for, else NULL: the row of each record, which numbers in a block hide, and whether
     # the record is the first of its leaf. Written as leaves are, so they are complete when the last piece is finished.
     uint32_t* rows                 # [n]
@@ -69,7 +69,7 @@ cdef inline void note_leaf(Trunk* trunk, const Node* node) noexcept nogil:
     cdef Py_ssize_t i, first
     if trunk.rows == NULL:
         return
-    first = node.draws - trunk.draws
+    first = node.records - trunk.records
     for i in range(node.n):
-        trunk.rows[first + i] = data_row(node.rows, node.draws[i].row)
+        trunk.rows[first + i] = data_row(node.rows, node.records[i].row)
         trunk.is_first[first + i] = i == 0

@@ -5,14 +5,14 @@ from libc.stdlib cimport free, malloc
 import numpy as np
 
 from dforest.core.grow.buffers cimport lend
-from dforest.core.types cimport Draw
+from dforest.core.types cimport Record
 
 
 cdef int reserve_trunk(Trunk* trunk, Py_ssize_t capacity, bint keeps_leaves) except -1 nogil:
-    if trunk.draws == NULL:
-        trunk.draws = <Draw*> malloc(capacity * sizeof(Draw))
+    if trunk.records == NULL:
+        trunk.records = <Record*> malloc(capacity * sizeof(Record))
     if trunk.scratch == NULL:
-        trunk.scratch = <Draw*> malloc(capacity * sizeof(Draw))
+        trunk.scratch = <Record*> malloc(capacity * sizeof(Record))
     if not keeps_leaves:
         free(trunk.rows)
         free(trunk.is_first)
@@ -23,14 +23,14 @@ cdef int reserve_trunk(Trunk* trunk, Py_ssize_t capacity, bint keeps_leaves) exc
         free(trunk.is_first)
         trunk.rows = <uint32_t*> malloc(capacity * sizeof(uint32_t))
         trunk.is_first = <uint8_t*> malloc(capacity)
-    if trunk.draws == NULL or trunk.scratch == NULL or (keeps_leaves and (trunk.rows == NULL or trunk.is_first == NULL)):
+    if trunk.records == NULL or trunk.scratch == NULL or (keeps_leaves and (trunk.rows == NULL or trunk.is_first == NULL)):
         with gil:
             raise MemoryError()
     return 0
 
 
 cdef void free_trunk(Trunk* trunk) noexcept nogil:
-    free(trunk.draws)
+    free(trunk.records)
     free(trunk.scratch)
     free(trunk.rows)
     free(trunk.is_first)

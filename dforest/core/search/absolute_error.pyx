@@ -27,7 +27,7 @@ from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.chooser cimport Choice
 from dforest.core.search.cut_list cimport LONE, SINGLES, CutList
 from dforest.core.sorting cimport insertion_sort, radix_sort
-from dforest.core.types cimport CATEGORICAL, Column, Draw, LeafRules, Node, column_t, in_subset
+from dforest.core.types cimport CATEGORICAL, Column, LeafRules, Node, Record, column_t, in_subset
 from dforest.rules.cut cimport df_is_valid, df_middle_prediction
 from dforest.rules.node cimport df_score_exponent, df_target_of
 from dforest.rules.numerics cimport df_imbalance, df_int128, df_is_better
@@ -52,7 +52,7 @@ cdef const uint64_t* sort_by_target(const Node* node, uint64_t* keys, uint64_t* 
     """
     cdef Py_ssize_t i
     for i in range(node.n):          # with the sign's bit turned they order like unsigned numbers
-        keys[i] = (<uint64_t> (<uint32_t> node.draws[i].target ^ <uint32_t> 0x80000000) << 32) | <uint64_t> i
+        keys[i] = (<uint64_t> (<uint32_t> node.records[i].target ^ <uint32_t> 0x80000000) << 32) | <uint64_t> i
     if node.n < INSERTION_BELOW:
         insertion_sort(keys, node.n)
         return keys
@@ -82,12 +82,12 @@ cdef class AbsoluteError(SquaredError):
         """Exact targets, ascending: by the quantised ones first, then, where these are equal, by themselves."""
         cdef const uint64_t* keys = sort_by_target(node, self.keys, self.keys_to)
         cdef Py_ssize_t i, begin = 0
-        cdef const Draw* draw
+        cdef const Record* record
         cdef bint is_sorted = True
         for i in range(node.n):
-            draw = &node.draws[<uint32_t> keys[i]]
-            self.sorted[i].value = node.y[draw.row]
-            self.sorted[i].weight = <int64_t> draw.count * draw.weight
+            record = &node.records[<uint32_t> keys[i]]
+            self.sorted[i].value = node.y[record.row]
+            self.sorted[i].weight = <int64_t> record.count * record.weight
             if i > begin and keys[i] >> 32 == keys[begin] >> 32:
                 is_sorted = is_sorted and self.sorted[i - 1].value <= self.sorted[i].value
                 continue
@@ -104,17 +104,17 @@ cdef class AbsoluteError(SquaredError):
         cdef int64_t weight = 0, here
         cdef int32_t median = 0
         cdef df_int128 cost = 0
-        cdef const Draw* draw
+        cdef const Record* record
         for i in range(node.n):
-            draw = &node.draws[<uint32_t> keys[i]]
-            weight += <int64_t> draw.count * draw.weight
+            record = &node.records[<uint32_t> keys[i]]
+            weight += <int64_t> record.count * record.weight
             if weight >= node.statistics[1] - weight:
-                median = draw.target
+                median = record.target
                 break
         for i in range(node.n):
-            draw = &node.draws[i]
-            here = <int64_t> draw.count * draw.weight
-            cost += <df_int128> here * llabs(<int64_t> draw.target - median)
+            record = &node.records[i]
+            here = <int64_t> record.count * record.weight
+            cost += <df_int128> here * llabs(<int64_t> record.target - median)
         return ldexp(<double> cost / <double> node.statistics[1], self.score_exponent(node))
 
     cdef int score_exponent(self, const Node* node) noexcept nogil:
@@ -155,17 +155,17 @@ cdef class AbsoluteError(SquaredError):
         cdef int64_t[::1] statistics = np.zeros(3, np.int64)
         cdef double value
         cdef Node node
-        cdef Draw* draws = <Draw*> malloc(n * sizeof(Draw))
-        if draws == NULL:
+        cdef Record* records = <Record*> malloc(n * sizeof(Record))
+        if records == NULL:
             raise MemoryError()
         for i in range(n):
-            draws[i].row = <uint32_t> i
-            draws[i].count = count[i]
-            draws[i].target = target[i]
-            draws[i].weight = weight[i]
+            records[i].row = <uint32_t> i
+            records[i].count = count[i]
+            records[i].target = target[i]
+            records[i].weight = weight[i]
             statistics[0] += count[i]
             statistics[1] += <int64_t> count[i] * weight[i]
-        node.draws = draws
+        node.records = records
         node.n = n
         node.y = &y[0]
         node.statistics = &statistics[0]
@@ -180,7 +180,7 @@ cdef class AbsoluteError(SquaredError):
             self.leaf_value(&node, &value)
             return value, self.node_impurity(&node)
         finally:
-            free(draws)
+            free(records)
 
 
 cdef void move_all(MedianChooser chooser, const Node* node, const column_t* codes, const Column* column, const CutList* cuts,
@@ -189,7 +189,7 @@ cdef void move_all(MedianChooser chooser, const Node* node, const column_t* code
     cdef Py_ssize_t i
     cdef uint64_t code
     for i in range(node.n):
-        code = codes[node.draws[i].row]
+        code = codes[node.records[i].row]
         if code == column.n_codes:
             if missing_left:
                 chooser.move(node, i, 1)
@@ -234,12 +234,12 @@ cdef class MedianChooser(Chooser):
         for i in range(n):
             j = <Py_ssize_t> <uint32_t> keys[i]
             self.rank[j] = <uint32_t> i
-            self.value[i] = <double> node.draws[j].target
-            weight = <int64_t> node.draws[j].count * node.draws[j].weight
+            self.value[i] = <double> node.records[j].target
+            weight = <int64_t> node.records[j].count * node.records[j].weight
             self.all[i + 1].weight += weight
-            self.all[i + 1].sum += <df_int128> weight * node.draws[j].target
+            self.all[i + 1].sum += <df_int128> weight * node.records[j].target
             self.total_weight += weight
-            self.total_sum += <df_int128> weight * node.draws[j].target
+            self.total_sum += <df_int128> weight * node.records[j].target
             j = (i + 1) + ((i + 1) & -(i + 1))
             if j <= n:
                 self.all[j].weight += self.all[i + 1].weight
@@ -249,8 +249,8 @@ cdef class MedianChooser(Chooser):
     cdef void move(self, const Node* node, Py_ssize_t record, int sign) noexcept nogil:
         """Add a record to the left, or take it away. left[0] holds the sums of all."""
         cdef Py_ssize_t at = self.rank[record] + 1
-        cdef int64_t weight = sign * <int64_t> node.draws[record].count * node.draws[record].weight
-        cdef df_int128 sum = <df_int128> weight * node.draws[record].target
+        cdef int64_t weight = sign * <int64_t> node.records[record].count * node.records[record].weight
+        cdef df_int128 sum = <df_int128> weight * node.records[record].target
         self.left[0].weight += weight
         self.left[0].sum += sum
         while at <= self.n:

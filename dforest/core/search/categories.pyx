@@ -16,7 +16,7 @@ cdef void mark_present(const Node* node, const code_t* codes, uint32_t n_codes, 
     cdef Py_ssize_t i
     cdef uint32_t code
     for i in range(node.n):
-        code = codes[node.draws[i].row]
+        code = codes[node.records[i].row]
         if code < n_codes:
             present[code >> 6] |= <uint64_t> 1 << (code & 63)
 

@@ -32,7 +32,7 @@ cdef class CoarseSearch:
     cdef Py_ssize_t n_pending
     cdef int64_t turn                             # features tried so far, in all nodes
     cdef int64_t best_turn                        # when the best split's feature was
-    cdef uint32_t* codes                          # [rows of the data] by Draw.row, where buckets don't do
+    cdef uint32_t* codes                          # [rows of the data] by Record.row, where buckets don't do
 
     cdef bint find(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) noexcept nogil
     cdef void note(self, bint is_best) noexcept nogil

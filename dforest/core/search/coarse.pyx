@@ -84,10 +84,10 @@ cdef void gather_keys(const uint32_t* row, const uint32_t* rows, const code_t* c
 
 
 cdef void gather_codes(const Node* node, const code_t* codes, uint32_t* to) noexcept nogil:
-    """OUT to : by Draw.row"""
+    """OUT to : by Record.row"""
     cdef Py_ssize_t i
     for i in range(node.n):
-        to[node.draws[i].row] = codes[data_row(node.rows, node.draws[i].row)]
+        to[node.records[i].row] = codes[data_row(node.rows, node.records[i].row)]
 
 
 cdef void scan_neighbours(const Node* node, const code_t* codes, const Column* column, Split* split) noexcept nogil:
@@ -95,12 +95,12 @@ cdef void scan_neighbours(const Node* node, const code_t* codes, const Column* c
     cdef uint32_t bucket, code, cut = <uint32_t> split.code, of_cut = bucket_of(column, cut), next_bucket = MOST_BUCKETS
     cdef uint32_t below = 0, above = column.n_codes
     for i in range(node.n):
-        bucket = column.coarse[node.draws[i].row]
+        bucket = column.coarse[node.records[i].row]
         next_bucket = min(next_bucket, bucket if bucket > of_cut else <uint32_t> MOST_BUCKETS)
     for i in range(node.n):
-        bucket = column.coarse[node.draws[i].row]
+        bucket = column.coarse[node.records[i].row]
         if bucket == of_cut or (bucket == next_bucket and bucket < MOST_BUCKETS):
-            code = codes[data_row(node.rows, node.draws[i].row)]
+            code = codes[data_row(node.rows, node.records[i].row)]
             if code <= cut:
                 below = max(below, code)
             else:
@@ -227,7 +227,7 @@ cdef class CoarseSearch:
         cdef bint is_constant
         # A cut after a bucket has the bucket's last code, whether it occurs or not: see `find`.
         for i in range(node.n):
-            row = node.draws[i].row
+            row = node.records[i].row
             to[row] = <uint16_t> (column.coarse[row] << 8 if column.coarse[row] < MOST_BUCKETS else NEAR_MISSING)
         near.codes = to
         near.width = 2
@@ -256,7 +256,7 @@ cdef class CoarseSearch:
                                   uint64_t* keys) noexcept nogil:
         """Look up the records in open buckets, unless these have one record; return how many these are.
 
-        OUT keys : [node.n] code, and below it Draw.row
+        OUT keys : [node.n] code, and below it Record.row
         """
         cdef uint64_t seen[2][4]                       # by class: a bit for each bucket that occurs
         cdef uint64_t shared[4]                        # those of several records
@@ -269,10 +269,10 @@ cdef class CoarseSearch:
         memset(seen, 0, sizeof(seen))
         memset(shared, 0, sizeof(shared))
         for i in range(node.n):
-            bucket = column.coarse[node.draws[i].row]
+            bucket = column.coarse[node.records[i].row]
             bit = <uint64_t> 1 << (bucket & 63)
             shared[bucket >> 6] |= (seen[0][bucket >> 6] | seen[1][bucket >> 6]) & bit
-            seen[node.draws[i].target][bucket >> 6] |= bit
+            seen[node.records[i].target][bucket >> 6] |= bit
         shared[MOST_BUCKETS >> 6] &= ~(<uint64_t> 1 << (MOST_BUCKETS & 63))
         for at in range(4):
             if not bounded:
@@ -285,8 +285,8 @@ cdef class CoarseSearch:
                 bits ^= bit
                 before = inside = missing = 0
                 for i in range(node.n):
-                    other = column.coarse[node.draws[i].row]
-                    word = <uint64_t> node.draws[i].count << (32 * node.draws[i].target)
+                    other = column.coarse[node.records[i].row]
+                    word = <uint64_t> node.records[i].count << (32 * node.records[i].target)
                     before += word if other < bucket else 0
                     inside += word if other == bucket else 0
                     missing += word if other == MOST_BUCKETS else 0
@@ -295,9 +295,9 @@ cdef class CoarseSearch:
                     shared[at] ^= bit
         if shared[0] | shared[1] | shared[2] | shared[3]:
             for i in range(node.n):
-                bucket = column.coarse[node.draws[i].row]
+                bucket = column.coarse[node.records[i].row]
                 if in_subset(shared, bucket):
-                    keys[n] = <uint64_t> self.code_at(node, column, node.draws[i].row) << 32 | node.draws[i].row
+                    keys[n] = <uint64_t> self.code_at(node, column, node.records[i].row) << 32 | node.records[i].row
                     n += 1
         return n
 

@@ -10,7 +10,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free
 
-from dforest.core.types cimport CLASS_WEIGHTS, Draw
+from dforest.core.types cimport CLASS_WEIGHTS, Record
 from dforest.rules.categories cimport df_class_response, df_largest_class
 from dforest.rules.criteria cimport df_class_impurity, df_has_one_class
 from dforest.rules.numerics cimport df_imbalance
@@ -251,26 +251,26 @@ cdef class ClassCriterion(Criterion):
         cdef Py_ssize_t i, k
         cdef int64_t* s = node.statistics
         cdef int64_t w, n_draws = 0, weight = 0, second = 0
-        cdef Draw* draw
+        cdef Record* record
         for k in range(self.n_words):
             s[k] = 0
         if self.n_classes == 2:          # in registers, without waiting for memory
             for i in range(node.n):
-                draw = &node.draws[i]
-                w = <int64_t> draw.count * draw.weight
-                n_draws += draw.count
+                record = &node.records[i]
+                w = <int64_t> record.count * record.weight
+                n_draws += record.count
                 weight += w
-                second += w & -<int64_t> draw.target
+                second += w & -<int64_t> record.target
             s[0] = n_draws
             s[1] = weight
             s[2] = weight - second
             s[3] = second
         else:
             for i in range(node.n):
-                draw = &node.draws[i]
-                w = <int64_t> draw.count * draw.weight
-                n_draws += draw.count
-                s[2 + draw.target] += w
+                record = &node.records[i]
+                w = <int64_t> record.count * record.weight
+                n_draws += record.count
+                s[2 + record.target] += w
             s[0] = n_draws
             for k in range(2, self.n_words):
                 s[1] += s[k]

@@ -1,7 +1,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.search.criterion cimport Criterion
-from dforest.core.types cimport Draw, LeafRules, Node, Split
+from dforest.core.types cimport LeafRules, Node, Record, Split
 
 
 cdef class Divisions:
@@ -28,6 +28,6 @@ cdef class Divisions:
     cdef bint find_sides(self, const Node* node, const uint8_t* left, const LeafRules* rules, Split* best) noexcept nogil
 
     cdef const uint64_t* sort(self, const double* values, Py_ssize_t n, Py_ssize_t* n_values) noexcept nogil
-    cdef Py_ssize_t sum_up(self, const Draw* draws, const double* values, const uint64_t* keys, Py_ssize_t* at,
+    cdef Py_ssize_t sum_up(self, const Record* records, const double* values, const uint64_t* keys, Py_ssize_t* at,
                            Py_ssize_t m) noexcept nogil
     cdef void score(self, const Node* node, Py_ssize_t n, const LeafRules* rules, Split* best, Py_ssize_t* at) noexcept nogil

@@ -13,7 +13,7 @@ from libc.string cimport memcpy, memset
 
 from dforest.core.search.chooser cimport Choice, best_of_run
 from dforest.core.sorting cimport insertion_sort, radix_sort, radix_sort_range
-from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, Draw, add_draws
+from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, Record, add_draws
 from dforest.rules.cut cimport df_leads_left, df_missing_goes_left
 from dforest.rules.numerics cimport df_is_better, df_middle
 
@@ -191,10 +191,10 @@ cdef class Divisions:
         if m < node.n:
             for i in range(node.n):
                 if values[i] != values[i]:
-                    add_draws(self.criterion.kind, self.missing, &node.draws[i])
+                    add_draws(self.criterion.kind, self.missing, &node.records[i])
         i = 0
         while i < m:
-            n = self.sum_up(node.draws, values, keys, &i, m)
+            n = self.sum_up(node.records, values, keys, &i, m)
             if n > 0:
                 self.score(node, n, rules, best, &at)
         if at >= 0:
@@ -205,22 +205,22 @@ cdef class Divisions:
             best.payload = NULL
         return False
 
-    cdef Py_ssize_t sum_up(self, const Draw* draws, const double* values, const uint64_t* keys, Py_ssize_t* at,
+    cdef Py_ssize_t sum_up(self, const Record* records, const double* values, const uint64_t* keys, Py_ssize_t* at,
                            Py_ssize_t m) noexcept nogil:
         """Set `left` and `end` for the next cuts, and return how many. INOUT at : how many of the m values have been seen"""
         cdef Py_ssize_t i = at[0], n = 0, k
         cdef int64_t* left = self.left
         cdef int64_t* sum = self.sum
         cdef int64_t n_draws = sum[0], weight = sum[1], third = sum[2], w
-        cdef const Draw* draw
+        cdef const Record* record
         if self.criterion.kind == CLASS_WEIGHTS and self.n_words == 4:
             # Two classes: sums stay in registers, and all are stored, but only those of cuts remain.
             while i < m and n < CUTS:
-                draw = &draws[record_of(keys[i])]
-                w = <int64_t> draw.count * draw.weight
-                n_draws += draw.count
+                record = &records[record_of(keys[i])]
+                w = <int64_t> record.count * record.weight
+                n_draws += record.count
                 weight += w
-                third += w & (<int64_t> draw.target - 1)
+                third += w & (<int64_t> record.target - 1)
                 left[0] = n_draws
                 left[1] = weight
                 left[2] = third
@@ -235,11 +235,11 @@ cdef class Divisions:
             sum[2] = third
         elif self.criterion.kind == TARGET_SUM and self.n_words == 3:
             while i < m and n < CUTS:
-                draw = &draws[record_of(keys[i])]
-                w = <int64_t> draw.count * draw.weight
-                n_draws += draw.count
+                record = &records[record_of(keys[i])]
+                w = <int64_t> record.count * record.weight
+                n_draws += record.count
                 weight += w
-                third += w * draw.target
+                third += w * record.target
                 left[0] = n_draws
                 left[1] = weight
                 left[2] = third
@@ -253,7 +253,7 @@ cdef class Divisions:
             sum[2] = third
         else:
             while i < m and n < CUTS:
-                add_draws(self.criterion.kind, sum, &draws[record_of(keys[i])])
+                add_draws(self.criterion.kind, sum, &records[record_of(keys[i])])
                 i += 1
                 if is_cut(keys + i - 1, values):
                     for k in range(self.n_words):
@@ -292,7 +292,7 @@ cdef class Divisions:
         memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
         for i in range(node.n):
             if left[i]:
-                add_draws(self.criterion.kind, self.sum, &node.draws[i])
+                add_draws(self.criterion.kind, self.sum, &node.records[i])
         choice = best_of_run(self.criterion, self.sum, 1, node.statistics, rules)
         if choice.entry < 0:
             return False

@@ -11,7 +11,7 @@ from dforest.core.codes cimport fill_words
 from dforest.core.loops cimport DF_FEW, DF_FEW_DRAWS, DF_FEW_NO_CODE, DF_SMALL_DRAWS, df_cut, loops
 from dforest.core.search.chooser cimport check_cut, least_small_draws, take_cut
 from dforest.core.search.words cimport df_sum_word
-from dforest.core.types cimport CLASS_WEIGHTS, Draw, code_at
+from dforest.core.types cimport CLASS_WEIGHTS, Record, code_at
 from dforest.rules.cut cimport df_leads_left
 
 
@@ -41,7 +41,7 @@ cdef class FewRecords:
     cdef void open_node(self, const Node* node) noexcept nogil:
         """Take a node, if it has few records."""
         cdef Py_ssize_t i
-        cdef const Draw* draws = node.draws
+        cdef const Record* records = node.records
         self.is_open = node.n < self.below and node.statistics[0] <= DF_FEW_DRAWS
         if not self.is_open:
             return
@@ -50,13 +50,13 @@ cdef class FewRecords:
             self.few.code[i] = DF_FEW_NO_CODE
         if self.has_pairs:
             for i in range(node.n):
-                self.few.pair[i] = <uint16_t> (draws[i].count << (8 * draws[i].target))
+                self.few.pair[i] = <uint16_t> (records[i].count << (8 * records[i].target))
         elif self.criterion.kind == CLASS_WEIGHTS:
             for i in range(node.n):
-                self.few.word[i] = <uint64_t> draws[i].count << (8 * draws[i].target)
+                self.few.word[i] = <uint64_t> records[i].count << (8 * records[i].target)
         else:
             for i in range(node.n):
-                self.few.word[i] = df_sum_word(draws[i].count, draws[i].target)
+                self.few.word[i] = df_sum_word(records[i].count, records[i].target)
 
     cdef bint gather(self, const Node* node, const Column* column, uint64_t* missing) noexcept nogil:
         """Have the codes of a column, or their ranks; return whether all are equal. OUT missing : word of missing draws
@@ -72,13 +72,13 @@ cdef class FewRecords:
         self.few.n_missing = 0
         if column.width == 1:
             for i in range(node.n):
-                codes[i] = (<const uint8_t*> column.codes)[node.draws[i].row]
+                codes[i] = (<const uint8_t*> column.codes)[node.records[i].row]
         elif column.width == 2:
             for i in range(node.n):
-                codes[i] = (<const uint16_t*> column.codes)[node.draws[i].row]
+                codes[i] = (<const uint16_t*> column.codes)[node.records[i].row]
         else:
             for i in range(node.n):
-                codes[i] = (<const uint32_t*> column.codes)[node.draws[i].row]
+                codes[i] = (<const uint32_t*> column.codes)[node.records[i].row]
         first = codes[0]
         for i in range(node.n):
             differing |= codes[i] ^ first
@@ -88,7 +88,7 @@ cdef class FewRecords:
             for i in range(node.n):
                 if codes[i] == column.n_codes:
                     missing[0] += self.few.pair[i] if self.has_pairs else self.few.word[i]
-                    self.few.n_missing += <int> node.draws[i].count
+                    self.few.n_missing += <int> node.records[i].count
                     codes[i] = highest
         if column.width < 4 and not column.has_missing:
             for i in range(node.n):        # the sign's bit turned: they order like unsigned numbers
@@ -121,7 +121,7 @@ cdef class FewRecords:
                 cut = other
                 missing_left = True
         self.score = cut.score
-        take_cut(best, cut.score, cut.left, code_at(column, node.draws[cut.place].row), 0, missing_left, few.n_missing,
+        take_cut(best, cut.score, cut.left, code_at(column, node.records[cut.place].row), 0, missing_left, few.n_missing,
                  node.statistics[0])
         return False
 
@@ -176,14 +176,14 @@ cdef class SmallNodes:
         """Fill `run`; return whether all codes are equal. OUT missing : word of the missing draws"""
         cdef uint32_t* histogram = self.histogram
         cdef const uint8_t* codes = <const uint8_t*> column.codes
-        cdef const Draw* draws = node.draws
+        cdef const Record* records = node.records
         cdef Py_ssize_t i
-        cdef uint32_t code, sum = 0, first = codes[draws[0].row]
+        cdef uint32_t code, sum = 0, first = codes[records[0].row]
         if not self.is_open:
             self.is_open = True
             for i in range(node.n):
-                self.row[i] = draws[i].row
-                self.word[i] = draws[i].count << (16 * draws[i].target)
+                self.row[i] = records[i].row
+                self.word[i] = records[i].count << (16 * records[i].target)
         fill_words[uint32_t, uint8_t](self.row, self.word, node.n, codes, histogram, column.n_codes + 1,
                                       node.n >= self.copy_from * (<int64_t> column.n_codes + 1))
         missing[0] = histogram[column.n_codes] if column.has_missing else 0

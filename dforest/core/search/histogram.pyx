@@ -11,7 +11,7 @@ from dforest.core.codes cimport fill_words, gather_and_mark
 from dforest.core.loops cimport loops
 from dforest.core.search.cut_list cimport CLASSES, RECORDS, SUMS
 from dforest.core.search.words cimport unpack_word
-from dforest.core.types cimport Draw, add_draws, code_t
+from dforest.core.types cimport Record, add_draws, code_t
 
 cdef extern from *:
     """
@@ -22,21 +22,21 @@ cdef extern from *:
 
 cdef void fill(Manner manner, Histogram histogram, const Node* node, const code_t* codes) noexcept nogil:
     """Add the draws of a node to the counters."""
-    cdef const Draw* draws = node.draws
+    cdef const Record* records = node.records
     cdef uint32_t* counters = <uint32_t*> histogram.counters
     cdef Py_ssize_t i, n = node.n, n_classes = histogram.n_words - 2
     cdef int64_t* words
     if manner == CLASSES:
         for i in range(n):
-            counters[codes[draws[i].row] * n_classes + draws[i].target] += draws[i].count
+            counters[codes[records[i].row] * n_classes + records[i].target] += records[i].count
     elif manner == SUMS:
         for i in range(n):
-            words = histogram.counters + 2 * <Py_ssize_t> codes[draws[i].row]
-            words[0] += draws[i].count
-            words[1] += <int64_t> draws[i].count * draws[i].target
+            words = histogram.counters + 2 * <Py_ssize_t> codes[records[i].row]
+            words[0] += records[i].count
+            words[1] += <int64_t> records[i].count * records[i].target
     else:
         for i in range(n):
-            add_draws(histogram.criterion.kind, histogram.counters + codes[draws[i].row] * histogram.n_words, &draws[i])
+            add_draws(histogram.criterion.kind, histogram.counters + codes[records[i].row] * histogram.n_words, &records[i])
 
 
 cdef void mark(uint64_t* marks, const Node* node, const code_t* codes) noexcept nogil:
@@ -44,7 +44,7 @@ cdef void mark(uint64_t* marks, const Node* node, const code_t* codes) noexcept 
     cdef Py_ssize_t i
     cdef uint32_t code
     for i in range(node.n):
-        code = codes[node.draws[i].row]
+        code = codes[node.records[i].row]
         marks[code >> 6] |= <uint64_t> 1 << (code & 63)
 
 

@@ -136,10 +136,10 @@ cdef class NodeView:
             rows, counts, weights = (np.empty(node.n, np.uint32) for _ in range(3))
             numbers = np.empty(node.n)
             for i in range(node.n):
-                rows[i] = data_row(node.rows, node.draws[i].row)
-                counts[i] = node.draws[i].count
-                weights[i] = node.draws[i].weight
-                numbers[i] = node.y[node.draws[i].row] if node.y != NULL else node.draws[i].target
+                rows[i] = data_row(node.rows, node.records[i].row)
+                counts[i] = node.records[i].count
+                weights[i] = node.records[i].weight
+                numbers[i] = node.y[node.records[i].row] if node.y != NULL else node.records[i].target
             targets = numbers if node.y != NULL else numbers.astype(np.int32)
             self.kept.update(rows=frozen(np.asarray(rows)), counts=frozen(np.asarray(counts)),
                              weights=frozen(np.asarray(weights)), targets=frozen(targets))
@@ -156,7 +156,7 @@ cdef class NodeView:
             X = np.empty((node.n, self.splitter.data.n_features), dtype)
             to = X.view(np.int8)
             for i in range(node.n):
-                memcpy(&to[i, 0], x + data_row(node.rows, node.draws[i].row) * self.splitter.data.x.stride,
+                memcpy(&to[i, 0], x + data_row(node.rows, node.records[i].row) * self.splitter.data.x.stride,
                        self.splitter.data.x.stride)
             self.kept["X"] = frozen(X)
         return self.kept["X"]
@@ -187,7 +187,7 @@ cdef class NodeView:
         result = np.empty(node.n)
         cdef double[::1] to = result
         for i in range(node.n):
-            to[i] = value_at(&self.splitter.data.x, data_row(node.rows, node.draws[i].row), j)
+            to[i] = value_at(&self.splitter.data.x, data_row(node.rows, node.records[i].row), j)
         return frozen(result)
 
     def codes(self, feature):
@@ -198,7 +198,7 @@ cdef class NodeView:
         result = np.empty(node.n, np.uint32)
         cdef uint32_t[::1] to = result
         for i in range(node.n):
-            to[i] = code_at(column, node.draws[i].row)
+            to[i] = code_at(column, node.records[i].row)
         return frozen(result)
 
     def n_codes(self, feature):

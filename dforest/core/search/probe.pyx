@@ -13,7 +13,7 @@ from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.cut_list cimport LONE, SINGLES, CutList, expand
 from dforest.core.search.cuts cimport Cuts
 from dforest.core.search.side cimport CodeRange
-from dforest.core.types cimport CATEGORICAL, Column, Draw, LeafRules, Node, Split, in_subset
+from dforest.core.types cimport CATEGORICAL, Column, LeafRules, Node, Record, Split, in_subset
 
 
 cdef class Probe:
@@ -36,7 +36,7 @@ cdef class Probe:
     cdef DataView data
     cdef Criterion criterion
     cdef Cuts cuts
-    cdef Draw* draws
+    cdef Record* records
     cdef int64_t[::1] statistics
     cdef Node node
 
@@ -46,19 +46,19 @@ cdef class Probe:
         cdef int64_t lowest = 0, highest = 0
         self.data = data
         self.criterion = criterion
-        self.draws = <Draw*> calloc(data.n_rows, sizeof(Draw))
-        if self.draws == NULL:
+        self.records = <Record*> calloc(data.n_rows, sizeof(Record))
+        if self.records == NULL:
             raise MemoryError()
         for i in range(data.n_rows):
-            self.draws[n].row = <uint32_t> i
-            self.draws[n].count = 1 if counts is None else counts[i]
-            self.draws[n].target = data.target[i]
-            self.draws[n].weight = data.weight[i] if data.weight != NULL else 1
+            self.records[n].row = <uint32_t> i
+            self.records[n].count = 1 if counts is None else counts[i]
+            self.records[n].target = data.target[i]
+            self.records[n].weight = data.weight[i] if data.weight != NULL else 1
             lowest = min(lowest, <int64_t> data.target[i])
             highest = max(highest, <int64_t> data.target[i])
-            n += self.draws[n].count > 0
+            n += self.records[n].count > 0
         self.statistics = np.zeros(criterion.n_words, np.int64)
-        self.node.draws = self.draws
+        self.node.records = self.records
         self.node.n = n
         self.node.columns = data.columns
         self.node.y = data.y
@@ -74,7 +74,7 @@ cdef class Probe:
         self.cuts.open_node(&self.node)
 
     def __dealloc__(self):
-        free(self.draws)
+        free(self.records)
 
     cdef dict shown(self, CutList* cuts):
         cdef Py_ssize_t i, k, n_words = self.criterion.n_words

@@ -53,10 +53,10 @@ cdef class PythonCriterionBase(Criterion):
     cdef int leaf_value(self, const Node* node, double* out) except -1 nogil:
         cdef Py_ssize_t i
         for i in range(node.n):            # a pure leaf predicts its target exactly
-            if node.y[node.draws[i].row] != node.y[node.draws[0].row]:
+            if node.y[node.records[i].row] != node.y[node.records[0].row]:
                 out[0] = self.value(node, node.statistics)
                 return 0
-        out[0] = node.y[node.draws[0].row]
+        out[0] = node.y[node.records[0].row]
         return 0
 
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:

@@ -18,7 +18,7 @@ from dforest.core.data cimport DataView
 from dforest.core.search.division cimport Divisions
 from dforest.core.search.node_view cimport NodeView, take_cut, view_of
 from dforest.core.search.splitter cimport Splitter
-from dforest.core.types cimport Draw, Node, Split, df_rows
+from dforest.core.types cimport Node, Record, Split, df_rows
 
 from dforest.core.component import SplitterError
 from dforest.core.search.chooser import scores_statistics
@@ -29,7 +29,7 @@ cdef class PythonSplitterBase(Splitter):
     """What `dforest.splitter.PythonSplitter` is made from."""
 
     cdef object payload        # float64, lent to the split at hand
-    cdef Draw* kept            # [records] lent to the leaf at hand
+    cdef Record* kept            # [records] lent to the leaf at hand
 
     def __cinit__(self, *args, **kwargs):
         self.is_built_in = False           # what it says is never taken on trust
@@ -46,7 +46,7 @@ cdef class PythonSplitterBase(Splitter):
         if self.divisions is None and scores_statistics(criterion):
             self.divisions = Divisions(criterion, n_records)
         if self.has_own_leaves:
-            self.kept = <Draw*> malloc(n_records * sizeof(Draw))
+            self.kept = <Record*> malloc(n_records * sizeof(Record))
             if self.kept == NULL:
                 raise MemoryError()
         return 0
@@ -206,8 +206,8 @@ cdef class PythonSplitterBase(Splitter):
                               f"records; allowed is ({node.n},) of bool, not all False")
         keeps = np.array(answer, np.bool_).view(np.uint8)
         for i in range(node.n):
-            self.kept[n] = node.draws[i]
+            self.kept[n] = node.records[i]
             n += keeps[i]
-        node.draws = self.kept
+        node.records = self.kept
         node.n = n
         return 0

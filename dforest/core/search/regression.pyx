@@ -13,7 +13,7 @@ from cython cimport view
 
 import numpy as np
 
-from dforest.core.types cimport TARGET_SUM, TARGET_SUM_WIDE, Draw
+from dforest.core.types cimport TARGET_SUM, TARGET_SUM_WIDE, Record
 from dforest.rules.categories cimport df_target_response
 from dforest.rules.criteria cimport (
     df_fixed_deviance,
@@ -71,10 +71,10 @@ cdef class NumberCriterion(Criterion):
 
     cdef int open_node(self, Node* node) except -1 nogil:
         cdef Py_ssize_t i
-        cdef int32_t lo = node.draws[0].target, hi = lo
+        cdef int32_t lo = node.records[0].target, hi = lo
         for i in range(1, node.n):
-            lo = min(lo, node.draws[i].target)
-            hi = max(hi, node.draws[i].target)
+            lo = min(lo, node.records[i].target)
+            hi = max(hi, node.records[i].target)
         node.is_pure = node.n == 1
         if df_is_narrow(node.n, <int64_t> hi - lo, node.scale.range):
             self.requantise(node)
@@ -87,22 +87,22 @@ cdef class NumberCriterion(Criterion):
         cdef Py_ssize_t i
         cdef int64_t* s = node.statistics
         cdef int64_t w, product, n_draws = 0, weight = 0, low = 0, high = 0
-        cdef const Draw* draw
+        cdef const Record* record
         if self.kind == TARGET_SUM:
             for i in range(node.n):
-                draw = &node.draws[i]
-                w = <int64_t> draw.count * draw.weight
-                n_draws += draw.count
+                record = &node.records[i]
+                w = <int64_t> record.count * record.weight
+                n_draws += record.count
                 weight += w
-                low += w * draw.target
+                low += w * record.target
         else:
             for i in range(node.n):
-                draw = &node.draws[i]
-                n_draws += draw.count
-                weight += <int64_t> draw.count * draw.weight
-                product = <int64_t> draw.weight * draw.target
-                low += df_low_part(product) * draw.count
-                high += df_high_part(product) * draw.count
+                record = &node.records[i]
+                n_draws += record.count
+                weight += <int64_t> record.count * record.weight
+                product = <int64_t> record.weight * record.target
+                low += df_low_part(product) * record.count
+                high += df_high_part(product) * record.count
             s[3] = high
         s[0] = n_draws
         s[1] = weight
@@ -111,11 +111,11 @@ cdef class NumberCriterion(Criterion):
     cdef void requantise(self, Node* node) noexcept nogil:
         """Give a root, or a node of narrow range, a scale of its own, or find that all its targets are equal."""
         cdef Py_ssize_t i
-        cdef double lo = node.y[node.draws[0].row], hi = lo, y, centre
+        cdef double lo = node.y[node.records[0].row], hi = lo, y, centre
         cdef df_quantiser scale
         cdef int32_t exponent, q, smallest = 0x7FFFFFFF, largest = -0x7FFFFFFF
         for i in range(node.n):
-            y = node.y[node.draws[i].row]
+            y = node.y[node.records[i].row]
             lo = min(lo, y)
             hi = max(hi, y)
         if lo == hi:
@@ -124,8 +124,8 @@ cdef class NumberCriterion(Criterion):
         exponent = df_choose_scale(lo, hi, 31, &centre)
         scale = df_quantiser_of(centre, exponent)
         for i in range(node.n):
-            q = df_quantised(&scale, node.y[node.draws[i].row])
-            node.draws[i].target = q
+            q = df_quantised(&scale, node.y[node.records[i].row])
+            node.records[i].target = q
             smallest = min(smallest, q)
             largest = max(largest, q)
         node.scale.centre = centre
@@ -150,9 +150,9 @@ cdef class NumberCriterion(Criterion):
     cdef int leaf_value(self, const Node* node, double* out) except -1 nogil:
         """A pure leaf predicts its target exactly."""
         cdef Py_ssize_t i
-        cdef double y = node.y[node.draws[0].row]
+        cdef double y = node.y[node.records[0].row]
         for i in range(node.n):
-            if node.y[node.draws[i].row] != y:
+            if node.y[node.records[i].row] != y:
                 return Criterion.leaf_value(self, node, out)
         out[0] = y
         return 0
@@ -176,18 +176,18 @@ def quantise(const double[::1] y not None):
         The largest that keeps ``abs(target) < 2**31``.
     """
     cdef Py_ssize_t i, n = y.shape[0]
-    cdef Draw[::1] draws = view.array((n,), sizeof(Draw), "IIiI")
+    cdef Record[::1] records = view.array((n,), sizeof(Record), "IIiI")
     cdef Node node
     for i in range(n):
-        draws[i].row = <uint32_t> i
-        draws[i].target = 0
-    node.draws = &draws[0]
+        records[i].row = <uint32_t> i
+        records[i].target = 0
+    node.records = &records[0]
     node.n = n
     node.y = &y[0]
     node.scale.centre = 0.0
     node.scale.exponent = 0
     SquaredError().requantise(&node)
-    return np.array([draws[i].target for i in range(n)], np.int32), node.scale.centre, node.scale.exponent
+    return np.array([records[i].target for i in range(n)], np.int32), node.scale.centre, node.scale.exponent
 
 
 cdef class SquaredError(NumberCriterion):
@@ -217,12 +217,14 @@ cdef class SquaredError(NumberCriterion):
     cdef double node_impurity(self, const Node* node) noexcept nogil:
         """Variance of the quantised targets, from an exact sum of squares around the rounded mean."""
         cdef Py_ssize_t i
+        cdef const Record* record
         cdef df_measure measure
         cdef df_exact_sum squares
         df_measure_squares(node.statistics, self.kind == TARGET_SUM_WIDE, &measure)
         memset(&squares, 0, sizeof(squares))
         for i in range(node.n):
-            df_add_square(&squares, node.draws[i].target - measure.mean, <int64_t> node.draws[i].count * node.draws[i].weight)
+            record = &node.records[i]
+            df_add_square(&squares, record.target - measure.mean, <int64_t> record.count * record.weight)
         return df_square_impurity(&squares, node.statistics[1], &measure, self.score_exponent(node))
 
     cdef int score_exponent(self, const Node* node) noexcept nogil:
@@ -231,13 +233,13 @@ cdef class SquaredError(NumberCriterion):
     cdef int leaf_value(self, const Node* node, double* out) except -1 nogil:
         """Mean of the exact targets: 62-bit offsets from the middle, summed in 128 bits."""
         cdef Py_ssize_t i
-        cdef double lo = node.y[node.draws[0].row], hi = lo, y, centre
+        cdef double lo = node.y[node.records[0].row], hi = lo, y, centre
         cdef df_exact_sum total
         cdef int64_t w, weight = 0
         cdef int32_t exponent
-        cdef Draw* draw
+        cdef Record* record
         for i in range(1, node.n):
-            y = node.y[node.draws[i].row]
+            y = node.y[node.records[i].row]
             lo = min(lo, y)
             hi = max(hi, y)
         if lo == hi:
@@ -246,10 +248,10 @@ cdef class SquaredError(NumberCriterion):
         exponent = df_choose_scale(lo, hi, DF_LEAF_BITS, &centre)
         memset(&total, 0, sizeof(total))
         for i in range(node.n):
-            draw = &node.draws[i]
-            w = <int64_t> draw.count * draw.weight
+            record = &node.records[i]
+            w = <int64_t> record.count * record.weight
             weight += w
-            df_add_product(&total, w, df_leaf_offset(node.y[draw.row], centre, exponent))
+            df_add_product(&total, w, df_leaf_offset(node.y[record.row], centre, exponent))
         out[0] = df_leaf_mean(&total, weight, centre, exponent, lo, hi)
         return 0
 
@@ -295,8 +297,8 @@ cdef class Poisson(SquaredError):
         if self.measure.centre <= 0.0:
             return 0.0
         for i in range(node.n):
-            df_add_product(&total, <int64_t> node.draws[i].count * node.draws[i].weight,
-                           df_fixed_deviance(node.draws[i].target, &self.measure))
+            df_add_product(&total, <int64_t> node.records[i].count * node.records[i].weight,
+                           df_fixed_deviance(node.records[i].target, &self.measure))
         return df_deviance_impurity(&total, node.statistics[1], self.score_exponent(node))
 
     cdef int score_exponent(self, const Node* node) noexcept nogil:

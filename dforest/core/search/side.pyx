@@ -10,7 +10,7 @@ from libc.stdlib cimport free, malloc
 
 from dforest.core.loops cimport DF_STRIDE, df_extent, loops
 from dforest.core.search.cut_list cimport LONE
-from dforest.core.types cimport CLASS_WEIGHTS, Draw, DrawKind, add_draws, column_t, in_subset
+from dforest.core.types cimport CLASS_WEIGHTS, DrawKind, Record, add_draws, column_t, in_subset
 
 cdef enum:
     NO_CODE = 0xFFFFFFFF       # above all codes of a column without missing values, keys included
@@ -49,9 +49,9 @@ cdef void add_each(DrawKind kind, const Node* node, const held_t* codes, uint64_
     cdef Py_ssize_t i
     for i in range(node.n):
         if codes[i] <= last:
-            add_draws(kind, left, &node.draws[i])
+            add_draws(kind, left, &node.records[i])
         elif codes[i] == missing:
-            add_draws(kind, of_missing, &node.draws[i])
+            add_draws(kind, of_missing, &node.records[i])
 
 
 cdef void add_classes(const Node* node, const held_t* codes, uint64_t last, uint64_t missing, int64_t* left,
@@ -60,16 +60,16 @@ cdef void add_classes(const Node* node, const held_t* codes, uint64_t last, uint
     cdef Py_ssize_t i
     cdef uint64_t code
     cdef int64_t count
-    cdef const Draw* draw
+    cdef const Record* record
     for i in range(node.n):
-        draw = &node.draws[i]
+        record = &node.records[i]
         code = codes[i]
-        count = draw.count & -<int64_t> (code <= last)
+        count = record.count & -<int64_t> (code <= last)
         left[0] += count
-        left[2 + draw.target] += count
+        left[2 + record.target] += count
         if code == missing:
-            of_missing[0] += draw.count
-            of_missing[2 + draw.target] += draw.count
+            of_missing[0] += record.count
+            of_missing[2 + record.target] += record.count
     left[1] = left[0]
     of_missing[1] = of_missing[0]
 

@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t, uint64_t
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.cut_list cimport CutList
 from dforest.core.search.words cimport NodeWords
-from dforest.core.types cimport Column, Draw, Node
+from dforest.core.types cimport Column, Node, Record
 
 
 @cython.final
@@ -24,7 +24,7 @@ cdef class Sorter:
 
     cdef uint64_t* sort_keys(self, Py_ssize_t n) noexcept nogil
     cdef void sort(self, const Node* node, const Column* column, CutList* cuts) noexcept nogil
-    cdef Py_ssize_t walk(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws, CutList* cuts) noexcept nogil
+    cdef Py_ssize_t walk(self, const uint64_t* keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil
     cdef Py_ssize_t walk_words(self, const uint64_t* keys, Py_ssize_t n, CutList* cuts) noexcept nogil
-    cdef Py_ssize_t walk_sums(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws, CutList* cuts) noexcept nogil
-    cdef Py_ssize_t walk_records(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws, CutList* cuts) noexcept nogil
+    cdef Py_ssize_t walk_sums(self, const uint64_t* keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil
+    cdef Py_ssize_t walk_records(self, const uint64_t* keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil

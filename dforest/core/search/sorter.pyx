@@ -58,30 +58,30 @@ cdef class Sorter:
         """Make the list of a column."""
         cdef Py_ssize_t n = node.n, n_values = node.n
         cdef uint64_t* keys
-        gather_keys[Draw](node.draws, n, column, self.keys)
+        gather_keys[Record](node.records, n, column, self.keys)
         keys = self.sort_keys(n)
         cuts.sorted = keys
         if column.has_missing:
             while n_values > 0 and <uint32_t> (keys[n_values - 1] >> 32) == column.n_codes:
                 n_values -= 1
             if n_values < n:               # as a list of one cut, which the list of the values writes over
-                self.walk(keys + n_values, n - n_values, node.draws, cuts)
+                self.walk(keys + n_values, n - n_values, node.records, cuts)
                 if cuts.manner == WORDS:
                     cuts.missing_word = cuts.run[0]
                     unpack_word(cuts.run[0], cuts.is_pairs, cuts.missing)
                 else:
                     memcpy(cuts.missing, cuts.left, self.n_words * sizeof(int64_t))
-        cuts.n = self.walk(keys, n_values, node.draws, cuts)
+        cuts.n = self.walk(keys, n_values, node.records, cuts)
 
     # The walks fill the list's left sides and codes from sorted keys, and return how many codes occur. In the first two, a
     # code that goes on is written over: keys of the codes 3, 3, 5 write 3's left side twice.
 
-    cdef Py_ssize_t walk(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws, CutList* cuts) noexcept nogil:
+    cdef Py_ssize_t walk(self, const uint64_t* keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil:
         if cuts.manner == WORDS:
             return self.walk_words(keys, n, cuts)
         if cuts.manner == SUMS:
-            return self.walk_sums(keys, n, draws, cuts)
-        return self.walk_records(keys, n, draws, cuts)
+            return self.walk_sums(keys, n, records, cuts)
+        return self.walk_records(keys, n, records, cuts)
 
     cdef Py_ssize_t walk_words(self, const uint64_t* keys, Py_ssize_t n, CutList* cuts) noexcept nogil:
         cdef const uint64_t* words = self.words.word
@@ -99,31 +99,31 @@ cdef class Sorter:
             n_values += code != next_code
         return n_values
 
-    cdef Py_ssize_t walk_sums(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws, CutList* cuts) noexcept nogil:
+    cdef Py_ssize_t walk_sums(self, const uint64_t* keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil:
         cdef int64_t weight = 0, total = 0
         cdef int64_t* left = cuts.left
-        cdef const Draw* draw
+        cdef const Record* record
         cdef Py_ssize_t i, n_values = 0
         cdef uint32_t code, next_code = <uint32_t> (keys[0] >> 32) if n else 0
         for i in range(n):
             code = next_code
             next_code = <uint32_t> (keys[i + 1] >> 32) if i + 1 < n else ~code
-            draw = &draws[<uint32_t> keys[i]]
-            weight += draw.count
-            total += <int64_t> draw.count * draw.target
+            record = &records[<uint32_t> keys[i]]
+            weight += record.count
+            total += <int64_t> record.count * record.target
             left[3 * n_values] = left[3 * n_values + 1] = weight
             left[3 * n_values + 2] = total
             cuts.code[n_values] = code
             n_values += code != next_code
         return n_values
 
-    cdef Py_ssize_t walk_records(self, const uint64_t* keys, Py_ssize_t n, const Draw* draws, CutList* cuts) noexcept nogil:
+    cdef Py_ssize_t walk_records(self, const uint64_t* keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil:
         cdef Py_ssize_t i, n_values = 0
         cdef uint32_t code
         memset(self.sum, 0, self.n_words * sizeof(int64_t))
         for i in range(n):
             code = <uint32_t> (keys[i] >> 32)
-            add_draws(self.criterion.kind, self.sum, &draws[<uint32_t> keys[i]])
+            add_draws(self.criterion.kind, self.sum, &records[<uint32_t> keys[i]])
             if i + 1 == n or <uint32_t> (keys[i + 1] >> 32) != code:
                 complete(self.criterion, self.sum)
                 memcpy(cuts.left + n_values * self.n_words, self.sum, self.n_words * sizeof(int64_t))

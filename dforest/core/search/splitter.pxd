@@ -21,7 +21,7 @@ A splitter is given nodes and writes splits. What it can bring, from the least t
 Leaves that learn from other draws than the node's set `has_own_leaves` and override `open_leaf`.
 
 Given: the node (types.pxd: its draws, codes, statistics, path, depth), `data`, `criterion`, `rules`, and the
-tree's `seed`. With `needs_rows` set, `data.x` has the rows of X as numbers, else it is empty; Draw.row of a record leads
+tree's `seed`. With `needs_rows` set, `data.x` has the rows of X as numbers, else it is empty; Record.row of a record leads
 there by data_row(node.rows, row). Nothing of these may be written to, but for the node that `open_leaf` gets.
 With `needs_path_features` set, node.path_features are the features that the splits above the node use, each once, in
 order of first use, and `is_on_path` tells of a feature whether it is one of them: for splits that cost less where a
@@ -58,7 +58,7 @@ A cut of each feature at a value drawn from the node, as level (a):
             if codes.lowest >= codes.highest:
                 return not codes.has_missing or codes.lowest > codes.highest
             df_stream_open(&stream, self.seed, df_feature_path(node.path, feature), DF_CUSTOM)
-            code = code_at(column, node.draws[df_below(&stream, <unsigned int> node.n)].row)
+            code = code_at(column, node.records[df_below(&stream, <unsigned int> node.n)].row)
             self.cuts.find_at(node, column, min(code, codes.highest - 1), rules, best)
             return False
 """
@@ -86,7 +86,7 @@ cdef struct Mark:            # a feature found constant, and the depth of the no
     Py_ssize_t depth
 
 
-cdef struct Trial:           # of features of a node by several threads
+cdef struct SharedSearch:    # for the best cut of some features of a node, by several threads
     Task task
     PyObject* leader         # splitter whose node it is, and which holds the features
     const Node* node
@@ -180,7 +180,7 @@ cdef class Splitter(Component):
     cdef Py_ssize_t try_next(self, const Node* node, Py_ssize_t n_wanted, Split* out) except -1 nogil
     cdef void foresee(self, const Node* node, Py_ssize_t n) noexcept nogil
     cdef int share_features(self, const Node* node, Py_ssize_t n, Split* out) except -1 nogil
-    cdef int try_features(self, Trial* trial) except -1 nogil
+    cdef int try_features(self, SharedSearch* search) except -1 nogil
 
 
 cdef struct Draft:           # of the cut of a feature

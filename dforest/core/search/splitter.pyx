@@ -43,12 +43,12 @@ cdef void scan_range(const Node* node, const code_t* codes, uint32_t n_codes, bi
     cdef bint has_missing = False
     if not may_miss:
         for i in range(node.n):
-            code = codes[node.draws[i].row]
+            code = codes[node.records[i].row]
             lowest = min(lowest, code)
             highest = max(highest, code)
     else:
         for i in range(node.n):
-            code = codes[node.draws[i].row]
+            code = codes[node.records[i].row]
             has_missing |= code == n_codes
             lowest = min(lowest, code if code != n_codes else lowest)
             highest = max(highest, code if code != n_codes else highest)
@@ -72,14 +72,14 @@ cdef uint32_t scan_next(const Node* node, const code_t* codes, uint32_t code, ui
     cdef Py_ssize_t i
     cdef uint32_t c, lowest = n_codes
     for i in range(node.n):
-        c = codes[node.draws[i].row]
+        c = codes[node.records[i].row]
         if c > code and c < lowest:
             lowest = c
     return lowest
 
 
 cdef int try_features(void* context, void* own) except -1 nogil:
-    return (<Splitter> own).try_features(<Trial*> context)
+    return (<Splitter> own).try_features(<SharedSearch*> context)
 
 
 cdef class Splitter:
@@ -211,65 +211,65 @@ cdef class Splitter:
     cdef int share_features(self, const Node* node, Py_ssize_t n, Split* out) except -1 nogil:
         """Try the first n features of `first` together with idle threads."""
         cdef Py_ssize_t i
-        cdef Trial trial
-        trial.task.part = try_features
-        trial.task.context = &trial
-        trial.task.leader = self.member
-        trial.task.n_items = n
+        cdef SharedSearch search
+        search.task.part = try_features
+        search.task.context = &search
+        search.task.leader = self.member
+        search.task.n_items = n
         self.settle(node, &self.rules, out)
-        trial.leader = <PyObject*> self
-        trial.node = node
-        trial.before = trial.best = out[0]
-        trial.best_item = -1
-        trial.is_own = True
+        search.leader = <PyObject*> self
+        search.node = node
+        search.before = search.best = out[0]
+        search.best_item = -1
+        search.is_own = True
         self.cuts.lend_node(node)
-        self.team.share(&trial.task, <void*> self)
-        for i in range(trial.task.n_items):
+        self.team.share(&search.task, <void*> self)
+        for i in range(search.task.n_items):
             if self.found_constant[i]:
                 self.mark(self.first[i], node)
-        out[0] = trial.best
-        if not trial.is_own and out.payload != NULL:      # which may have changed since
+        out[0] = search.best
+        if not search.is_own and out.payload != NULL:      # which may have changed since
             out.score = -1.0
             self.best_cut(node, out.feature, &self.rules, out)
         return 0
 
-    cdef int try_features(self, Trial* trial) except -1 nogil:
-        """This thread's part in a trial."""
-        cdef bint leads = <PyObject*> self == trial.leader, is_better
+    cdef int try_features(self, SharedSearch* search) except -1 nogil:
+        """This thread's part in a shared search."""
+        cdef bint leads = <PyObject*> self == search.leader, is_better
         cdef Py_ssize_t item, best_item = 0
         cdef double before
         cdef Split best
         if leads:
-            best = trial.before
+            best = search.before
         else:
             best.feature = -1
             best.score = -1.0
             best.payload = NULL
-            self.seed = (<Splitter> trial.leader).seed
-            self.rules = (<Splitter> trial.leader).rules
-            self.criterion.join_node(trial.node, (<Splitter> trial.leader).criterion)
-            self.cuts.join_node(trial.node, (<Splitter> trial.leader).cuts)
+            self.seed = (<Splitter> search.leader).seed
+            self.rules = (<Splitter> search.leader).rules
+            self.criterion.join_node(search.node, (<Splitter> search.leader).criterion)
+            self.cuts.join_node(search.node, (<Splitter> search.leader).cuts)
         while True:
-            item = self.team.take(&trial.task)
+            item = self.team.take(&search.task)
             if item < 0:
                 break
             before = best.score
-            (<Splitter> trial.leader).found_constant[item] = self.best_cut(
-                trial.node, (<Splitter> trial.leader).first[item], &self.rules, &best)
+            (<Splitter> search.leader).found_constant[item] = self.best_cut(
+                search.node, (<Splitter> search.leader).first[item], &self.rules, &best)
             if best.score > before:
-                best.feature = (<Splitter> trial.leader).first[item]
-        self.settle(trial.node, &self.rules, &best)
+                best.feature = (<Splitter> search.leader).first[item]
+        self.settle(search.node, &self.rules, &best)
         self.criterion.check()
-        while best_item < trial.task.n_items and (<Splitter> trial.leader).first[best_item] != best.feature:
+        while best_item < search.task.n_items and (<Splitter> search.leader).first[best_item] != best.feature:
             best_item += 1
-        if best_item == trial.task.n_items:        # none of these
+        if best_item == search.task.n_items:        # none of these
             return 0
         PyThread_acquire_lock(self.team.lock, WAIT_LOCK)
-        is_better = best.score > trial.best.score or (best.score == trial.best.score and best_item < trial.best_item)
+        is_better = best.score > search.best.score or (best.score == search.best.score and best_item < search.best_item)
         if is_better:
-            trial.best = best
-            trial.best_item = best_item
-            trial.is_own = leads
+            search.best = best
+            search.best_item = best_item
+            search.is_own = leads
         PyThread_release_lock(self.team.lock)
         return 0
 

@@ -7,7 +7,7 @@ cimport cython
 from libc.stdlib cimport free, malloc
 
 from dforest.core.loops cimport DF_STRIDE
-from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, Draw
+from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, Record
 
 
 @cython.final
@@ -54,7 +54,7 @@ cdef class NodeWords:
     cdef void make(self, const Node* node) noexcept nogil:
         """Make the words of a node."""
         cdef Py_ssize_t i, n = node.n
-        cdef const Draw* draws = node.draws
+        cdef const Record* records = node.records
         cdef uint32_t most = 1
         cdef int64_t largest = 0           # count of a record that has room in a word
         self.is_made = True
@@ -62,20 +62,20 @@ cdef class NodeWords:
         self.word = self.own_word
         self.room = (n + DF_STRIDE - 1) // DF_STRIDE * DF_STRIDE
         for i in range(DF_STRIDE):          # behind the records: the row of the first one, and nothing to add
-            self.own_row[n + i] = draws[0].row
+            self.own_row[n + i] = records[0].row
             self.own_word[n + i] = 0
         for i in range(n):
-            self.own_row[i] = draws[i].row
+            self.own_row[i] = records[i].row
         if self.is_unit and self.class_bits > 0:
             largest = (<int64_t> 1 << self.class_bits) - 1
             for i in range(n):
-                self.own_word[i] = <uint64_t> draws[i].count << (self.class_bits * draws[i].target)
-                most = max(most, draws[i].count)
+                self.own_word[i] = <uint64_t> records[i].count << (self.class_bits * records[i].target)
+                most = max(most, records[i].count)
         elif self.is_unit and self.criterion.kind == TARGET_SUM:
             largest = (<int64_t> 1 << (64 - DF_SUM_BITS)) - 1
             for i in range(n):
-                self.own_word[i] = df_sum_word(draws[i].count, draws[i].target)
-                most = max(most, draws[i].count)
+                self.own_word[i] = df_sum_word(records[i].count, records[i].target)
+                most = max(most, records[i].count)
         self.chunk = largest // most // DF_STRIDE * DF_STRIDE
 
     cdef void unpack(self, uint64_t word, int64_t* statistic) noexcept nogil:

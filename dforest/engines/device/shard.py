@@ -55,7 +55,7 @@ class DeviceShard(Shard):
         n_trees, drawn = len(seeds), counts.n_drawn
         t.set_planes(counts.most)
         ends = np.cumsum(drawn).reshape(drawn.shape)
-        draws = device.empty((ends[-1, -1],), record("df_draw"))
+        draws = device.empty((ends[-1, -1],), record("df_record"))
         stride = 0
         if weight is not None:
             there, stride = device.array(weight), n_rows

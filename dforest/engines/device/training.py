@@ -164,7 +164,7 @@ class Training:
     def bytes_of_tree(self, n):
         """(memory that a tree of n records takes in a batch, that of it which is in one array), at most."""
         grown, subset = 2 * record("df_grown").itemsize, 16 * self.layout.subset_words  # twice: where they grow, and put together
-        return n * (2 * record("df_draw").itemsize + 2 * grown + 2 * subset) + 8 * self.n_rows, n * max(grown, subset)
+        return n * (2 * record("df_record").itemsize + 2 * grown + 2 * subset) + 8 * self.n_rows, n * max(grown, subset)
 
     def batches(self, n_trees, n_records):
         """Slices of the trees, each of which fits the device, given how many records a tree has at most."""

@@ -21,16 +21,16 @@ DF_INLINE df_tree_block df_tree_block_at(int64_t at, int64_t n_rows)
 
 // IN counts : NULL, every row once. IN weight : NULL, all are 1
 DF_INLINE void df_write_block(int64_t first_row, int64_t n, const uint32_t *counts, const int32_t *target, const uint32_t *weight,
-                              df_draw *draws)
+                              df_record *records)
 {
     for (int64_t i = 0; i < n; i++) {
         if (counts && counts[i] == 0)
             continue;
-        draws->row = (uint32_t) (first_row + i);
-        draws->count = counts ? counts[i] : 1;
-        draws->target = target[first_row + i];
-        draws->weight = weight ? weight[first_row + i] : 1;
-        draws++;
+        records->row = (uint32_t) (first_row + i);
+        records->count = counts ? counts[i] : 1;
+        records->target = target[first_row + i];
+        records->weight = weight ? weight[first_row + i] : 1;
+        records++;
     }
 }
 

@@ -280,13 +280,13 @@ DF_CALLED void df_find_exact(const df_problem *p, const df_node *node, const df_
 
 // The lowest and highest key of some draws. IN missing : the key of missing values; OUT range : [2]
 template <class Group>
-DF_INLINE void df_key_range(const Group &group, const df_problem *p, const char *codes, const df_draw *draws, int64_t n,
+DF_INLINE void df_key_range(const Group &group, const df_problem *p, const char *codes, const df_record *records, int64_t n,
                             int32_t feature, uint64_t missing, uint64_t *range)
 {
     range[0] = group.template lowest<uint64_t>([&](int64_t item) {
         uint64_t low = missing;
         for (int64_t i = item; i < n; i += group.n_items) {
-            const uint64_t key = df_code_at(p, codes, draws[i].row, feature);
+            const uint64_t key = df_code_at(p, codes, records[i].row, feature);
             low = key < low ? key : low;
         }
         return low;
@@ -294,7 +294,7 @@ DF_INLINE void df_key_range(const Group &group, const df_problem *p, const char 
     range[1] = ~group.template lowest<uint64_t>([&](int64_t item) {
         uint64_t low = ~(uint64_t) 0; // of the keys of values, each bit turned
         for (int64_t i = item; i < n; i += group.n_items) {
-            const uint64_t key = df_code_at(p, codes, draws[i].row, feature);
+            const uint64_t key = df_code_at(p, codes, records[i].row, feature);
             low = key < missing && ~key < low ? ~key : low;
         }
         return low;

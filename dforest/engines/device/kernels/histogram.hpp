@@ -41,30 +41,30 @@ DF_INLINE int64_t df_join_pieces(const df_problem *p, const uint32_t *plane, int
 
 enum df_planes_kind { DF_UNIT_CLASSES, DF_WEIGHTED_CLASSES, DF_SUMS };
 
-template <int kind> DF_INLINE void df_add_draw(const df_group &group, const df_problem *p, uint32_t *entry, const df_draw *draw)
+template <int kind> DF_INLINE void df_add_draw(const df_group &group, const df_problem *p, uint32_t *entry, const df_record *record)
 {
     if (kind == DF_UNIT_CLASSES) {
-        df_add(group, entry + draw->target, draw->count);
+        df_add(group, entry + record->target, record->count);
         return;
     }
-    df_add(group, entry, draw->count);
+    df_add(group, entry, record->count);
     if (kind == DF_WEIGHTED_CLASSES) {
-        df_add_pieces(group, p, entry + 1 + draw->target * p->weight_pieces, p->weight_pieces,
-                      (int64_t) draw->count * draw->weight);
+        df_add_pieces(group, p, entry + 1 + record->target * p->weight_pieces, p->weight_pieces,
+                      (int64_t) record->count * record->weight);
         return;
     }
     entry++;
     if (!p->is_unit) {
-        df_add_pieces(group, p, entry, p->weight_pieces, (int64_t) draw->count * draw->weight);
+        df_add_pieces(group, p, entry, p->weight_pieces, (int64_t) record->count * record->weight);
         entry += p->weight_pieces;
     }
-    const int64_t product = (int64_t) draw->weight * draw->target;
+    const int64_t product = (int64_t) record->weight * record->target;
     if (!p->is_wide) {
-        df_add_pieces(group, p, entry, p->sum_pieces, product * draw->count);
+        df_add_pieces(group, p, entry, p->sum_pieces, product * record->count);
         return;
     }
-    df_add_pieces(group, p, entry, p->sum_pieces, df_low_part(product) * draw->count);
-    df_add_pieces(group, p, entry + p->sum_pieces, p->sum_pieces, df_high_part(product) * draw->count);
+    df_add_pieces(group, p, entry, p->sum_pieces, df_low_part(product) * record->count);
+    df_add_pieces(group, p, entry + p->sum_pieces, p->sum_pieces, df_high_part(product) * record->count);
 }
 
 // The words of an entry's statistic; whether it has draws. n_words: 0 if not known.
@@ -133,7 +133,7 @@ DF_INLINE void df_clear(const df_group &group, uint32_t *words, int64_t n)
 DF_INLINE int64_t df_entry_of(const df_draft *draft, uint64_t key) { return key <= draft->cut ? 0 : key <= draft->highest ? 1 : 2; }
 
 template <int kind, class Code>
-DF_CALLED void df_count_codes(const df_group &group, const df_problem *p, const Code *codes, const df_draw *draws, int64_t n,
+DF_CALLED void df_count_codes(const df_group &group, const df_problem *p, const Code *codes, const df_record *records, int64_t n,
                               const int32_t *features, int64_t n_features, const df_draft *drafts, uint32_t *planes,
                               uint64_t *flags)
 {
@@ -141,12 +141,12 @@ DF_CALLED void df_count_codes(const df_group &group, const df_problem *p, const 
     const int64_t stride = p->most_entries * n_planes, flag_stride = df_flag_words(p);
     group.each([&](int64_t item) {
         for (int64_t i = item; i < n; i += group.n_items) {
-            const df_draw draw = draws[i];
-            const Code *row = codes + (int64_t) draw.row * row_codes;
+            const df_record record = records[i];
+            const Code *row = codes + (int64_t) record.row * row_codes;
             for (int64_t f = 0; f < n_features; f++) {
                 const Code given = row[features[f]];
                 const int64_t code = drafts && drafts[f].is_used ? df_entry_of(drafts + f, given) : (int64_t) given;
-                df_add_draw<kind>(group, p, planes + f * stride + code * n_planes, &draw);
+                df_add_draw<kind>(group, p, planes + f * stride + code * n_planes, &record);
                 if (flags)
                     df_set_flag(group, flags + f * flag_stride, code);
             }
@@ -155,18 +155,18 @@ DF_CALLED void df_count_codes(const df_group &group, const df_problem *p, const 
 }
 
 template <int kind>
-DF_INLINE void df_count_kind(const df_group &group, const df_problem *p, const char *codes, const df_draw *draws, int64_t n,
+DF_INLINE void df_count_kind(const df_group &group, const df_problem *p, const char *codes, const df_record *records, int64_t n,
                              const int32_t *features, int64_t n_features, const df_draft *drafts, uint32_t *planes,
                              uint64_t *flags)
 {
     if (p->code_bytes == 1)
-        df_count_codes<kind>(group, p, (const uint8_t *) codes, draws, n, features, n_features, drafts, planes, flags);
+        df_count_codes<kind>(group, p, (const uint8_t *) codes, records, n, features, n_features, drafts, planes, flags);
     else if (p->code_bytes == 2)
-        df_count_codes<kind>(group, p, (const uint16_t *) codes, draws, n, features, n_features, drafts, planes, flags);
+        df_count_codes<kind>(group, p, (const uint16_t *) codes, records, n, features, n_features, drafts, planes, flags);
     else if (p->code_bytes == 4)
-        df_count_codes<kind>(group, p, (const uint32_t *) codes, draws, n, features, n_features, drafts, planes, flags);
+        df_count_codes<kind>(group, p, (const uint32_t *) codes, records, n, features, n_features, drafts, planes, flags);
     else
-        df_count_codes<kind>(group, p, (const uint64_t *) codes, draws, n, features, n_features, drafts, planes, flags);
+        df_count_codes<kind>(group, p, (const uint64_t *) codes, records, n, features, n_features, drafts, planes, flags);
 }
 
 // Fill the histograms of some features of a chunk.
@@ -177,39 +177,39 @@ DF_INLINE void df_count_kind(const df_group &group, const df_problem *p, const c
 // IN drafts : NULL, or [n_features]
 // INOUT planes : [n_features, most_entries, n_planes]
 // INOUT flags : NULL, or [n_features, df_flag_words]
-DF_INLINE void df_count(const df_group &group, const df_problem *p, const char *codes, const df_draw *draws, int64_t n,
+DF_INLINE void df_count(const df_group &group, const df_problem *p, const char *codes, const df_record *records, int64_t n,
                         const int32_t *features, int64_t n_features, const df_draft *drafts, uint32_t *planes,
                         uint64_t *flags)
 {
     if (!df_has_classes(p))
-        df_count_kind<DF_SUMS>(group, p, codes, draws, n, features, n_features, drafts, planes, flags);
+        df_count_kind<DF_SUMS>(group, p, codes, records, n, features, n_features, drafts, planes, flags);
     else if (p->is_unit)
-        df_count_kind<DF_UNIT_CLASSES>(group, p, codes, draws, n, features, n_features, drafts, planes, flags);
+        df_count_kind<DF_UNIT_CLASSES>(group, p, codes, records, n, features, n_features, drafts, planes, flags);
     else
-        df_count_kind<DF_WEIGHTED_CLASSES>(group, p, codes, draws, n, features, n_features, drafts, planes, flags);
+        df_count_kind<DF_WEIGHTED_CLASSES>(group, p, codes, records, n, features, n_features, drafts, planes, flags);
 }
 
 // Add up some draws in an entry.
-DF_INLINE void df_add_up(const df_group &group, const df_problem *p, const df_draw *draws, int64_t n, uint32_t *entry)
+DF_INLINE void df_add_up(const df_group &group, const df_problem *p, const df_record *records, int64_t n, uint32_t *entry)
 {
     group.each([&](int64_t item) {
         if (!df_has_classes(p))
             for (int64_t i = item; i < n; i += group.n_items)
-                df_add_draw<DF_SUMS>(group, p, entry, draws + i);
+                df_add_draw<DF_SUMS>(group, p, entry, records + i);
         else if (!p->is_unit)
             for (int64_t i = item; i < n; i += group.n_items)
-                df_add_draw<DF_WEIGHTED_CLASSES>(group, p, entry, draws + i);
+                df_add_draw<DF_WEIGHTED_CLASSES>(group, p, entry, records + i);
         else if (p->n_planes == 2) { // without waiting for memory
             uint32_t all = 0, second = 0;
             for (int64_t i = item; i < n; i += group.n_items) {
-                all += draws[i].count;
-                second += draws[i].count & (0u - (uint32_t) draws[i].target);
+                all += records[i].count;
+                second += records[i].count & (0u - (uint32_t) records[i].target);
             }
             df_add(group, entry, all - second);
             df_add(group, entry + 1, second);
         } else
             for (int64_t i = item; i < n; i += group.n_items)
-                df_add_draw<DF_UNIT_CLASSES>(group, p, entry, draws + i);
+                df_add_draw<DF_UNIT_CLASSES>(group, p, entry, records + i);
     });
 }
 

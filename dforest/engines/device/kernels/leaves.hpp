@@ -10,7 +10,7 @@
 template <class Group> DF_INLINE void df_judge(const Group &group, const df_fit *fit, const df_grown *grown, int64_t *words)
 {
     const df_problem *p = fit->problem;
-    const df_draw *draws = fit->draws + grown->first;
+    const df_record *records = fit->records + grown->first;
     const int64_t n = grown->n;
     if (df_has_classes(p)) {
         group.each([&](int64_t item) {
@@ -19,8 +19,8 @@ template <class Group> DF_INLINE void df_judge(const Group &group, const df_fit 
         });
         group.each([&](int64_t item) {
             for (int64_t i = item; i < n; i += group.n_items) {
-                df_add_shared(group, words, draws[i].count);
-                df_add_shared(group, words + 1 + draws[i].target, (int64_t) draws[i].count * draws[i].weight);
+                df_add_shared(group, words, records[i].count);
+                df_add_shared(group, words + 1 + records[i].target, (int64_t) records[i].count * records[i].weight);
             }
         });
         return;
@@ -31,7 +31,7 @@ template <class Group> DF_INLINE void df_judge(const Group &group, const df_fit 
     node.place.exponent = grown->exponent;
     node.place.root_weight = 0;
     const df_quantiser scale = df_quantiser_of(grown->centre, grown->exponent);
-    const auto target = [&](int64_t i) { return df_quantised(&scale, fit->y[draws[i].row]); };
+    const auto target = [&](int64_t i) { return df_quantised(&scale, fit->y[records[i].row]); };
     const auto sum_of = [&](auto of) {
         return group.sum([&](int64_t item) {
             uint64_t sum = 0;
@@ -40,20 +40,20 @@ template <class Group> DF_INLINE void df_judge(const Group &group, const df_fit 
             return (int64_t) sum;
         });
     };
-    total[0] = sum_of([&](int64_t i) { return (int64_t) draws[i].count; });
-    total[1] = sum_of([&](int64_t i) { return (int64_t) draws[i].count * draws[i].weight; });
-    const double lo = df_lowest_y(group, draws, n, fit->y, 1.0), hi = -df_lowest_y(group, draws, n, fit->y, -1.0);
-    double value = df_leaf_value(group, draws, n, fit->y, total[1], lo, hi);
+    total[0] = sum_of([&](int64_t i) { return (int64_t) records[i].count; });
+    total[1] = sum_of([&](int64_t i) { return (int64_t) records[i].count * records[i].weight; });
+    const double lo = df_lowest_y(group, records, n, fit->y, 1.0), hi = -df_lowest_y(group, records, n, fit->y, -1.0);
+    double value = df_leaf_value(group, records, n, fit->y, total[1], lo, hi);
     value = df_clip(value, grown->lower, grown->upper);
     double impurity = 0.0;
     if (lo < hi) { // else there may be no scale
         if (p->is_wide) {
-            total[2] = sum_of([&](int64_t i) { return df_low_part((int64_t) draws[i].weight * target(i)) * draws[i].count; });
-            total[3] = sum_of([&](int64_t i) { return df_high_part((int64_t) draws[i].weight * target(i)) * draws[i].count; });
+            total[2] = sum_of([&](int64_t i) { return df_low_part((int64_t) records[i].weight * target(i)) * records[i].count; });
+            total[3] = sum_of([&](int64_t i) { return df_high_part((int64_t) records[i].weight * target(i)) * records[i].count; });
         } else
-            total[2] = sum_of([&](int64_t i) { return (int64_t) draws[i].count * draws[i].weight * target(i); });
+            total[2] = sum_of([&](int64_t i) { return (int64_t) records[i].count * records[i].weight * target(i); });
         df_measure_node(p, total, &node);
-        impurity = df_node_impurity(group, p, &node, total, draws, n, target);
+        impurity = df_node_impurity(group, p, &node, total, records, n, target);
     }
     group.each([&](int64_t item) {
         if (item > 0)

@@ -11,19 +11,19 @@ typedef struct {
 } df_extent;
 
 // Of targets.
-DF_INLINE df_extent df_target_extent(const df_group &group, const df_draw *draws, int64_t n)
+DF_INLINE df_extent df_target_extent(const df_group &group, const df_record *records, int64_t n)
 {
     df_extent extent;
     extent.lowest = group.lowest<int32_t>([&](int64_t item) {
         int32_t low = INT32_MAX;
         for (int64_t i = item; i < n; i += group.n_items)
-            low = draws[i].target < low ? draws[i].target : low;
+            low = records[i].target < low ? records[i].target : low;
         return low;
     });
     extent.highest = -1 - group.lowest<int32_t>([&](int64_t item) { // -1 - x of the lowest -1 - x: nothing overflows
         int32_t low = INT32_MAX;
         for (int64_t i = item; i < n; i += group.n_items)
-            low = -1 - draws[i].target < low ? -1 - draws[i].target : low;
+            low = -1 - records[i].target < low ? -1 - records[i].target : low;
         return low;
     });
     return extent;
@@ -31,12 +31,12 @@ DF_INLINE df_extent df_target_extent(const df_group &group, const df_draw *draws
 
 // The lowest y of some draws; with sign -1 the highest, negated.
 template <class Group>
-DF_CALLED double df_lowest_y(const Group &group, const df_draw *draws, int64_t n, const double *y, double sign)
+DF_CALLED double df_lowest_y(const Group &group, const df_record *records, int64_t n, const double *y, double sign)
 {
     return group.template lowest<double>([&](int64_t item) {
-        double low = sign * y[draws[0].row];
+        double low = sign * y[records[0].row];
         for (int64_t i = item; i < n; i += group.n_items) {
-            const double x = sign * y[draws[i].row];
+            const double x = sign * y[records[i].row];
             low = x < low ? x : low;
         }
         return low;
@@ -46,7 +46,7 @@ DF_CALLED double df_lowest_y(const Group &group, const df_draw *draws, int64_t n
 // Impurity of a node that has its measure. `target(i)` of draw i, in the node's scale.
 template <class Group, class Target>
 DF_INLINE double df_node_impurity(const Group &group, const df_problem *p, const df_node *node, const int64_t *total,
-                                  const df_draw *draws, int64_t n, Target target)
+                                  const df_record *records, int64_t n, Target target)
 {
     if (df_has_classes(p))
         return df_class_impurity(p->criterion, total, p->n_words);
@@ -56,7 +56,7 @@ DF_INLINE double df_node_impurity(const Group &group, const df_problem *p, const
     const df_big sum = group.exact_sum([&](int64_t item) {
         df_exact_sum own = {0, 0};
         for (int64_t i = item; i < n; i += group.n_items) {
-            const int64_t weight = (int64_t) draws[i].count * draws[i].weight;
+            const int64_t weight = (int64_t) records[i].count * records[i].weight;
             if (p->criterion == DF_POISSON)
                 df_add_product(&own, weight, df_fixed_deviance(target(i), &measure));
             else
@@ -71,18 +71,18 @@ DF_INLINE double df_node_impurity(const Group &group, const df_problem *p, const
 
 // The mean of the exact targets of a leaf, from lo to hi: 62-bit offsets from the middle, summed in 128 bits.
 template <class Group>
-DF_CALLED double df_leaf_value(const Group &group, const df_draw *draws, int64_t n, const double *y, int64_t weight,
+DF_CALLED double df_leaf_value(const Group &group, const df_record *records, int64_t n, const double *y, int64_t weight,
                                double lo, double hi)
 {
     if (lo == hi)
-        return y[draws[0].row]; // 0 may have either sign
+        return y[records[0].row]; // 0 may have either sign
     double centre;
     const int32_t exponent = df_choose_scale(lo, hi, DF_LEAF_BITS, &centre);
     const df_big sum = group.exact_sum([&](int64_t item) {
         df_exact_sum own = {0, 0};
         for (int64_t i = item; i < n; i += group.n_items)
-            df_add_product(&own, (int64_t) draws[i].count * draws[i].weight,
-                           df_leaf_offset(y[draws[i].row], centre, exponent));
+            df_add_product(&own, (int64_t) records[i].count * records[i].weight,
+                           df_leaf_offset(y[records[i].row], centre, exponent));
         return own;
     });
     return df_leaf_mean(&sum, weight, centre, exponent, lo, hi);

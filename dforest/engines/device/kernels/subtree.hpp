@@ -19,8 +19,8 @@ typedef struct {
     df_numbers numbers;
     const char *codes;         // [n_rows, n_features]
     const double *y;           // [n_rows] exact targets; NULL for classes
-    df_draw *draws;
-    df_draw *scratch;
+    df_record *records;
+    df_record *scratch;
 } df_fit;
 
 typedef struct {
@@ -139,15 +139,15 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_desk &
     const df_problem *p = fit->problem;
     df_shared *shared = desk.shared;
     df_open_node *place = &shared->node.place;
-    df_draw *draws = fit->draws + place->first;
+    df_record *records = fit->records + place->first;
     const int64_t n = place->n;
     bool is_pure = n == 1;
     const auto range = [&] {
-        const df_extent extent = df_target_extent(group, draws, n);
+        const df_extent extent = df_target_extent(group, records, n);
         return (int64_t) extent.highest - extent.lowest;
     };
     if (!df_has_classes(p) && n > 1 && df_is_narrow(n, range(), place->range)) {
-        const double lo = df_lowest_y(group, draws, n, fit->y, 1.0), hi = -df_lowest_y(group, draws, n, fit->y, -1.0);
+        const double lo = df_lowest_y(group, records, n, fit->y, 1.0), hi = -df_lowest_y(group, records, n, fit->y, -1.0);
         is_pure = lo == hi;
         if (!is_pure) {
             double centre;
@@ -155,7 +155,7 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_desk &
             const df_quantiser scale = df_quantiser_of(centre, exponent);
             group.each([&](int64_t item) {
                 for (int64_t i = item; i < n; i += group.n_items)
-                    draws[i].target = df_quantised(&scale, fit->y[draws[i].row]);
+                    records[i].target = df_quantised(&scale, fit->y[records[i].row]);
             });
             const int64_t own = range();
             group.each([&](int64_t item) {
@@ -167,7 +167,7 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_desk &
             });
         }
     }
-    df_add_up(group, p, draws, n, desk.entry);
+    df_add_up(group, p, records, n, desk.entry);
     group.each([&](int64_t item) {
         if (item > 0)
             return;
@@ -179,8 +179,8 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_desk &
             df_measure_node(p, desk.total, &shared->node);
     });
     if (p->limits.impurity_threshold > 0.0 && !shared->is_leaf) {
-        const double impurity = df_node_impurity(group, p, &shared->node, desk.total, draws, n,
-                                                 [&](int64_t i) { return draws[i].target; });
+        const double impurity = df_node_impurity(group, p, &shared->node, desk.total, records, n,
+                                                 [&](int64_t i) { return records[i].target; });
         group.each([&](int64_t item) {
             if (item == 0)
                 shared->is_leaf = df_is_pure_enough(&p->limits, impurity);
@@ -189,7 +189,7 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_desk &
 }
 
 // Draw the cuts of those features of this turn that have keys.
-DF_INLINE void df_draft_cuts(const df_group &group, const df_fit *fit, const df_desk &desk, const df_draw *draws, int64_t n)
+DF_INLINE void df_draft_cuts(const df_group &group, const df_fit *fit, const df_desk &desk, const df_record *records, int64_t n)
 {
     const df_problem *p = fit->problem;
     for (int64_t f = 0; f < desk.shared->n_tried; f++) {
@@ -197,7 +197,7 @@ DF_INLINE void df_draft_cuts(const df_group &group, const df_fit *fit, const df_
         const df_column *column = fit->columns + feature;
         uint64_t range[2] = {1, 0};
         if (column->key_bits)
-            df_key_range(group, p, fit->codes, draws, n, feature, df_missing_code(column), range);
+            df_key_range(group, p, fit->codes, records, n, feature, df_missing_code(column), range);
         group.each([&](int64_t item) {
             df_draft *draft = desk.drafts + f;
             if (item > 0)
@@ -216,7 +216,7 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk
 {
     const df_problem *p = fit->problem;
     df_shared *shared = desk.shared;
-    const df_draw *draws = fit->draws + shared->node.place.first;
+    const df_record *records = fit->records + shared->node.place.first;
     const int64_t n = shared->node.place.n;
     group.each([&](int64_t item) {
         if (item > 0)
@@ -245,8 +245,8 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk
         });
         const int64_t n_tried = shared->n_tried;
         if (p->has_keys)
-            df_draft_cuts(group, fit, desk, draws, n);
-        df_count(group, p, fit->codes, draws, n, desk.features, n_tried, p->has_keys ? desk.drafts : (const df_draft *) 0,
+            df_draft_cuts(group, fit, desk, records, n);
+        df_count(group, p, fit->codes, records, n, desk.features, n_tried, p->has_keys ? desk.drafts : (const df_draft *) 0,
                  desk.planes, desk.flags);
         group.each([&](int64_t item) {
             for (int64_t f = item; f < n_tried; f += group.n_items) {
@@ -297,21 +297,21 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk
 DF_INLINE void df_partition(const df_group &group, const df_fit *fit, const df_desk &desk)
 {
     df_shared *shared = desk.shared;
-    df_draw *draws = fit->draws + shared->node.place.first, *scratch = fit->scratch + shared->node.place.first;
+    df_record *records = fit->records + shared->node.place.first, *scratch = fit->scratch + shared->node.place.first;
     const int64_t n = shared->node.place.n, share = (n + group.n_items - 1) / group.n_items;
     const df_left_test goes_left = df_test_of(fit->problem, fit->columns, fit->codes, &shared->best, desk.subsets);
     if (group.n_items == 1) {
         int64_t left = 0, right = 0;
         for (int64_t i = 0; i < n; i++) { // written to both, and kept in one
-            const df_draw draw = draws[i];
-            const bool is_left = goes_left(draw.row);
-            draws[left] = draw;
-            scratch[right] = draw;
+            const df_record record = records[i];
+            const bool is_left = goes_left(record.row);
+            records[left] = record;
+            scratch[right] = record;
             left += is_left;
             right += !is_left;
         }
         for (int64_t i = 0; i < right; i++)
-            draws[left + i] = scratch[i];
+            records[left + i] = scratch[i];
         shared->n_left = left;
         return;
     }
@@ -320,19 +320,19 @@ DF_INLINE void df_partition(const df_group &group, const df_fit *fit, const df_d
         [&](int64_t item) {
             int64_t n_left = 0;
             for (int64_t i = item * share; i < (item + 1) * share && i < n; i++)
-                n_left += goes_left(draws[i].row);
+                n_left += goes_left(records[i].row);
             return n_left;
         },
         [&](int64_t item, int64_t before, int64_t all) {
             int64_t left = before, right = all + item * share - before;
             for (int64_t i = item * share; i < (item + 1) * share && i < n; i++)
-                scratch[goes_left(draws[i].row) ? left++ : right++] = draws[i];
+                scratch[goes_left(records[i].row) ? left++ : right++] = records[i];
             if (item == 0)
                 shared->n_left = all;
         });
     group.each([&](int64_t item) {
         for (int64_t i = item; i < n; i += group.n_items)
-            draws[i] = scratch[i];
+            records[i] = scratch[i];
     });
 }
 
@@ -349,20 +349,20 @@ typedef struct {
 DF_INLINE df_fit df_fill_block(const df_group &group, const df_fit *fit, const df_open_node *place, const df_room &room)
 {
     const int64_t row_bytes = fit->problem->n_features * fit->problem->code_bytes;
-    df_draw *draws = fit->draws + place->first;
+    df_record *records = fit->records + place->first;
     df_fit inside = *fit;
     inside.codes = room.codes;
     inside.y = fit->y ? room.y : fit->y;
     group.each([&](int64_t item) {
         for (int64_t i = item; i < place->n; i += group.n_items) {
-            const uint32_t row = draws[i].row;
+            const uint32_t row = records[i].row;
             const char *from = fit->codes + row * row_bytes;
             char *to = room.codes + i * row_bytes;
             memcpy(to, from, (size_t) row_bytes);
             room.rows[i] = row;
             if (fit->y)
                 room.y[i] = fit->y[row];
-            draws[i].row = (uint32_t) i;
+            records[i].row = (uint32_t) i;
         }
     });
     return inside;
@@ -370,10 +370,10 @@ DF_INLINE df_fit df_fill_block(const df_group &group, const df_fit *fit, const d
 
 DF_INLINE void df_leave_block(const df_group &group, const df_fit *fit, const df_open_node *place, const df_room &room)
 {
-    df_draw *draws = fit->draws + place->first;
+    df_record *records = fit->records + place->first;
     group.each([&](int64_t item) {
         for (int64_t i = item; i < place->n; i += group.n_items)
-            draws[i].row = room.rows[draws[i].row];
+            records[i].row = room.rows[records[i].row];
     });
 }
 

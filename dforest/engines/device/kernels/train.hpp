@@ -40,7 +40,7 @@ DF_KERNEL df_draw_rows(const uint32_t *seeds, int64_t n_trees, int64_t n_rows, c
 // IN counts : [n_trees, n_rows], or NULL: every row once; firsts : [n_trees, n_blocks] where the records of each block go;
 // target : [n_rows]; weight : NULL, or [n_rows] of all trees, or, with stride n_rows, [n_trees, n_rows]
 DF_KERNEL df_write_draws(int64_t n_trees, int64_t n_rows, const uint32_t *counts, const int64_t *firsts, const int32_t *target,
-                         const uint32_t *weight, int64_t weight_stride, df_draw *draws, DF_LOCAL)
+                         const uint32_t *weight, int64_t weight_stride, df_record *records, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -49,13 +49,13 @@ DF_KERNEL df_write_draws(int64_t n_trees, int64_t n_rows, const uint32_t *counts
             const df_tree_block own = df_tree_block_at(at, n_rows);
             if (own.tree < n_trees)
                 df_write_block(own.first, own.n, counts ? counts + own.tree * n_rows + own.first : counts, target,
-                               weight ? weight + own.tree * weight_stride : weight, draws + firsts[at]);
+                               weight ? weight + own.tree * weight_stride : weight, records + firsts[at]);
         });
     }
 }
 
 // OUT statistics : [n_chunks, n_words]; extents : [n_chunks, 2] lowest and highest target
-DF_KERNEL df_add_chunks(const df_problem *problem, const df_draw *draws, const df_chunk *chunks, int64_t n_chunks,
+DF_KERNEL df_add_chunks(const df_problem *problem, const df_record *records, const df_chunk *chunks, int64_t n_chunks,
                         int64_t *statistics, int32_t *extents, char *memory, int64_t n_bytes, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
@@ -65,14 +65,14 @@ DF_KERNEL df_add_chunks(const df_problem *problem, const df_draw *draws, const d
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
             df_clear(group, entry, p->n_planes);
-            df_add_up(group, p, draws + chunk.first, chunk.n, entry);
+            df_add_up(group, p, records + chunk.first, chunk.n, entry);
             group.each([&](int64_t item) {
                 if (item == 0)
                     df_read_entry<0>(p, entry, statistics + c * p->n_words);
             });
             if (df_has_classes(p))
                 continue;
-            const df_extent extent = df_target_extent(group, draws + chunk.first, chunk.n);
+            const df_extent extent = df_target_extent(group, records + chunk.first, chunk.n);
             group.each([&](int64_t item) {
                 if (item == 0) {
                     extents[2 * c] = extent.lowest;
@@ -84,15 +84,15 @@ DF_KERNEL df_add_chunks(const df_problem *problem, const df_draw *draws, const d
 }
 
 // OUT extents : [n_chunks, 2] lowest and highest exact target
-DF_KERNEL df_find_extents(const df_draw *draws, const df_chunk *chunks, int64_t n_chunks, const double *y, double *extents,
+DF_KERNEL df_find_extents(const df_record *records, const df_chunk *chunks, int64_t n_chunks, const double *y, double *extents,
                           DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
-            const double lo = df_lowest_y(group, draws + chunk.first, chunk.n, y, 1.0);
-            const double hi = -df_lowest_y(group, draws + chunk.first, chunk.n, y, -1.0);
+            const double lo = df_lowest_y(group, records + chunk.first, chunk.n, y, 1.0);
+            const double hi = -df_lowest_y(group, records + chunk.first, chunk.n, y, -1.0);
             group.each([&](int64_t item) {
                 if (item == 0) {
                     extents[2 * c] = lo;
@@ -104,7 +104,7 @@ DF_KERNEL df_find_extents(const df_draw *draws, const df_chunk *chunks, int64_t 
 }
 
 // Give draws the targets of their nodes' scales.
-DF_KERNEL df_requantise(df_draw *draws, const df_chunk *chunks, int64_t n_chunks, const df_open_node *places, const double *y,
+DF_KERNEL df_requantise(df_record *records, const df_chunk *chunks, int64_t n_chunks, const df_open_node *places, const double *y,
                         DF_LOCAL)
 {
     DF_EACH_GROUP(group)
@@ -112,7 +112,7 @@ DF_KERNEL df_requantise(df_draw *draws, const df_chunk *chunks, int64_t n_chunks
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
             const df_quantiser scale = df_quantiser_of(places[chunk.node].centre, places[chunk.node].exponent);
-            df_draw *own = draws + chunk.first;
+            df_record *own = records + chunk.first;
             group.each([&](int64_t item) {
                 for (int64_t i = item; i < chunk.n; i += group.n_items)
                     own[i].target = df_quantised(&scale, y[own[i].row]);
@@ -122,7 +122,7 @@ DF_KERNEL df_requantise(df_draw *draws, const df_chunk *chunks, int64_t n_chunks
 }
 
 // The range of keys of each feature tried in each chunk. IN features : [n_nodes, n_tried]; OUT ranges : [n_chunks, n_tried, 2]
-DF_KERNEL df_find_key_ranges(const df_problem *problem, const df_column *columns, const char *codes, const df_draw *draws,
+DF_KERNEL df_find_key_ranges(const df_problem *problem, const df_column *columns, const char *codes, const df_record *records,
                              const df_chunk *chunks, int64_t n_chunks, const int32_t *features, int64_t n_tried,
                              uint64_t *ranges, DF_LOCAL)
 {
@@ -134,7 +134,7 @@ DF_KERNEL df_find_key_ranges(const df_problem *problem, const df_column *columns
             const df_column *column = columns + feature;
             uint64_t range[2] = {1, 0};
             if (column->key_bits)
-                df_key_range(group, problem, codes, draws + chunk.first, chunk.n, feature, df_missing_code(column), range);
+                df_key_range(group, problem, codes, records + chunk.first, chunk.n, feature, df_missing_code(column), range);
             group.each([&](int64_t item) {
                 if (item == 0) {
                     ranges[2 * at] = range[0];
@@ -170,7 +170,7 @@ DF_KERNEL df_draw_cuts(const df_problem *problem, const df_column *columns, cons
 // IN features : [n_nodes, n_tried]; drafts : [n_nodes, n_tried] or NULL
 // INOUT histograms : [n_nodes, n_tried, most_entries, n_words]
 // Memory of the group: [n_together, most_entries, n_planes] of 32 bits, and n_items times n_words of 64
-DF_KERNEL df_add_histograms(const df_problem *problem, const char *codes, const df_draw *draws, const df_chunk *chunks,
+DF_KERNEL df_add_histograms(const df_problem *problem, const char *codes, const df_record *records, const df_chunk *chunks,
                             int64_t n_chunks, const int32_t *features, const df_draft *drafts, int64_t n_tried,
                             int64_t n_together, int64_t *histograms, char *memory, int64_t n_bytes, DF_LOCAL)
 {
@@ -186,7 +186,7 @@ DF_KERNEL df_add_histograms(const df_problem *problem, const char *codes, const 
             const int64_t first = at % n_turns * n_together;
             const int64_t n = n_tried - first < n_together ? n_tried - first : n_together;
             int64_t *to = histograms + (chunk.node * n_tried + first) * p->most_entries * p->n_words;
-            df_count(group, p, codes, draws + chunk.first, chunk.n, features + chunk.node * n_tried + first, n,
+            df_count(group, p, codes, records + chunk.first, chunk.n, features + chunk.node * n_tried + first, n,
                      drafts ? drafts + chunk.node * n_tried + first : drafts, planes, (uint64_t *) 0);
             group.each([&](int64_t item) {
                 int64_t *own = words + item * p->n_words;
@@ -252,7 +252,7 @@ DF_KERNEL df_find_cuts(const df_problem *problem, const df_column *columns, cons
 }
 
 // How many draws of each chunk go left. IN cuts : [n_nodes]; subsets : [n_nodes, subset_words]
-DF_KERNEL df_count_left(const df_problem *problem, const df_column *columns, const char *codes, const df_draw *draws,
+DF_KERNEL df_count_left(const df_problem *problem, const df_column *columns, const char *codes, const df_record *records,
                         const df_chunk *chunks, int64_t n_chunks, const df_split *cuts, const uint64_t *subsets, int64_t *n_left,
                         DF_LOCAL)
 {
@@ -262,7 +262,7 @@ DF_KERNEL df_count_left(const df_problem *problem, const df_column *columns, con
             const df_chunk chunk = chunks[c];
             const df_left_test goes_left = df_test_of(problem, columns, codes, cuts + chunk.node,
                                                       subsets + chunk.node * problem->subset_words);
-            const df_draw *own = draws + chunk.first;
+            const df_record *own = records + chunk.first;
             const int64_t n = group.sum([&](int64_t item) {
                 int64_t left = 0;
                 for (int64_t i = item; i < chunk.n; i += group.n_items)
@@ -278,9 +278,9 @@ DF_KERNEL df_count_left(const df_problem *problem, const df_column *columns, con
 }
 
 // Put the draws of each chunk in their places in `scratch`. IN to_left, to_right : [n_chunks] where its first ones go
-DF_KERNEL df_move_draws(const df_problem *problem, const df_column *columns, const char *codes, const df_draw *draws,
+DF_KERNEL df_move_draws(const df_problem *problem, const df_column *columns, const char *codes, const df_record *records,
                         const df_chunk *chunks, int64_t n_chunks, const df_split *cuts, const uint64_t *subsets,
-                        const int64_t *to_left, const int64_t *to_right, df_draw *scratch, DF_LOCAL)
+                        const int64_t *to_left, const int64_t *to_right, df_record *scratch, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -288,7 +288,7 @@ DF_KERNEL df_move_draws(const df_problem *problem, const df_column *columns, con
             const df_chunk chunk = chunks[c];
             const df_left_test goes_left = df_test_of(problem, columns, codes, cuts + chunk.node,
                                                       subsets + chunk.node * problem->subset_words);
-            const df_draw *own = draws + chunk.first;
+            const df_record *own = records + chunk.first;
             const int64_t share = (chunk.n + group.n_items - 1) / group.n_items;
             group.after(
                 [&](int64_t item) {
@@ -298,8 +298,8 @@ DF_KERNEL df_move_draws(const df_problem *problem, const df_column *columns, con
                     return left;
                 },
                 [&](int64_t item, int64_t before, int64_t) {
-                    df_draw *left = scratch + to_left[c] + before;
-                    df_draw *right = scratch + to_right[c] + item * share - before;
+                    df_record *left = scratch + to_left[c] + before;
+                    df_record *right = scratch + to_right[c] + item * share - before;
                     for (int64_t i = item * share; i < (item + 1) * share && i < chunk.n; i++)
                         if (goes_left(own[i].row))
                             *left++ = own[i];
@@ -310,7 +310,7 @@ DF_KERNEL df_move_draws(const df_problem *problem, const df_column *columns, con
     }
 }
 
-DF_KERNEL df_copy_draws(const df_draw *scratch, const df_chunk *chunks, int64_t n_chunks, df_draw *draws, DF_LOCAL)
+DF_KERNEL df_copy_draws(const df_record *scratch, const df_chunk *chunks, int64_t n_chunks, df_record *records, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -318,7 +318,7 @@ DF_KERNEL df_copy_draws(const df_draw *scratch, const df_chunk *chunks, int64_t 
             const df_chunk chunk = chunks[c];
             group.each([&](int64_t item) {
                 for (int64_t i = item; i < chunk.n; i += group.n_items)
-                    draws[chunk.first + i] = scratch[chunk.first + i];
+                    records[chunk.first + i] = scratch[chunk.first + i];
             });
         }
     }
@@ -331,14 +331,14 @@ DF_KERNEL df_copy_draws(const df_draw *scratch, const df_chunk *chunks, int64_t 
 // INOUT pending, features, block, rows, block_y : [n_groups], each with a `df_room` of most_records; block may be NULL
 // Memory of the group: see Training.desk_bytes
 DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
-                           const double *highs, const char *codes, const double *y, df_draw *draws, df_draw *scratch,
+                           const double *highs, const char *codes, const double *y, df_record *records, df_record *scratch,
                            const df_open_node *places, int64_t n_places, int64_t most_records, df_open_node *pending,
                            uint32_t *features, char *block, uint32_t *rows, double *block_y, int64_t n_together, df_grown *grown,
                            uint64_t *subsets, int64_t *n_grown, char *memory, int64_t n_bytes, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
-        const df_fit fit = {problem, columns, {values, lows, highs}, codes, y, draws, scratch};
+        const df_fit fit = {problem, columns, {values, lows, highs}, codes, y, records, scratch};
         const df_desk desk = df_desk_at(problem, df_memory(group, memory, n_bytes), n_together);
         df_room room = {pending + group.number * (most_records + 1),
                         df_features_at(problem, features + group.number * DF_FEATURE_ARRAYS * problem->n_features), 0, 0, 0};
@@ -394,12 +394,12 @@ DF_KERNEL df_gather_nodes(const df_grown *grown, const uint64_t *subsets, int64_
 //
 // IN numbers : [n] which of `nodes`
 // OUT words : [n, n_leaf_words]
-DF_KERNEL df_judge_nodes(const df_problem *problem, const double *y, df_draw *draws, const df_grown *nodes,
+DF_KERNEL df_judge_nodes(const df_problem *problem, const double *y, df_record *records, const df_grown *nodes,
                          const int64_t *numbers, int64_t n, int64_t alone_up_to, int64_t n_leaf_words, int64_t *words, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
-        const df_fit fit = {problem, (const df_column *) 0, {0, 0, 0}, (const char *) 0, y, draws, (df_draw *) 0};
+        const df_fit fit = {problem, (const df_column *) 0, {0, 0, 0}, (const char *) 0, y, records, (df_record *) 0};
         group.each([&](int64_t item) {
             const df_alone alone;
             for (int64_t i = group.number * group.n_items + item; i < n; i += group.n_groups * group.n_items)

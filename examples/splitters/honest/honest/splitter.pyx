@@ -30,14 +30,14 @@ from dforest.core.search.criterion cimport Criterion
 from dforest.core.data cimport DataView
 from dforest.rules.random cimport DF_CUSTOM, DF_ROOT_PATH, df_feature_path, df_next, df_stream, df_stream_open
 from dforest.core.search.splitter cimport Splitter, code_range
-from dforest.core.types cimport CATEGORICAL, Column, Draw, LeafRules, Node, Split, code_at, data_row, in_subset
+from dforest.core.types cimport CATEGORICAL, Column, LeafRules, Node, Record, Split, code_at, data_row, in_subset
 
 from dforest.core.component import declare_contract
 
 declare_contract(__name__, CONTRACT)
 
 cdef struct Sum:
-    int64_t draws
+    int64_t records
     int64_t weight
 
 cdef struct Halves:
@@ -55,25 +55,25 @@ cdef inline bint is_left(const Column* column, const Split* split, uint32_t code
     return split.only_missing_right or code <= split.code
 
 
-cdef Sum sum_left(const Draw* draws, Py_ssize_t n, const Column* column, const Split* split) noexcept nogil:
+cdef Sum sum_left(const Record* records, Py_ssize_t n, const Column* column, const Split* split) noexcept nogil:
     """Draws and weight of the records on the left."""
     cdef Sum left = Sum(0, 0)
     cdef Py_ssize_t i
     for i in range(n):
-        if is_left(column, split, code_at(column, draws[i].row)):
-            left.draws += draws[i].count
-            left.weight += <int64_t> draws[i].count * draws[i].weight
+        if is_left(column, split, code_at(column, records[i].row)):
+            left.records += records[i].count
+            left.weight += <int64_t> records[i].count * records[i].weight
     return left
 
 
-cdef Sum sum_between(const Draw* draws, Py_ssize_t n, const Column* column, uint32_t first, uint32_t end) noexcept nogil:
+cdef Sum sum_between(const Record* records, Py_ssize_t n, const Column* column, uint32_t first, uint32_t end) noexcept nogil:
     """Draws and weight of the records with codes from first to before end."""
     cdef Sum found = Sum(0, 0)
     cdef Py_ssize_t i
     for i in range(n):
-        if first <= code_at(column, draws[i].row) < end:
-            found.draws += draws[i].count
-            found.weight += <int64_t> draws[i].count * draws[i].weight
+        if first <= code_at(column, records[i].row) < end:
+            found.records += records[i].count
+            found.weight += <int64_t> records[i].count * records[i].weight
     return found
 
 
@@ -95,7 +95,7 @@ cdef class HonestSplitter(Splitter):
     cdef readonly double structure_share
     cdef uint64_t limit            # hashes below it: structure
     cdef uint64_t key              # of the tree at hand
-    cdef Draw* draws               # [records]
+    cdef Record* records               # [records]
     cdef int64_t* statistics       # [n_words] of the structure half
     cdef uint32_t* codes           # [n_rows] see `clip`
     cdef uint64_t* subset          # [cuts.categories.n_set_words] payload of the best cut so far
@@ -110,7 +110,7 @@ cdef class HonestSplitter(Splitter):
         self.limit = <uint64_t> ldexp(self.structure_share, 64)
 
     def __dealloc__(self):
-        free(self.draws)
+        free(self.records)
         free(self.statistics)
         free(self.codes)
         free(self.subset)
@@ -124,11 +124,11 @@ cdef class HonestSplitter(Splitter):
 
     cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:
         Splitter.attach(self, data, criterion, n_records)
-        self.draws = <Draw*> malloc(n_records * sizeof(Draw))
+        self.records = <Record*> malloc(n_records * sizeof(Record))
         self.statistics = <int64_t*> malloc(criterion.n_words * sizeof(int64_t))
         self.codes = <uint32_t*> malloc(data.n_rows * sizeof(uint32_t))
         self.subset = <uint64_t*> malloc((self.cuts.categories.n_set_words + 1) * sizeof(uint64_t))
-        if self.draws == NULL or self.statistics == NULL or self.codes == NULL or self.subset == NULL:
+        if self.records == NULL or self.statistics == NULL or self.codes == NULL or self.subset == NULL:
             raise MemoryError()
         return 0
 
@@ -143,14 +143,14 @@ cdef class HonestSplitter(Splitter):
 
     cdef inline bint is_structure(self, const Node* node, Py_ssize_t i) noexcept nogil:
         """Which half a record belongs to: what makes a feature's path from a node's hashes any two numbers."""
-        return df_feature_path(self.key, data_row(node.rows, node.draws[i].row)) < self.limit
+        return df_feature_path(self.key, data_row(node.rows, node.records[i].row)) < self.limit
 
-    cdef Py_ssize_t copy_half(self, const Node* node, bint structure, Draw* to) noexcept nogil:
+    cdef Py_ssize_t copy_half(self, const Node* node, bint structure, Record* to) noexcept nogil:
         """Copy one half of a node's draws; return how many records it has."""
         cdef Py_ssize_t i, n = 0
         for i in range(node.n):
             if self.is_structure(node, i) == structure:
-                to[n] = node.draws[i]
+                to[n] = node.records[i]
                 n += 1
         return n
 
@@ -159,14 +159,14 @@ cdef class HonestSplitter(Splitter):
         cdef Node again = node[0]
         out.feature = -1
         halves.structure = node[0]
-        halves.structure.draws = self.draws
+        halves.structure.records = self.records
         halves.structure.statistics = again.statistics = self.statistics
-        halves.structure.n = self.copy_half(node, True, self.draws)
-        halves.n_estimation = self.copy_half(node, False, self.draws + halves.structure.n)
+        halves.structure.n = self.copy_half(node, True, self.records)
+        halves.n_estimation = self.copy_half(node, False, self.records + halves.structure.n)
         if halves.structure.n == 0 or halves.n_estimation == 0:
             return 0
         self.criterion.open_node(&halves.structure)
-        halves.estimation.draws = node.statistics[0] - self.statistics[0]
+        halves.estimation.records = node.statistics[0] - self.statistics[0]
         halves.estimation.weight = node.statistics[1] - self.statistics[1]
         if not halves.structure.is_pure:
             Splitter.find_split(self, &halves.structure, out)
@@ -183,8 +183,8 @@ cdef class HonestSplitter(Splitter):
         out.score = ldexp(out.score * (<double> node.statistics[1] / <double> halves.structure.statistics[1]),
                           self.criterion.score_exponent(&halves.structure) - self.criterion.score_exponent(node))
         if column.kind != CATEGORICAL and not code_range(node, column).has_missing:
-            left = sum_left(node.draws, node.n, column, out)
-            out.missing_left = 2 * left.draws > node.statistics[0]
+            left = sum_left(node.records, node.n, column, out)
+            out.missing_left = 2 * left.records > node.statistics[0]
         out.above = 0              # was the structure half's
         return self.store_split(node, out)
 
@@ -210,15 +210,15 @@ cdef class HonestSplitter(Splitter):
 
     cdef inline bint is_enough(self, Sum side, const LeafRules* rules) noexcept nogil:
         """Whether a side has enough of the estimation half."""
-        return (side.draws >= rules.min_draws
+        return (side.records >= rules.min_draws
                 and <double> side.weight >= rules.min_weight / self.structure_share * (1.0 - self.structure_share))
 
     cdef bint keeps_rules(self, const Halves* halves, const Column* column, const LeafRules* rules,
                           const Split* split) noexcept nogil:
         """Whether a split leaves enough of the estimation half on both sides."""
-        cdef const Draw* draws = halves.structure.draws + halves.structure.n
-        cdef Sum left = sum_left(draws, halves.n_estimation, column, split), right = halves.estimation
-        right.draws -= left.draws
+        cdef const Record* records = halves.structure.records + halves.structure.n
+        cdef Sum left = sum_left(records, halves.n_estimation, column, split), right = halves.estimation
+        right.records -= left.records
         right.weight -= left.weight
         return self.is_enough(left, rules) and self.is_enough(right, rules)
 
@@ -228,8 +228,8 @@ cdef class HonestSplitter(Splitter):
         Codes up to the lowest of such cuts become one, and so do those above the highest. Missing values stay; without
         counting on them, a cut has enough wherever they go.
         """
-        cdef const Draw* draws = halves.structure.draws
-        cdef const Draw* others = draws + halves.structure.n
+        cdef const Record* records = halves.structure.records
+        cdef const Record* others = records + halves.structure.n
         cdef uint32_t lowest = 0, highest = 0, n = column.n_codes, half, code
         cdef Py_ssize_t i
         # The first of the codes lowest, ..., lowest + n with enough up to it; n_codes: there is none.
@@ -252,19 +252,19 @@ cdef class HonestSplitter(Splitter):
         if lowest >= highest:
             return False
         for i in range(halves.structure.n):
-            code = code_at(column, draws[i].row)
+            code = code_at(column, records[i].row)
             if code < column.n_codes:
                 code = min(max(code, lowest), highest)
-            self.codes[draws[i].row] = code
+            self.codes[records[i].row] = code
         inner[0] = column[0]
         inner.codes = self.codes
         inner.width = sizeof(uint32_t)
         return True
 
     cdef int open_leaf(self, Node* node) except -1 nogil:
-        cdef Py_ssize_t n = self.copy_half(node, False, self.draws)
+        cdef Py_ssize_t n = self.copy_half(node, False, self.records)
         if n == 0:                 # a root without any
             return 0
-        node.draws = self.draws
+        node.records = self.records
         node.n = n
         return self.criterion.open_node(node)

@@ -204,7 +204,7 @@ cdef class ObliqueSplitter(Splitter):
         out.feature = -1
         out.score = -1.0
         for i in range(node.n):
-            self.rows[i] = data_row(node.rows, node.draws[i].row)
+            self.rows[i] = data_row(node.rows, node.records[i].row)
         self.draw_matrix(node)
         for t in range(self.max_features):
             if self.start[t] < self.start[t + 1]:
