@@ -6,17 +6,18 @@
 #include "rules/criteria.h"
 
 /* value_of : the score of one cut, in terms of `left` */
-#define DF_FIRST_BEST(first, value_of)         \
-    int64_t best = first;                      \
-    *score = -1.0;                             \
-    for (int64_t i = 0; i < n; i++) {          \
-        const double value = value_of;         \
-        if (value > *score) {                  \
-            *score = value;                    \
-            best = i;                          \
-        }                                      \
-        left += n_words;                       \
-    }                                          \
+#define DF_FIRST_BEST(first, value_of)             \
+    double highest = -1.0;                         \
+    int64_t best = first;                          \
+    for (int64_t i = 0; i < n; i++) {              \
+        const double value = value_of;             \
+        if (value > highest) {                     \
+            highest = value;                       \
+            best = i;                              \
+        }                                          \
+        left += n_words;                           \
+    }                                              \
+    *score = highest;                              \
     return best;
 
 /* By a criterion of classes. */
