@@ -4,10 +4,10 @@ from importlib import import_module
 
 import numpy as np
 
+from dforest import pruning
 from dforest.core.forest.arrays import Forest
 from dforest.core.forest.assembly import Assembly
 from dforest.engines.cpu import CpuEngine
-from dforest.estimators import pruning
 
 
 def engine_on(device, n_threads):

@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "rules": RULES,
     "core": CORE,
     "problem": {"core", "weights", *RULES},
+    "pruning": {"core"},
     "fitting": {"estimators.pruning", *ENGINES},
     "engines": ENGINES,
     "engines.device": ENGINES,

@@ -193,7 +193,8 @@ def test_ctrl_c(work, n_jobs):
     """It ends what would go on for minutes; no thread stays at work, and all goes on as before."""
     function, arguments = LONG[work]
     run(f"""
-        from dforest.estimators import importance, oob, pruning
+        from dforest import pruning
+        from dforest.estimators import importance, oob
         N = {n_jobs}
         big = rng.standard_normal((100_000, 4))
         y_long = np.zeros(10**6)

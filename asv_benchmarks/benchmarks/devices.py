@@ -114,9 +114,9 @@ class Kernel:
         self.arguments, self.settings, held = launches.longest
         for array, values in held:
             array.write(values)
-        # Its draws get other targets, so that another run would find another forest.
+        # Its records get other targets, so that another run would find another forest.
         names = [parameter.name for parameter in kernel_source.kernels()[kernel]]
-        at = 2 + names.index("draws") if kernel == "df_grow_subtrees" else None
+        at = 2 + names.index("records") if kernel == "df_grow_subtrees" else None
         self.changed = [] if at is None else [(array, values) for array, values in held if array is self.arguments[at]]
 
     def time_run(self, kernel, name):

@@ -23,6 +23,7 @@ on. In the order of a fit and of a prediction:
 
 import numpy as np
 
+from dforest import pruning
 from dforest.core import sampling
 from dforest.core.binning import code_columns
 from dforest.core.objective import ClassObjective, NumberObjective
@@ -31,7 +32,7 @@ from dforest.core.search.criterion import Entropy, Gini
 from dforest.core.search.feature_order import FeatureOrder
 from dforest.core.search.regression import SquaredError
 from dforest.engines.cpu import CpuEngine
-from dforest.estimators import importance, oob, pruning
+from dforest.estimators import importance, oob
 from dforest.estimators.base import SPLITTERS
 from dforest.estimators.features import Features
 from dforest.fitting import ForestSink

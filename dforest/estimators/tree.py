@@ -10,8 +10,8 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
+from dforest import pruning
 from dforest.config import in_kind
-from dforest.estimators import pruning
 from dforest.estimators.base import ClassifierPart, Plan, RegressorPart, TreeEstimator
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.validation import check_weights, check_X, count_features

@@ -25,7 +25,7 @@ from dforest import (
 )
 from dforest.core.data import integer_weights
 from dforest.core.forest.pruning import least_squares, weakest_links
-from dforest.estimators.pruning import cost_complexity
+from dforest.pruning import cost_complexity
 
 TASKS = pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
 CRITERIA = pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])
