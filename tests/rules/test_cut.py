@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dforest.rules import arrays
+from dforest.rules import arrays, probe
 from dforest.rules.records import constants, record
 
 
@@ -18,12 +18,12 @@ def rules_of(min_draws, min_weight):
 
 def test_valid_cuts_of_a_node_of_ten_draws():
     total, left = np.array([10, 40, 7]), np.array([[1, 9, 0], [3, 10, 2], [7, 31, 2], [8, 32, 3]])
-    assert arrays.are_valid(rules_of(3, 0.0), left, total).tolist() == [False, True, True, False]
-    assert arrays.valid_run(rules_of(3, 0.0), left, total) == slice(1, 3)
+    assert probe.are_valid(rules_of(3, 0.0), left, total).tolist() == [False, True, True, False]
+    assert probe.valid_run(rules_of(3, 0.0), left, total) == slice(1, 3)
     # A weight of 9.5 on the left and on the right: 31 leaves 9.
-    assert arrays.are_valid(rules_of(1, 9.5), left, total).tolist() == [False, True, False, False]
-    assert arrays.valid_run(rules_of(1, 9.0), left, total) == slice(0, 3)
-    assert arrays.valid_run(rules_of(6, 0.0), left, total) == slice(2, 2)
+    assert probe.are_valid(rules_of(1, 9.5), left, total).tolist() == [False, True, False, False]
+    assert probe.valid_run(rules_of(1, 9.0), left, total) == slice(0, 3)
+    assert probe.valid_run(rules_of(6, 0.0), left, total) == slice(2, 2)
 
 
 def test_valid_runs_of_random_cuts():
@@ -38,8 +38,8 @@ def test_valid_runs_of_random_cuts():
             min(left[i, 0], right[i, 0]) >= min_draws and min(left[i, 1], right[i, 1]) >= min_weight for i in range(n)
         ]
         rules = rules_of(min_draws, min_weight)
-        assert arrays.are_valid(rules, left, total).tolist() == expected
-        run = arrays.valid_run(rules, left, total)
+        assert probe.are_valid(rules, left, total).tolist() == expected
+        run = probe.valid_run(rules, left, total)
         assert expected == [run.start <= i < run.stop for i in range(n)]
 
 
@@ -52,7 +52,7 @@ def test_valid_runs_of_random_cuts():
 )  # fmt: skip
 def test_bounds_and_directions(direction, allowed):
     left, right = np.array([2.0, 5.0, 3.0, 0.5, 4.0]), np.array([4.0, 1.0, 3.0, 2.0, 5.5])
-    assert arrays.are_allowed(1.0, 5.0, direction, left, right).tolist() == allowed
+    assert probe.are_allowed(1.0, 5.0, direction, left, right).tolist() == allowed
 
 
 # Which is taken --------------------------------------------------------------------------------------
@@ -75,18 +75,18 @@ NONE = (-1.0, 0, 0, 0)  # score, imbalance, place, n_left: as of every cut here
     ],
 )
 def test_side_of_missing_values(left, right, goes_left):
-    assert arrays.missing_side(left, right, 2, 20) == (goes_left, False)
+    assert probe.missing_side(left, right, 2, 20) == (goes_left, False)
 
 
 def test_without_missing_values_they_go_with_more_draws():
-    assert arrays.missing_side(NONE, (5.0, 0, 1, 6), 0, 12) == (False, False)
-    assert arrays.missing_side(NONE, (5.0, 0, 1, 7), 0, 12) == (True, False)
+    assert probe.missing_side(NONE, (5.0, 0, 1, 6), 0, 12) == (False, False)
+    assert probe.missing_side(NONE, (5.0, 0, 1, 7), 0, 12) == (True, False)
 
 
 def test_missing_values_against_the_rest():
-    assert arrays.missing_side(NONE, (5.0, 0, 1, 10), 2, 12) == (False, True)
-    assert arrays.missing_side(NONE, (5.0, 0, 1, 9), 2, 12) == (False, False)
-    assert arrays.missing_side((6.0, 0, 1, 10), (5.0, 0, 1, 10), 2, 12) == (True, False)
+    assert probe.missing_side(NONE, (5.0, 0, 1, 10), 2, 12) == (False, True)
+    assert probe.missing_side(NONE, (5.0, 0, 1, 9), 2, 12) == (False, False)
+    assert probe.missing_side((6.0, 0, 1, 10), (5.0, 0, 1, 10), 2, 12) == (True, False)
 
 
 # Thresholds ------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dforest.problem import GrowthRules
-from dforest.rules import arrays
+from dforest.rules import arrays, probe
 from dforest.rules.records import constants, record
 from dforest.testing import streams
 from dforest.testing.coding import mean_target, scale_exponent
@@ -31,14 +31,14 @@ def draws_of(count, target, weight):
 
 def test_a_statistic_is_the_sum_over_draws():
     draws = draws_of([3, 1], [1, 0], [2, 5])
-    assert arrays.sum_draws(constants()["DF_CLASS_WEIGHTS"], draws, 4).tolist() == [4, 11, 5, 6]
-    assert arrays.sum_draws(constants()["DF_TARGET_SUM"], draws, 3).tolist() == [4, 11, 6]
+    assert probe.sum_draws(constants()["DF_CLASS_WEIGHTS"], draws, 4).tolist() == [4, 11, 5, 6]
+    assert probe.sum_draws(constants()["DF_TARGET_SUM"], draws, 3).tolist() == [4, 11, 6]
 
 
 @pytest.mark.parametrize("target", [5, -5, 2**31 - 1, -(2**31)])
 def test_wide_sums_are_low_31_bits_and_the_rest(target):
     draws = draws_of([3], [target], [2**31 - 1])
-    n, weight, low, high = arrays.sum_draws(constants()["DF_TARGET_SUM_WIDE"], draws, 4).tolist()
+    n, weight, low, high = probe.sum_draws(constants()["DF_TARGET_SUM_WIDE"], draws, 4).tolist()
     product = (2**31 - 1) * target
     assert (n, weight) == (3, 3 * (2**31 - 1))
     assert (low, high) == (3 * (product % 2**31), 3 * (product // 2**31))
@@ -151,10 +151,10 @@ def test_scales_like_the_twin(bits):
 
 
 def test_integers_of_targets():
-    assert arrays.quantise(np.array([1.0, 1.25, 1.5]), 1.25, 2).tolist() == [-1, 0, 1]
+    assert probe.quantise(np.array([1.0, 1.25, 1.5]), 1.25, 2).tolist() == [-1, 0, 1]
     # 2.0 ** 1100 is beyond float64.
     tiny = np.array([0.0, 5e-324, -5e-324])
-    assert arrays.quantise(tiny, 0.0, 1100).tolist() == [0, 2**26, -(2**26)]
+    assert probe.quantise(tiny, 0.0, 1100).tolist() == [0, 2**26, -(2**26)]
 
 
 def test_integers_of_random_targets():
@@ -162,14 +162,14 @@ def test_integers_of_random_targets():
     y = rng.normal(size=500) * 2.0 ** rng.integers(-60, 60)
     (centre,), (exponent,) = arrays.choose_scales(np.array([[y.min(), y.max()]]))
     expected = [round(ldexp(value - centre, int(exponent))) for value in y.tolist()]  # to even, as rint
-    assert arrays.quantise(y, centre, exponent).tolist() == expected
+    assert probe.quantise(y, centre, exponent).tolist() == expected
     assert 2**30 <= max(map(abs, expected)) < 2**31
 
 
 def test_means_of_targets():
     # Integers 1 and 2 of weight 1 and 3 mean 7 / 4, in units of 2**-2 from 10 on; in two words, the higher one is 2**31 each.
-    assert arrays.mean_targets(np.array([[2, 4, 7]]), False, 10.0, 2).tolist() == [10.4375]
-    assert arrays.mean_targets(np.array([[2, 4, 7, 0], [2, 4, 8, 1]]), True, 10.0, 2).tolist() == [10.4375, 10.5 + 2.0**27]
+    assert probe.mean_targets(np.array([[2, 4, 7]]), False, 10.0, 2).tolist() == [10.4375]
+    assert probe.mean_targets(np.array([[2, 4, 7, 0], [2, 4, 8, 1]]), True, 10.0, 2).tolist() == [10.4375, 10.5 + 2.0**27]
 
 
 # Leaves' values --------------------------------------------------------------------------------------
@@ -177,14 +177,14 @@ def test_means_of_targets():
 
 def test_values_of_leaves():
     ones = np.ones(3, np.uint32)
-    assert arrays.leaf_mean(np.array([1.0, 2.0, 6.0]), ones) == 3.0
-    assert arrays.leaf_mean(np.array([1.0, 2.0, 6.0]), np.array([4, 1, 1], np.uint32)) == 2.0
-    assert arrays.leaf_mean(np.array([0.1, 0.1, 0.1]), ones) == 0.1  # though 0.1 + 0.1 + 0.1 > 0.3
-    assert arrays.leaf_mean(np.array([-1.7e308, 1.7e308]), ones[:2]) == 0.0
+    assert probe.leaf_mean(np.array([1.0, 2.0, 6.0]), ones) == 3.0
+    assert probe.leaf_mean(np.array([1.0, 2.0, 6.0]), np.array([4, 1, 1], np.uint32)) == 2.0
+    assert probe.leaf_mean(np.array([0.1, 0.1, 0.1]), ones) == 0.1  # though 0.1 + 0.1 + 0.1 > 0.3
+    assert probe.leaf_mean(np.array([-1.7e308, 1.7e308]), ones[:2]) == 0.0
 
 
 def test_values_of_random_leaves_like_the_twin():
     rng = np.random.default_rng(1)
     for n in range(1, 40):
         y, weight = rng.normal(size=n) * 2.0 ** rng.integers(-300, 300), rng.integers(1, 1000, n).astype(np.uint32)
-        assert arrays.leaf_mean(y, weight) == mean_target(y.tolist(), weight.tolist())
+        assert probe.leaf_mean(y, weight) == mean_target(y.tolist(), weight.tolist())

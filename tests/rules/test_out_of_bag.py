@@ -3,22 +3,22 @@
 import numpy as np
 import pytest
 
-from dforest.rules import arrays
+from dforest.rules import probe
 from dforest.testing import streams
 
 
 def test_errors():
     target, predicted = np.array([2.0, 2.0, -1.0]), np.array([2.0, 0.0, 2.0])
-    assert arrays.errors(False, 1.0, target, predicted).tolist() == [0, 1, 1]
-    assert arrays.errors(True, 1.0, target, predicted).tolist() == [0, 4, 9]
-    assert arrays.errors(True, 0.5, target, predicted).tolist() == [0, 1, 2.25]
-    assert arrays.errors(True, 2.0**-600, np.array([1e300]), np.array([-1e300])).tolist() == [(2e300 * 2.0**-600) ** 2]
+    assert probe.errors(False, 1.0, target, predicted).tolist() == [0, 1, 1]
+    assert probe.errors(True, 1.0, target, predicted).tolist() == [0, 4, 9]
+    assert probe.errors(True, 0.5, target, predicted).tolist() == [0, 1, 2.25]
+    assert probe.errors(True, 2.0**-600, np.array([1e300]), np.array([-1e300])).tolist() == [(2e300 * 2.0**-600) ** 2]
 
 
 def test_leading_classes():
     """The last two votes are those of the header's example."""
     voted = np.array([2, 0, 1, 0, 2, 0, 1, 2, 1, 1], np.int32)
-    assert arrays.leading_classes(voted, 3).tolist() == [2, 0, 0, 0, 0, 0, 0, 0, 0, 1]
+    assert probe.leading_classes(voted, 3).tolist() == [2, 0, 0, 0, 0, 0, 0, 0, 0, 1]
 
 
 def test_leading_classes_of_random_votes():
@@ -26,7 +26,7 @@ def test_leading_classes_of_random_votes():
     for n_classes in (1, 2, 5):
         voted = rng.integers(0, n_classes, 200, np.int32)
         counts = np.cumsum(voted[:, None] == np.arange(n_classes), axis=0)
-        assert arrays.leading_classes(voted, n_classes).tolist() == np.argmax(counts, axis=1).tolist()
+        assert probe.leading_classes(voted, n_classes).tolist() == np.argmax(counts, axis=1).tolist()
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 50])
@@ -38,4 +38,4 @@ def test_permuted_rows(n):
             j = i + stream.below(n - i)
             expected[i], expected[j] = expected[j], expected[i]
         for at_once in (1, 2, n):
-            assert arrays.permuted_rows(seed, seed + 5, rows, at_once).tolist() == expected
+            assert probe.permuted_rows(seed, seed + 5, rows, at_once).tolist() == expected

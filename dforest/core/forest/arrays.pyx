@@ -400,7 +400,7 @@ class Forest:
         return Predictor(self.packed(voting), not self.objective.has_classes, n_threads)
 
     def packed_leaves(self, voting="soft"):
-        """The same, but that the values are those of the leaf tables, row by row."""
+        """`packed`, but with the rows of the leaf tables as values."""
         return PackedForest(self, self.leaf_votes(voting), self.leaf_row[self.feature < 0])
 
     def depths(self):
