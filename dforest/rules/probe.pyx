@@ -40,9 +40,6 @@ from dforest.rules.out_of_bag cimport df_error, df_leading_class, df_open_permut
 from dforest.rules.random cimport DF_THRESHOLD, df_feature_path, df_stream, df_stream_open
 from dforest.rules.records cimport df_draw_kind, df_leaf_rules, df_record
 
-from dforest.rules.records import record
-
-
 
 def sum_draws(int kind, const df_record[::1] records not None, Py_ssize_t n_words):
     """The statistic of the draws of some records.
