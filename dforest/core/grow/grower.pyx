@@ -80,7 +80,7 @@ cdef class Grower:
         self.writer = TreeWriter(objective.n_leaf_words, not splitter.has_own_tests)
         most_leaves = min(most_records, MOST_LEAVES_AHEAD, self.max_leaf_nodes or most_records)
         if self.judge.limits.max_depth < 32:
-            most_leaves = min(most_leaves, 1 << self.judge.limits.max_depth)
+            most_leaves = min(most_leaves, <int64_t> 1 << self.judge.limits.max_depth)
         self.writer.reserve(most_leaves)
 
     def __dealloc__(self):
