@@ -49,7 +49,7 @@ def data_of(kind):
 
 
 def pair(kind, weights=None, **parameters):
-    """The same tree by dforest and by scikit-learn."""
+    """A tree of dforest's and one of scikit-learn's, grown on equal data with equal parameters."""
     X, y = data_of(kind)
     weight = None if weights is None else np.random.RandomState(1).choice(weights, len(y))
     parameters = {"max_depth": 4, "min_samples_leaf": 50, "random_state": 0, **parameters}

@@ -271,7 +271,7 @@ def check_layouts(what, problem, model, assert_equal):
 
 
 def test_hist_with_all_bins_is_dense(problems):
-    """The same rows on both sides of each split: thresholds may lie elsewhere between two values."""
+    """Each split has equal sets of rows on its sides by both methods; thresholds may lie elsewhere between two values."""
     for what, problem in problems:
         known = {"splitter": "best", "max_bins": 256}
         hist, dense = (problem.fit(method=method, **known).forest_ for method in ("hist", "dense"))

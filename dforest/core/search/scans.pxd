@@ -2,7 +2,7 @@
 
 Draws of weight 1 are packed into words, which are scored many at once. A scan must find the cut that `best_cut` finds, with
 its score, to the bit; but where the best score is 0, any of the cuts that score 0 will do, as the forest then takes the
-evenest. What it is given and gives back is checked like the answers of a criterion from elsewhere.
+evenest. What the scans of a criterion from elsewhere answer is checked before it is used.
 
     cdef class MyScans(FastScans):
         ...
