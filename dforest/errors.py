@@ -2,11 +2,15 @@
 
 from dforest.core.component import ContractError, CriterionError, SplitterError
 
-__all__ = ["ContractError", "CriterionError", "DeviceError", "SplitterError", "UnseenLabelsWarning"]
+__all__ = ["ContractError", "CriterionError", "DeviceError", "RankError", "SplitterError", "UnseenLabelsWarning"]
 
 
 class DeviceError(RuntimeError):
     """There is no such device, or it cannot do what is asked."""
+
+
+class RankError(RuntimeError):
+    """Another rank of a fit has failed, with an exception that cannot be raised here, or can no longer be reached."""
 
 
 class UnseenLabelsWarning(UserWarning):

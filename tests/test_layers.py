@@ -12,12 +12,14 @@ PACKAGE = Path(__file__).parents[1] / "dforest"  # the sources, which are not al
 ERRORS = {"errors", "core.component"}
 RULES = {"rules"}
 CORE = {"core", *RULES, *ERRORS}
-ENGINES = {"engines", "fit_report", "problem", *CORE}
+ENGINES = {"engines", "fit_report", "problem", "rows", *CORE}
 MAY_IMPORT = {
     "rules": RULES,
     "core": CORE,
-    "problem": {"core", "weights", *RULES},
+    "problem": {"core", "rows", "weights", *RULES},
     "pruning": {"core"},
+    "rows": RULES,
+    "spmd": {"spmd", "errors"},
     "fitting": {"pruning", *ENGINES},
     "engines": ENGINES,
     "engines.device": ENGINES,

@@ -1,0 +1,91 @@
+"""Which of the training rows of a fit a rank holds.
+
+Words: all training rows, those of positive weight, are numbered from 0 through all ranks, in the order in which one process
+would have them; so a forest depends on this order alone, and not on who holds which rows. A *stretch* is a run of neighbouring
+numbers. A rank holds the rows of some stretches, one stretch after another: for three stretches that begin at 10, 40 and 0 and
+have 2, 3 and 1 rows, its rows are
+
+    own row      0   1   2   3   4   5
+    number      10  11  40  41  42   0
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dforest.rules.arrays import BLOCK
+
+
+@dataclass(frozen=True, eq=False)
+class RowShare:
+    """The rows that a rank holds.
+
+    Attributes
+    ----------
+    n_rows : int
+        Of all ranks together.
+    starts, lengths : ndarray of shape (n_stretches,), dtype int64
+        Where each stretch begins, and how many rows it has, possibly none.
+    """
+
+    n_rows: int
+    starts: np.ndarray
+    lengths: np.ndarray
+
+    @classmethod
+    def agreed(cls, ranks, places, lengths):
+        """This rank's share, given how many rows its stretches have. A collective.
+
+        Parameters
+        ----------
+        ranks : Communicator
+        places : sequence of int
+            Where each stretch of this rank comes in the order of the stretches of all ranks. Of equal places, that of the lower
+            rank comes first, and of one rank that which it names first.
+        lengths : sequence of int
+            Rows of each stretch.
+
+        Returns
+        -------
+        RowShare
+        """
+        own = np.stack([np.asarray(places, np.int64), np.asarray(lengths, np.int64)], axis=1).reshape(-1, 2)
+        by_rank = ranks.gather(own)
+        everything = np.concatenate(by_rank)
+        order = np.argsort(everything[:, 0], kind="stable")
+        ends = np.cumsum(everything[order, 1])
+        starts = np.empty(len(everything), np.int64)
+        starts[order] = ends - everything[order, 1]
+        first = sum(len(stretches) for stretches in by_rank[: ranks.rank])
+        return cls(int(ends[-1]) if len(ends) else 0, starts[first : first + len(own)], own[:, 1])
+
+    @property
+    def n_own(self):
+        """Number of rows that this rank holds."""
+        return int(self.lengths.sum())
+
+    def numbers(self):
+        """The number of each own row: ndarray of shape (n_own,), dtype int64."""
+        ends = np.cumsum(self.lengths)
+        return np.arange(self.n_own) + np.repeat(self.starts - ends + self.lengths, self.lengths)
+
+    def pieces(self):
+        """The stretches cut where a block of rows ends, in order.
+
+        Returns
+        -------
+        block : ndarray of shape (n_pieces,), dtype int64
+            The block of `dforest.core.sampling` that each piece lies in.
+        first : ndarray of shape (n_pieces,), dtype int64
+            Where the piece begins in its block.
+        length : ndarray of shape (n_pieces,), dtype int64
+            Rows of the piece, at least one.
+        """
+        there = self.lengths > 0
+        starts, ends = self.starts[there], self.starts[there] + self.lengths[there]
+        n_blocks = (ends - 1) // BLOCK - starts // BLOCK + 1
+        begin = np.cumsum(n_blocks) - n_blocks
+        block = np.arange(n_blocks.sum()) + np.repeat(starts // BLOCK - begin, n_blocks)
+        first = np.maximum(np.repeat(starts, n_blocks), block * BLOCK)
+        last = np.minimum(np.repeat(ends, n_blocks), (block + 1) * BLOCK)
+        return block, first - block * BLOCK, last - first

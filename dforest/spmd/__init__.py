@@ -1,0 +1,1 @@
+"""Fits whose rows lie in several processes."""

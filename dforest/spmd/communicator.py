@@ -1,0 +1,291 @@
+"""How the processes of one fit, or threads in their place, speak to each other.
+
+Words: *ranks* work on one fit together, each with rows of its own. They are numbered from 0, and all of them take the same steps
+in the same order. A *collective* is a step in which every rank hands something in; no rank goes on before it has what the
+others handed in for it. All collectives follow from one, `Communicator.exchange`; a communicator whose system has them of its own
+overrides those that are faster there.
+
+An error on one rank must end the work of all, as the others would otherwise wait for it forever. `Communicator.together` frames a
+piece of common work for that: an exception that leaves the frame on one rank is told to the other ranks, and the collective in
+which they wait, or the next one they come to, raises an exception of the same type, which names the rank. The frame ends with a
+collective, so either all ranks come to its end or none does.
+
+Arrays handed in are borrowed until the collective returns. Arrays that it returns belong to the caller.
+"""
+
+import pickle
+from abc import ABC, abstractmethod
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from dforest.errors import RankError
+
+SMALL = 1 << 12  # bytes of an array that every rank adds up alone, as another round would take longer
+
+
+@dataclass
+class Traffic:
+    """What a rank has sent, and how long it has waited.
+
+    Attributes
+    ----------
+    n_rounds : int
+        Collectives, each counted by the exchanges that it is made of.
+    bytes_sent : int
+        Bytes handed in for other ranks.
+    seconds_waited : float
+        Time spent in collectives.
+    """
+
+    n_rounds: int = 0
+    bytes_sent: int = 0
+    seconds_waited: float = 0.0
+
+
+def named_error(rank, error):
+    """An exception like `error` whose message names the rank that raised it.
+
+    Parameters
+    ----------
+    rank : int
+    error : BaseException
+
+    Returns
+    -------
+    BaseException
+        Of the same type; or of the nearest base class that is made of a message alone; or a `RankError`.
+
+    Examples
+    --------
+    >>> named_error(3, ValueError("Input y contains NaN"))
+    ValueError('on rank 3: Input y contains NaN')
+    """
+    text = f"on rank {rank}: {error}"
+    for kind in type(error).__mro__:
+        if kind in (Exception, BaseException):
+            break
+        try:
+            named = kind(text)
+        except Exception:
+            continue
+        if str(named) == text:
+            return named
+    return RankError(f"on rank {rank}: {type(error).__name__}: {error}")
+
+
+class Communicator(ABC):
+    """One rank's end of what connects the ranks.
+
+    Parameters
+    ----------
+    rank, size : int
+        The number of this rank, and how many ranks there are.
+
+    Attributes
+    ----------
+    traffic : Traffic
+    """
+
+    def __init__(self, rank, size):
+        self.rank, self.size = rank, size
+        self.traffic = Traffic()
+        self._has_heard = False  # of an error on another rank
+
+    def __repr__(self):
+        return f"{type(self).__name__}(rank={self.rank}, size={self.size})"
+
+    # What an implementation says.
+
+    @abstractmethod
+    def _duplicate(self):
+        """Another communicator of these ranks, on which nothing has been sent. A collective."""
+
+    @abstractmethod
+    def _exchange(self, parts):
+        """What `exchange` does, given parts that have been checked."""
+
+    @abstractmethod
+    def _tell(self, error):
+        """Tell the other ranks of an error, which need not be waiting for it."""
+
+    def _close(self, is_done):
+        """Give back what `_duplicate` took; is_done: all ranks have come to the end of their work."""
+        return None
+
+    # What follows.
+
+    @contextmanager
+    def together(self):
+        """A piece of work that all ranks do together: a context manager, which every rank enters.
+
+        Yields
+        ------
+        Communicator
+            Of the same ranks, for the collectives of this piece of work.
+
+        Raises
+        ------
+        BaseException
+            What was raised inside, with a message that names the rank; on every rank.
+        """
+        ranks = self._duplicate()
+        is_done = False
+        try:
+            yield ranks
+            ranks.barrier()
+            is_done = True
+        except BaseException as error:
+            if ranks._has_heard:
+                raise
+            ranks._tell(error)
+            raise named_error(self.rank, error) from error
+        finally:
+            self.traffic = ranks.traffic
+            ranks._close(is_done)
+
+    def _hear(self, error):
+        """Raise what another rank has told of."""
+        self._has_heard = True
+        raise error
+
+    def exchange(self, parts):
+        """Send each rank an array, and get one from each.
+
+        Parameters
+        ----------
+        parts : list of ndarray
+            For each rank, in order, an array; all of one dtype, which may be of records, and of one shape but for its first
+            number. All ranks hand in the same dtype and shape.
+
+        Returns
+        -------
+        list of ndarray
+            From each rank, in order, what it had for this one.
+        """
+        parts = [np.ascontiguousarray(part) for part in parts]
+        kinds = {(part.dtype, part.shape[1:]) for part in parts}
+        if len(parts) != self.size or len(kinds) != 1 or parts[0].ndim == 0:
+            raise ValueError(
+                f"parts for {len(parts)} ranks, of {len(kinds)} dtypes and shapes; allowed are {self.size} arrays of one dtype "
+                "and shape, but for the first number of the shape"
+            )
+        self.traffic.n_rounds += 1
+        self.traffic.bytes_sent += sum(part.nbytes for rank, part in enumerate(parts) if rank != self.rank)
+        return self._exchange(parts)
+
+    def gather(self, array):
+        """The arrays that the ranks hand in, on every rank.
+
+        Parameters
+        ----------
+        array : ndarray
+            Of one dtype and shape, but for the shape's first number, on all ranks.
+
+        Returns
+        -------
+        list of ndarray
+            By rank.
+        """
+        return self.exchange([array] * self.size)
+
+    def gather_objects(self, thing):
+        """The objects that the ranks hand in, on every rank: a list by rank. They are pickled."""
+        pickled = np.frombuffer(pickle.dumps(thing), np.uint8)
+        return [thing if r == self.rank else pickle.loads(got) for r, got in enumerate(self.gather(pickled))]
+
+    def first(self, thing):
+        """What rank 0 hands in."""
+        return self.gather_objects(thing if self.rank == 0 else None)[0]
+
+    def barrier(self):
+        """Wait until all ranks are here."""
+        self.gather(np.zeros(0, np.uint8))
+
+    def edges(self, n):
+        """Where the shares of n things begin that `sum_scattered` deals out to ranks, and the last one ends: ndarray of int64."""
+        return np.arange(self.size + 1) * n // self.size
+
+    def sum_scattered(self, array):
+        """This rank's share of the sum of what the ranks hand in.
+
+        Parameters
+        ----------
+        array : ndarray of shape (n, ...), of integers
+            Of one shape on all ranks.
+
+        Returns
+        -------
+        ndarray of shape (n_own, ...)
+            The entries from `edges(n)[rank]` up to `edges(n)[rank + 1]` of the sum.
+        """
+        _check_integers(array)
+        edges = self.edges(len(array))
+        return _reduced(np.add, self.exchange([array[edges[r] : edges[r + 1]] for r in range(self.size)]))
+
+    def sum(self, array):
+        """The sum of arrays of integers, of one shape on all ranks."""
+        array = np.ascontiguousarray(array)
+        _check_integers(array)
+        if array.nbytes <= SMALL:
+            return self._reduce(np.add, array)
+        return np.concatenate(self.gather(self.sum_scattered(array.reshape(-1)))).reshape(array.shape)
+
+    def least(self, array):
+        """The least of each entry of arrays of numbers, none of them NaN, of one shape on all ranks."""
+        return self._reduce(np.minimum, array)
+
+    def greatest(self, array):
+        """The greatest of each entry of arrays of numbers, none of them NaN, of one shape on all ranks."""
+        return self._reduce(np.maximum, array)
+
+    def _reduce(self, ufunc, array):
+        array = np.ascontiguousarray(array)
+        return _reduced(ufunc, self.gather(array.reshape(-1))).reshape(array.shape)
+
+    def any(self, condition):
+        """Whether a condition holds on any rank."""
+        return bool(self.greatest(np.array([bool(condition)], np.uint8))[0])
+
+    def total(self, number):
+        """The sum of an integer: int."""
+        return int(self.sum(np.array([number], np.int64))[0])
+
+
+def _check_integers(array):
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"a sum over ranks of {array.dtype}; allowed are integers, whose sum depends on no order")
+
+
+def _reduced(ufunc, arrays):
+    total = arrays[0].copy()
+    for array in arrays[1:]:
+        ufunc(total, array, out=total)
+    return total
+
+
+class Alone(Communicator):
+    """The one rank of a process that works on its own: collectives return what is handed in, and errors stay what they are."""
+
+    def __init__(self):
+        super().__init__(0, 1)
+
+    @contextmanager
+    def together(self):
+        yield self
+
+    def _duplicate(self):
+        return self
+
+    def _exchange(self, parts):
+        return [parts[0].copy()]
+
+    def gather_objects(self, thing):
+        return [thing]
+
+    def _tell(self, error):
+        return None
+
+
+ALONE = Alone()

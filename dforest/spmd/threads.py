@@ -1,0 +1,99 @@
+"""Ranks that are threads of one process: for tests, and to try what several processes will do.
+
+A `ThreadGroup` owns the letters that lie between its ranks. A rank's piece of common work has a number, and so has each exchange
+in it: letters of different ones are never mixed up, even if a rank is early, or has left.
+"""
+
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from threading import Condition
+from time import perf_counter
+
+from dforest.spmd.communicator import Communicator, named_error
+
+
+class ThreadGroup:
+    """What connects the ranks of one group.
+
+    Parameters
+    ----------
+    size : int
+        How many ranks there are.
+
+    Attributes
+    ----------
+    communicators : list of ThreadCommunicator
+        The end of each rank.
+    """
+
+    def __init__(self, size):
+        self.turn = Condition()
+        self.letters = {}  # by (work, exchange, from, to)
+        self.errors = defaultdict(dict)  # by work: the exception that a rank has told of, by rank
+        self.left = defaultdict(int)  # by work: ranks that have left it
+        self.communicators = [ThreadCommunicator(self, rank, size) for rank in range(size)]
+
+    def run(self, function):
+        """Call a function on a thread for each rank, with the rank's communicator.
+
+        Returns
+        -------
+        list
+            What the calls return, or the exceptions that they raise, by rank.
+        """
+        with ThreadPoolExecutor(len(self.communicators)) as pool:
+            calls = [pool.submit(function, communicator) for communicator in self.communicators]
+            return [call.exception() or call.result() for call in calls]
+
+
+class ThreadCommunicator(Communicator):
+    """A rank's end of a `ThreadGroup`."""
+
+    def __init__(self, group, rank, size, work=0):
+        super().__init__(rank, size)
+        self.group, self.work = group, work
+        self._n_works = 0
+        self._n_exchanges = 0
+
+    def _duplicate(self):
+        self._n_works += 1
+        return ThreadCommunicator(self.group, self.rank, self.size, (self.work, self._n_works))
+
+    def _exchange(self, parts):
+        start = perf_counter()
+        group, turn = self.group, self.group.turn
+        self._n_exchanges += 1
+        sort = parts[0].dtype, parts[0].shape[1:]
+        got = []
+        with turn:
+            for rank, part in enumerate(parts):
+                group.letters[self.work, self._n_exchanges, self.rank, rank] = part.copy()
+            turn.notify_all()
+            for rank in range(self.size):
+                name = self.work, self._n_exchanges, rank, self.rank
+                while name not in group.letters:
+                    if group.errors[self.work]:
+                        teller, error = min(group.errors[self.work].items())
+                        self._hear(named_error(teller, error))
+                    turn.wait(1.0)
+                got.append(group.letters.pop(name))
+        self.traffic.seconds_waited += perf_counter() - start
+        for rank, part in enumerate(got):
+            if (part.dtype, part.shape[1:]) != sort:
+                raise AssertionError(f"rank {rank} exchanges {part.dtype} of {part.shape}, rank {self.rank} {sort}")
+        return got
+
+    def _tell(self, error):
+        with self.group.turn:
+            self.group.errors[self.work][self.rank] = error
+            self.group.turn.notify_all()
+
+    def _close(self, is_done):
+        group = self.group
+        with group.turn:
+            group.left[self.work] += 1
+            if group.left[self.work] == self.size:  # nobody will ask for the letters of this work again
+                for name in [name for name in group.letters if name[0] == self.work]:
+                    del group.letters[name]
+                del group.left[self.work]
+                group.errors.pop(self.work, None)
