@@ -1,4 +1,4 @@
-"""Where work is to be done: what holds for a block of code, and what follows from where data lie.
+"""Where work is to be done, and who else takes part: what holds for a block of code, and what follows from where data lie.
 
 Words: arrays *on a device* have SYCL's USM array interface, as dpnp's have. Nothing of SYCL is imported here before one
 is seen.
@@ -10,18 +10,27 @@ from importlib import import_module
 
 import numpy as np
 
+from dforest.spmd.communicator import ALONE, Communicator
+
 _queue = ContextVar("dforest_queue", default=None)
+_communicator = ContextVar("dforest_communicator", default=ALONE)
+_UNCHANGED = object()
 
 
 @contextmanager
-def config_context(*, queue=None):
+def config_context(*, queue=_UNCHANGED, communicator=_UNCHANGED):
     """Settings for a block of code, which hold in the thread that runs it.
+
+    A setting that is not given stays what an outer block has set.
 
     Parameters
     ----------
-    queue : dpctl.SyclQueue or None, default=None
+    queue : dpctl.SyclQueue or None, optional
         Estimators whose parameter `device` is None work on this queue's device inside the block; an estimator whose
         `device` is another one raises ValueError. None means no queue, even if an outer block has set one.
+    communicator : dforest.spmd.communicator.Communicator, mpi4py.MPI.Comm or None, optional
+        Calls of `fit` inside the block are made by all ranks of the communicator, each with rows of its own, and give each
+        of them the forest of all rows. None means that each process works on its own, even if an outer block has set one.
 
     Examples
     --------
@@ -31,13 +40,34 @@ def config_context(*, queue=None):
     >>> with dforest.config_context(queue=None):
     ...     forest = dforest.RandomForestClassifier(random_state=0).fit(X, y)
     """
-    if queue is not None and not (hasattr(queue, "addressof_ref") and hasattr(queue, "sycl_device")):
-        raise ValueError(f"queue={queue!r}; allowed are objects of dpctl.SyclQueue, and None")
-    before = _queue.set(queue)
+    changes = []
+    if queue is not _UNCHANGED:
+        if queue is not None and not (hasattr(queue, "addressof_ref") and hasattr(queue, "sycl_device")):
+            raise ValueError(f"queue={queue!r}; allowed are objects of dpctl.SyclQueue, and None")
+        changes.append((_queue, queue))
+    if communicator is not _UNCHANGED:
+        changes.append((_communicator, _as_communicator(communicator)))
+    changes = [(variable, variable.set(value)) for variable, value in changes]
     try:
         yield
     finally:
-        _queue.reset(before)
+        for variable, token in changes:
+            variable.reset(token)
+
+
+def _as_communicator(given):
+    if given is None:
+        return ALONE
+    if isinstance(given, Communicator):
+        return given
+    if not (hasattr(given, "Get_rank") and hasattr(given, "Idup")):
+        raise ValueError(f"communicator={given!r}; allowed are communicators of mpi4py or dforest.spmd, and None")
+    return import_module("dforest.spmd.mpi").MpiCommunicator(given)
+
+
+def communicator():
+    """The `Communicator` that `config_context` has set; `ALONE` if it has set none."""
+    return _communicator.get()
 
 
 def is_on_device(array):

@@ -5,7 +5,9 @@ from threading import Thread
 import pytest
 
 from dforest import config_context
-from dforest.config import queue_of
+from dforest.config import communicator, queue_of
+from dforest.spmd.communicator import ALONE
+from dforest.spmd.threads import ThreadGroup
 
 
 class Queue:
@@ -50,4 +52,24 @@ def test_other_things_are_refused(queue):
             pass
     with pytest.raises(TypeError, match="positional"):
         with config_context(Queue()):
+            pass
+
+
+def test_a_setting_that_is_not_given_stays():
+    queue, (ranks, others) = Queue(), ThreadGroup(2).communicators
+    assert communicator() is ALONE
+    with config_context(communicator=ranks):
+        with config_context(queue=queue):
+            assert (communicator(), queue_of()) == (ranks, queue)
+            with config_context(communicator=others):
+                assert (communicator(), queue_of()) == (others, queue)
+            with config_context(communicator=None, queue=None):
+                assert (communicator(), queue_of()) == (ALONE, None)
+        assert (communicator(), queue_of()) == (ranks, None)
+    assert communicator() is ALONE
+
+
+def test_a_communicator_is_one_of_ours_or_of_mpi4py():
+    with pytest.raises(ValueError, match=r"communicator=3; allowed are communicators of mpi4py or dforest.spmd, and None"):
+        with config_context(communicator=3):
             pass
