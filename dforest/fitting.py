@@ -10,8 +10,13 @@ from dforest.core.forest.assembly import Assembly
 from dforest.engines.cpu import CpuEngine
 
 
-def engine_on(device, n_threads):
-    """The `Engine` of a device, or, for None, of the processor; either uses at most `n_threads` threads of the processor."""
+def engine_on(device, n_threads, ranks):
+    """The `Engine` of a device, or, for None, of the processor; either uses at most `n_threads` threads of the processor.
+
+    It works alone, or together with other ranks, given their `Communicator`.
+    """
+    if ranks.size > 1:
+        return import_module("dforest.engines.ranks.engine").RankEngine(ranks, device, n_threads)
     if device is None:
         return CpuEngine(n_threads)
     return import_module("dforest.engines.device.engine").DeviceEngine(device, n_threads)

@@ -13,6 +13,7 @@ from dforest.core.objective import Objective
 from dforest.core.sampling import SamplingPlan
 from dforest.core.search.criterion import Criterion
 from dforest.core.search.splitter import Splitter
+from dforest.rows import RowShare
 from dforest.rules.records import record
 from dforest.weights import ClassBalance
 
@@ -33,6 +34,8 @@ class Targets:
         `weight` is the sample weights times ``2**weight_exponent``.
     balance : ClassBalance, optional
         What makes the weights of each tree from its draws, in place of `weight`.
+    heaviest : int, optional
+        The largest integer weight, of the rows of all ranks. None means that these are all rows.
     """
 
     classes: np.ndarray
@@ -40,11 +43,11 @@ class Targets:
     weight: np.ndarray | None = None
     weight_exponent: int = 0
     balance: ClassBalance | None = None
+    heaviest: int | None = None
 
-    @property
-    def heaviest(self):
-        """The largest integer weight."""
-        return 1 if self.weight is None else int(self.weight.max())
+    def __post_init__(self):
+        if self.heaviest is None:
+            object.__setattr__(self, "heaviest", 1 if self.weight is None else int(self.weight.max()))
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,9 @@ class Problem:
         1 if predictions may only rise with the feature, -1 if they may only fall, 0 if they are free.
     X : ndarray of shape (n_rows, n_features), C-contiguous, or None
         What the columns were made from, if the splitter looks at it.
+    share : RowShare or None
+        Which of the training rows these are, if ranks have some each. None means that these are all rows. Codes, targets, weights
+        and X are those of these rows; all else is as it is for the rows of all ranks.
     """
 
     columns: tuple
@@ -126,11 +132,12 @@ class Problem:
     is_tree: bool
     directions: np.ndarray
     X: np.ndarray | None = None
+    share: RowShare | None = None
 
     @property
     def n_rows(self):
-        """Number of training rows."""
-        return len(self.targets.classes)
+        """Number of training rows, of all ranks."""
+        return len(self.targets.classes) if self.share is None else self.share.n_rows
 
     @property
     def n_features(self):
@@ -145,20 +152,20 @@ class Problem:
         """Number of draws of each tree."""
         return self.sampling.count_draws(self.n_rows)
 
-    def weigh_draws(self, seed):
-        """What a tree draws, and the weights that `targets.balance` makes for it, given the tree's seed.
+    def weigh_draws(self, seeds):
+        """What trees draw, and the weights that `targets.balance` makes for them, given the trees' seeds.
 
         Returns
         -------
-        counts : ndarray of shape (n_rows,), dtype uint32
-            How often the tree draws each row.
-        weight : ndarray of shape (n_rows,), dtype uint32
+        counts : ndarray of shape (n_trees, n_rows), dtype uint32
+            How often each tree draws each row.
+        weights : ndarray of shape (n_trees, n_rows), dtype uint32
             Integer weights of the rows.
-        exponent : int
-            `weight` is the rows' weights times ``2**exponent``.
+        exponents : list of int
+            The weights of a tree are the rows' weights times 2 to this power.
         """
-        counts = self.sampling.counts(self.n_rows, seed)
-        return counts, *self.targets.balance.integer_weight(counts)
+        counts = np.stack([self.sampling.counts(self.n_rows, int(seed)) for seed in seeds])
+        return counts, *self.targets.balance.integer_weights(counts)
 
     def with_targets(self, targets):
         """This problem for other targets.
@@ -168,16 +175,16 @@ class Problem:
         ValueError
             If they are of another number of rows, or of another kind, than the problem's own.
         """
-        if len(targets.classes) != self.n_rows:
-            raise ValueError(f"targets of {len(targets.classes)} rows, for a problem of {self.n_rows} rows")
+        if len(targets.classes) != len(self.targets.classes):
+            raise ValueError(f"targets of {len(targets.classes)} rows, for a problem of {len(self.targets.classes)} rows")
         for name in ("numbers", "weight", "balance"):
             if (getattr(targets, name) is None) != (getattr(self.targets, name) is None):
                 raise ValueError(f"targets.{name} must be None where that of the problem's own targets is, and only there")
-        if needs_wide_sums(targets, self.sampling) != needs_wide_sums(self.targets, self.sampling):
+        if needs_wide_sums(targets, self.n_draws) != needs_wide_sums(self.targets, self.n_draws):
             raise ValueError(f"targets.weight goes up to {targets.heaviest}, which needs sums of another width")
         return replace(self, targets=targets)
 
 
-def needs_wide_sums(targets, sampling):
+def needs_wide_sums(targets, n_draws):
     """Whether sums of weight times target, over a tree's draws, may leave 64 bits: then they are kept in two words."""
-    return targets.heaviest * sampling.count_draws(len(targets.classes)) > 2**31
+    return targets.heaviest * n_draws > 2**31

@@ -1,14 +1,36 @@
-"""Weights of training rows: the user's, times those of classes, and as integers.
+"""The rows that trees are grown on, and their weights: the user's, times those of classes, and as integers.
 
-Words: the *training rows* are the rows of positive weight. Trees add up integers in place of weights: see "Weights and targets
-as integers" in the maths.
+Words: the *training rows* are the rows of positive weight. X may come in several *parts*, the rows of one after those of
+another; and several ranks may have rows of their own (`dforest.spmd.communicator`). What holds for all rows follows from those of
+all parts and ranks. Trees add up integers in place of weights: see "Weights and targets as integers" in the maths.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from dforest.core.data import integer_weights
+from dforest.core.data import integer_weights, weight_span
+from dforest.rows import RowShare
+from dforest.spmd.communicator import ALONE, Communicator
+
+
+def integer_weights_of_all(weight, ranks):
+    """(integer weights of this rank's rows, their exponent): as `integer_weights` has it for the rows of all ranks.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (n_own_rows,), dtype float64
+        Positive and finite.
+    ranks : Communicator
+    """
+    lowest, highest = weight_span(weight)
+    return integer_weights(weight, _joined_spans(np.array([[lowest, highest]]), ranks)[0])
+
+
+def _joined_spans(spans, ranks):
+    """The spans of the weights of all ranks, given those of this one: list of pairs (lowest, highest)."""
+    least = ranks.least(spans * [1, -1])
+    return [(int(lowest), -int(highest)) for lowest, highest in least]
 
 
 class TrainingRows:
@@ -16,27 +38,38 @@ class TrainingRows:
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_features)
+    parts : list of ndarray of shape (n_rows of the part, n_features)
+        X.
     y : ndarray of shape (n_rows,)
-        Class numbers, or numbers.
+        Class numbers, or numbers, of the rows of all parts.
     sample_weight : ndarray of shape (n_rows,), dtype float64, or None
         Weights from 0; None means that all are 1.
+    ranks : Communicator, default=ALONE
+        Who else has rows.
+    places : sequence of int, optional
+        Where each part comes in the order of the parts of all ranks: see `RowShare.agreed`. None means that the parts of a rank
+        come after those of lower ranks.
 
     Attributes
     ----------
-    X, y : ndarray
-        What `X` and `y` have for the rows of positive weight.
+    parts, y : list of ndarray, ndarray
+        What was given, for the rows of positive weight.
     sample_weight : ndarray or None
         The weights of these rows as the user gave them.
     weight : ndarray or None
         `sample_weight` times the weights of the rows' classes.
     kept : ndarray of bool
         Which of the rows that were given have positive weight.
+    ranks : Communicator
+    share : RowShare
+        Which of the rows of all ranks these are; `number` sets it.
     """
 
-    def __init__(self, X, y, sample_weight):
-        self.X, self.y, self.sample_weight, self.weight = X, y, sample_weight, sample_weight
-        self.kept = np.ones(len(X), bool)
+    def __init__(self, parts, y, sample_weight, ranks=ALONE, places=None):
+        self.parts, self.y, self.sample_weight, self.weight = list(parts), y, sample_weight, sample_weight
+        self.ranks, self._places = ranks, [ranks.rank] * len(self.parts) if places is None else places
+        self.kept = np.ones(len(y), bool)
+        self.share = None
         self._drop_zeros()
 
     def _drop_zeros(self):
@@ -44,15 +77,17 @@ class TrainingRows:
             return
         positive = self.weight > 0
         self.kept[self.kept] = positive
-        self.X, self.y, self.weight = self.X[positive], self.y[positive], self.weight[positive]
+        ends = np.cumsum([len(part) for part in self.parts])
+        self.parts = [part[positive[end - len(part) : end]] for part, end in zip(self.parts, ends, strict=True)]
+        self.y, self.weight = self.y[positive], self.weight[positive]
         if self.sample_weight is not None:
             self.sample_weight = self.sample_weight[positive]
 
     def apply_class_weight(self, factors):
-        """Multiply the weight of each row by its entry in `factors`; None means 1."""
+        """Multiply the weight of each row by its entry in `factors`; None means 1. A collective, unless that is None."""
         if factors is None:
             return
-        if not factors.any():
+        if not self.ranks.any(factors.any()):
             raise ValueError("`class_weight` is zero for the classes of all rows of positive weight")
         with np.errstate(over="ignore", under="ignore"):
             self.weight = factors if self.sample_weight is None else factors * self.sample_weight
@@ -60,52 +95,121 @@ class TrainingRows:
             raise ValueError("`class_weight` times `sample_weight` is beyond the range of float64; rescale one of them")
         self._drop_zeros()
 
+    def number(self):
+        """Number the rows, none of which will be dropped any more, through all ranks: set `share`. A collective."""
+        self.share = RowShare.agreed(self.ranks, self._places, [len(part) for part in self.parts])
+
+    @property
+    def n_rows(self):
+        """Number of training rows of all ranks, once they have been numbered."""
+        return self.share.n_rows
+
+    def extent(self):
+        """(least, greatest) entry of y among the rows of all ranks. A collective."""
+        least = np.array([self.y.min(initial=np.inf), -self.y.max(initial=-np.inf)])
+        least = self.ranks.least(least)
+        return float(least[0]), -float(least[1])
+
     def integer_weight(self):
-        """(integer weights, or None if all are 1; their exponent)."""
+        """(integer weights, or None if all are 1; their exponent). A collective."""
         if self.weight is None:
             return None, 0
-        weight, exponent = integer_weights(self.weight)
-        return (None if weight.max() == 1 else weight), exponent
+        weight, exponent = integer_weights_of_all(self.weight, self.ranks)
+        return (weight if self.heaviest(weight) > 1 else None), exponent
+
+    def heaviest(self, weight):
+        """The largest of all ranks' integer weights, given this rank's, or None if all are 1. A collective."""
+        return 1 if weight is None else int(self.ranks.greatest(np.array([weight.max(initial=1)], np.int64))[0])
+
+    @property
+    def X(self):
+        """The rows of all parts in one matrix."""
+        return self.parts[0] if len(self.parts) == 1 else np.concatenate(self.parts)
 
     def integer_bin_weight(self):
-        """Integer weights of the rows without those of their classes, for bins of equal weight; None if all are 1."""
-        return None if self.sample_weight is None else integer_weights(self.sample_weight)[0]
+        """Integer weights of the rows without those of their classes, for bins; None if all are 1. A collective."""
+        return None if self.sample_weight is None else integer_weights_of_all(self.sample_weight, self.ranks)[0]
 
 
 @dataclass(frozen=True, eq=False)
 class ClassBalance:
     """Weighs draws so that each class among them has an equal share of their total weight, which stays what it was.
 
+    Its methods are collectives.
+
     Parameters
     ----------
     classes : ndarray of shape (n_rows,), dtype int32
-        Class numbers of the training rows.
+        Class numbers of the training rows of this rank.
     n_classes : int
     sample_weight : ndarray of shape (n_rows,), dtype float64, or None
         Positive weights; None means that all are 1.
+    ranks : Communicator, default=ALONE
+        Who else has rows.
     """
 
     classes: np.ndarray
     n_classes: int
     sample_weight: np.ndarray | None = None
+    ranks: Communicator = ALONE
 
     @classmethod
     def of(cls, rows, n_classes):
         """The balance of the classes of `TrainingRows`."""
-        return cls(rows.y, n_classes, rows.sample_weight)
+        return cls(rows.y, n_classes, rows.sample_weight, rows.ranks)
 
-    def factors(self, counts):
-        """The factor of each row's weight, given how often each row is drawn."""
-        weight = 1 if self.sample_weight is None else integer_weights(self.sample_weight)[0].astype(np.int64)
-        total = np.zeros(self.n_classes, np.int64)
-        np.add.at(total, self.classes, counts.astype(np.int64) * weight)
-        return (int(total.sum()) / (np.count_nonzero(total) * np.maximum(total, 1)))[self.classes]
+    def class_factors(self, counts):
+        """The factor of the weight of each class, 0 for classes without draws.
 
-    def integer_weight(self, counts):
-        """(integer weights of the rows drawn, 1 for the others; their exponent), given how often each row is drawn."""
-        weight = self.factors(counts)
+        Parameters
+        ----------
+        counts : ndarray of shape (n_trees, n_rows)
+            How often each tree draws each row of this rank.
+
+        Returns
+        -------
+        ndarray of shape (n_trees, n_classes), dtype float64
+        """
+        weight = 1
         if self.sample_weight is not None:
-            weight = weight * self.sample_weight
-        drawn, integers = counts > 0, np.ones(len(counts), np.uint32)
-        integers[drawn], exponent = integer_weights(weight[drawn])
-        return integers, exponent
+            weight = integer_weights_of_all(self.sample_weight, self.ranks)[0].astype(np.int64)
+        totals = np.zeros((len(counts), self.n_classes), np.int64)
+        for total, count in zip(totals, counts, strict=True):
+            np.add.at(total, self.classes, count.astype(np.int64) * weight)
+        factors = np.zeros(totals.shape)
+        for factor, total in zip(factors, self.ranks.sum(totals), strict=True):
+            there = total > 0
+            factor[there] = int(total.sum()) / (np.count_nonzero(total) * total[there])
+        return factors
+
+    def factors(self):
+        """The factor of each row's weight, if each row is drawn once."""
+        return self.class_factors(np.ones((1, len(self.classes)), np.int64))[0][self.classes]
+
+    def integer_weights(self, counts):
+        """Integer weights of the rows that trees draw.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_trees, n_rows)
+            As of `class_factors`.
+
+        Returns
+        -------
+        integers : ndarray of shape (n_trees, n_rows), dtype uint32
+            1 for rows that a tree does not draw.
+        exponents : list of int
+            The integers of a tree are the weights of its draws times 2 to this power.
+        """
+        weights = []
+        for count, factor in zip(counts, self.class_factors(counts), strict=True):
+            weight = factor[self.classes[count > 0]]
+            if self.sample_weight is not None:
+                weight = weight * self.sample_weight[count > 0]
+            weights.append(weight)
+        spans = _joined_spans(np.array([weight_span(weight) for weight in weights]), self.ranks)
+        integers, exponents = np.ones(counts.shape, np.uint32), []
+        for row, count, weight, span in zip(integers, counts, weights, spans, strict=True):
+            row[count > 0], exponent = integer_weights(weight, span)
+            exponents.append(exponent)
+        return integers, exponents

@@ -164,7 +164,7 @@ def test_the_first_error_ends_all_threads(failing, n_trees, sharing, monkeypatch
 
     monkeypatch.setattr(estimator, "TUNING", sharing)
     if failing == "weights":
-        monkeypatch.setattr(ClassBalance, "integer_weight", raise_error)
+        monkeypatch.setattr(ClassBalance, "integer_weights", raise_error)
     else:
         monkeypatch.setattr(ensemble.ForestEstimator, "_report", raise_error)
     before = threading.active_count()

@@ -34,13 +34,42 @@ has_keys : bool
 """
 
 
-def integer_weights(weight):
+def weight_span(weight):
+    """The powers of two that weights lie between: those of two sets of weights tell that of both.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (n,), dtype float64
+        Positive and finite.
+
+    Returns
+    -------
+    lowest : int
+        All weights are multiples of ``2**lowest``, and not all of a larger power; 5000 if there are no weights.
+    highest : int
+        All weights are below ``2**highest``, and not all below a smaller power; -5000 if there are no weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weight_span(np.array([0.5, 6.0]))
+    (-1, 3)
+    """
+    fraction, exponent = np.frexp(weight)
+    fraction = np.ldexp(fraction, 53).astype(np.int64)
+    trailing = np.frexp((fraction & -fraction).astype(np.float64))[1] - 1      # zero bits at the end
+    return int((exponent - 53 + trailing).min(initial=5000)), int(exponent.max(initial=-5000))
+
+
+def integer_weights(weight, span=None):
     """Turn weights into integers up to 2**31, exactly where that is possible.
 
     Parameters
     ----------
     weight : ndarray of shape (n,), dtype float64
         Positive and finite.
+    span : tuple of int, optional
+        The `weight_span` of these and other weights, which are all to have one exponent. None: of these.
 
     Returns
     -------
@@ -50,11 +79,8 @@ def integer_weights(weight):
         largest weight in [2**30, 2**31).
     exponent : int
     """
-    fraction, exponent = np.frexp(weight)
-    fraction = np.ldexp(fraction, 53).astype(np.int64)
-    trailing = np.frexp((fraction & -fraction).astype(np.float64))[1] - 1      # zero bits at the end
-    exact = -int((exponent - 53 + trailing).min())
-    highest = int(exponent.max())
+    lowest, highest = weight_span(weight) if span is None else span
+    exact = -lowest
     if highest + exact <= 31:
         return np.ldexp(weight, exact).astype(np.uint32), exact
     integers = np.maximum(1.0, np.rint(np.ldexp(weight, 31 - highest)))

@@ -49,7 +49,7 @@ class CpuSession(Session):
 
     def _grow(self, trees, sink, keep_leaves):
         problem = self.problem
-        weigh = None if problem.targets.balance is None else problem.weigh_draws
+        weigh = None if problem.targets.balance is None else self._weigh
 
         def put(number, arrays, exponent, records):
             if keep_leaves:
@@ -61,6 +61,10 @@ class CpuSession(Session):
             self._trainer.grow(trees, problem.seeds_of(trees), put, weigh, keep_leaves)
         finally:
             self._seconds += perf_counter() - start
+
+    def _weigh(self, seed):
+        """`Problem.weigh_draws` of a single tree."""
+        return tuple(of_trees[0] for of_trees in self.problem.weigh_draws([seed]))
 
     def report(self):
         return FitReport(CpuEngine.name, self._n_trees, train_seconds=self._seconds)

@@ -6,12 +6,13 @@ a fit that fails leaves the estimator as it was.
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from importlib.metadata import version
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.config import in_kind, on_host, queue_of
+from dforest.config import communicator, in_kind, on_host, queue_of
 from dforest.core.binning import code_columns
 from dforest.core.objective import ClassObjective, NumberObjective
 from dforest.core.sampling import AllRows, Bootstrap
@@ -20,6 +21,7 @@ from dforest.core.search.criterion import Criterion
 from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
 from dforest.core.search.hist import HistSplitter, RandomHistSplitter
 from dforest.core.search.splitter import Splitter
+from dforest.estimators.agreement import Partition, check_alike, common_classes, common_features, common_floats
 from dforest.estimators.features import CATEGORICAL, ORDINAL, Features
 from dforest.estimators.prediction import PredictionPart
 from dforest.estimators.validation import (
@@ -29,6 +31,7 @@ from dforest.estimators.validation import (
     check_counts,
     check_device,
     check_directions,
+    check_shared,
     check_targets,
     check_weights,
     check_X,
@@ -102,8 +105,15 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         """Set the attributes that are estimated from the training rows."""
 
     @abstractmethod
-    def _encode(self, y):
-        """Check targets, and return them as class numbers or float64."""
+    def _encode(self, y, ranks):
+        """Check targets, and return them as class numbers or float64. A collective.
+
+        Parameters
+        ----------
+        y : list of ndarray
+            Of each partition with rows.
+        ranks : Communicator
+        """
 
     def _own_criterion(self):
         """The criterion: the name of a built-in one, or an object."""
@@ -127,11 +137,11 @@ class TreeEstimator(PredictionPart, BaseEstimator):
 
     @abstractmethod
     def _class_factors(self, rows):
-        """The factor of each row's weight by its class; None if all are 1."""
+        """The factor of each row's weight by its class; None if all are 1. A collective."""
 
     @abstractmethod
     def _targets(self, rows, plan):
-        """The `Targets` of training rows."""
+        """The `Targets` of training rows. A collective."""
 
     def fit(self, X, y, sample_weight=None):
         """Grow the trees.
@@ -157,31 +167,58 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         ValueError
             If a parameter or the data are not as described; the estimator is then as it was.
         """
+        return self._fit_partitions(lambda rank: [Partition(rank, X, y, sample_weight)])
+
+    def _fit_partitions(self, partitions_of):
+        """Grow the trees from the partitions of this rank, given a function that returns them for the rank's number.
+
+        All ranks of the communicator that `config_context` has set do this together.
+        """
         before = dict(self.__dict__)
         try:
-            self._validate_params()
-            self._fit(X, y, sample_weight)
+            with communicator().together() as ranks:
+                self._validate_params()
+                self._fit(partitions_of(ranks.rank), ranks)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
         return self
 
-    def _fit(self, X, y, sample_weight):
-        device = self._training_device(X, y, sample_weight)
-        X, y, sample_weight = on_host(X), on_host(y), on_host(sample_weight)
+    def _fit(self, partitions, ranks):
+        is_shared = ranks.size > 1 or len(partitions) != 1
+        if is_shared:
+            self._check_shared()
+        device = self._training_device(*(array for partition in partitions for array in partition[1:]))
+        partitions = [partition.on_host() for partition in partitions]
         plan = self._plan()
-        features = Features.learn(X, self.categorical_features, self.ordinal_features)
-        X, y = check_X(self, X, features, y=y, y_numeric=is_regressor(self))
-        if len(X) > MOST_ROWS:
-            raise ValueError(f"X has {len(X)} rows; allowed are up to {MOST_ROWS}")
-        y = self._encode(y)
-        rows = TrainingRows(X, y, check_weights(sample_weight, X))
+        if is_shared:
+            check_alike(ranks, self, partitions, version("dforest"))
+        features = common_features(
+            ranks, [Features.learn(partition.X, self.categorical_features, self.ordinal_features) for partition in partitions]
+        )
+        checked = [
+            check_X(self, partition.X, features, y=partition.y, y_numeric=is_regressor(self), least_rows=0 if is_shared else 1)
+            for partition in partitions
+        ]
+        parts = common_floats(ranks, [X for X, _ in checked])
+        n_rows = ranks.total(sum(map(len, parts)))
+        if not 0 < n_rows <= MOST_ROWS:
+            raise ValueError(f"X has {n_rows} rows; allowed are 1 to {MOST_ROWS}")
+        y = self._encode([y for _, y in checked if len(y)], ranks)
+        weight = check_weights([partition.sample_weight for partition in partitions], parts, ranks)
+        rows = TrainingRows(parts, y, weight, ranks, [partition.place for partition in partitions])
         rows.apply_class_weight(self._class_factors(rows))
+        rows.number()
         self._check_plan(rows, plan)
         self._keep_features(features, rows, plan)
         self._grow(plan, rows, device)
         self._after_growth(rows, plan, device)
+
+    def _check_shared(self):
+        """Raise ValueError if there is no code for growing such trees from rows of several ranks or partitions."""
+        splitter = instance_of(Splitter, "splitter", self.splitter)
+        check_shared(self.method, splitter, self._own_criterion(), getattr(self, "oob_score", False))
 
     def _training_device(self, *arrays):
         """The device on which trees are grown, or None. Raises ValueError if the parameters do not allow it."""
@@ -191,14 +228,18 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         return self._device(*arrays)
 
     def _keep_features(self, features, rows, plan):
-        """Set what the features are of rows that `features` has encoded. If there are trees already, they keep their features."""
+        """Set what the features are of rows that `features` has encoded. If there are trees already, they keep their features.
+
+        A collective.
+        """
         kept = features
         if plan.grown is not None:
             kept = self._features
-        elif not rows.kept.all():
-            kept = features.occurring(rows.X)
+        elif rows.ranks.any(not rows.kept.all()):
+            kept = features.occurring(rows.parts, rows.ranks)
         if kept is not features:
-            features.recode(rows.X, kept)
+            for part in rows.parts:
+                features.recode(part, kept)
         kept.check_limits(self.method)
         self._features = kept
         self.is_categorical_ = kept.kinds == CATEGORICAL
@@ -207,8 +248,9 @@ class TreeEstimator(PredictionPart, BaseEstimator):
 
     def _grow(self, plan, rows, device=None):
         """Grow the trees that the plan lacks, and set `forest_`, which has all of them, and `fit_report_`."""
-        engine = engine_on(device, plan.n_threads if device is None else count_threads(-1))  # beside a device all work
-        splitter = self._configured_splitter(rows.X.shape[1])
+        n_threads = plan.n_threads if device is None else count_threads(-1)  # beside a device all work
+        engine = engine_on(device, n_threads, rows.ranks)
+        splitter = self._configured_splitter(self.n_features_in_)
         own_tests = clone(splitter) if splitter.has_own_tests else None
         self._check_tests(plan, own_tests)
         if plan.n_grown == plan.n_trees:
@@ -217,8 +259,8 @@ class TreeEstimator(PredictionPart, BaseEstimator):
             return
         if plan.grown is not None:
             # float32 values and thresholds are exact in float64, not the other way round.
-            rows.X = rows.X.astype(np.result_type(rows.X, plan.grown.threshold), copy=False)
-        sink = ForestSink(rows.X.dtype, plan.n_trees, plan.grown, plan.on_tree)
+            rows.parts = [part.astype(np.result_type(part, plan.grown.threshold), copy=False) for part in rows.parts]
+        sink = ForestSink(rows.parts[0].dtype, plan.n_trees, plan.grown, plan.on_tree)
         self.forest_, self.fit_report_ = grow_forest(
             self._state_problem(plan, rows, splitter, engine),
             engine,
@@ -241,13 +283,13 @@ class TreeEstimator(PredictionPart, BaseEstimator):
 
     def _state_problem(self, plan, rows, splitter, engine):
         """The `Problem` that the new trees are grown for."""
-        n_rows = len(rows.X)
+        n_rows, ranks = rows.n_rows, rows.ranks
         n_draws = count_draws(plan.max_samples, n_rows)
         rules = self._rules(n_rows, n_draws)
         targets = self._targets(rows, plan)
         sampling = Bootstrap(n_draws) if plan.bootstrap else AllRows()
         objective = self._objective()
-        criterion = objective.make_criterion(self._own_criterion(), needs_wide_sums(targets, sampling))
+        criterion = objective.make_criterion(self._own_criterion(), needs_wide_sums(targets, n_draws))
         directions = check_directions(self, self.monotonic_cst, objective)
         if plan.grown is not None and not np.array_equal(directions, self._directions):
             raise ValueError(
@@ -255,7 +297,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
                 f"constraints {self._directions.tolist()}"
             )
         self._directions = directions
-        seed, is_tree = self._seed(plan)
+        seed, is_tree = ranks.first(self._seed(plan))
         columns = code_columns(
             rows.X,
             self.max_bins if self.method == "hist" else 0,
@@ -266,7 +308,10 @@ class TreeEstimator(PredictionPart, BaseEstimator):
             splitter.takes_keys and (engine.needs_keys or TUNING.get("keys", True)),
         )
         X = np.ascontiguousarray(rows.X) if splitter.needs_rows or splitter.has_own_tests else None
-        return Problem(tuple(columns), targets, objective, criterion, splitter, rules, sampling, seed, is_tree, directions, X)
+        share = None if ranks.size == 1 else rows.share
+        return Problem(
+            tuple(columns), targets, objective, criterion, splitter, rules, sampling, seed, is_tree, directions, X, share
+        )
 
     def _rules(self, n_rows, n_draws):
         """The `GrowthRules` for trees of `n_draws` draws each, from `n_rows` rows."""
@@ -312,10 +357,11 @@ class TreeEstimator(PredictionPart, BaseEstimator):
 class ClassifierPart(ClassifierMixin):
     """What makes a `TreeEstimator` a classifier."""
 
-    def _encode(self, y):
-        self.classes_, y = check_classes(y)
+    def _encode(self, y, ranks):
+        classes, numbers = check_classes(np.concatenate(y)) if y else (np.zeros(0), np.zeros(0, np.int32))
+        self.classes_, numbers = common_classes(ranks, classes, numbers)
         self.n_classes_ = len(self.classes_)
-        return y
+        return numbers
 
     def _objective(self):
         return ClassObjective(self.n_classes_)
@@ -325,7 +371,7 @@ class ClassifierPart(ClassifierMixin):
             return None
         if isinstance(self.class_weight, dict):
             return check_class_weight(self.class_weight, self.classes_)[rows.y]
-        return ClassBalance.of(rows, self.n_classes_).factors(np.ones(len(rows.y), np.int64))
+        return ClassBalance.of(rows, self.n_classes_).factors()
 
     def _encode_known(self, y):
         """The class numbers of labels. Raises ValueError if one was not there in training."""
@@ -339,7 +385,7 @@ class ClassifierPart(ClassifierMixin):
         weight, exponent = rows.integer_weight()
         if balance is not None and weight is None:
             weight = np.ones(len(rows.y), np.uint32)
-        return Targets(rows.y, None, weight, exponent, balance)
+        return Targets(rows.y, None, weight, exponent, balance, rows.heaviest(weight))
 
     def predict_proba(self, X):
         """Class probabilities.
@@ -379,10 +425,11 @@ class ClassifierPart(ClassifierMixin):
 class NumberTargets:
     """What makes a `TreeEstimator` grow trees for numbers."""
 
-    def _encode(self, y):
-        return check_targets(y)
+    def _encode(self, y, ranks):
+        return check_targets(np.concatenate(y)) if y else np.zeros(0)
 
-    _encode_known = _encode
+    def _encode_known(self, y):
+        return check_targets(y)
 
     def _objective(self):
         return NumberObjective()
@@ -392,8 +439,9 @@ class NumberTargets:
 
     def _targets(self, rows, plan):
         if self._own_criterion() == "poisson":
-            check_counts(rows.y)
-        return Targets(np.zeros(len(rows.y), np.int32), rows.y, *rows.integer_weight())
+            check_counts(*rows.extent())
+        weight, exponent = rows.integer_weight()
+        return Targets(np.zeros(len(rows.y), np.int32), rows.y, weight, exponent, heaviest=rows.heaviest(weight))
 
 
 class RegressorPart(NumberTargets, RegressorMixin):

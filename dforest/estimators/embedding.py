@@ -80,9 +80,12 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
         """
         return super().fit(X, None, sample_weight)
 
-    def _fit(self, X, y, sample_weight):
-        y = check_random_state(self.random_state).uniform(size=_num_samples(X))
-        super()._fit(X, y, sample_weight)
+    def _check_shared(self):
+        raise ValueError("RandomTreesEmbedding has no code for a fit by several ranks; it runs in a process that has all rows")
+
+    def _fit(self, partitions, ranks):
+        rng = check_random_state(self.random_state)
+        super()._fit([partition._replace(y=rng.uniform(size=_num_samples(partition.X))) for partition in partitions], ranks)
 
     def fit_transform(self, X, y=None, sample_weight=None):
         """Grow the trees, and return the leaves that the rows reach.

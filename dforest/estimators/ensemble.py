@@ -21,7 +21,8 @@ from dforest.estimators.base import (
 from dforest.estimators.scoring import score_of_classes, score_of_numbers
 from dforest.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.estimators.validation import check_weights, check_X, count_threads
-from dforest.weights import TrainingRows
+from dforest.rows import RowShare
+from dforest.weights import ClassBalance, TrainingRows
 
 _OOB_ATTRIBUTES = [
     "oob_score_",
@@ -40,11 +41,16 @@ class _Batch(NamedTuple):
     n_rows: int
     kept: np.ndarray | None  # a bit for each row that was given: whether trees drew from it; None if they drew from all
     class_weight: object  # see `_tree_class_weight`
+    share: RowShare | None  # which of the rows that trees drew from were given, if other ranks were given more; None: all
 
     def row_numbers(self):
         """The numbers of the rows that trees drew from, among the rows that were given; int32 if that suffices."""
         kept = np.arange(self.n_rows) if self.kept is None else np.flatnonzero(np.unpackbits(self.kept, count=self.n_rows))
         return kept.astype(np.int32 if self.n_rows <= 2**31 else np.int64)
+
+    def own(self, counts):
+        """Those of the counts of all rows that are of rows that were given."""
+        return counts if self.share is None else counts[self.share.numbers()]
 
 
 # Attributes that a forest's single trees take from it.
@@ -99,7 +105,7 @@ class ForestEstimator(TreeEstimator):
             warnings.warn(
                 f"Warm-start fitting without increasing n_estimators does not fit new trees: there are {plan.n_grown}",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         if self.verbose:
             plan.on_tree = lambda n_more: self._report(plan.n_grown + n_more)
@@ -111,17 +117,20 @@ class ForestEstimator(TreeEstimator):
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64)), False
 
     def _tree_class_weight(self, rows):
-        """The `class_weight` with which a single tree, grown on its own, weighs classes as the forest did on these rows."""
+        """The `class_weight` with which a single tree, grown on its own, weighs classes as the forest did on these rows.
+
+        A collective.
+        """
 
     def _check_plan(self, rows, plan):
         grown = plan.grown
         if is_regressor(self):
-            self._check_sums(rows.y, plan)
+            self._check_sums(rows.extent(), plan)
         if grown is None:
             return
-        if rows.X.shape[1] != grown.n_features:
+        if self.n_features_in_ != grown.n_features:
             raise ValueError(
-                f"X has {rows.X.shape[1]} features, but warm_start=True goes on with trees grown on {grown.n_features}"
+                f"X has {self.n_features_in_} features, but warm_start=True goes on with trees grown on {grown.n_features}"
             )
         if self._own_criterion() != grown.criterion:
             raise ValueError(
@@ -133,14 +142,16 @@ class ForestEstimator(TreeEstimator):
                 f"{plan.classes.tolist()}"
             )
         if self.oob_score or self.variable_importance in ("mda_raw", "mda_scaled"):
-            oob.check_available(grown, len(rows.X))
+            oob.check_available(grown, rows.n_rows)
 
-    def _check_sums(self, y, plan):
-        """Raise ValueError if the sum of what trees predict may leave the range of float64."""
+    def _check_sums(self, extent, plan):
+        """Raise ValueError if the sum of what trees predict may leave the range of float64, given the least and greatest y."""
         most = np.finfo(np.float64).max / plan.n_trees
-        known = {"y": y} if plan.grown is None else {"y": y, "a leaf of a tree grown before": plan.grown.leaf_value}
+        known = {"y": extent}
+        if plan.grown is not None:
+            known["a leaf of a tree grown before"] = plan.grown.leaf_value.min(), plan.grown.leaf_value.max()
         for name, numbers in known.items():
-            largest = max(numbers.min(), numbers.max(), key=abs)
+            largest = max(*numbers, key=abs)
             if abs(largest) > most:
                 raise ValueError(
                     f"{name} holds {largest}; allowed with {plan.n_trees} trees are numbers up to {most} in magnitude, so that "
@@ -155,7 +166,8 @@ class ForestEstimator(TreeEstimator):
     def _after_growth(self, rows, plan, device):
         if plan.n_trees > plan.n_grown:
             kept = None if rows.kept.all() else np.packbits(rows.kept)
-            batch = _Batch(plan.n_trees - plan.n_grown, len(rows.kept), kept, self._tree_class_weight(rows))
+            share = None if rows.ranks.size == 1 else rows.share
+            batch = _Batch(plan.n_trees - plan.n_grown, len(rows.kept), kept, self._tree_class_weight(rows), share)
             self._batches = [*(() if plan.grown is None else self._batches), batch]
         for name in [*_OOB_ATTRIBUTES, "variable_importance_", "variable_importance_std_"]:
             self.__dict__.pop(name, None)
@@ -227,7 +239,7 @@ class ForestEstimator(TreeEstimator):
         check_is_fitted(self)
         device = self._device(X, y, sample_weight)
         X, y = check_X(self, X, self._features, y=y, reset=False, y_numeric=is_regressor(self))
-        rows = TrainingRows(X, self._encode_known(y), check_weights(sample_weight, X))
+        rows = TrainingRows([X], self._encode_known(y), check_weights([sample_weight], [X]))
         rows.apply_class_weight(self._class_factors(rows))
         oob.check_available(self.forest_, len(rows.X))
         n_threads = count_threads(self.n_jobs)
@@ -285,16 +297,16 @@ class ForestEstimator(TreeEstimator):
     def estimators_samples_(self):
         """The rows that each tree was grown on: a list of ndarrays of row numbers, dtype int32.
 
-        The numbers are places in the X that `fit` was given, ascending, each as often as the row was drawn. Their
-        type is int64 if X has more than 2**31 rows. They are drawn again from the trees' seeds at each call. Rows
-        of weight 0 are in none of the lists.
+        The numbers are places in the X that `fit` was given, on this rank if there are several, ascending, each as
+        often as the row was drawn. Their type is int64 if X has more than 2**31 rows. They are drawn again from the
+        trees' seeds at each call. Rows of weight 0 are in none of the lists.
         """
         check_is_fitted(self)
         forest, samples = self.forest_, []
         for batch in self._batches:
             rows = batch.row_numbers()
             first = len(samples)
-            samples += [np.repeat(rows, forest.row_counts(t)) for t in range(first, first + batch.n_trees)]
+            samples += [np.repeat(rows, batch.own(forest.row_counts(t))) for t in range(first, first + batch.n_trees)]
         return samples
 
     @property
@@ -370,8 +382,9 @@ class ForestClassifier(ClassifierPart, ForestEstimator):
         if self.class_weight == "balanced_subsample":
             return "balanced"
         if self.class_weight == "balanced":  # balanced over all rows, not over the draws of a tree
-            labels, first = np.unique(rows.y, return_index=True)
-            return dict(zip(self.classes_[labels].tolist(), self._class_factors(rows)[first].tolist(), strict=True))
+            factors = ClassBalance.of(rows, self.n_classes_).class_factors(np.ones((1, len(rows.y)), np.int64))[0]
+            there = factors > 0
+            return dict(zip(self.classes_[there].tolist(), factors[there].tolist(), strict=True))
         return self.class_weight
 
 

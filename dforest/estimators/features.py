@@ -163,17 +163,26 @@ class Features:
         number = self._numbers[j].get
         return np.array([*(number(label, np.nan) for label in labels), np.nan])
 
-    def occurring(self, X):
-        """These features with only those categories that occur in encoded rows."""
+    def occurring(self, parts, ranks):
+        """These features with only those categories that occur in encoded rows. A collective.
+
+        Parameters
+        ----------
+        parts : list of ndarray of shape (n_rows of the part, n_features)
+            This rank's rows.
+        ranks : Communicator
+            Who else has rows.
+        """
         categories = list(self.categories)
         for j in np.flatnonzero(self.kinds == CATEGORICAL).tolist():
-            categories[j] = categories[j][self._present(X, j)]
+            counts = sum((self._counts(X, j) for X in parts), np.zeros(len(categories[j]), np.int64))
+            categories[j] = categories[j][ranks.sum(counts) > 0]
         return Features(self.kinds, categories, self.names)
 
-    def _present(self, X, j):
-        """The numbers that occur in column j of encoded rows, ascending."""
+    def _counts(self, X, j):
+        """How often each number occurs in column j of encoded rows."""
         numbers = X[:, j]
-        return np.flatnonzero(np.bincount(numbers[numbers == numbers].astype(np.intp), minlength=len(self.categories[j])))
+        return np.bincount(numbers[numbers == numbers].astype(np.intp), minlength=len(self.categories[j]))
 
     def recode(self, X, other):
         """Change rows that these features have encoded to what other features would have made of them, in place.
@@ -188,7 +197,7 @@ class Features:
             if labels is None:
                 continue
             table = other._table(j, labels.tolist())
-            present = self._present(X, j)
+            present = np.flatnonzero(self._counts(X, j))
             unknown = present[np.isnan(table[present])]
             if len(unknown):
                 raise ValueError(
@@ -306,13 +315,28 @@ def _categories(columns, j):
         if labels.dtype.kind == "f":
             labels = labels[labels == labels] + 0  # -0 becomes 0
         return np.unique(labels)
-    labels = list(dict.fromkeys(label for label, here in zip(labels, seen[:-1], strict=True) if here and not is_missing(label)))
+    return sorted_labels(
+        [label for label, here in zip(labels, seen[:-1], strict=True) if here and not is_missing(label)], columns.title(j)
+    )
+
+
+def sorted_labels(labels, title):
+    """Different labels in ascending order: ndarray.
+
+    Parameters
+    ----------
+    labels : list
+        None of them missing; equal ones count once.
+    title : str
+        What messages call the column.
+    """
+    labels = list(dict.fromkeys(labels))
     try:
         return _label_array(sorted(labels))
     except TypeError:
         types = sorted({type(label).__name__ for label in labels})
         raise ValueError(
-            f"{columns.title(j)} holds labels of the types {', '.join(types)}, which can't be sorted; "
+            f"{title} holds labels of the types {', '.join(types)}, which can't be sorted; "
             "allowed are labels of one type"
         ) from None
 

@@ -100,6 +100,6 @@ def estimate(forest, X, target, voting, n_threads, device=None):
             f"Some inputs do not have OOB scores: {n_never} of {len(target)} rows were drawn by each of the "
             f"{forest.n_trees} trees; more trees leave out more rows",
             UserWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
     return OutOfBag(prediction, per_row, float(curve[-1]), curve, n_never)

@@ -24,6 +24,7 @@ from dforest.core.search.splitter import Splitter
 from dforest.core.threads import openmp_threads
 from dforest.estimators.columns import columns_of
 from dforest.estimators.features import Features
+from dforest.spmd.communicator import ALONE
 
 LARGEST_EXACT = 2**53  # the largest integer up to which all are exact in float64
 MOST_ROWS = 2**32 - 1  # row numbers of the core have 32 bits,
@@ -49,7 +50,7 @@ class _NamedArray:
         return self.frame.columns
 
 
-def check_X(estimator, X, features=None, reset=True, **kwargs):
+def check_X(estimator, X, features=None, reset=True, least_rows=1, **kwargs):
     """X as a C-contiguous array of float32, if it has that type, or else of float64.
 
     Parameters
@@ -62,6 +63,8 @@ def check_X(estimator, X, features=None, reset=True, **kwargs):
         Which columns hold labels, and the numbers of the labels. None means that no column does.
     reset : bool
         Whether this is a fit.
+    least_rows : int, default=1
+        How many rows X has at least; 0 where others may have rows.
     **kwargs
         Passed on to `sklearn.utils.validation.validate_data`. With `y`, the pair of X and y is returned.
 
@@ -87,14 +90,15 @@ def check_X(estimator, X, features=None, reset=True, **kwargs):
     if hasattr(X, "iter_columns") and _get_feature_names(X) is None:
         named = _NamedArray(X)
     if columns is None and not is_float:
-        check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator)  # before text is converted, only its shape
+        # Before text is converted, only its shape.
+        check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=least_rows, estimator=estimator)
     if encode:
         # Names and number of columns first: they say whether these are the columns that the features are of.
         validate_data(estimator, named, reset=reset, skip_check_array=True, **kwargs)
     for j in numbers:
         if not (encode and features.is_encoded(j)):
             _check_column(columns.title(j), columns.known(j))
-    checks = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": False}
+    checks = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": False, "ensure_min_samples": least_rows}
     try:
         if not encode:
             return validate_data(estimator, named, reset=reset, **checks, **kwargs)
@@ -199,14 +203,20 @@ def check_targets(y):
     return y
 
 
-def check_counts(y):
-    """Raise ValueError if a target is negative, or if all are 0: a Poisson distribution has a positive mean."""
-    if y.min() < 0:
+def check_counts(least, greatest):
+    """Raise ValueError if a target is negative, or if all are 0: a Poisson distribution has a positive mean.
+
+    Parameters
+    ----------
+    least, greatest : float
+        Of all targets.
+    """
+    if least < 0:
         raise ValueError(
-            f'y holds {y.min()}; allowed with criterion="poisson" are numbers from 0: Some value(s) of y are negative '
+            f'y holds {least}; allowed with criterion="poisson" are numbers from 0: Some value(s) of y are negative '
             "which is not allowed for Poisson regression."
         )
-    if not y.any():
+    if greatest == 0:
         raise ValueError(
             'y is 0 everywhere; criterion="poisson" needs a number above 0: Sum of y is not strictly positive which is necessary '
             "for Poisson regression."
@@ -223,8 +233,35 @@ def check_device(device, method, splitter):
     splitter : Splitter or str
     """
     what = "a queue's device" if device is None else f"device={device!r}"
-    if isinstance(splitter, Splitter) and not splitter.runs_on(device):
-        raise ValueError(f"splitter={splitter!r} has no code for {what}; it runs on the CPU: device=None")
+    _check_level_wise(method, splitter, what, "it runs on the CPU: device=None")
+
+
+def check_shared(method, splitter, criterion, oob_score):
+    """Raise ValueError unless there is code for a fit whose rows several ranks have.
+
+    Parameters
+    ----------
+    method : str
+        The estimator's parameter.
+    splitter, criterion : str, Splitter, Criterion
+        The name of a built-in one, or an object.
+    oob_score : bool or callable
+    """
+    what = "a fit by several ranks"
+    _check_level_wise(method, splitter, what, "it runs in a process that has all rows")
+    if not isinstance(criterion, str):
+        raise ValueError(f"criterion={criterion!r} has no code for {what}; it runs in a process that has all rows")
+    if callable(oob_score):
+        raise ValueError(
+            f"oob_score={oob_score!r} needs the predictions of all rows, of which a rank has some; for {what} allowed are True "
+            "and False, and oob_decision_function_ or oob_prediction_ has what is known of a rank's own rows"
+        )
+
+
+def _check_level_wise(method, splitter, what, way_out):
+    """Raise ValueError unless trees by a method and a splitter can be grown from sums over rows, whoever has these."""
+    if isinstance(splitter, Splitter) and not splitter.runs_on(None):
+        raise ValueError(f"splitter={splitter!r} has no code for {what}; {way_out}")
     if method == "dense" and not (splitter == "random" if isinstance(splitter, str) else splitter.takes_keys):
         raise ValueError(
             f"method={method!r} with splitter={splitter!r} has no code for {what}; allowed there are "
@@ -256,26 +293,43 @@ def check_directions(estimator, monotonic_cst, objective):
     return directions
 
 
-def check_weights(sample_weight, X):
+def check_weights(sample_weight, X, ranks=ALONE):
     """Sample weights as float64; None remains None.
+
+    Parameters
+    ----------
+    sample_weight : list of (array-like of shape (n_rows of the part,), or None)
+        Of each part of X; None of one part means None of all.
+    X : list of ndarray of shape (n_rows of the part, n_features)
+    ranks : Communicator, default=ALONE
+        Who else has rows, and weights if there are any here.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), dtype float64, or None
+        Of all parts.
 
     Raises
     ------
     ValueError
         If a weight is negative, NaN or infinite, if all are 0, or if there are more or fewer than rows.
     """
-    if sample_weight is None:
+    if any(weight is None for weight in sample_weight):
         return None
-    sample_weight = on_host(sample_weight)
-    sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-    if sample_weight.min() < 0:
-        raise ValueError(
-            "Negative values in data passed to `sample_weight`: "
-            f"got {sample_weight.min()}; allowed are finite numbers from 0"
-        )
-    if not sample_weight.any():
+    checked = [np.zeros(0)]
+    for weight, part in zip(sample_weight, X, strict=True):
+        if len(part) == 0:
+            continue
+        checked.append(_check_sample_weight(on_host(weight), part, dtype=np.float64))
+        if checked[-1].min(initial=0) < 0:
+            raise ValueError(
+                "Negative values in data passed to `sample_weight`: "
+                f"got {checked[-1].min()}; allowed are finite numbers from 0"
+            )
+    checked = np.concatenate(checked)
+    if not ranks.any(checked.any()):
         raise ValueError("Sample weights must contain at least one non-zero number.")
-    return sample_weight
+    return checked
 
 
 def check_class_weight(class_weight, classes):

@@ -278,8 +278,12 @@ class Alone(Communicator):
     def _duplicate(self):
         return self
 
+    def exchange(self, parts):
+        (part,) = parts
+        return [np.array(part, order="C")]
+
     def _exchange(self, parts):
-        return [parts[0].copy()]
+        return parts
 
     def gather_objects(self, thing):
         return [thing]

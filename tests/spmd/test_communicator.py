@@ -83,8 +83,8 @@ def test_sums_over_ranks_are_of_integers():
 
 
 def test_parts_are_checked():
-    with pytest.raises(ValueError, match="parts for 2 ranks"):
-        ALONE.exchange([np.zeros(1), np.zeros(1)])
+    with pytest.raises(ValueError, match="parts for 3 ranks"):
+        ThreadGroup(2).communicators[0].exchange([np.zeros(1)] * 3)
     with pytest.raises(ValueError, match="of 2 dtypes and shapes"):
         ThreadGroup(2).communicators[0].exchange([np.zeros(1), np.zeros(1, np.int8)])
 

@@ -76,8 +76,8 @@ class DeviceSession(Session):
                     draws = TreeDraws(plans, seeds[some], problem.n_rows, self._n_threads)
                     counts = RowCounts.drawn(training.device, draws)
                 else:
-                    drawn, weights, exponents = zip(*map(problem.weigh_draws, seeds[some].tolist()), strict=True)
-                    counts, weight = RowCounts.known(training.device, np.stack(drawn)), np.stack(weights)
+                    drawn, weight, exponents = problem.weigh_draws(seeds[some])
+                    counts = RowCounts.known(training.device, drawn)
                 shard = DeviceShard(training, seeds[some], counts, weight)
                 batch = driver(problem, training.layout, shard, *self._sizes)
                 for t, (arrays, exponent) in enumerate(zip(batch.grow(), exponents, strict=True)):

@@ -62,7 +62,7 @@ class Training:
         self.device = device
         self.tuning = tuning
         self.layout = layout = Layout(stated)
-        self.n_rows, self.n_features = stated.n_rows, stated.n_features
+        self.n_rows, self.n_features = len(stated.targets.classes), stated.n_features  # rows that are here
         self.max_features = splitter.max_features
         self.has_weight = stated.targets.weight is not None
         self.problem = problem = np.zeros((), record("df_problem"))
@@ -81,7 +81,7 @@ class Training:
         problem["most_categories"] = layout.most_categories
         problem["subset_words"] = layout.subset_words
         problem["is_bounded"] = stated.directions.any()
-        problem["limits"] = stated.rules.limits(self.n_rows)[0]
+        problem["limits"] = stated.rules.limits(stated.n_rows)[0]
         self.codes = device.array(self._rows_of_codes(stated.columns))
         self.numbers = [device.array(numbers) for numbers in (layout.values, layout.lows, layout.highs)]
         self.columns = device.array(layout.table)

@@ -1,0 +1,178 @@
+"""What the ranks of a fit must agree upon before they grow trees: what is asked of them, and what their columns and classes are.
+
+Words: a *partition* is what a rank is given of X, y and the weights in one piece, with the *place* that its rows have among those
+of all partitions. An ordinary fit is one partition on one rank, and needs no agreement.
+
+All functions but those of `Partition` are collectives: every rank calls them, and what they raise they raise on every rank.
+"""
+
+import pickle
+from collections.abc import Mapping
+from hashlib import sha256
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+
+from dforest.config import on_host
+from dforest.estimators.columns import columns_of
+from dforest.estimators.features import CATEGORICAL, KINDS, Features, sorted_labels
+
+
+class Partition(NamedTuple):
+    """Rows that a fit is given in one piece.
+
+    Attributes
+    ----------
+    place : int
+        Where the rows come among those of all partitions: partitions are put in the order of these numbers, and those of equal
+        number in the order of ranks.
+    X, y, sample_weight : array-like
+        As for `fit`.
+    """
+
+    place: int
+    X: object
+    y: object
+    sample_weight: object = None
+
+    def on_host(self):
+        """This partition, with arrays of a device copied to the host."""
+        return self._replace(X=on_host(self.X), y=on_host(self.y), sample_weight=on_host(self.sample_weight))
+
+
+def check_alike(ranks, estimator, partitions, version):
+    """Raise ValueError unless all ranks ask for the same forest, of columns that are alike.
+
+    Parameters
+    ----------
+    ranks : Communicator
+    estimator : TreeEstimator
+    partitions : list of Partition
+        On the host.
+    version : str
+        Of dforest.
+    """
+    stated = {"the version of dforest": version, "the class of the estimator": type(estimator).__name__}
+    for name, value in estimator.get_params().items():
+        if name not in _OWN_PARAMETERS:
+            stated[name] = _told(value)
+    if isinstance(estimator.random_state, Integral):
+        stated["random_state"] = int(estimator.random_state)
+    grown = estimator.__dict__.get("forest_") if getattr(estimator, "warm_start", False) else None
+    stated["the digest of the forest that warm_start=True goes on with"] = (
+        None if grown is None else sha256(pickle.dumps(grown)).hexdigest()
+    )
+    for partition in partitions:
+        columns = columns_of(partition.X)
+        if columns is not None:  # else it will be refused
+            _state(stated, "the number of columns of X", columns.n_columns)
+            _state(stated, "the names of the columns of X", None if columns.names is None else [str(n) for n in columns.names])
+        _state(stated, "whether there is sample_weight", partition.sample_weight is not None)
+    everywhere = ranks.gather_objects(stated)
+    known = {}
+    for rank, said in enumerate(everywhere):
+        for what, value in said.items():
+            there, first = known.setdefault(what, (value, rank))
+            if there != value:
+                raise ValueError(f"{what} is {there} on rank {first}, but {value} on rank {rank}; allowed is one for all ranks")
+
+
+# Parameters that each rank may have as it likes: where and how it works; and where seeds come from, unless that is a number, as
+# the seed of rank 0 is taken.
+_OWN_PARAMETERS = ("n_jobs", "verbose", "device", "random_state")
+
+
+def _state(stated, what, value):
+    if stated.setdefault(what, value) != value:
+        raise ValueError(f"{what} is {stated[what]} in one partition, but {value} in another; allowed is one for all partitions")
+
+
+def _told(value):
+    """What is compared of the value of a parameter."""
+    if isinstance(value, Mapping):
+        return sorted((repr(key), repr(number)) for key, number in value.items())
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return value if isinstance(value, str | int | float | None) else repr(value)
+
+
+def common_features(ranks, found):
+    """What the columns of X are, given what they are in each partition of this rank: `Features` with the labels of all rows.
+
+    Raises
+    ------
+    ValueError
+        If a column is of another kind in another partition, or the levels of an ordinal column have another order.
+    """
+    if ranks.size == 1 and len(found) == 1:
+        return found[0]
+    everywhere = [features for of_rank in ranks.gather_objects(found) for features in of_rank if len(features.kinds)]
+    if not everywhere:
+        return Features([], [])
+    first = everywhere[0]
+    categories = []
+    for j in range(len(first.kinds)):
+        for features in everywhere[1:]:
+            if features.kinds[j] != first.kinds[j]:
+                kinds = " in one partition, but ".join(KINDS[f.kinds[j]] for f in (first, features))
+                raise ValueError(f"{first.title(j)} is {kinds} in another; allowed is one kind of column for all rows")
+        labels, title = [features.categories[j] for features in everywhere], first.title(j)
+        categories.append((_all_categories if first.kinds[j] == CATEGORICAL else _one_order)(labels, title))
+    return Features(first.kinds, categories, first.names)
+
+
+def _all_categories(arrays, title):
+    """The labels of a categorical column in ascending order."""
+    there = [array for array in arrays if len(array)] or arrays[:1]
+    if all(array.dtype.kind in "biuf" for array in there):
+        return np.unique(np.concatenate(there))
+    return sorted_labels([label for array in there for label in array.tolist()], title)
+
+
+def _one_order(levels, title):
+    """The declared levels of an ordinal column, which are the same in all partitions; None for numbers."""
+    declared = [None if array is None else array.tolist() for array in levels]
+    for other in declared:
+        if other != declared[0]:
+            raise ValueError(
+                f"{title} has the levels {declared[0]} in one partition, but {other} in another; allowed is one order"
+            )
+    return levels[0]
+
+
+def common_floats(ranks, parts):
+    """The parts of X as arrays of one type: float32 if all rows of all ranks have that type, or else float64."""
+    if ranks.size == 1 and len(parts) == 1:
+        return parts
+    is_wide = ranks.any(any(part.dtype == np.float64 and len(part) for part in parts))
+    return [part.astype(np.float64 if is_wide else np.float32, copy=False) for part in parts]
+
+
+def common_classes(ranks, classes, numbers):
+    """The classes of all ranks in ascending order, and each row's number among them, given those of this rank's rows.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_own_classes,)
+        Empty if this rank has no rows.
+    numbers : ndarray of shape (n_rows,), dtype int32
+
+    Raises
+    ------
+    ValueError
+        If the ranks' classes have no common order.
+    """
+    if ranks.size == 1:
+        return classes, numbers
+    everywhere = [other for other in ranks.gather_objects(classes) if len(other)]
+    words = {other.dtype.kind in "OSU" for other in everywhere}
+    try:
+        if len(words) > 1:
+            raise TypeError
+        everything = np.unique(np.concatenate(everywhere))
+    except TypeError:
+        types = sorted({type(label).__name__ for other in everywhere for label in other.tolist()})
+        raise ValueError(f"y holds labels of the types {', '.join(types)}; allowed are labels of one type") from None
+    return everything, np.searchsorted(everything, classes).astype(np.int32)[numbers] if len(numbers) else numbers
+
