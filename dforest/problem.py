@@ -34,8 +34,8 @@ class Targets:
         `weight` is the sample weights times ``2**weight_exponent``.
     balance : ClassBalance, optional
         What makes the weights of each tree from its draws, in place of `weight`.
-    heaviest : int, optional
-        The largest integer weight, of the rows of all ranks. None means that these are all rows.
+    heaviest_elsewhere : int, default=1
+        The largest integer weight of rows that other ranks have.
     """
 
     classes: np.ndarray
@@ -43,11 +43,13 @@ class Targets:
     weight: np.ndarray | None = None
     weight_exponent: int = 0
     balance: ClassBalance | None = None
-    heaviest: int | None = None
+    heaviest_elsewhere: int = 1
 
-    def __post_init__(self):
-        if self.heaviest is None:
-            object.__setattr__(self, "heaviest", 1 if self.weight is None else int(self.weight.max()))
+    @property
+    def heaviest(self):
+        """The largest integer weight."""
+        own = 1 if self.weight is None else int(self.weight.max(initial=1))
+        return max(own, self.heaviest_elsewhere)
 
 
 @dataclass(frozen=True)

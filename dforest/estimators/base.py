@@ -441,7 +441,7 @@ class NumberTargets:
         if self._own_criterion() == "poisson":
             check_counts(*rows.extent())
         weight, exponent = rows.integer_weight()
-        return Targets(np.zeros(len(rows.y), np.int32), rows.y, weight, exponent, heaviest=rows.heaviest(weight))
+        return Targets(np.zeros(len(rows.y), np.int32), rows.y, weight, exponent, None, rows.heaviest(weight))
 
 
 class RegressorPart(NumberTargets, RegressorMixin):
