@@ -338,9 +338,9 @@ def test_trees_of_weights_of_their_own_are_drawn_once(sampling, n_threads, monke
     drawn = []
     weigh = type(problem).weigh_draws
 
-    def weigh_draws(self, seed):
-        drawn.append(seed)
-        return weigh(self, seed)
+    def weigh_draws(self, seeds):
+        drawn.extend(seeds)
+        return weigh(self, seeds)
 
     monkeypatch.setattr(type(problem), "weigh_draws", weigh_draws)
     known = []
