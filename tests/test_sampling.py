@@ -14,9 +14,10 @@ from dforest.core.binning import code_columns
 from dforest.core.data import DataView
 from dforest.core.grow.drawing import Drawing
 from dforest.core.predict.out_of_bag import predict_out_of_bag
-from dforest.core.sampling import AllRows, Bootstrap, SamplingPlan, TreeDraws
+from dforest.core.sampling import AllRows, Bootstrap, SamplingPlan, TreeDraws, draw_pieces
 from dforest.engines import cpu
 from dforest.engines.cpu import CpuEngine
+from dforest.rows import RowShare
 from dforest.rules.arrays import BLOCK
 from dforest.testing import sampling as twins
 from dforest.testing.engine_check import Kept, assert_equal_trees, random_problem
@@ -376,3 +377,28 @@ def test_balanced_subsamples_weigh_what_the_plan_draws():
         assert forest.leaf_draws[leaves].sum() == counts.sum() == 90
         zeros, ones = forest.leaf_weight[leaves].sum(axis=0)
         assert abs(zeros / ones - 1) < 1e-6
+
+
+@pytest.mark.parametrize("sampling", [AllRows(), Bootstrap(6000), Bootstrap(40)], ids=repr)
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_pieces_of_blocks_are_drawn_alone(sampling, n_threads):
+    """Whoever holds some stretches of the rows has the counts of these rows, and draws no other block."""
+    rng, n_rows, seeds = np.random.default_rng(0), 3 * BLOCK + 100, np.array([5, 6, 2**32 - 1], np.uint32)
+    expected = np.stack([sampling.counts(n_rows, int(seed)) for seed in seeds])
+    dealt = np.stack([sampling.block_draws(n_rows, int(seed)) for seed in seeds])
+    np.testing.assert_array_equal(dealt.sum(axis=1), expected.sum(axis=1))
+    for _ in range(20):
+        cuts = np.sort(rng.integers(0, n_rows + 1, rng.integers(2, 400)))
+        order = rng.permutation(len(cuts) - 1)
+        share = RowShare(n_rows, cuts[:-1][order], np.diff(cuts)[order])
+        pieces = share.pieces()
+        counts = draw_pieces(sampling, seeds, n_rows, dealt[:, pieces[0]], pieces, n_threads)
+        np.testing.assert_array_equal(counts, expected[:, share.numbers()])
+
+
+def test_pieces_are_checked():
+    pieces = np.array([[0], [4000], [97]])
+    with pytest.raises(ValueError, match="beyond its block"):
+        draw_pieces(AllRows(), np.zeros(1, np.uint32), 5000, np.ones((1, 1)), pieces, 1)
+    with pytest.raises(ValueError, match="of 1 trees and 1 pieces"):
+        draw_pieces(AllRows(), np.zeros(1, np.uint32), 5000, np.ones((1, 2)), pieces, 1)

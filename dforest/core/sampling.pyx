@@ -135,6 +135,16 @@ cdef class SamplingPlan:
                 self.draw_block(tree, n, block, n_draws[block - first], &out[(block - first) * DF_BLOCK])
         return result
 
+    def block_draws(self, n_rows, seed):
+        """How many draws of a tree fall into each block of rows: ndarray of shape (n_blocks,), dtype int64."""
+        cdef Py_ssize_t n = checked_integer("n_rows", n_rows, 1, MOST_ROWS)
+        cdef uint32_t tree = checked_integer("seed", seed, 0, 2**32 - 1)
+        result = np.empty(count_blocks(n), np.int64)
+        cdef int64_t[::1] out = result
+        with nogil:
+            self.deal(tree, n, 0, out.shape[0], &out[0])
+        return result
+
     def __reduce__(self):
         return type(self), tuple(getattr(self, name) for name in self.parameters)
 
@@ -284,3 +294,73 @@ cdef class TreeDraws:
 
 cdef int deal_tree(void* context, Py_ssize_t tree, Turn* turn) except -1 nogil:
     return (<TreeDraws> context).deal(tree, turn)
+
+
+cdef enum:
+    PIECES_TOGETHER = 64       # of a tree, that one thread draws in one go
+
+
+cdef class _Pieces:
+    """What threads know that draw pieces of blocks for some trees; borrows its arrays from `draw_pieces`."""
+    cdef SamplingPlan plan
+    cdef Py_ssize_t n_rows, n_pieces, n_runs       # of a tree, of PIECES_TOGETHER pieces each
+    cdef const uint32_t[::1] seeds
+    cdef const int64_t[:, ::1] n_draws
+    cdef const int64_t[::1] block, first, length, place
+    cdef uint32_t[:, ::1] counts
+
+    cdef int draw(self, Py_ssize_t item, Turn* turn) except -1 nogil:
+        cdef uint32_t drawn[DF_BLOCK]
+        cdef Py_ssize_t tree = item // self.n_runs, begin = item % self.n_runs * PIECES_TOGETHER, i, k
+        cdef int64_t block = -1
+        for i in range(begin, min(begin + PIECES_TOGETHER, self.n_pieces)):
+            if self.block[i] != block:
+                block = self.block[i]
+                self.plan.draw_block(self.seeds[tree], self.n_rows, block, self.n_draws[tree, i], drawn)
+            for k in range(self.length[i]):
+                self.counts[tree, self.place[i] + k] = drawn[self.first[i] + k]
+            poll(turn, MANY)
+        return 0
+
+
+cdef int draw_run(void* context, Py_ssize_t item, Turn* turn) except -1 nogil:
+    return (<_Pieces> context).draw(item, turn)
+
+
+def draw_pieces(SamplingPlan plan not None, seeds, n_rows, n_draws, pieces, int n_threads):
+    """How often trees draw the rows of some pieces of blocks.
+
+    Parameters
+    ----------
+    plan : SamplingPlan
+        Of all trees.
+    seeds : ndarray of shape (n_trees,), dtype uint32
+    n_rows : int
+        Rows that the trees draw from.
+    n_draws : ndarray of shape (n_trees, n_pieces), dtype int64
+        How many draws of each tree fall into the block that each piece is of: see `SamplingPlan.block_draws`.
+    pieces : tuple of ndarray of shape (n_pieces,), dtype int64
+        The block of each piece, the piece's first row in the block, and its number of rows: see `dforest.rows.RowShare.pieces`.
+    n_threads : int
+        Most threads.
+
+    Returns
+    -------
+    ndarray of shape (n_trees, n_rows of all pieces), dtype uint32
+    """
+    cdef _Pieces job = _Pieces()
+    block, first, length = (np.ascontiguousarray(numbers, np.int64) for numbers in pieces)
+    seeds, n_draws = np.ascontiguousarray(seeds, np.uint32), np.ascontiguousarray(n_draws, np.int64)
+    n_rows = checked_integer("n_rows", n_rows, 1, MOST_ROWS)
+    if n_draws.shape != (len(seeds), len(block)) or not len(block) == len(first) == len(length):
+        raise ValueError(f"draws of shape {n_draws.shape}, of {len(seeds)} trees and {len(block)} pieces")
+    last = np.minimum(DF_BLOCK, n_rows - block * DF_BLOCK)
+    if not ((block >= 0) & (first >= 0) & (length > 0) & (first + length <= last)).all():
+        raise ValueError(f"a piece lies beyond its block, or beyond {n_rows} rows")
+    counts = np.empty((len(seeds), int(length.sum())), np.uint32)
+    job.plan, job.n_rows, job.n_pieces = plan, n_rows, len(block)
+    job.n_runs = (job.n_pieces + PIECES_TOGETHER - 1) // PIECES_TOGETHER
+    job.seeds, job.n_draws, job.counts = seeds, n_draws, counts
+    job.block, job.first, job.length, job.place = block, first, length, np.cumsum(length) - length
+    share(draw_run, <void*> job, len(seeds) * job.n_runs, n_threads)
+    return counts
