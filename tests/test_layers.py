@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).parents[1] / "dforest"  # the sources, which are not al
 ERRORS = {"errors", "core.component"}
 RULES = {"rules"}
 CORE = {"core", *RULES, *ERRORS}
+BACKEND = {"engines.device.backend", "engines.device.kernel_source", "extras", *ERRORS}
 ENGINES = {"engines", "fit_report", "problem", "rows", *CORE}
 MAY_IMPORT = {
     "rules": RULES,
@@ -24,7 +25,8 @@ MAY_IMPORT = {
     "engines": ENGINES,
     "engines.device": ENGINES,
     # A backend: what it implements, and the source of the kernels.
-    "sycl": {"sycl", "engines.device.backend", "engines.device.kernel_source", "extras", *ERRORS},
+    "host": {"host", "core.threads", *BACKEND},
+    "sycl": {"sycl", *BACKEND},
 }
 # Modules that are reached by their names alone, when they are first needed.
 LAZY = re.compile(r"""import_module\(\s*["'](dforest\.[\w.]+)["']""")
@@ -89,4 +91,4 @@ def test_engines_mention_no_backend():
     """What is said there holds for all backends, but where it is told what one is."""
     for path in PACKAGE.joinpath("engines").rglob("*.py"):
         if path.relative_to(PACKAGE).parts[1:] not in (("device", "__init__.py"), ("device", "backend.py")):
-            assert not re.search("sycl|dpctl|usm", path.read_text(encoding="utf-8"), re.IGNORECASE), path
+            assert not re.search(r"sycl|dpctl|usm|dforest\.host", path.read_text(encoding="utf-8"), re.IGNORECASE), path

@@ -65,7 +65,7 @@ class Shard(ABC):
         -------
         statistics : ndarray of shape (n_nodes, n_words), dtype int64
         extents : ndarray of shape (n_nodes, 2), dtype int64
-            The least and the greatest integer target; classification: nothing in particular.
+            The least and the greatest integer target, of 32 bits; classification: nothing in particular.
         """
 
     @abstractmethod
@@ -130,7 +130,7 @@ class Shard(ABC):
     def judge(self, nodes):
         """What nodes, as `df_grown`, keep as leaves: ndarray of shape (n_nodes, n_leaf_words), dtype int64.
 
-        Draws and class weights; or draws, weight, and the bits of value and impurity.
+        Draws and class weights; or draws, weight, and the bits of value and impurity. Of a node without draws all words are 0.
         """
 
     @abstractmethod

@@ -186,6 +186,6 @@ def _runtime():
         return import_module("dforest.sycl.runtime")
     except ImportError as error:
         raise DeviceError(
-            "dforest was built without its module for SYCL devices; building it needs a C++ compiler, such as g++, and the "
+            "dforest was built without its module for SYCL devices; building it needs the "
             f"headers that come with intel-sycl-rt ({error})"
         ) from error

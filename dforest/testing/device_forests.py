@@ -1,8 +1,8 @@
 """Forests grown on a device and on the CPU, to be compared: random problems, and how to grow on a device that stands in.
 
 Run as a program, ``python -m dforest.testing.device_forests LIBRARY FIRST LAST`` grows the problems of these seeds on a
-`HostDevice` made of a library, perhaps one with sanitizers, and on the CPU, predicts and estimates by their forests, and fails if
-anything differs.
+`HostDevice` of two threads with the kernels of a library, perhaps one with sanitizers, and on the CPU, predicts and estimates by
+their forests, and fails if anything differs.
 """
 
 import sys
@@ -176,20 +176,20 @@ def fit_there(estimator, X, y, sample_weight=None, device="sycl", tuning=None):
 
 def main(library, first, last):
     """Run the program that the module's docstring describes."""
-    from dforest.testing.host_device import HostDevice
+    from dforest.testing.host_device import load_kernels, strict_device
 
+    kernels = load_kernels(library)
     for seed in range(first, last):
         estimator, X, y, weight = random_fit(seed)
         here = clone(estimator).fit(X, y, weight)
         for number, tuning in enumerate(TUNINGS):
-            device = HostDevice(library, is_cpu=number % 2 == 0)
-            with standing_in(device):
+            with standing_in(strict_device(kernels, 2, is_cpu=number % 2 == 0)):
                 there = fit_there(estimator, X, y, weight, tuning=tuning)
             different = differences(here, there)
             if different:
                 sys.exit(f"seed {seed}, {estimator!r}, sizes {tuning}: {different} differ")
         for n_items in (1, 5):
-            different = differences_afterwards(here, X, y, weight, HostDevice(library, n_items))
+            different = differences_afterwards(here, X, y, weight, strict_device(kernels, 2, n_items))
             if different:
                 sys.exit(f"seed {seed}, {estimator!r}, {n_items} items: {different} differ")
     print(f"{last - first} problems: the same forests, predictions and estimates")

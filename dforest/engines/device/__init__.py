@@ -1,6 +1,6 @@
 """The engine of a device: many trees together, level by level, by kernels; and what is done there with grown forests.
 
-Nothing here knows whose device it is. A backend (`dforest.sycl`, say, or a folder for CUDA beside it) brings:
+Nothing here knows whose device it is. A backend (`dforest.sycl`, say, `dforest.host`, or a folder for CUDA beside them) brings:
 
 - a subclass of `dforest.engines.device.backend.Device`: what the device is called and how large it is (the arguments of its
   constructor), `n_items`, `build`, `empty`, `takes`, `launch`, and `check_usable` where a process may lose a device;
@@ -10,6 +10,6 @@ Nothing here knows whose device it is. A backend (`dforest.sycl`, say, or a fold
   atomic additions and reductions over a group are there;
 - how a user names its devices: `dforest.sycl.devices.find_device` is what the estimators ask now.
 
-`dforest.testing.host_device` is a backend of a hundred lines, which the tests use. `dforest.testing.engine_check.check_engine`
-and `tests/sycl` tell whether a backend's forests are the processor's, to the bit.
+`dforest.host` is the smallest backend, whose kernels are compiled with dforest. `dforest.testing.engine_check.check_engine`,
+`tests/host` and `tests/sycl` tell whether a backend's forests are the processor's, to the bit.
 """

@@ -4,7 +4,7 @@ Words: a kernel is run by *groups* of *items*, and the items of a group share so
 *account* counts memory. That of a fit is part of the device's, so that several fits may run on one device at once.
 
 A backend is a folder beside `dforest.sycl`, with a subclass of `Device` and a class of arrays that has what `DeviceArray` lists.
-`dforest.testing.host_device` is the smallest one. What is in `dforest.engines.device` is handed a device, asks no more of it than
+`dforest.host` is the smallest one. What is in `dforest.engines.device` is handed a device, asks no more of it than
 what is listed here, and imports no backend.
 """
 
@@ -85,7 +85,7 @@ class DeviceArray(Protocol):
         """The first number of the shape."""
 
     def get(self):
-        """A copy as a NumPy array."""
+        """A NumPy array: a copy, or the memory itself where it is the host's, which changes when kernels write there again."""
 
     def write(self, array, first=0):
         """Copy a NumPy array to where entry `first` of this array, seen as flat, and the next ones are.
@@ -196,7 +196,10 @@ class Device(ABC):
         return self.account.n_bytes_most
 
     def array(self, array, account=None):
-        """A copy of a NumPy array, as `DeviceArray`; account: a part of the device's, where it is entered."""
+        """A NumPy array as `DeviceArray`, entered in the device's account or in a part of it.
+
+        It is a copy, or, where the device's memory is the host's, the array itself: nobody may change it while kernels read it.
+        """
         array = np.asarray(array, order="C")
         made = self.empty(array.shape, array.dtype, account)
         made.write(array)

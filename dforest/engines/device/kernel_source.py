@@ -78,7 +78,7 @@ def _parameter(kernel, text):
 def files():
     """What `MAIN` includes: a dict of file names to texts."""
     package = FOLDER.parents[2]
-    paths = {path.name: path for path in sorted(FOLDER.glob("*.hpp"))}
+    paths = {path.name: path for path in sorted(FOLDER.glob("*.h*"))}
     paths |= {f"rules/{path.name}": path for path in sorted((package / "rules").glob("*.h"))}
     paths |= {name: package / name for name in HEADERS}
     return {name: path.read_text(encoding="utf-8") for name, path in paths.items()}

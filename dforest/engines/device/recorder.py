@@ -33,7 +33,7 @@ class Recorder:
         return getattr(self._device, name)
 
     def array(self, array):
-        """A copy of a NumPy array on the device, entered in this account."""
+        """A NumPy array on the device, entered in this account."""
         return self._device.array(array, self.account)
 
     def empty(self, shape, dtype):

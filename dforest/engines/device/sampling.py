@@ -32,7 +32,7 @@ class RowCounts(NamedTuple):
     n_drawn : ndarray of shape (n_trees, n_blocks), dtype int64
         How many rows of each block are drawn at all.
     most : int
-        The largest count.
+        The largest count; at least 1.
     """
 
     there: object
@@ -42,8 +42,10 @@ class RowCounts(NamedTuple):
     @classmethod
     def known(cls, device, counts):
         """Those that are known: ndarray of shape (n_trees, n_rows), dtype uint32."""
-        starts = np.arange(0, counts.shape[1], BLOCK)
-        return cls(device.array(counts), np.add.reduceat(counts > 0, starts, axis=1, dtype=np.int64), int(counts.max()))
+        starts, n_drawn = np.arange(0, counts.shape[1], BLOCK), np.zeros((len(counts), 0), np.int64)
+        if len(starts):
+            n_drawn = np.add.reduceat(counts > 0, starts, axis=1, dtype=np.int64)
+        return cls(device.array(counts), n_drawn, int(counts.max(initial=1)))
 
     @classmethod
     def drawn(cls, device, draws, trees=slice(None)):
@@ -57,4 +59,4 @@ class RowCounts(NamedTuple):
         n_drawn, highest = device.empty(of_block.shape, np.int64), device.empty(of_block.shape, np.uint32)
         device.run(kernel, -(-of_block.size // device.n_items), device.array(draws.seeds[trees]), n_trees, n_rows,
                    device.array(of_block), counts, n_drawn, highest)  # fmt: skip
-        return cls(counts, n_drawn.get(), int(highest.get().max()))
+        return cls(counts, n_drawn.get(), int(highest.get().max(initial=1)))

@@ -22,10 +22,23 @@ def cut_up(firsts, lengths, size):
     return chunks
 
 
-def by_node(chunks, values, reduce):
-    """Values of chunks put together for each node."""
+def by_node(chunks, n_nodes, values, reduce, nothing):
+    """Values of chunks put together for each of `n_nodes` nodes; `nothing` for a node without draws, which has no chunks."""
+    found = np.full((n_nodes, *values.shape[1:]), nothing, values.dtype)
     starts = np.flatnonzero(np.diff(chunks["node"], prepend=-1))
-    return reduce.reduceat(values, starts, axis=0)
+    if len(starts):
+        found[chunks["node"][starts]] = reduce.reduceat(values, starts, axis=0)
+    return found
+
+
+def extremes_by_node(chunks, n_nodes, values):
+    """The least and the greatest value of each node, given those of its chunks on the last axis; without draws: see `Shard`."""
+    if values.dtype.kind == "f":
+        lowest, highest = -np.inf, np.inf
+    else:
+        lowest, highest = np.iinfo(values.dtype).min, np.iinfo(values.dtype).max
+    ends = (values[..., 0], np.minimum, highest), (values[..., 1], np.maximum, lowest)
+    return np.stack([by_node(chunks, n_nodes, *end) for end in ends], axis=-1)
 
 
 class DeviceShard(Shard):
@@ -45,7 +58,7 @@ class DeviceShard(Shard):
     def __init__(self, training, seeds, counts, weight):
         self.training, self.device = training, training.device
         if weight is not None:
-            training.heaviest = int(weight.max())
+            training.heaviest = int(weight.max(initial=1))
         self.draws, self.roots = self._draw(seeds, counts, weight)
         self.scratch = self.device.empty(self.draws.shape, self.draws.dtype)
 
@@ -55,7 +68,7 @@ class DeviceShard(Shard):
         n_trees, drawn = len(seeds), counts.n_drawn
         t.set_planes(counts.most)
         ends = np.cumsum(drawn).reshape(drawn.shape)
-        draws = device.empty((ends[-1, -1],), record("df_record"))
+        draws = device.empty((int(drawn.sum()),), record("df_record"))
         stride = 0
         if weight is not None:
             there, stride = device.array(weight), n_rows
@@ -86,17 +99,15 @@ class DeviceShard(Shard):
         n_bytes = 4 * int(t.problem["n_planes"])
         t.run_with_memory("df_add_chunks", min(n, t.tuning.n_groups), n_bytes, t.problem_there, self.draws, there, n, statistics,
                           extents)  # fmt: skip
-        extents = extents.get().astype(np.int64)
-        extremes = by_node(chunks, extents[:, 0], np.minimum), by_node(chunks, extents[:, 1], np.maximum)
-        return by_node(chunks, statistics.get(), np.add), np.stack(extremes, axis=1)
+        totals = by_node(chunks, len(places), statistics.get(), np.add, 0)
+        return totals, extremes_by_node(chunks, len(places), extents.get()).astype(np.int64)
 
     def target_extents(self, places):
         t, device = self.training, self.device
         chunks = self._cut_up(places)
         found = device.empty((len(chunks), 2), np.float64)
         t.run("df_find_extents", len(chunks), self.draws, device.array(chunks), len(chunks), t.y, found)
-        found = found.get()
-        return np.stack([by_node(chunks, found[:, 0], np.minimum), by_node(chunks, found[:, 1], np.maximum)], axis=1)
+        return extremes_by_node(chunks, len(places), found.get())
 
     def requantise(self, places):
         t, device = self.training, self.device
@@ -109,10 +120,7 @@ class DeviceShard(Shard):
         ranges = device.empty((len(chunks), n_tried, 2), np.uint64)
         t.run("df_find_key_ranges", len(chunks) * n_tried, t.problem_there, t.columns, t.codes, self.draws, device.array(chunks),
               len(chunks), device.array(features), n_tried, ranges)  # fmt: skip
-        ranges = ranges.get()
-        return np.stack(
-            [by_node(chunks, ranges[..., 0], np.minimum), by_node(chunks, ranges[..., 1], np.maximum)], axis=-1
-        )
+        return extremes_by_node(chunks, len(places), ranges.get())
 
     def count(self, places, features, ranges):
         t, device = self.training, self.device
@@ -162,10 +170,10 @@ class DeviceShard(Shard):
         counted = device.empty((n,), np.int64)
         t.run("df_count_left", n, t.problem_there, t.columns, t.codes, self.draws, there, n, *test, counted)
         counted = counted.get()
-        n_left = by_node(chunks, counted, np.add)
+        n_left = by_node(chunks, len(places), counted, np.add, 0)
         node = chunks["node"]
         before = np.cumsum(counted) - counted  # of all nodes
-        before -= before[np.flatnonzero(np.diff(node, prepend=-1))][node]
+        before -= before[np.searchsorted(node, node)]  # at the first chunk of the node
         to_left = places["first"][node] + before
         to_right = n_left[node] + chunks["first"] - before
         t.run("df_move_draws", n, t.problem_there, t.columns, t.codes, self.draws, there, n, *test, device.array(to_left),

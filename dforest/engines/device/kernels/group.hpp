@@ -2,8 +2,9 @@
 //
 // Words: a *group* of *items* runs a kernel; `each` runs a phase of it for every item, and no item goes on before all are
 // done. Between phases all items take the same way: what decides it lies in memory or comes from `sum` and its like, never
-// in an item alone. So a host can run a kernel too, every phase for one item after another: with DF_ON_HOST, groups follow
-// each other, and whoever starts a kernel sets df_host_groups and df_host_items first.
+// in an item alone. So a host can run a kernel too, every phase for one item after another. With DF_ON_HOST, a thread that calls
+// a kernel does a *share* of its groups, one after another, while other threads do others; what groups share is written to by
+// df_add_anywhere alone. With DF_ONE_ITEM besides, groups have one item, which the compiler knows.
 //
 // A kernel is
 //
@@ -32,20 +33,29 @@
 
 #include <vector>
 
-extern int64_t df_host_groups, df_host_items;
-extern char *df_host_local;
+#include "share.h"
 
-#define DF_KERNEL extern "C" void
-#define DF_LOCAL int df_no_local
-#define DF_EACH_GROUP(group) \
-    (void) df_no_local; \
-    for (df_group group(0); group.number < df_host_groups; group.number++)
+#define DF_KERNEL static void
+#define DF_LOCAL const df_share *df_own
+#define DF_EACH_GROUP(group) for (df_group group(*df_own); group.number < df_own->last; group.number++)
 
 struct df_group {
-    int64_t number, n_groups, n_items;
+    int64_t number, n_groups;
+#ifdef DF_ONE_ITEM
+    static constexpr int64_t n_items = 1;
+#else
+    int64_t n_items;
+#endif
     char *local;
 
-    explicit df_group(int64_t first) : number(first), n_groups(df_host_groups), n_items(df_host_items), local(df_host_local) {}
+    explicit df_group(const df_share &own)
+        : number(own.first), n_groups(own.n_groups),
+#ifndef DF_ONE_ITEM
+          n_items(own.n_items),
+#endif
+          local(own.local)
+    {
+    }
 
     template <class Phase> void each(Phase phase) const
     {
@@ -88,8 +98,13 @@ struct df_group {
     // `count` of every item; then `phase(item, of all items before it, of all items)`.
     template <class Count, class Phase> void after(Count count, Phase phase) const
     {
-        std::vector<int64_t> counts((size_t) n_items);
         int64_t before = 0, total = 0;
+        if (n_items == 1) {
+            total = count(0);
+            phase(0, before, total);
+            return;
+        }
+        std::vector<int64_t> counts((size_t) n_items);
         for (int64_t item = 0; item < n_items; item++)
             total += counts[(size_t) item] = count(item);
         for (int64_t item = 0; item < n_items; item++) {
@@ -101,7 +116,7 @@ struct df_group {
 
 static inline void df_add(const df_group &, uint32_t *to, uint32_t x) { *to += x; }
 static inline void df_set_bits(uint32_t *to, uint32_t bits) { *to |= bits; }
-static inline void df_add_anywhere(uint64_t *to, uint64_t x) { *to += x; }
+static inline void df_add_anywhere(uint64_t *to, uint64_t x) { __atomic_fetch_add(to, x, __ATOMIC_RELAXED); }
 static inline void df_add_shared(const df_group &, int64_t *to, int64_t x) { *to += x; }
 
 #else

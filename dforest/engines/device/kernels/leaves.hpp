@@ -25,6 +25,13 @@ template <class Group> DF_INLINE void df_judge(const Group &group, const df_fit 
         });
         return;
     }
+    if (n == 0) { // draws of other shards
+        group.each([&](int64_t item) {
+            for (int64_t k = item; k < 4; k += group.n_items)
+                words[k] = 0;
+        });
+        return;
+    }
     int64_t total[4] = {0, 0, 0, 0};
     df_node node;
     node.place.centre = grown->centre;

@@ -1,0 +1,67 @@
+// All kernels, compiled for the host. A kernel of dforest/engines/device/kernels is listed here, or the host has none of that name.
+#define DF_ON_HOST
+#include "entries.h"
+
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "engines/device/kernels/kernels.cpp"
+
+namespace {
+
+template <class Parameter> Parameter given(uint64_t word, const df_share *own)
+{
+    if constexpr (std::is_same_v<Parameter, const df_share *>)
+        return own;
+    else if constexpr (std::is_pointer_v<Parameter>)
+        return reinterpret_cast<Parameter>(static_cast<uintptr_t>(word));
+    else
+        return static_cast<Parameter>(word);
+}
+
+// The share of groups is a kernel's last parameter, and no word of `arguments`.
+template <class... Parameters, size_t... at>
+void call(void (*kernel)(Parameters...), const uint64_t *arguments, const df_share *own, std::index_sequence<at...>)
+{
+    kernel(given<Parameters>(at + 1 < sizeof...(Parameters) ? arguments[at] : 0, own)...);
+}
+
+template <class... Parameters>
+void call(void (*kernel)(Parameters...), const uint64_t *arguments, const df_share *own)
+{
+    call(kernel, arguments, own, std::index_sequence_for<Parameters...>());
+}
+
+#define DF_ENTRY(kernel) {#kernel, [](const uint64_t *arguments, const df_share *own) { call(kernel, arguments, own); }}
+
+const struct {
+    const char *name;
+    df_entry entry;
+} entries[] = {
+    DF_ENTRY(df_add_chunks),     DF_ENTRY(df_add_histograms),  DF_ENTRY(df_apply),          DF_ENTRY(df_copy_draws),
+    DF_ENTRY(df_count_left),     DF_ENTRY(df_draw_cuts),       DF_ENTRY(df_draw_rows),      DF_ENTRY(df_find_cuts),
+    DF_ENTRY(df_find_extents),   DF_ENTRY(df_find_key_ranges), DF_ENTRY(df_gather_nodes),   DF_ENTRY(df_grow_subtrees),
+    DF_ENTRY(df_judge_nodes),    DF_ENTRY(df_mean),            DF_ENTRY(df_most),           DF_ENTRY(df_move_draws),
+    DF_ENTRY(df_permute_rows),   DF_ENTRY(df_permuted_rises),  DF_ENTRY(df_requantise),     DF_ENTRY(df_vote_out_of_bag),
+    DF_ENTRY(df_write_draws),
+};
+
+} // namespace
+
+df_entry df_find_entry(const char *name)
+{
+    for (const auto &known : entries)
+        if (std::strcmp(known.name, name) == 0)
+            return known.entry;
+    return nullptr;
+}
+
+int64_t df_most_items(void)
+{
+#ifdef DF_ONE_ITEM
+    return 1;
+#else
+    return 1 << 10;
+#endif
+}

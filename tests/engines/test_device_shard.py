@@ -1,0 +1,161 @@
+"""What shards of a problem's rows say together is what one shard of all rows says, whichever rows each has: none, too."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dforest.engines.device import engine
+from dforest.engines.device.sampling import RowCounts
+from dforest.engines.device.shard import DeviceShard
+from dforest.engines.device.training import Training, Tuning
+from dforest.rules import arrays
+from dforest.rules.records import record
+from dforest.testing.device_forests import fit_there, random_fit, standing_in
+from dforest.testing.host_device import strict_device
+
+
+class Caught(Exception):
+    """A problem on its way to a device."""
+
+
+def problem_of(seed, monkeypatch):
+    """The problem that a random estimator would have a device grow."""
+
+    def catch(problem, *_):
+        raise Caught(problem)
+
+    monkeypatch.setattr(engine, "DeviceSession", catch)
+    with standing_in(strict_device()), pytest.raises(Caught) as caught:
+        fit_there(*random_fit(seed))
+    return caught.value.args[0]
+
+
+def of_rows(problem, rows):
+    """A problem's share of some rows."""
+    columns = tuple(column._replace(codes=np.ascontiguousarray(column.codes[rows])) for column in problem.columns)
+    given = {name: getattr(problem.targets, name) for name in ("classes", "numbers", "weight")}
+    cut = {name: None if array is None else array[rows] for name, array in given.items()}
+    return replace(problem, columns=columns, targets=replace(problem.targets, **cut))
+
+
+def shard_of(problem, rows, counts, weight):
+    device = strict_device()
+    training = Training(device, of_rows(problem, rows), Tuning(device, {"subtree_up_to": 0, "chunk": 16}))
+    known = RowCounts.known(device, np.ascontiguousarray(counts[:, rows]))
+    seeds = problem.seeds_of(range(len(counts)))
+    return DeviceShard(training, seeds, known, None if weight is None else np.ascontiguousarray(weight[:, rows]))
+
+
+def cut_rows(n_rows, rng):
+    """Rows cut into shards, two of them empty, and one of a single row."""
+    ends = np.sort(rng.integers(0, n_rows + 1, 2))
+    return np.split(rng.permutation(n_rows), [0, *ends, max(n_rows - 1, ends[-1])]) + [np.zeros(0, np.int64)]
+
+
+def least(answers):
+    return np.min(answers, axis=0)
+
+
+def greatest(answers):
+    return np.max(answers, axis=0)
+
+
+def assert_ends(whole, answers):
+    """Ranges of all rows are made of those of shards."""
+    whole, answers = np.asarray(whole), np.stack(answers)
+    is_range = whole[..., 0] <= whole[..., 1]
+    together = np.stack([least(answers[..., 0]), greatest(answers[..., 1])], axis=-1)
+    assert (together[is_range] == whole[is_range]).all()
+    assert (together[~is_range][:, 0] > together[~is_range][:, 1]).all()
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_shards_add_up(seed, monkeypatch):
+    problem, rng = problem_of(seed, monkeypatch), np.random.default_rng(seed)
+    n_trees, n_rows, n_features, weight = 2, problem.n_rows, problem.n_features, None
+    seeds, everything = problem.seeds_of(range(n_trees)), np.arange(n_rows)
+    if problem.targets.balance is None:
+        counts = np.stack([problem.sampling.counts(n_rows, int(tree)) for tree in seeds])
+    else:
+        counts, weight, _ = problem.weigh_draws(seeds)
+    cuts_of_rows = [everything, *cut_rows(n_rows, rng)]
+    whole, *shards = (shard_of(problem, np.sort(rows), counts, weight) for rows in cuts_of_rows)
+    assert [len(shard.draws) for shard in shards].count(0) >= 2
+    is_regression, layout = not problem.objective.has_classes, whole.training.layout
+    places = [shard.roots for shard in (whole, *shards)]
+    root_weight = whole.add_up(whole.roots)[0][:, 1]
+    for own in places:
+        own["root_weight"] = root_weight
+
+    def ask(name, *arguments):
+        """What the shard of all rows answers, and what the others do."""
+        first, *others = (getattr(shard, name)(own, *arguments) for shard, own in zip((whole, *shards), places, strict=True))
+        return first, others
+
+    n_empty = 0
+    for level in range(5):
+        if is_regression:  # some nodes get a scale of their own, as all roots do
+            exact, others = ask("target_extents")
+            assert_ends(exact, others)
+            is_scaled = (exact[:, 0] < exact[:, 1]) & (rng.random(len(exact)) < (0.5 if level else 1.0))
+            scales = arrays.choose_scales(exact[is_scaled])
+            for shard, own in zip((whole, *shards), places, strict=True):
+                own["centre"][is_scaled], own["exponent"][is_scaled] = scales
+                shard.requantise(own[is_scaled])
+        (totals, extents), others = ask("add_up")
+        assert np.array_equal(totals, np.sum([sums for sums, _ in others], axis=0))
+        for own, (sums, _) in zip(places[1:], others, strict=True):
+            assert not sums[own["n"] == 0].any()
+        if is_regression:
+            assert_ends(extents, [found for _, found in others])
+        n_empty += sum((own["n"] == 0).sum() for own in places[1:])
+
+        features = np.array([rng.permutation(n_features)[:4] for _ in places[0]], np.int32).reshape(len(places[0]), -1)
+        ranges = None
+        if layout.has_keys:
+            ranges, others = ask("key_ranges", features)
+            assert_ends(ranges, others)
+        histograms, others = ask("count", features, ranges)
+        summed = np.sum([histogram.get() for histogram in others], axis=0)
+        assert np.array_equal(histograms.get(), summed)
+        found, subsets = whole.find_cuts(places[0], totals, features, ranges, histograms)
+        for shard, own in zip(shards, places[1:], strict=True):
+            again, subsets_again = shard.find_cuts(own, totals, features, ranges, shard.device.array(summed))
+            assert again.tobytes() == found.tobytes()
+            has_subset = (found["score"] >= 0) & (layout.table["kind"][features] == 2)
+            assert np.array_equal(subsets_again[has_subset], subsets[has_subset])
+
+        best = found["score"].argmax(axis=1)
+        at = np.arange(len(found)), best
+        cuts, subsets = found[at], subsets[at]
+        keep = cuts["score"] >= 0
+        places = [own[keep] for own in places]
+        cuts, subsets = cuts[keep], np.ascontiguousarray(subsets[keep])
+        if len(cuts) == 0:
+            break
+        n_left, others = ask("partition", cuts, subsets)
+        assert np.array_equal(n_left, np.sum(others, axis=0))
+        directions = layout.table["direction"][cuts["feature"]]
+        places = [
+            arrays.children(own, n, directions, cuts["middle"].copy())
+            for own, n in zip(places, [n_left, *others], strict=True)
+        ]
+    assert n_empty > 0
+
+    # A node's rows are those that its shards have of it.
+    for place, *own_places in zip(*places, strict=True):
+        def rows_of(shard, own, rows):
+            return np.sort(rows)[shard.rows()[own["first"] : own["first"] + own["n"]]]
+
+        together = [rows_of(*its) for its in zip(shards, own_places, cuts_of_rows[1:], strict=True)]
+        assert np.array_equal(np.sort(np.concatenate(together)), np.sort(rows_of(whole, place, everything)))
+    nodes = [np.zeros(len(own), record("df_grown")) for own in places]
+    for grown, own in zip(nodes, places, strict=True):
+        for name in ("first", "n", "centre", "exponent", "lower", "upper"):
+            grown[name] = own[name]
+    words, *others = (shard.judge(grown) for shard, grown in zip((whole, *shards), nodes, strict=True))
+    n_added = 2 if is_regression else words.shape[1]  # draws and weight; the rest follows from exact targets
+    assert np.array_equal(words[:, :n_added], np.sum(others, axis=0)[:, :n_added])
+    for grown, found in zip(nodes[1:], others, strict=True):
+        assert not found[grown["n"] == 0].any()

@@ -1,0 +1,104 @@
+"""Kernels on the host, those compiled with dforest and others: their forests and estimates are the processor's, to the bit."""
+
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sklearn.base import clone
+
+from dforest.engines.device.engine import DeviceEngine
+from dforest.host import HostDevice
+from dforest.testing import device_forests
+from dforest.testing.engine_check import check_engine
+from dforest.testing.host_device import compile_kernels, load_kernels, strict_device
+
+needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="there is no g++")
+ONE_ITEM = [{name: size for name, size in sizes.items() if name != "n_items"} for sizes in device_forests.TUNINGS]
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory):
+    """Kernels for groups of any size."""
+    return load_kernels(compile_kernels(tmp_path_factory.mktemp("kernels")))
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("seed", range(100, 115))
+def test_the_same_forests(seed, n_threads):
+    estimator, X, y, weight = device_forests.random_fit(seed)
+    here = estimator.fit(X, y, weight)
+    for sizes in ONE_ITEM:
+        with device_forests.standing_in(strict_device(None, n_threads, is_cpu=seed % 2 == 0)):
+            there = device_forests.fit_there(estimator, X, y, weight, tuning=sizes)
+        assert device_forests.differences(here, there) == [], sizes
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_the_same_predictions_and_estimates(n_threads):
+    device, kinds = strict_device(None, n_threads), set()
+    for seed in range(200, 230):
+        estimator, X, y, weight = device_forests.random_fit(seed)
+        model = estimator.fit(X, y, weight)
+        assert device_forests.differences_afterwards(model, X, y, weight, device) == [], seed
+        kinds.add((hasattr(model, "classes_"), model.bootstrap, model.categorical_features is None))
+    assert len(kinds) == 8
+
+
+@pytest.mark.parametrize("sizes", [{}, {"subtree_up_to": 10, "chunk": 64}, {"batch_bytes": 1 << 18}])
+def test_it_is_an_engine(sizes):
+    with device_forests.tuned(sizes):
+        check_engine(DeviceEngine(HostDevice(2)))
+
+
+def test_fits_at_the_same_time():
+    """On one device, from several threads."""
+    device = strict_device(None, 2)
+    fits = [device_forests.random_fit(seed) for seed in range(300, 312)]
+    expected = [clone(estimator).fit(X, y, weight) for estimator, X, y, weight in fits]
+    sizes = {"subtree_up_to": 10, "chunk": 64}
+    with device_forests.tuned(sizes), device_forests.standing_in(device), ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda fit: clone(fit[0]).set_params(device="sycl").fit(*fit[1:]), fits * 2))
+    for here, there in zip(expected * 2, found, strict=True):
+        assert device_forests.differences(here, there) == []
+
+
+@needs_compiler
+@pytest.mark.parametrize("n_items", [1, 4])
+def test_an_item_after_another_predicts_and_estimates_the_same(kernels, n_items):
+    """All kernels that do not grow."""
+    device = strict_device(kernels, 2, n_items, is_cpu=n_items == 1)
+    for seed in range(200, 230):
+        estimator, X, y, weight = device_forests.random_fit(seed)
+        assert device_forests.differences_afterwards(estimator.fit(X, y, weight), X, y, weight, device) == [], seed
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_an_item_after_another_grows_the_same_forests(kernels):
+    for seed in range(100, 140):
+        estimator, X, y, weight = device_forests.random_fit(seed)
+        here = estimator.fit(X, y, weight)
+        for sizes in device_forests.TUNINGS:
+            with device_forests.standing_in(strict_device(kernels, is_cpu=seed % 2 == 0)):
+                there = device_forests.fit_there(estimator, X, y, weight, tuning=sizes)
+            assert device_forests.differences(here, there) == [], sizes
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_sanitizers_find_nothing(tmp_path):
+    """In a process of its own, as the address sanitizer has to be loaded first."""
+    # g++ takes three times as long if it optimises that many checks, and the kernels are no faster.
+    options = ["-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    library = compile_kernels(tmp_path, options)
+    runtime = subprocess.run(["g++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout.strip()
+    done = subprocess.run(
+        [sys.executable, "-m", "dforest.testing.device_forests", library, "0", "30"],
+        env={"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=0", "PATH": "/usr/bin:/bin", "PYTHONSAFEPATH": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "30 problems: the same forests, predictions and estimates" in done.stdout
