@@ -50,6 +50,16 @@ static inline int df_big_above(df_big a, df_big b) { return a.value > b.value; }
 
 static inline double df_big_value(df_big a) { return (double)a.value; }
 
+/* The upper and the lower 64 bits. */
+static inline int64_t df_big_high(df_big a) { return (int64_t)(a.value >> 64); }
+
+static inline uint64_t df_big_low(df_big a) { return (uint64_t)a.value; }
+
+static inline df_big df_big_of(int64_t high, uint64_t low) {
+    df_big x = {(df_int128)((unsigned __int128)(uint64_t)high << 64 | low)};
+    return x;
+}
+
 /* The quotient by a positive number, rounded down; below 2^63 in magnitude. */
 static inline int64_t df_big_floor(df_big a, int64_t b) {
     df_int128 quotient = a.value / b;
@@ -62,6 +72,15 @@ typedef struct {
     uint64_t low;
     int64_t high;
 } df_big;
+
+static inline int64_t df_big_high(df_big a) { return a.high; }
+
+static inline uint64_t df_big_low(df_big a) { return a.low; }
+
+static inline df_big df_big_of(int64_t high, uint64_t low) {
+    df_big x = {low, high};
+    return x;
+}
 
 static inline df_big df_big_unsigned_product(uint64_t a, uint64_t b) {
     uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
@@ -298,6 +317,23 @@ static inline void df_add_sum(df_exact_sum *sum, const df_exact_sum *other) { *s
 static inline int df_sum_above(const df_exact_sum *a, const df_exact_sum *b) { return df_big_above(*a, *b); }
 
 static inline double df_sum_value(const df_exact_sum *sum) { return df_big_value(*sum); }
+
+/* A sum cut into digits of 32 bits, lowest first, the highest one with the sign; and the sum of digits, each of which may be a sum
+ * of up to 2^31 digits. Adding up digits adds up the sums, without a carry. OUT, IN digits : [4] */
+static inline void df_sum_digits(const df_exact_sum *sum, int64_t *digits) {
+    const uint64_t low = df_big_low(*sum);
+    digits[0] = (int64_t)(low & 0xFFFFFFFFu);
+    digits[1] = (int64_t)(low >> 32);
+    digits[2] = (int64_t)((uint64_t)df_big_high(*sum) & 0xFFFFFFFFu);
+    digits[3] = df_big_high(*sum) >> 32;
+}
+
+static inline df_exact_sum df_sum_of_digits(const int64_t *digits) {
+    const int64_t unit = (int64_t)1 << 32;
+    const uint64_t top = ((uint64_t)digits[3] << 32) + (uint64_t)digits[2];
+    const df_big lower = df_big_sum(df_big_product(digits[1], unit), df_big_product(digits[0], 1));
+    return df_big_of((int64_t)(top + (uint64_t)df_big_high(lower)), df_big_low(lower));
+}
 
 /* Whether a * b > c * d, exactly. */
 static inline int df_product_above(int64_t a, int64_t b, int64_t c, int64_t d) {

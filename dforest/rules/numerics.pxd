@@ -9,6 +9,8 @@ cdef extern from "rules/numerics.h" nogil:
     void df_add_product(df_exact_sum* sum, int64_t a, int64_t b)
     void df_add_square(df_exact_sum* sum, int64_t a, int64_t w)
     double df_sum_value(const df_exact_sum* sum)
+    void df_sum_digits(const df_exact_sum* sum, int64_t* digits)
+    df_exact_sum df_sum_of_digits(const int64_t* digits)
     bint df_product_above(int64_t a, int64_t b, int64_t c, int64_t d)
     double df_log(double x)
     double df_log2(double x)

@@ -10,7 +10,9 @@ cdef extern from "rules/records.h" nogil:
         DF_POISSON
         DF_ABSOLUTE_ERROR
     ctypedef enum df_draw_kind:
-        pass
+        DF_CLASS_WEIGHTS
+        DF_TARGET_SUM
+        DF_TARGET_SUM_WIDE
     ctypedef struct df_record:   # equal draws of a tree
         uint32_t row           # row of the data view, or of the subtree's own copy: see Node.columns
         uint32_t count         # how often it was drawn

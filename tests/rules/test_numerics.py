@@ -30,6 +30,19 @@ double squares(const int64_t *a, const int64_t *w, int64_t n)
     }
     return df_sum_value(&sum);
 }
+void sum_digits(const int64_t *a, const int64_t *b, int64_t n, int64_t *digits)
+{
+    df_exact_sum sum;
+    memset(&sum, 0, sizeof sum);
+    for (int64_t i = 0; i < n; i++)
+        df_add_product(&sum, a[i], b[i]);
+    df_sum_digits(&sum, digits);
+}
+double value_of_digits(const int64_t *digits)
+{
+    const df_exact_sum sum = df_sum_of_digits(digits);
+    return df_sum_value(&sum);
+}
 int above(int64_t a, int64_t b, int64_t c, int64_t d) { return df_product_above(a, b, c, d); }
 """
 
@@ -47,7 +60,7 @@ def numerics(request, tmp_path_factory):
         check=True,
     )  # fmt: skip
     library = ctypes.CDLL(str(folder / "numerics.so"))
-    for name in ("cross", "offset_sum", "squares"):
+    for name in ("cross", "offset_sum", "squares", "value_of_digits"):
         getattr(library, name).restype = ctypes.c_double
     library.floor_mean.restype = ctypes.c_int64
     library.key32.restype, library.key32.argtypes = ctypes.c_uint32, [ctypes.c_float]
@@ -133,3 +146,20 @@ def test_last_keys(numerics, dtype):
         last = numerics.last_key(threshold, is_wide)
         assert last < MISSING_KEYS[dtype]
         assert np.array_equal(keys <= last, x.astype(np.float64) <= threshold), threshold
+
+
+@pytest.mark.parametrize("bits", [3, 31, 40, 62])
+def test_digits_of_sums_add_up(numerics, bits):
+    """Several sums are added up digit by digit, without a carry."""
+    rng = np.random.default_rng(bits)
+    total, digits = 0, np.zeros(4, np.int64)
+    for _ in range(50):
+        a, b = (np.array(integers(rng, 4, bits), np.int64) for _ in range(2))
+        own = np.zeros(4, np.int64)
+        pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (a, b)]
+        numerics.sum_digits(*pointers, ctypes.c_int64(4), own.ctypes.data_as(ctypes.c_void_p))
+        assert sum(int(digit) << (32 * k) for k, digit in enumerate(own)) == sum(map(int.__mul__, a.tolist(), b.tolist()))
+        assert (own[:3] >= 0).all() and (own[:3] < 2**32).all()
+        digits += own
+        total += sum(map(int.__mul__, a.tolist(), b.tolist()))
+        assert numerics.value_of_digits(digits.ctypes.data_as(ctypes.c_void_p)) == float(total)
