@@ -8,6 +8,7 @@ import numpy as np
 from dforest.core.search.criteria import NAMES
 from dforest.core.search.dense import RandomDenseSplitter
 from dforest.core.search.hist import RandomHistSplitter
+from dforest.engines.nodes import Nodes
 from dforest.rules import arrays
 from dforest.rules.records import constants, record
 
@@ -75,15 +76,25 @@ class Layout:
             for name in ("values", "lows", "highs")
         )
 
-    def thresholds(self, nodes):
-        """Where nodes cut, as `store_split` of the splitters has it; 0 for leaves.
+    def nodes_of(self, grown, subsets, leaves):
+        """What becomes of nodes, as the splitters and growers of the processor write them.
 
         Parameters
         ----------
-        nodes : ndarray of df_grown
+        grown : ndarray of shape (n_nodes,), dtype df_grown
+        subsets : ndarray of shape (n_nodes, subset_words), dtype uint64
+            Of nodes that test categories.
+        leaves : ndarray of shape (n_leaves, n_leaf_words), dtype int64
+            What each leaf among the nodes keeps.
 
         Returns
         -------
-        ndarray of float64
+        Nodes
         """
-        return arrays.thresholds(nodes, self.table, self.is_random, self.values, self.highs)
+        thresholds = arrays.thresholds(grown, self.table, self.is_random, self.values, self.highs)
+        missing_left = (grown["missing_left"] != 0) & (grown["feature"] >= 0)
+        subsets = subsets[np.isnan(thresholds)]
+        # Words of 0 at the end of a subset are left out.
+        is_kept = np.logical_or.accumulate((subsets != 0)[:, ::-1], axis=1)[:, ::-1]
+        return Nodes(grown["feature"].copy(), thresholds, missing_left, leaves, np.zeros((0, 2)), is_kept.sum(axis=1),
+                     subsets[is_kept])  # fmt: skip

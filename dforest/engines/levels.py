@@ -8,14 +8,13 @@ This side keeps the tables of large nodes, which are few, and decides; the shard
 draws. A `Levels` owns its tables.
 """
 
-from itertools import pairwise
-
 import numpy as np
 
-from dforest.core.forest.assembly import TreeArrays
+from dforest.core.grow.pieces import lay_out
 from dforest.core.search.feature_order import FeatureOrder
+from dforest.engines.nodes import Nodes, stretches
 from dforest.rules import arrays
-from dforest.rules.records import constants, record
+from dforest.rules.records import record
 
 
 class Levels:
@@ -49,7 +48,7 @@ class Levels:
         self.children = []  # references to the two children of each
         self.subtrees = []  # df_open_node, by level
         self.n_large = self.n_subtrees = 0
-        self.leaf_starts = []  # where the draws of each tree's leaves begin, once it is grown
+        self.leaf_starts = None  # where the draws of each tree's leaves begin, once it is grown and if the shard tells
         self.rows = None  # of all draws, once they are asked for
 
     def grow(self):
@@ -61,7 +60,10 @@ class Levels:
         return self._assemble(root_references)
 
     def record_table(self, t):
-        """Which rows the leaves of tree t have, once it is grown: as `leaf_table` in `dforest/core/grow/trunk.pxd` says."""
+        """Which rows the leaves of tree t have, once it is grown: as `leaf_table` in `dforest/core/grow/trunk.pxd` says.
+
+        Only where the shard tells: see `Subtrees.leaf_firsts`.
+        """
         if self.rows is None:
             self.rows = self.shard.rows()
         root, starts = self.shard.roots[t], self.leaf_starts[t]
@@ -200,51 +202,26 @@ class Levels:
     def _assemble(self, root_references):
         """The trees' arrays."""
         layout = self.layout
-        large = np.concatenate(self.large) if self.large else np.zeros(0, record("df_grown"))
-        children = np.concatenate(self.children) if self.children else np.zeros((0, 2), np.int64)
-        subtrees = self.shard.grow_subtrees(np.concatenate(self.subtrees) if self.subtrees else self.shard.roots[:0])
-        at, starts = _lay_out(root_references, large["feature"], children, subtrees.lengths)
-        at_large, at_subtree, n_nodes = at[: len(large)], at[len(large) :][::-1], starts[-1]
-        is_kept = at_large >= 0
-        at_large = at_large[is_kept]
-        # Where the nodes of subtrees come to stand, one subtree after another.
-        ends = np.cumsum(subtrees.lengths)
-        at_small = np.arange(len(subtrees.nodes)) + np.repeat(at_subtree - ends + subtrees.lengths, subtrees.lengths)
-        nodes = np.empty(n_nodes, record("df_grown"))
-        nodes[at_large], nodes[at_small] = large[is_kept], subtrees.nodes
-        subsets = np.zeros((n_nodes, layout.subset_words), np.uint64)
-        if layout.subset_words:
-            subsets[at_small] = subtrees.subsets
-            if len(large):
-                subsets[at_large] = np.concatenate(self.subsets)[is_kept]
-        # `right` is counted from the subtree's first node so far; from now on, from the tree's.
-        right = nodes["right"].astype(np.int64)
-        right[at_small] += np.repeat(at_subtree, subtrees.lengths)
-        right[at_large] = at[children[is_kept, 1]]
-        right -= np.repeat(starts[:-1], np.diff(starts))
-        is_leaf = nodes["feature"] < 0
-        leaves = np.empty((n_nodes, layout.n_leaf_words), np.int64)
-        leaves[at_small[subtrees.nodes["feature"] < 0]] = subtrees.leaves
-        large_leaves = is_kept & (large["feature"] < 0)
-        if large_leaves.any():
-            leaves[at[: len(large)][large_leaves]] = self.shard.judge(large[large_leaves])
-        leaves = leaves[is_leaf]
-        thresholds = layout.thresholds(nodes)
-        leaf_ends = np.cumsum(is_leaf)
-        self.leaf_starts = [nodes["first"][first:last][is_leaf[first:last]] for first, last in pairwise(starts)]
-        is_categorical = layout.table["kind"][np.maximum(nodes["feature"], 0)] == constants()["DF_CATEGORICAL"]
-        has_subset = ~is_leaf & is_categorical
-        for first, last in pairwise(starts):
-            leaf = slice(leaf_ends[first - 1] if first else 0, leaf_ends[last - 1])
-            yield TreeArrays(
-                nodes["feature"][first:last],
-                thresholds[first:last],
-                right[first:last].astype(np.uint32),
-                nodes["missing_left"][first:last].astype(bool) & ~is_leaf[first:last],
-                leaves[leaf],
-                np.zeros((0, 2)),
-                *_payloads(subsets[first:last][has_subset[first:last]]),
-            )
+        large = np.concatenate([np.zeros(0, record("df_grown")), *self.large])
+        children = np.concatenate([np.zeros((0, 2), np.int64), *self.children])
+        subsets = np.concatenate([np.zeros((0, layout.subset_words), np.uint64), *self.subsets])
+        subtrees = self.shard.grow_subtrees(np.concatenate([self.shard.roots[:0], *self.subtrees]))
+        at_large, at_subtree, starts = lay_out(root_references, large["feature"].copy(), children, subtrees.lengths)
+        kept = np.flatnonzero(at_large >= 0)
+        large, at_large = large[kept], at_large[kept]
+        is_leaf = large["feature"] < 0
+        leaves = np.zeros((0, layout.n_leaf_words), np.int64)
+        if is_leaf.any():
+            leaves = self.shard.judge(large[is_leaf])
+        order = np.empty(starts[-1], np.int64)  # of the nodes that come to stand there: the large ones first, then subtrees'
+        order[at_large] = np.arange(len(large))
+        order[stretches(at_subtree, subtrees.lengths)] = len(large) + np.arange(len(subtrees.nodes.feature))
+        nodes = Nodes.join([layout.nodes_of(large, subsets[kept], leaves), subtrees.nodes])
+        if subtrees.leaf_firsts is not None:
+            firsts = np.zeros(len(order), np.int64)
+            firsts[nodes.feature < 0] = np.concatenate([large["first"][is_leaf], subtrees.leaf_firsts])
+            self.leaf_starts = [firsts[tree[nodes.feature[tree] < 0]] for tree in np.split(order, starts[1:-1])]
+        return nodes.take(order).trees(starts)
 
 
 def _grown(places):
@@ -253,46 +230,3 @@ def _grown(places):
     for name in ("first", "n", "centre", "exponent", "lower", "upper"):
         grown[name] = places[name]
     return grown
-
-
-def _payloads(subsets):
-    """(how many words of each subset to keep, the words that are kept): words of 0 at the end of a subset are left out."""
-    is_kept = np.logical_or.accumulate((subsets != 0)[:, ::-1], axis=1)[:, ::-1]
-    return is_kept.sum(axis=1), subsets[is_kept]
-
-
-def _lay_out(root_references, feature, children, lengths):
-    """Put trees into preorder, one after another.
-
-    Parameters
-    ----------
-    root_references : ndarray of shape (n_trees,)
-    feature : ndarray of shape (n_large,)
-        Of the large nodes; -1: a leaf.
-    children : ndarray of shape (n_large, 2)
-        References to those of each.
-    lengths : ndarray of shape (n_subtrees,)
-        Nodes of each subtree.
-
-    Returns
-    -------
-    at : ndarray of shape (n_large + n_subtrees,)
-        Where each node or subtree comes to stand, by reference, negative ones counted from the end; -1: in no tree.
-    starts : list of int
-        Where each tree begins, and the last one ends.
-    """
-    at = np.full(len(feature) + len(lengths), -1)
-    starts, n_nodes = [], 0
-    for root in root_references.tolist():
-        starts.append(n_nodes)
-        pending = [root]
-        while pending:
-            reference = pending.pop()
-            at[reference] = n_nodes
-            if reference < 0:
-                n_nodes += int(lengths[-1 - reference])
-                continue
-            n_nodes += 1
-            if feature[reference] >= 0:
-                pending += children[reference, ::-1].tolist()
-    return at, [*starts, n_nodes]

@@ -12,38 +12,8 @@ A shard owns the draws of a batch of trees. The driver never sees them; it knows
 """
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
 
 import numpy as np
-
-from dforest.rules.records import record
-
-
-class Subtrees(NamedTuple):
-    """Subtrees that a shard has grown to the end, one after another, the nodes of each in preorder.
-
-    Attributes
-    ----------
-    lengths : ndarray of shape (n_subtrees,), dtype int64
-        Nodes of each.
-    nodes : ndarray of shape (n_nodes,), dtype df_grown
-        `right` is counted from the first node of the subtree.
-    subsets : ndarray of shape (n_nodes, n_subset_words), dtype uint64
-        Of nodes that test categories.
-    leaves : ndarray of shape (n_leaves, n_leaf_words), dtype int64
-        What each leaf among the nodes keeps.
-    """
-
-    lengths: np.ndarray
-    nodes: np.ndarray
-    subsets: np.ndarray
-    leaves: np.ndarray
-
-    @classmethod
-    def none(cls, layout):
-        """No subtrees, of a `Layout`."""
-        sizes = (np.int64,), (record("df_grown"),), (np.uint64, layout.subset_words), (np.int64, layout.n_leaf_words)
-        return cls(*(np.zeros((0, *shape), dtype) for dtype, *shape in sizes))
 
 
 class Shard(ABC):
@@ -135,7 +105,7 @@ class Shard(ABC):
 
     @abstractmethod
     def grow_subtrees(self, places):
-        """Grow all that is below nodes of few draws: `Subtrees`."""
+        """Grow all that is below nodes of few draws: `dforest.engines.nodes.Subtrees`, in the order of the nodes."""
 
     @abstractmethod
     def rows(self):

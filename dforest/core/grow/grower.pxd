@@ -15,7 +15,8 @@ from dforest.core.grow.trunk cimport Trunk
 from dforest.core.grow.writer cimport TreeWriter
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.splitter cimport Splitter
-from dforest.core.types cimport Node, Split
+from dforest.core.types cimport Node, Record, Split
+from dforest.rules.records cimport df_open_node
 
 
 @cython.final
@@ -23,9 +24,10 @@ cdef class Grower:
     cdef Criterion criterion
     cdef Splitter splitter
     cdef Py_ssize_t max_leaf_nodes         # 0: no limit, and depth-first growth
+    cdef Py_ssize_t most_records           # of a tree
     cdef bint keeps_leaves                 # of the trees that this grower begins: see Trunk.rows
     # Its parts
-    cdef readonly Drawing drawing
+    cdef readonly Drawing drawing          # None: records are given
     cdef Judge judge
     cdef Block block
     cdef PathFeatures path                 # to the node at hand; empty unless the splitter asks for it
@@ -43,6 +45,10 @@ cdef class Grower:
 
     # Grow a tree, but for the pieces that are given away.
     cdef int grow(self, uint32_t tree, uint32_t seed) except -1 nogil
+
+    # Grow n trees or subtrees of given records, one after another into one piece, which has a number as a tree has. If they are
+    # several, none of them may have as many records as are worth giving away. IN records : theirs start at places[i].first
+    cdef int grow_given(self, uint32_t number, const Record* records, const df_open_node* places, Py_ssize_t n) except -1 nogil
 
     # Wait for work of other growers, and do it until it is a piece of a tree; False: no work is left.
     cdef bint help(self) except -1 nogil

@@ -3,7 +3,7 @@
 A grower takes a node, has it judged, and writes a leaf, or partitions the node's records and goes on with both children. What is
 to be known of a step is in a part of its own:
 
-    drawing     what a tree draws, as records
+    drawing     what a tree draws, as records, unless these are given
     trunk       the records of a tree, and what else its pieces share
     place       where a node stands
     stack       the nodes to come, depth first, and the subtrees that are given away
@@ -25,16 +25,16 @@ the grower that began the tree.
 """
 cimport cython
 from libc.stdint cimport int64_t, uint32_t
+from libc.string cimport memcpy
 
 from dforest.core.grow.frontier cimport Candidate
 from dforest.core.grow.judge cimport Judgement
 from dforest.core.grow.partition cimport partition, partition_by_test, partition_together
-from dforest.core.grow.place cimport place_children, root_place
+from dforest.core.grow.place cimport given_place, place_children, root_place
 from dforest.core.grow.split_check cimport refuse_division
 from dforest.core.grow.stack cimport SHARE_FROM, take_subtree
 from dforest.core.grow.team cimport Task
 from dforest.core.grow.trunk cimport begin_tree, free_trunk, note_leaf, reserve_trunk
-from dforest.core.sampling cimport SamplingPlan
 from dforest.core.threads cimport check_signals
 from dforest.core.types cimport Record
 from dforest.rules.node cimport df_leaf_rules_of
@@ -57,18 +57,22 @@ cdef class Grower:
         Of this thread; both get attached.
     rules : GrowthRules
         When a node becomes a leaf: see `dforest.problem.GrowthRules`.
-    sampling : SamplingPlan
-        Which rows a tree draws.
+    n_rows : int
+        Of the problem; the data may have a part of them.
+    most_records : int
+        Of a tree.
+    drawing : Drawing, optional
+        What trees draw. None: they are grown from given records.
     """
 
     def __cinit__(self, DataView data not None, objective not None, Criterion criterion not None, Splitter splitter not None,
-                  rules, SamplingPlan sampling not None):
+                  rules, n_rows, Py_ssize_t most_records, Drawing drawing=None):
         self.criterion = criterion
         self.splitter = splitter
         self.max_leaf_nodes = rules.max_leaf_nodes or 0
-        self.drawing = Drawing(data, sampling)
-        most_records = self.drawing.most_records
-        self.judge = Judge(data, objective, criterion, splitter, rules, most_records)
+        self.most_records = most_records
+        self.drawing = drawing
+        self.judge = Judge(data, objective, criterion, splitter, rules.limits(n_rows), most_records)
         # A block is filled once and read max_features times for each level below: about a dozen.
         pays = (data.n_features <= 12 * splitter.max_features and not self.max_leaf_nodes
                 and not splitter.has_own_tests)
@@ -107,7 +111,8 @@ cdef class Grower:
         cdef Trunk* trunk = &self.own
         cdef Place root
         cdef Node node
-        reserve_trunk(trunk, self.drawing.most_records, self.keeps_leaves)
+        self.writer.clear()
+        reserve_trunk(trunk, self.most_records, self.keeps_leaves)
         if self.is_shared(self.drawing.n_draws):
             trunk.n = self.drawing.draw_together(self.team, self.member, seed, trunk.records, trunk.scratch)
         else:
@@ -122,6 +127,23 @@ cdef class Grower:
         begin_tree(trunk, tree, seed, node.statistics[1], df_leaf_rules_of(&self.judge.limits, node.statistics[1]))
         return self.grow_piece(trunk, 0, &root)
 
+    cdef int grow_given(self, uint32_t number, const Record* records, const df_open_node* places, Py_ssize_t n) except -1 nogil:
+        cdef Trunk* trunk = &self.own
+        cdef const df_open_node* place
+        cdef Place root
+        cdef Py_ssize_t i
+        self.writer.clear()
+        reserve_trunk(trunk, self.most_records, self.keeps_leaves)
+        for i in range(n):
+            place = &places[i]
+            trunk.n = place.n
+            memcpy(trunk.records, records + place.first, place.n * sizeof(Record))
+            begin_tree(trunk, number, place.seed, place.root_weight, df_leaf_rules_of(&self.judge.limits, place.root_weight))
+            self.path.leave(-1)
+            root = given_place(place)
+            self.grow_piece(trunk, 0, &root)
+        return 0
+
     cdef bint help(self) except -1 nogil:
         cdef void* offer
         cdef Task* task
@@ -135,16 +157,16 @@ cdef class Grower:
             trunk = take_subtree(offer, &root, self.path)
             piece = root.piece
             root.piece = -1
+            self.writer.clear()
             self.grow_piece(trunk, piece, &root)
             return True
         return False
 
     cdef int grow_piece(self, Trunk* trunk, int piece, const Place* root) except -1 nogil:
-        """Grow a piece of a tree, given its number and where its first node stands, to which `path` leads."""
+        """Write a piece of a tree, given its number and where its first node stands, to which `path` leads."""
         self.trunk = trunk
         self.piece = piece
         self.block.close()
-        self.writer.clear()
         self.judge.enter(trunk)
         return self.grow_best_first(root) if self.max_leaf_nodes else self.grow_depth_first(root)
 

@@ -28,15 +28,14 @@ cdef class Judge:
         Which says what leaves keep.
     criterion, splitter : Criterion, Splitter
         Of the grower's thread; both get attached.
-    rules : GrowthRules
-        When a node becomes a leaf: see `dforest.problem.GrowthRules`.
+    limits : ndarray of shape (1,), dtype df_limits
+        When a node becomes a leaf: see `dforest.problem.GrowthRules.limits`.
     most_records : int
         Of a node.
     """
 
     def __cinit__(self, DataView data not None, objective not None, Criterion criterion not None, Splitter splitter not None,
-                  rules, Py_ssize_t most_records):
-        cdef const df_limits[::1] limits = rules.limits(data.n_rows)
+                  const df_limits[::1] limits not None, Py_ssize_t most_records):
         self.limits = limits[0]
         self.data = data
         self.criterion = criterion

@@ -12,7 +12,7 @@ preorder, are the tree:
 
 The arrays of pieces are copied into those of the tree, which the caller owns.
 """
-from libc.stdint cimport int32_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 
 import numpy as np
 
@@ -91,3 +91,62 @@ def number_children(const int32_t[::1] feature not None, uint32_t[::1] right not
                 n_waiting -= 2
             waiting[n_waiting] = <uint32_t> i
             n_waiting += 1
+
+
+def lay_out(const int64_t[::1] roots not None, const int32_t[::1] feature not None, const int64_t[:, ::1] children not None,
+            const int64_t[::1] lengths not None):
+    """Where nodes, and subtrees below them, come to stand when trees are put into preorder, one after another.
+
+    A *reference* is the number of a node, or -1 less the number of a subtree.
+
+    Parameters
+    ----------
+    roots : ndarray of shape (n_trees,), dtype int64
+        References to the roots.
+    feature : ndarray of shape (n_nodes,), dtype int32
+        Of the nodes that are in no subtree, numbered so that children come after their parents; -1: a leaf.
+    children : ndarray of shape (n_nodes, 2), dtype int64
+        References to those of each.
+    lengths : ndarray of shape (n_subtrees,), dtype int64
+        Nodes of each subtree.
+
+    Returns
+    -------
+    of_nodes : ndarray of shape (n_nodes,), dtype int64
+        The place of each node; -1: it is in no tree.
+    of_subtrees : ndarray of shape (n_subtrees,), dtype int64
+        The place of each subtree's first node; -1: it is in no tree.
+    starts : ndarray of shape (n_trees + 1,), dtype int64
+        Where each tree begins, and the last one ends.
+
+    Examples
+    --------
+    A root, 0, whose left child is a subtree of 3 nodes, and whose right child, 1, is a leaf; and a tree that is a subtree:
+
+    >>> import numpy as np
+    >>> children = np.array([[-1, 1], [0, 0]])
+    >>> lay_out(np.array([0, -2]), np.array([5, -1], np.int32), children, np.array([3, 9]))
+    (array([0, 4]), array([1, 5]), array([ 0,  5, 14]))
+    """
+    cdef Py_ssize_t n = feature.shape[0], m = lengths.shape[0], i, reference
+    # By reference, those of subtrees counted from the end.
+    sizes = np.concatenate([np.ones(n, np.int64), np.asarray(lengths)[::-1]])
+    at = np.full(n + m, -1)
+    starts = np.zeros(roots.shape[0] + 1, np.int64)
+    cdef int64_t[::1] size = sizes, place = at, start = starts
+    with nogil:
+        for i in range(n - 1, -1, -1):
+            if feature[i] >= 0:
+                for k in range(2):
+                    reference = children[i, k]
+                    size[i] += size[reference if reference >= 0 else n + m + reference]
+        for i in range(roots.shape[0]):
+            reference = roots[i] if roots[i] >= 0 else n + m + roots[i]
+            place[reference] = start[i]
+            start[i + 1] = start[i] + size[reference]
+        for i in range(n):
+            if feature[i] >= 0 and place[i] >= 0:
+                reference = children[i, 0] if children[i, 0] >= 0 else n + m + children[i, 0]
+                place[reference] = place[i] + 1
+                place[children[i, 1] if children[i, 1] >= 0 else n + m + children[i, 1]] = place[i] + 1 + size[reference]
+    return at[:n], at[n:][::-1], starts

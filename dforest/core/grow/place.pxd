@@ -8,6 +8,7 @@ from libc.stdint cimport int32_t, uint64_t
 from dforest.core.types cimport Node, Scale
 from dforest.rules.node cimport df_bounds, df_child_bounds
 from dforest.rules.random cimport DF_ROOT_PATH, df_child_path
+from dforest.rules.records cimport df_open_node
 
 cdef struct Place:
     Py_ssize_t first, n            # its records: n of the tree's draws, from `first` on
@@ -35,6 +36,23 @@ cdef inline Place root_place(Py_ssize_t n) noexcept nogil:
     root.lower = -INFINITY
     root.upper = INFINITY
     return root
+
+
+cdef inline Place given_place(const df_open_node* node) noexcept nogil:
+    """The place of a node with which a tree, or a subtree, begins whose records are all there are."""
+    cdef Place place
+    place.first = 0
+    place.n = node.n
+    place.path = node.path
+    place.depth = node.depth
+    place.parent = place.piece = -1
+    place.is_right = False
+    place.scale.centre = node.centre
+    place.scale.exponent = node.exponent
+    place.scale.range = node.range
+    place.lower = node.lower
+    place.upper = node.upper
+    return place
 
 
 cdef inline void place_children(const Node* node, Py_ssize_t first, Py_ssize_t n_left, int32_t direction, double middle,

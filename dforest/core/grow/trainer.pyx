@@ -3,7 +3,7 @@
 Each thread has a grower of its own and takes the next tree as soon as it is done with one. When no tree is left to begin, it
 takes work from the growers of other trees: subtrees that they give away, or features of a large node (see
 `dforest.core.grow.team`). A tree depends on the data, the parameters and its seed alone, so it is the same whichever threads grow
-it.
+it. A `Trainer` grows trees that draw rows; a `Finisher` those whose records are given, and subtrees of such.
 
 The calling thread takes part, together with workers that all calls of the process share (`dforest.core.threads`): where fewer
 workers come than were asked for, fewer threads grow the same trees. A thread holds the interpreter's lock only between trees, or
@@ -15,6 +15,7 @@ import numpy as np
 
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.data cimport DataView
+from dforest.core.grow.drawing cimport Drawing
 from dforest.core.grow.grower cimport Grower
 from dforest.core.grow.stack cimport SHARE_FROM
 from dforest.core.grow.trunk cimport end_piece, leaf_table
@@ -22,9 +23,14 @@ from dforest.rules.random cimport df_tree_seed
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.grow.team cimport Team
 from dforest.core.threads cimport df_glance
+from dforest.core.types cimport Record
+from dforest.rules.records cimport df_open_node
 
 from dforest.core.grow.pieces import join_pieces
 from dforest.core.threads import Stopped, each
+
+cdef enum:
+    RECORDS_TOGETHER = 1 << 14     # of given subtrees that are grown one after another without a look at Python
 
 
 def tree_seeds(uint64_t seed, trees):
@@ -49,8 +55,8 @@ def tree_seeds(uint64_t seed, trees):
     return result
 
 
-class Trainer:
-    """Grows trees of one problem. The growers of its threads, and their memory, stay from call to call.
+class Growers:
+    """Threads that grow trees of one problem. Their growers, and the memory of these, stay from call to call.
 
     Parameters
     ----------
@@ -61,29 +67,138 @@ class Trainer:
         Patterns, of which every thread gets a clone.
     rules : GrowthRules
         When a node becomes a leaf: see `dforest.problem.GrowthRules`.
-    sampling : SamplingPlan
-        Which rows each tree draws.
+    n_rows : int
+        Of the problem; the data may have a part of them.
+    most_records : int
+        Of a tree.
     n_threads : int
         Most threads; fewer are used where there is not enough work for all.
     """
 
     def __init__(self, DataView data not None, objective not None, Criterion criterion not None, Splitter splitter not None,
-                 rules, sampling, int n_threads):
+                 rules, n_rows, most_records, int n_threads):
         self._data, self._objective, self._criterion, self._splitter = data, objective, criterion, splitter
-        self._rules, self._sampling, self._n_threads = rules, sampling, n_threads
+        self._rules, self._n_rows, self._most_records, self._n_threads = rules, n_rows, most_records, n_threads
         self._growers = {}         # by the number of the thread in the team
         splitter.prepare(data, criterion)
         data.add_coarse(splitter.wanted_buckets(data, criterion))
 
+    def _make_drawing(self):
+        """What a grower draws trees with; None: records are given."""
+        return None
+
+    def _make_grower(self):
+        return Grower(self._data, self._objective, self._criterion.clone(), self._splitter.clone(), self._rules, self._n_rows,
+                      self._most_records, self._make_drawing())
+
+    def _share_from(self):
+        """Records of a tree or subtree that is worth giving away."""
+        cdef Splitter splitter = self._splitter
+        return max(1, splitter.tuning.get("share_from", SHARE_FROM))
+
     def _most_at_work(self, n_trees):
         """How many threads can have work to do at the same time, on n_trees trees."""
         cdef Splitter splitter = self._splitter
-        cdef int64_t n = self._sampling.most_records(self._data.n_rows), by_tree = 1
+        cdef int64_t n = self._most_records, by_tree = 1
         if not self._rules.max_leaf_nodes:
-            by_tree = n // max(1, <int64_t> splitter.tuning.get("share_from", SHARE_FROM))
+            by_tree = n // <int64_t> self._share_from()
         if n * splitter.max_features >= splitter.share_visits_from:
             by_tree = max(by_tree, splitter.max_features)
         return n_trees * max(1, by_tree)
+
+    def _grow_each(self, n, begin, put, bint keep_leaves=False):
+        """Grow some trees.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        begin : callable
+            Called with a `Grower` and the number of a tree, from 0; grows the tree, but for the pieces that are given away.
+        put : callable
+            Called with each finished tree, in any order, by the thread that finished it: the number that the tree has in its
+            `Trunk`; its `TreeArrays`, lent; its `leaf_table` (`dforest/core/grow/trunk.pxd`), None without `keep_leaves`. Returns
+            whether growing is to go on.
+        keep_leaves : bool, default=False
+            Whether `put` is to be told which rows each leaf has.
+
+        Raises
+        ------
+        Exception
+            The first exception that a thread raised, when all threads have stopped.
+        """
+        cdef int n_threads = min(self._n_threads, self._most_at_work(n))
+        cdef Team team = Team(n_threads)
+        cdef bint is_wanted = True
+        growers = self._growers      # kept until all are done: they work in each other's memory
+        pieces = {}                  # by tree, of trees that are not finished: the pieces that are, as `join_pieces` takes them
+        to_grow = iter(range(n))     # shared: each thread takes the next tree
+
+        def keep(Grower grower):
+            """Keep the piece that a grower has finished; return whether more trees are wanted."""
+            number = grower.trunk.tree
+            holes = grower.writer.hole_table()
+            tree = grower.writer.arrays()
+            if len(holes) or grower.piece:
+                pieces.setdefault(number, {})[grower.piece] = tree.copy(), holes
+            if not end_piece(grower.trunk):
+                return True
+            if number in pieces:
+                tree = join_pieces(pieces.pop(number))
+            return put(number, tree, leaf_table(grower.trunk) if keep_leaves else None)
+
+        def work(member, _):
+            nonlocal is_wanted
+            cdef Grower grower
+            cdef bint has_piece
+            if not team.join():
+                return
+            try:
+                if member not in growers:
+                    growers[member] = self._make_grower()
+                grower = growers[member]
+                grower.join(team, member, keep_leaves)
+                for i in to_grow:
+                    if not is_wanted or df_glance(team.stopped):
+                        return
+                    begin(grower, i)
+                    is_wanted = keep(grower) and is_wanted
+                while is_wanted:
+                    with nogil:
+                        has_piece = grower.help()
+                    if not has_piece:
+                        return
+                    is_wanted = keep(grower) and is_wanted
+                team.stop()            # no more trees are wanted: other members need not finish what they are at
+            except Stopped:
+                if is_wanted:
+                    raise
+            except BaseException:
+                team.stop()
+                raise
+
+        each(n_threads, work, n_threads)
+
+
+class Trainer(Growers):
+    """Grows trees that draw rows.
+
+    Parameters
+    ----------
+    data, objective, criterion, splitter, rules, n_threads
+        As of `Growers`; the data have all rows.
+    sampling : SamplingPlan
+        Which rows each tree draws.
+    """
+
+    def __init__(self, DataView data not None, objective not None, Criterion criterion not None, Splitter splitter not None,
+                 rules, sampling, int n_threads):
+        most_records = sampling.most_records(data.n_rows)
+        super().__init__(data, objective, criterion, splitter, rules, data.n_rows, most_records, n_threads)
+        self._sampling = sampling
+
+    def _make_drawing(self):
+        return Drawing(self._data, self._sampling)
 
     def grow(self, trees, const uint32_t[::1] seeds not None, put, weigh=None, bint keep_leaves=False):
         """Grow some trees.
@@ -110,63 +225,70 @@ class Trainer:
         Exception
             The first exception that a thread raised, when all threads have stopped.
         """
-        cdef int n_threads = min(self._n_threads, self._most_at_work(len(trees)))
-        cdef Team team = Team(n_threads)
-        cdef bint is_wanted = True
-        growers = self._growers      # kept until all are done: they work in each other's memory
-        pieces = {}                  # by tree, of trees that are not finished: the pieces that are, as `join_pieces` takes them
         exponents = {}               # by tree: the exponent of its weights
-        to_grow = iter(range(len(trees)))        # shared: each thread takes the next tree
 
-        def keep(Grower grower):
-            """Keep the piece that a grower has finished; return whether more trees are wanted."""
-            number = grower.trunk.tree
-            holes = grower.writer.hole_table()
-            tree = grower.writer.arrays()
-            if len(holes) or grower.piece:
-                pieces[number][grower.piece] = tree.copy(), holes
-            if not end_piece(grower.trunk):
-                return True
-            tree = join_pieces(pieces[number]) if pieces[number] else tree
-            del pieces[number]
-            return put(number, tree, exponents.pop(number), leaf_table(grower.trunk) if keep_leaves else None)
+        def begin(Grower grower, i):
+            cdef uint32_t tree = trees[i], seed = seeds[i]
+            if weigh is not None:
+                counts, weight, exponents[tree] = weigh(seed)
+                grower.drawing.set_draws(counts, weight)
+            with nogil:
+                grower.grow(tree, seed)
 
-        def work(member, _):
-            nonlocal is_wanted
-            cdef Grower grower
-            cdef uint32_t tree, seed
-            cdef bint has_piece
-            if not team.join():
-                return
-            try:
-                if member not in growers:
-                    growers[member] = Grower(self._data, self._objective, self._criterion.clone(), self._splitter.clone(),
-                                             self._rules, self._sampling)
-                grower = growers[member]
-                grower.join(team, member, keep_leaves)
-                for i in to_grow:
-                    if not is_wanted or df_glance(team.stopped):
-                        return
-                    tree, seed = trees[i], seeds[i]
-                    pieces[tree], exponents[tree] = {}, None
-                    if weigh is not None:
-                        counts, weight, exponents[tree] = weigh(seed)
-                        grower.drawing.set_draws(counts, weight)
-                    with nogil:
-                        grower.grow(tree, seed)
-                    is_wanted = keep(grower) and is_wanted
-                while is_wanted:
-                    with nogil:
-                        has_piece = grower.help()
-                    if not has_piece:
-                        return
-                    is_wanted = keep(grower) and is_wanted
-                team.stop()            # no more trees are wanted: other members need not finish what they are at
-            except Stopped:
-                if is_wanted:
-                    raise
-            except BaseException:
-                team.stop()
-                raise
+        def put_with_exponent(tree, arrays, leaves):
+            return put(tree, arrays, exponents.pop(tree, None), leaves)
 
-        each(n_threads, work, n_threads)
+        self._grow_each(len(trees), begin, put_with_exponent, keep_leaves)
+
+
+class Finisher(Growers):
+    """Grows trees and subtrees of given records.
+
+    Parameters
+    ----------
+    data, objective, criterion, splitter, rules, n_rows, n_threads
+        As of `Growers`; the data have codes and exact targets of the records, and weights if the records have. Whatever else
+        these say of a row, the records say instead.
+    most_records : int
+        Of a tree or subtree.
+    """
+
+    def grow(self, records, places, put):
+        """Grow some trees and subtrees.
+
+        Parameters
+        ----------
+        records : ndarray, dtype df_record
+            Their `row` is one of the data.
+        places : ndarray of shape (n_places,), dtype df_open_node
+            The uppermost node of each, the one of most records first; `n` records from `first` on. If growth is best first, all
+            of them are roots.
+        put : callable
+            Called with finished ones, which come one after another in `places`, but in any order beside that, by the thread that
+            finished them: the number of the first one, and the nodes of all of them, one tree or subtree after another, as lent
+            `TreeArrays`, in which right children are counted from the first node of the first one.
+
+        Raises
+        ------
+        Exception
+            The first exception that a thread raised, when all threads have stopped.
+        """
+        cdef const Record[::1] record = records
+        cdef const df_open_node[::1] place = places
+        sizes = places["n"]
+        alone = int((sizes >= self._share_from()).sum())       # the others are grown some at a time
+        together = max(1, min(RECORDS_TOGETHER, int(sizes[alone:].sum()) // (4 * self._n_threads)))
+        lots = (np.cumsum(sizes[alone:]) - sizes[alone:]) // together
+        edges = np.concatenate([np.arange(alone), alone + np.flatnonzero(np.diff(lots, prepend=-1)), [len(sizes)]])
+
+        def begin(Grower grower, i):
+            cdef Py_ssize_t first = edges[i], n = edges[i + 1] - first
+            cdef uint32_t number = i
+            with nogil:
+                grower.grow_given(number, &record[0], &place[first], n)
+
+        def put_with_places(i, arrays, _):
+            put(edges[i], arrays)
+            return True
+
+        self._grow_each(len(edges) - 1, begin, put_with_places)

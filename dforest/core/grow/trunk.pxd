@@ -20,7 +20,7 @@ cdef struct Trunk:                 # room for [capacity] records; all 0 before i
     uint32_t* rows                 # [n]
     uint8_t* is_first              # [n]
     Py_ssize_t n                   # records
-    uint32_t tree                  # its number in the forest
+    uint32_t tree                  # its number in the forest; or that of given records: see Grower.grow_given
     uint32_t seed                  # of its random numbers
     int64_t root_weight            # of all its draws
     LeafRules rules                # what a side of each split has at least

@@ -5,7 +5,8 @@ Words: draws of large nodes are cut into *chunks*, of which a group of the devic
 
 import numpy as np
 
-from dforest.engines.shard import Shard, Subtrees
+from dforest.engines.nodes import Subtrees
+from dforest.engines.shard import Shard
 from dforest.rules.arrays import ROOT_PATH
 from dforest.rules.records import constants, record
 
@@ -196,7 +197,7 @@ class DeviceShard(Shard):
     def grow_subtrees(self, places):
         t, device, subset_words = self.training, self.device, self.training.layout.subset_words
         if len(places) == 0:
-            return Subtrees.none(t.layout)
+            return Subtrees.none(t.layout.n_leaf_words)
         n_grown = np.zeros(len(places), np.int64)
         grown = device.empty((2 * self.draws.shape[0],), record("df_grown"))
         subsets = device.empty((2 * self.draws.shape[0], subset_words), np.uint64)
@@ -227,4 +228,6 @@ class DeviceShard(Shard):
         t.run("df_gather_nodes", len(places), grown, subsets, subset_words, device.array(places), device.array(n_grown),
               device.array(ends - n_grown), len(places), nodes, gathered)  # fmt: skip
         found = nodes.get()
-        return Subtrees(n_grown, found, gathered.get(), self._judge(nodes, np.flatnonzero(found["feature"] < 0)))
+        is_leaf = found["feature"] < 0
+        leaves = self._judge(nodes, np.flatnonzero(is_leaf))
+        return Subtrees(n_grown, t.layout.nodes_of(found, gathered.get(), leaves), found["first"][is_leaf])

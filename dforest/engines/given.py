@@ -1,0 +1,84 @@
+"""Trees and subtrees of records that come from elsewhere, grown on threads of this process.
+
+Words: *given* records are a node's, with the codes and exact targets of their rows; a *place*, a `df_open_node`, says where they
+are and where their node stands in its tree. Whoever gives them may have split the nodes above, or has drawn a whole tree and
+splits none of it. What grows below a node depends on nothing but these and the problem: not on the order of the node's records,
+nor on what other rows there are.
+"""
+
+import numpy as np
+
+from dforest.core.data import DataView
+from dforest.core.grow.trainer import Finisher
+from dforest.core.transpose import columns_of
+from dforest.engines.nodes import Nodes, Subtrees, stretches
+from dforest.rules.arrays import ROOT_PATH
+
+
+def grow_given(problem, codes, records, y, places, n_threads):
+    """Grow all that is below some nodes.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of its columns all but the codes matter, and of these the dtypes; of its targets only whether there are weights. Its
+        splitter is one of dforest's own, which look at nothing but codes.
+    codes : ndarray of shape (n, n_features), dtype uint8, uint16, uint32 or uint64
+        Those of the given rows; C-contiguous.
+    records : ndarray of shape (n_records,), dtype df_record
+        `row` is a row of `codes`. The targets are class numbers, or integers by the scales of the places.
+    y : ndarray of shape (n,), dtype float64, or None
+        Exact targets of the given rows; None if the objective has classes.
+    places : ndarray of shape (n_places,), dtype df_open_node
+        Nodes: `n` records from `first` on, one or more; seed and root weight are those of the whole tree. Roots, if growth is
+        best first.
+    n_threads : int
+        Most threads.
+
+    Returns
+    -------
+    Subtrees
+        In the order of the places.
+
+    Raises
+    ------
+    ValueError
+        If places or records lead out of the arrays, or growth is best first and a place is not a root.
+    """
+    if len(places) == 0:
+        return Subtrees.none(problem.objective.n_leaf_words)
+    _check(problem, codes, records, places)
+    columns = columns_of(codes, [column.codes.dtype for column in problem.columns], n_threads)
+    columns = [known._replace(codes=column) for known, column in zip(problem.columns, columns, strict=True)]
+    # Records have targets and weights of their own, so these are never read; but that there are weights matters.
+    unread = np.zeros(len(codes), np.uint32)
+    weight = None if problem.targets.weight is None else unread
+    data = DataView(columns, unread.view(np.int32), y, weight, problem.directions)
+    finisher = Finisher(
+        data, problem.objective, problem.criterion, problem.splitter, problem.rules, problem.n_rows, places["n"].max(), n_threads
+    )
+    by_size = np.argsort(-places["n"], kind="stable")
+    found = {}  # by the number of the first place
+
+    def put(first, arrays):
+        found[first] = Nodes(*(getattr(arrays, name).copy() for name in Nodes._fields))
+
+    finisher.grow(records, places[by_size], put)
+    nodes = Nodes.join([found[first] for first in sorted(found)])
+    # A subtree of k inner nodes has k + 1 leaves, so it ends where leaves first outnumber inner nodes.
+    lead = np.cumsum(np.where(nodes.feature < 0, 1, -1))
+    ends = np.flatnonzero(np.diff(np.maximum.accumulate(np.maximum(lead, 0)), prepend=0)) + 1
+    lengths = np.empty(len(places), np.int64)
+    lengths[by_size] = np.diff(ends, prepend=0)
+    firsts = np.empty(len(places), np.int64)
+    firsts[by_size] = ends - lengths[by_size]
+    return Subtrees(lengths, nodes.take(stretches(firsts, lengths)), None)
+
+
+def _check(problem, codes, records, places):
+    if places["n"].min() < 1 or places["first"].min() < 0 or (places["first"] + places["n"]).max() > len(records):
+        raise ValueError(f"places lead out of {len(records)} records, or have none")
+    if records["row"].max() >= len(codes):
+        raise ValueError(f"records lead to row {records['row'].max()}, of {len(codes)} rows")
+    if problem.rules.max_leaf_nodes and (places["path"] != ROOT_PATH).any():
+        raise ValueError("subtrees are grown best first; allowed are whole trees")

@@ -1,0 +1,142 @@
+"""Nodes of many trees as flat arrays, and how they are brought into another order, all at once.
+
+Words: nodes of a tree, or of a subtree, stand in preorder; *stretches* of an array are runs of its entries.
+"""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from dforest.core.forest.assembly import TreeArrays
+from dforest.core.grow.pieces import number_children
+
+
+def stretches(firsts, lengths):
+    """The numbers of the entries in stretches of an array, one stretch after another: ndarray of int64.
+
+    Examples
+    --------
+    >>> stretches(np.array([7, 0]), np.array([2, 3]))
+    array([7, 8, 0, 1, 2])
+    """
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(firsts - ends + lengths, lengths)
+
+
+class Nodes(NamedTuple):
+    """Nodes of trees, one after another: what `TreeArrays` has of them, but for right children, which follow from the features.
+
+    Attributes
+    ----------
+    feature : ndarray of shape (n_nodes,), dtype int32
+    threshold : ndarray of shape (n_nodes,), dtype float64
+        NaN where a node has a payload, and only there.
+    missing_left : ndarray of shape (n_nodes,), dtype bool
+    leaves : ndarray of shape (n_leaves, n_leaf_words), dtype int64
+    inner : ndarray of shape (n_inner, 2) or (0, 2), dtype float64
+    payload_lengths : ndarray of shape (n_payloads,), dtype int64
+    payload_words : ndarray of shape (n_words,), dtype uint64
+    """
+
+    feature: np.ndarray
+    threshold: np.ndarray
+    missing_left: np.ndarray
+    leaves: np.ndarray
+    inner: np.ndarray
+    payload_lengths: np.ndarray
+    payload_words: np.ndarray
+
+    @classmethod
+    def none(cls, n_leaf_words):
+        """No nodes, given how many words a leaf keeps."""
+        types = np.int32, np.float64, np.bool_, (np.int64, n_leaf_words), (np.float64, 2), np.int64, np.uint64
+        return cls(*(np.empty(0, dtype) for dtype in types))
+
+    @classmethod
+    def join(cls, parts):
+        """The nodes of one or more parts, one part after another."""
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def take(self, order):
+        """These nodes in another order, or some of them.
+
+        Parameters
+        ----------
+        order : ndarray of shape (n_taken,), dtype int64
+            Numbers of the nodes.
+        """
+        is_leaf = self.feature < 0
+        payloads = _numbers(np.isnan(self.threshold), order)
+        lengths = self.payload_lengths[payloads]
+        firsts = (np.cumsum(self.payload_lengths) - self.payload_lengths)[payloads]
+        return Nodes(
+            self.feature[order],
+            self.threshold[order],
+            self.missing_left[order],
+            self.leaves[_numbers(is_leaf, order)],
+            self.inner[_numbers(~is_leaf, order)] if len(self.inner) else self.inner,
+            lengths,
+            self.payload_words[stretches(firsts, lengths)],
+        )
+
+    def trees(self, starts):
+        """The trees that the nodes make up, as `TreeArrays` that look into these arrays.
+
+        Parameters
+        ----------
+        starts : ndarray of shape (n_trees + 1,), dtype int64
+            Where each tree begins, and the last one ends.
+        """
+        is_leaf = self.feature < 0
+        n_words = np.zeros(len(self.feature), np.int64)
+        has_payload = np.isnan(self.threshold)
+        n_words[has_payload] = self.payload_lengths
+        counts = (_before(values, starts) for values in (is_leaf, ~is_leaf, has_payload, n_words))
+        for (first, last), leaves, inner, payloads, words in zip(pairwise(starts), *counts, strict=True):
+            feature = self.feature[first:last]
+            right = np.zeros(len(feature), np.uint32)
+            number_children(feature, right)
+            yield TreeArrays(
+                feature,
+                self.threshold[first:last],
+                right,
+                self.missing_left[first:last],
+                self.leaves[slice(*leaves)],
+                self.inner[slice(*inner)] if len(self.inner) else self.inner,
+                self.payload_lengths[slice(*payloads)],
+                self.payload_words[slice(*words)],
+            )
+
+
+class Subtrees(NamedTuple):
+    """Subtrees that a shard has grown to the end, one after another.
+
+    Attributes
+    ----------
+    lengths : ndarray of shape (n_subtrees,), dtype int64
+        Nodes of each.
+    nodes : Nodes
+        The nodes of each in preorder.
+    leaf_firsts : ndarray of shape (n_leaves,), dtype int64, or None
+        Where the draws of each leaf begin; None: the shard does not tell.
+    """
+
+    lengths: np.ndarray
+    nodes: Nodes
+    leaf_firsts: np.ndarray | None
+
+    @classmethod
+    def none(cls, n_leaf_words):
+        """No subtrees, given how many words a leaf keeps."""
+        return cls(np.zeros(0, np.int64), Nodes.none(n_leaf_words), np.zeros(0, np.int64))
+
+
+def _numbers(mask, order):
+    """Of those of the nodes in `order` that a mask has: their numbers among all that it has."""
+    return (np.cumsum(mask) - 1)[order[mask[order]]]
+
+
+def _before(values, starts):
+    """For each tree, the sums of the nodes' values before it, and with it: pairs."""
+    return pairwise(np.concatenate([[0], np.cumsum(values)])[starts])

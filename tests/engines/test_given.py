@@ -1,0 +1,253 @@
+"""Trees and subtrees of given records: those of the processor's own engine, to the bit, whoever split the nodes above."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import dforest
+from dforest.engines.base import Engine, GrownTree, Session
+from dforest.engines.cpu import CpuEngine
+from dforest.engines.device import engine as device_engine
+from dforest.engines.device.shard import DeviceShard
+from dforest.engines.device.training import Training
+from dforest.engines.given import grow_given
+from dforest.engines.nodes import Nodes
+from dforest.estimators import base as estimators
+from dforest.rules.arrays import ROOT_PATH
+from dforest.rules.records import record
+from dforest.testing import device_forests, engine_check
+from dforest.testing.host_device import strict_device
+
+LARGE = 1 << 20  # more than any tree has
+
+
+def as_received(codes, records, y, places, seed):
+    """Records of some places as another rank might send them: in any order, with the codes and targets of their rows alone."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(places))  # in which their records come
+    runs = [first + rng.permutation(n) for first, n in places[["first", "n"]][order].tolist()]
+    records = records[np.concatenate(runs).astype(np.int64)] if runs else records[:0]
+    places = places.copy()
+    places["first"][order] = np.cumsum(places["n"][order]) - places["n"][order]
+    rows, to = records["row"].copy(), rng.permutation(len(records))
+    received = np.empty((len(records), codes.shape[1]), codes.dtype)
+    received[to] = codes[rows]
+    exact = None if y is None else np.empty(len(records))
+    if y is not None:
+        exact[to] = y[rows]
+    records["row"] = to
+    return received, records, exact, places
+
+
+class GivenEngine(Engine):
+    """Grows whole trees of given records."""
+
+    name = "given"
+
+    def __init__(self, n_threads):
+        self.n_threads = n_threads
+
+    def open(self, problem):
+        return GivenSession(problem, self.n_threads)
+
+
+class GivenSession(Session):
+    def __init__(self, problem, n_threads):
+        super().__init__(problem)
+        self.n_threads = n_threads
+
+    def close(self):
+        pass
+
+    def _take_targets(self):
+        pass
+
+    def _draw(self, seed):
+        """(records, exponent) of a tree."""
+        problem, targets = self.problem, self.problem.targets
+        counts, weight, exponent = problem.sampling.counts(problem.n_rows, seed), targets.weight, targets.weight_exponent
+        if targets.balance is not None:
+            ((counts,), (weight,), (exponent,)) = problem.weigh_draws([seed])
+        rows = np.flatnonzero(counts)
+        records = np.zeros(len(rows), record("df_record"))
+        records["row"], records["count"], records["target"] = rows, counts[rows], targets.classes[rows]
+        records["weight"] = 1 if weight is None else weight[rows]
+        return records, exponent
+
+    def _grow(self, trees, sink, keep_leaves):
+        problem = self.problem
+        seeds = problem.seeds_of(trees)
+        drawn, exponents = zip(*(self._draw(int(seed)) for seed in seeds), strict=True)
+        records, places = np.concatenate(drawn), np.zeros(len(seeds), record("df_open_node"))
+        places["n"] = [len(one) for one in drawn]
+        places["first"] = np.cumsum(places["n"]) - places["n"]
+        places["seed"], places["path"] = seeds, ROOT_PATH
+        places["lower"], places["upper"] = -np.inf, np.inf
+        places["root_weight"] = [(one["count"].astype(np.int64) * one["weight"]).sum() for one in drawn]
+        dtype = max((column.codes.dtype for column in problem.columns), key=lambda dtype: dtype.itemsize)
+        codes = np.stack([column.codes.astype(dtype) for column in problem.columns], axis=1)
+        received = as_received(codes, records, problem.targets.numbers, places, problem.seed % 2**32)
+        grown = grow_given(problem, *received, self.n_threads)
+        assert grown.leaf_firsts is None
+        found = grown.nodes.trees(np.concatenate([[0], np.cumsum(grown.lengths)]))
+        for number, tree, exponent in zip(trees, found, exponents, strict=True):
+            if not sink.put(GrownTree(number, tree, exponent)):
+                return
+
+    def report(self):
+        return CpuEngine(1).open(self.problem).report()
+
+
+def fit_given(estimator, X, y, weight, n_threads, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(estimators, "engine_on", lambda *_: GivenEngine(n_threads))
+        return clone(estimator).fit(X, y, weight)
+
+
+@pytest.mark.parametrize("tuning", [{}, {"share_from": 1, "share_visits_from": 0}, {"share_from": 50, "block_bytes": 0}],
+                         ids=["default", "share everything", "share subtrees"])  # fmt: skip
+@pytest.mark.parametrize("n_threads", [1, 2, 8])
+def test_whole_trees(n_threads, tuning, monkeypatch):
+    monkeypatch.setattr(estimators, "TUNING", tuning)
+    for seed in range(1000, 1040):
+        estimator, X, y, weight = device_forests.random_fit(seed)
+        here = clone(estimator).fit(X, y, weight)
+        there = fit_given(estimator, X, y, weight, n_threads, monkeypatch)
+        assert device_forests.differences(here, there) == [], (seed, estimator)
+
+
+@pytest.mark.parametrize("parameters", [
+    {"criterion": "absolute_error"},
+    {"criterion": "absolute_error", "method": "dense", "min_impurity_decrease": 0.01},
+    {"criterion": "absolute_error", "splitter": "random", "method": "dense", "max_depth": 6},
+    {"criterion": "absolute_error", "monotonic_cst": [1, 0, -1, 0], "max_leaf_nodes": 30},
+    {"criterion": "squared_error", "method": "dense", "monotonic_cst": [1, 0, -1, 0]},
+    {"criterion": "poisson", "method": "dense", "max_leaf_nodes": 25, "max_features": 2},
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("n_threads", [1, 8])
+def test_whole_trees_of_what_no_kernel_has(n_threads, parameters, monkeypatch):
+    rng = np.random.default_rng(5)
+    X = np.round(rng.standard_normal((900, 4)), 1)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = np.exp(np.round(np.nan_to_num(X[:, 0]) - np.nan_to_num(X[:, 2]) + rng.standard_normal(900), 1))
+    weight = rng.random(900) if n_threads == 8 else None
+    estimator = dforest.RandomForestRegressor(5, random_state=3, **parameters)
+    here = clone(estimator).fit(X, y, weight)
+    there = fit_given(estimator, X, y, weight, n_threads, monkeypatch)
+    assert device_forests.differences(here, there) == []
+
+
+@pytest.fixture
+def shipped(monkeypatch):
+    """On devices, subtrees are grown from given records: the most records of one, for each call."""
+    calls = []
+
+    class KeepingTraining(Training):
+        def __init__(self, device, stated, tuning):
+            super().__init__(device, stated, tuning)
+            self.stated = stated
+
+    class ShippingShard(DeviceShard):
+        def grow_subtrees(self, places):
+            t = self.training
+            y = None if t.y is None else t.y.get()
+            received = as_received(t.codes.get(), self.draws.get(), y, places, len(calls))
+            calls.append(places["n"].max(initial=0))
+            return grow_given(t.stated, *received, (1, 2, 8)[len(calls) % 3])
+
+    monkeypatch.setattr(device_engine, "Training", KeepingTraining)
+    monkeypatch.setattr(device_engine, "DeviceShard", ShippingShard)
+    return calls
+
+
+@pytest.mark.parametrize("up_to", [0, 20, 300, LARGE])
+def test_subtrees_below_what_is_grown_level_by_level(up_to, shipped):
+    tuning = {"subtree_up_to": up_to, "chunk": LARGE}
+    for seed in range(2000, 2060):
+        estimator, X, y, weight = device_forests.random_fit(seed)
+        here = clone(estimator).fit(X, y, weight)
+        with device_forests.standing_in(strict_device()):
+            there = device_forests.fit_there(estimator, X, y, weight, tuning=tuning)
+        assert device_forests.differences(here, there) == [], (seed, estimator)
+    assert min(up_to, 20) <= max(shipped) <= up_to
+
+
+def small_problem(**rules):
+    """A problem of 300 rows, and one record that stands for each, of codes that differ."""
+    _, problem = engine_check.random_problem(1, "weighted classes", **rules)
+    codes = np.stack([column.codes for column in problem.columns], axis=1)
+    _, first = np.unique(codes, axis=0, return_index=True)
+    records = np.zeros(len(first), record("df_record"))
+    records["row"], records["count"], records["target"] = first, 1, problem.targets.classes[first]
+    records["weight"] = problem.targets.weight[first]
+    return problem, codes, records
+
+
+def place_of(first, n, depth=0, root_weight=1000):
+    place = np.zeros(1, record("df_open_node"))
+    place["first"], place["n"], place["depth"], place["root_weight"] = first, n, depth, root_weight
+    place["seed"], place["path"], place["lower"], place["upper"] = 5, 77 if depth else ROOT_PATH, -np.inf, np.inf
+    return place
+
+
+def test_depth_is_limited_by_the_rows_of_the_problem():
+    """A node of two records may be far below the root, whatever rows the other given records have."""
+    problem, codes, records = small_problem()
+    pair = records[[0, np.flatnonzero(records["target"] != records["target"][0])[0]]].copy()
+    received, pair["row"] = codes[pair["row"]], [0, 1]
+    for depth, n_nodes in ((298, 3), (300, 1)):
+        (n,) = grow_given(problem, received, pair, None, place_of(0, 2, depth), 1).lengths
+        assert n == n_nodes, depth
+    problem, _, _ = small_problem(max_depth=7)
+    assert grow_given(problem, received, pair, None, place_of(0, 2, 6), 1).lengths == 3
+    assert grow_given(problem, received, pair, None, place_of(0, 2, 7), 1).lengths == 1
+
+
+def test_rules_refer_to_the_weight_of_the_whole_tree():
+    problem, codes, records = small_problem(min_weight_fraction_leaf=0.1)
+    weight = int(records["weight"].sum())
+    for root_weight, is_split in ((weight, True), (6 * weight, False)):
+        grown = grow_given(problem, codes, records, None, place_of(0, len(records), 3, root_weight), 2)
+        assert (grown.lengths > 1) == is_split
+    problem, _, _ = small_problem(min_impurity_decrease=0.01)
+    for root_weight, is_split in ((weight, True), (10**6 * weight, False)):
+        grown = grow_given(problem, codes, records, None, place_of(0, len(records), 3, root_weight), 2)
+        assert (grown.lengths > 1) == is_split
+
+
+def test_results_are_in_the_order_of_the_places():
+    """Of one record, and of more, alone or together, in any order; a record may be in several."""
+    problem, codes, records = small_problem()
+    rng = np.random.default_rng(3)
+    firsts = rng.integers(0, len(records), 50)
+    lengths = 1 + (rng.random(50) * rng.random(50) * (len(records) - firsts)).astype(int)
+    lengths[:3] = 1
+    places = np.concatenate([place_of(first, n, 9) for first, n in zip(firsts, lengths, strict=True)])
+    together = grow_given(problem, codes, records, None, places, 3)
+    trees = list(together.nodes.trees(np.concatenate([[0], np.cumsum(together.lengths)])))
+    assert len(trees) == 50 and min(together.lengths) == 1 < max(together.lengths)
+    for place, tree in zip(np.split(places, 50), trees, strict=True):
+        alone = grow_given(problem, codes, records, None, place, 1)
+        (expected,) = alone.nodes.trees([0, alone.lengths[0]])
+        for name, mine, right in zip(tree._fields, tree, expected, strict=True):
+            assert mine.dtype == right.dtype and mine.shape == right.shape and mine.tobytes() == right.tobytes(), name
+
+
+def test_no_places():
+    problem, codes, records = small_problem()
+    grown = grow_given(problem, codes[:0], records[:0], None, place_of(0, 1)[:0], 2)
+    assert len(grown.lengths) == len(grown.nodes.feature) == 0 and list(grown.nodes.trees([0])) == []
+    assert Nodes.join([grown.nodes, grown.nodes]).leaves.shape == (0, problem.objective.n_leaf_words)
+
+
+def test_what_cannot_be_is_refused():
+    problem, codes, records = small_problem()
+    for first, n in ((0, 0), (-1, 3), (len(records), 1), (0, len(records) + 1)):
+        with pytest.raises(ValueError, match="places"):
+            grow_given(problem, codes, records, None, place_of(first, n), 1)
+    with pytest.raises(ValueError, match=f"row {records['row'].max()}, of 3 rows"):
+        grow_given(problem, codes[:3], records, None, place_of(0, 2), 1)
+    problem, _, _ = small_problem(max_leaf_nodes=5)
+    assert grow_given(problem, codes, records, None, place_of(0, 50), 1).lengths == 9
+    with pytest.raises(ValueError, match="best first; allowed are whole trees"):
+        grow_given(problem, codes, records, None, place_of(0, 50, 2), 1)
