@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "pruning": {"core"},
     "rows": RULES,
     "spmd": {"spmd", "errors"},
+    "spmd.binning": {"spmd", *CORE},
     "fitting": {"pruning", *ENGINES},
     "engines": ENGINES,
     "engines.device": ENGINES,

@@ -2,9 +2,7 @@
 
 A column's values are sorted once, as integers that order like the floats do. For "dense" each
 distinct value is a code. For "hist" so is it where there are no more distinct values than codes;
-otherwise the values are dealt out to bins greedily: with W the weight and B the bins still to be
-filled, a bin ends at the value that brings its weight closest to W / B; once no more distinct values
-are left than bins, each has its own.
+otherwise the values are dealt out to bins greedily, by the rule in rules/bins.h.
 
 Words: an *edge* belongs to the bin below it: the middle between the bin's largest value and the next
 bin's smallest. The edge of the last bin is infinite. Missing values (NaN) have the code after the
@@ -15,12 +13,13 @@ Columns are coded in parallel, each by one thread with a `Workspace` of its own.
 from libc.float cimport FLT_MAX
 from libc.math cimport INFINITY, isinf
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memset
 
 import numpy as np
 
+from dforest.core.key_sort cimport Pair, key_in, make_item, number_in, pair_t, sort_items
 from dforest.core.types cimport CATEGORICAL, CONTINUOUS, code_t
-from dforest.rules.numerics cimport df_middle, df_product_above
+from dforest.rules.bins cimport df_bin_ends_before, df_bin_ends_with
+from dforest.rules.numerics cimport df_middle
 
 from dforest.core.data import CodedColumn
 from dforest.core.scratch import scratch
@@ -40,79 +39,11 @@ ctypedef fused real_t:
 
 BLOCK_BYTES = 1 << 25      # most that columns copied out of X take, for one thread
 
-cdef enum:
-    DIGIT_BITS = 11
-    DIGIT = 2048
-
-
 cdef inline uint64_t key_of(real_t x) noexcept nogil:
     if real_t is float:
         return df_key32(x)
     else:
         return df_key64(x)
-
-
-cdef struct Pair:
-    uint64_t key
-    uint64_t row
-
-ctypedef fused item_t:     # a value's key and its row: for float32 in one word, the row in the lower half
-    uint64_t
-    Pair
-
-
-cdef inline uint64_t key_in(item_t item) noexcept nogil:
-    if item_t is uint64_t:
-        return item >> 32
-    else:
-        return item.key
-
-
-cdef inline uint32_t row_in(item_t item) noexcept nogil:
-    if item_t is uint64_t:
-        return <uint32_t> item
-    else:
-        return <uint32_t> item.row
-
-
-cdef inline item_t make_item(item_t* _, uint64_t key, uint64_t row) noexcept nogil:
-    cdef item_t item
-    if item_t is uint64_t:
-        item = key << 32 | row
-    else:
-        item.key = key
-        item.row = row
-    return item
-
-
-cdef item_t* sort_items(item_t* items, item_t* to, Py_ssize_t n) noexcept nogil:
-    """Sort by key, stably; return whichever of the two buffers holds the result."""
-    cdef uint32_t counts[6][DIGIT]
-    cdef uint32_t total, held, digit
-    cdef int bits = 32 if item_t is uint64_t else 64
-    cdef int n_passes = (bits + DIGIT_BITS - 1) // DIGIT_BITS, p, shift
-    cdef Py_ssize_t i
-    cdef uint64_t key
-    memset(counts, 0, n_passes * sizeof(counts[0]))
-    for i in range(n):
-        key = key_in(items[i])
-        for p in range(n_passes):
-            counts[p][(key >> (p * DIGIT_BITS)) & (DIGIT - 1)] += 1
-    for p in range(n_passes):
-        shift = p * DIGIT_BITS
-        if counts[p][(key_in(items[0]) >> shift) & (DIGIT - 1)] == <uint32_t> n:
-            continue       # all alike
-        total = 0
-        for digit in range(DIGIT):
-            held = counts[p][digit]
-            counts[p][digit] = total
-            total += held
-        for i in range(n):
-            digit = (key_in(items[i]) >> shift) & (DIGIT - 1)
-            to[counts[p][digit]] = items[i]
-            counts[p][digit] += 1
-        items, to = to, items
-    return items
 
 
 cdef class Workspace:
@@ -143,15 +74,14 @@ cdef class Workspace:
         self.items[1] = &items[1, 0]
 
 
-cdef void divide(Workspace space, const real_t* x, item_t* items) noexcept nogil:
+cdef void divide(Workspace space, const real_t* x, pair_t* items) noexcept nogil:
     """Sort the rows by value, and give each distinct value a code of its own."""
     cdef Py_ssize_t i, n = 0
     for i in range(space.n):
         if x[i] == x[i]:
             items[n] = make_item(items, key_of(x[i]), i)
             n += 1
-    if n > 0:
-        items = sort_items(items, <item_t*> space.items[1], n)
+    items = sort_items(items, <pair_t*> space.items[1], n)
     space.n_present = n
     space.sorted = items
     space.ends = <uint32_t*> space.items[space.sorted == space.items[0]]
@@ -162,7 +92,7 @@ cdef void divide(Workspace space, const real_t* x, item_t* items) noexcept nogil
             space.n_codes += 1
 
 
-cdef void merge(Workspace space, item_t* items, int64_t bins, const uint32_t* weight) noexcept nogil:
+cdef void merge(Workspace space, pair_t* items, int64_t bins, const uint32_t* weight) noexcept nogil:
     """Merge the codes that `divide` gave into at most `bins` bins, of equal weight where possible."""
     cdef int64_t rest = 0, filled = 0, w
     cdef uint32_t code, n_values = space.n_codes, n_bins = 0, begin = 0, end, i
@@ -170,7 +100,7 @@ cdef void merge(Workspace space, item_t* items, int64_t bins, const uint32_t* we
         rest = space.n_present
     else:
         for i in range(space.n_present):
-            rest += weight[row_in(items[i])]
+            rest += weight[number_in(items[i])]
     for code in range(n_values):
         # ends[0, n_bins) are those of finished bins, ends[code, n_values) still those of values
         end = space.ends[code]
@@ -178,8 +108,8 @@ cdef void merge(Workspace space, item_t* items, int64_t bins, const uint32_t* we
         if weight != NULL:
             w = 0
             for i in range(begin, end):
-                w += weight[row_in(items[i])]
-        if filled > 0 and bins > 1 and df_product_above(2 * filled + w, bins, 2, rest):
+                w += weight[number_in(items[i])]
+        if df_bin_ends_before(filled, w, bins, rest):
             space.ends[n_bins] = begin
             n_bins += 1
             rest -= filled
@@ -187,7 +117,7 @@ cdef void merge(Workspace space, item_t* items, int64_t bins, const uint32_t* we
             filled = 0
         filled += w
         begin = end
-        if bins > 1 and (n_values - code - 1 < bins or not df_product_above(rest, 1, filled, bins)):
+        if df_bin_ends_with(filled, n_values - code - 1, bins, rest):
             space.ends[n_bins] = end
             n_bins += 1
             rest -= filled
@@ -199,7 +129,7 @@ cdef void merge(Workspace space, item_t* items, int64_t bins, const uint32_t* we
     space.n_codes = n_bins
 
 
-cdef void write_codes(Workspace space, item_t* items, code_t* codes) noexcept nogil:
+cdef void write_codes(Workspace space, pair_t* items, code_t* codes) noexcept nogil:
     cdef Py_ssize_t i, begin = 0
     cdef uint32_t code
     if space.n_present < space.n:
@@ -207,14 +137,14 @@ cdef void write_codes(Workspace space, item_t* items, code_t* codes) noexcept no
             codes[i] = <code_t> space.n_codes
     for code in range(space.n_codes):
         for i in range(begin, space.ends[code]):
-            codes[row_in(items[i])] = <code_t> code
+            codes[number_in(items[i])] = <code_t> code
         begin = space.ends[code]
 
 
-cdef void write_values(Workspace space, item_t* items, double[:, ::1] out) noexcept nogil:
+cdef void write_values(Workspace space, pair_t* items, double[:, ::1] out) noexcept nogil:
     """OUT out : [3, n_codes] upper edges, smallest and largest values; or [1, n_codes] where all three are equal"""
     cdef uint32_t code, begin = 0
-    cdef bint is_wide = item_t is not uint64_t
+    cdef bint is_wide = pair_t is not uint64_t
     if out.shape[0] == 1:
         for code in range(space.n_codes):
             out[0, code] = df_value_of(key_in(items[space.ends[code] - 1]), is_wide)
@@ -229,7 +159,7 @@ cdef void write_values(Workspace space, item_t* items, double[:, ::1] out) noexc
             out[0, code] = INFINITY
 
 
-cdef code_by_items(Workspace space, item_t* items, int64_t max_codes, const uint32_t* weight, dtype):
+cdef code_by_items(Workspace space, pair_t* items, int64_t max_codes, const uint32_t* weight, dtype):
     """The `CodedColumn` of what `divide` has sorted."""
     cdef bint has_missing = space.n_present < space.n
     cdef uint8_t[::1] codes8

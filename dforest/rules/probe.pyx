@@ -7,6 +7,7 @@ from libc.string cimport memset
 
 import numpy as np
 
+from dforest.rules.bins cimport df_bin_ends_before, df_bin_ends_with, df_bin_share
 from dforest.rules.categories cimport (
     df_category_is_before,
     df_class_response,
@@ -200,6 +201,36 @@ def missing_side(left, right, int64_t n_missing, int64_t n):
     n_left = (left if taken_left else right)[3]
     return (bool(df_missing_goes_left(n_left, n_missing, taken_left, n)),
             bool(df_only_missing_right(n_left, n_missing, taken_left, n)))
+
+
+def bin_ends(int64_t filled, const int64_t[::1] weight not None, int64_t bins, int64_t rest):
+    """When a bin ends, asked before each value and after it.
+
+    Parameters
+    ----------
+    filled : int
+        What the bin weighs so far.
+    weight : ndarray of shape (n,), dtype int64
+        Of the values that are left, one after another.
+    bins : int
+        How many are left, this one included.
+    rest : int
+        The weight of what is left, that of the bin included.
+
+    Returns
+    -------
+    before, after : ndarray of shape (n,), dtype bool
+        Whether the bin ends before each value, or with it, if it has taken all values that come first.
+    share : int
+        The least weight that reaches the bin's share.
+    """
+    cdef Py_ssize_t i, n = weight.shape[0]
+    before, after = np.zeros((2, n), bool)
+    for i in range(n):
+        before[i] = df_bin_ends_before(filled, weight[i], bins, rest)
+        filled += weight[i]
+        after[i] = df_bin_ends_with(filled, n - 1 - i, bins, rest)
+    return before, after, df_bin_share(bins, rest)
 
 
 def nearest_edges(edges, uint32_t first, uint32_t last, const double[::1] x not None):

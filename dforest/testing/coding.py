@@ -128,6 +128,27 @@ def code_categories(x, n_categories):
     return np.array(codes, np.int64), numbers, numbers, numbers, n_categories in codes
 
 
+def code_column_together(shares, max_codes=0, weights=None):
+    """Code a column whose rows lie on several ranks: one process is given all of them.
+
+    Parameters
+    ----------
+    shares : list of ndarray of shape (n_r,)
+        The values of each rank's rows.
+    max_codes : int
+    weights : list of sequence of int, optional
+        Of each rank's rows.
+
+    Returns
+    -------
+    list of tuple
+        For each rank what `code_column` returns, with the codes of its own rows.
+    """
+    codes, *rest = code_column(np.concatenate(shares), max_codes, None if weights is None else np.concatenate(weights))
+    ends = np.cumsum([len(share) for share in shares])
+    return [(codes[end - len(share) : end], *rest) for share, end in zip(shares, ends, strict=True)]
+
+
 def columns_of(X, method, max_bins, weight, n_categories=None, ordinal=None):
     """All columns of X, coded; n_categories and ordinal are those of `naive.grow_tree`."""
     max_codes = max_bins if method == "hist" else 0

@@ -1,0 +1,241 @@
+"""The values of columns, each sorted, where their rows lie in several matrices.
+
+Values are keys (keys.h), and missing ones are left out. A `SortedColumn` owns its arrays.
+"""
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dforest.core.key_sort cimport Key32, Key64, Pair, item_t, key_in, make_item, number_in, pair_t, sort_items
+
+from dforest.core.scratch import scratch
+
+cdef extern from "rules/keys.h" nogil:
+    uint32_t df_key32(float x)
+    uint64_t df_key64(double x)
+
+
+ctypedef fused real_t:
+    float
+    double
+
+ctypedef fused key_t:
+    uint32_t
+    uint64_t
+
+cdef enum:
+    ROWS_AT_A_TIME = 1024      # of a matrix: the cache holds them for all columns that are read together
+
+
+class SortedColumn(NamedTuple):
+    """A column's values in ascending order.
+
+    keys : ndarray of shape (n_present,), dtype uint32 or uint64
+    sums : ndarray of shape (n_present,), dtype int64, or None
+        The weight of each value and those before it; None: all weights are 1.
+    has_missing : bool
+    n_distinct : int
+    weight : int
+        Of all values.
+    jump : float
+        The mean weight of a distinct value, where a value counts by its weight, and not at all if it has more than one of
+        `n_shares` equal shares of the column's.
+    """
+
+    keys: np.ndarray
+    sums: np.ndarray | None
+    has_missing: bool
+    n_distinct: int
+    weight: int
+    jump: float
+
+
+cdef Py_ssize_t read_items(const real_t[:, :] x, Py_ssize_t first, Py_ssize_t end, Py_ssize_t j, const uint32_t* weight,
+                           item_t* to) noexcept nogil:
+    """Items of the values in rows first, ..., end - 1 that are not missing; returns how many.
+
+    IN weight : [end] or NULL: items without numbers
+    """
+    cdef Py_ssize_t i, n = 0
+    cdef real_t value
+    for i in range(first, end):
+        value = x[i, j]
+        if value == value:
+            to[n] = make_item(to, df_key32(value) if real_t is float else df_key64(value), weight[i] if weight != NULL else 0)
+            n += 1
+    return n
+
+
+cdef void add_up(const pair_t* items, Py_ssize_t n, key_t* keys, int64_t* sums) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef int64_t total = 0
+    for i in range(n):
+        keys[i] = <key_t> key_in(items[i])
+        total += number_in(items[i])
+        sums[i] = total
+
+
+cdef object describe(object column_keys, const key_t* keys, const int64_t* sums, object sums_array, Py_ssize_t n,
+                     bint has_missing, int64_t n_shares):
+    cdef Py_ssize_t i, n_distinct = 0
+    cdef int64_t before = 0, upto = 0, most = 0, light = 0
+    cdef double squares = 0
+    if n:
+        most = (sums[n - 1] if sums != NULL else n) // n_shares
+    with nogil:
+        for i in range(n):
+            if i + 1 == n or keys[i] != keys[i + 1]:
+                upto = sums[i] if sums != NULL else i + 1
+                if upto - before <= most:
+                    squares += <double> (upto - before) * <double> (upto - before)
+                    light += upto - before
+                before = upto
+                n_distinct += 1
+    return SortedColumn(column_keys, sums_array, bool(has_missing), n_distinct, upto, squares / max(light, 1))
+
+
+cdef list sort_as(list parts, list columns, const uint32_t[::1] weight, int64_t n_shares, item_t* _, real_t* __):
+    """`sort_columns` by one type of items."""
+    cdef Py_ssize_t n_rows = sum([len(x) for x in parts]), width = len(columns), c, i, end, done = 0, n
+    cdef Py_ssize_t[::1] place = np.array(columns, np.intp), n_present = np.zeros(width, np.intp)
+    cdef const real_t[:, :] x
+    cdef item_t* items
+    cdef item_t* ordered
+    cdef size_t address
+    cdef uint32_t[::1] keys32
+    cdef uint64_t[::1] keys64
+    cdef int64_t[::1] sums
+    key_dtype = np.dtype(np.uint32 if real_t is float else np.uint64)
+    cdef bint has_numbers = item_t is uint64_t or item_t is Pair
+    cdef Py_ssize_t size = max(1, n_rows) * sizeof(item_t)
+    # Without numbers items are the keys that are kept.
+    if has_numbers:
+        memory = list(scratch((width, size), np.uint8))
+    else:
+        memory = [np.empty(max(1, n_rows), key_dtype) for _c in range(width)]
+    spare = scratch((size,), np.uint8)
+    cdef list addresses = [array.ctypes.data for array in memory]
+    cdef size_t[::1] to = np.array(addresses, np.uintp)
+    address = spare.ctypes.data
+    cdef item_t* other = <item_t*> address
+    for part in parts:
+        x = part
+        with nogil:
+            i = 0
+            while i < x.shape[0]:
+                end = min(i + ROWS_AT_A_TIME, x.shape[0])
+                for c in range(width):
+                    items = <item_t*> to[c] + n_present[c]
+                    n_present[c] += read_items(x, i, end, place[c], &weight[done] if has_numbers else NULL, items)
+                i = end
+        done += x.shape[0]
+    found = []
+    for c in range(width):
+        n = n_present[c]
+        items = <item_t*> to[c]
+        with nogil:
+            ordered = sort_items(items, other, n)
+            if ordered != items and not has_numbers:
+                memcpy(items, ordered, n * sizeof(item_t))
+        sums_array = None
+        keys = memory[c]
+        if has_numbers:
+            keys = np.empty(max(1, n), key_dtype)
+            sums_array = sums = np.empty(max(1, n), np.int64)
+            sums_array = np.asarray(sums_array)
+        if real_t is float:
+            keys32 = keys
+            if item_t is uint64_t:
+                with nogil:
+                    add_up(<uint64_t*> ordered, n, &keys32[0], &sums[0])
+            found.append(describe(keys[:n], &keys32[0], &sums[0] if has_numbers else NULL,
+                                  sums_array[:n] if has_numbers else None, n, n < n_rows, n_shares))
+        else:
+            keys64 = keys
+            if item_t is Pair:
+                with nogil:
+                    add_up(<Pair*> ordered, n, &keys64[0], &sums[0])
+            found.append(describe(keys[:n], &keys64[0], &sums[0] if has_numbers else NULL,
+                                  sums_array[:n] if has_numbers else None, n, n < n_rows, n_shares))
+    return found
+
+
+def sort_columns(list parts not None, list columns not None, dtype, const uint32_t[::1] weight=None, int64_t n_shares=1):
+    """Sort some columns.
+
+    Parameters
+    ----------
+    parts : list of ndarray of shape (n_k, n_features), of the dtype given
+        One above the other. No more than 2**32 - 1 rows together.
+    columns : list of int
+        Which columns; they are read together.
+    dtype : dtype
+        float32 or float64.
+    weight : ndarray of shape (n_rows,), dtype uint32, optional
+        Of the rows of all parts.
+    n_shares : int
+        For `SortedColumn.jump`.
+
+    Returns
+    -------
+    list of SortedColumn
+    """
+    if dtype == np.float32:
+        if weight is None:
+            return sort_as(parts, columns, weight, n_shares, <Key32*> NULL, <float*> NULL)
+        return sort_as(parts, columns, weight, n_shares, <uint64_t*> NULL, <float*> NULL)
+    if weight is None:
+        return sort_as(parts, columns, weight, n_shares, <Key64*> NULL, <double*> NULL)
+    return sort_as(parts, columns, weight, n_shares, <Pair*> NULL, <double*> NULL)
+
+
+def runs_of(const key_t[::1] keys not None, const int64_t[::1] begins not None, const int64_t[::1] ends not None,
+            Py_ssize_t most):
+    """Where runs of equal keys end, in stretches of ascending keys.
+
+    Parameters
+    ----------
+    keys : ndarray of shape (n,), dtype uint32 or uint64
+    begins, ends : ndarray of shape (n_stretches,), dtype int64
+    most : int
+        A stretch of more runs is left out.
+
+    Returns
+    -------
+    n_runs : ndarray of shape (n_stretches,), dtype int64
+        -1: more than `most`.
+    run_ends : ndarray of shape (n_runs.sum(),), dtype int64
+        One past the last key of each run, stretch by stretch.
+    """
+    cdef Py_ssize_t s, n = 0, at, end, step, room = 0
+    cdef key_t key
+    for s in range(begins.shape[0]):
+        room += min(most + 1, ends[s] - begins[s])
+    cdef int64_t[::1] n_runs = np.empty(begins.shape[0], np.int64), run_ends = np.empty(room + 1, np.int64)
+    for s in range(begins.shape[0]):
+        n_runs[s] = 0
+        at, end = begins[s], ends[s]
+        while at < end:
+            if n_runs[s] == most:
+                n -= most
+                n_runs[s] = -1
+                break
+            key = keys[at]
+            at += 1
+            if at < end and keys[at] == key:
+                step = 1
+                while step < end - at and keys[at + step] == key:
+                    at += step
+                    step *= 2
+                while step > 0:          # keys[at] is of the run, keys[at + 2 * step] is not
+                    if step < end - at and keys[at + step] == key:
+                        at += step
+                    step //= 2
+                at += 1
+            run_ends[n] = at
+            n += 1
+            n_runs[s] += 1
+    return np.asarray(n_runs), np.asarray(run_ends)[:n]
