@@ -16,6 +16,7 @@ def engine_on(device, n_threads, ranks):
     It works alone, or together with other ranks, given their `Communicator`.
     """
     if ranks.size > 1:
+        device = device or import_module("dforest.host.device").HostDevice(n_threads)
         return import_module("dforest.engines.ranks.engine").RankEngine(ranks, device, n_threads)
     if device is None:
         return CpuEngine(n_threads)

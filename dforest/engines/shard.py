@@ -82,6 +82,8 @@ class Shard(ABC):
 
         Parameters
         ----------
+        histograms : object or ndarray of shape (n_nodes, n_tried, n_entries, n_words), dtype int64
+            What `count` returned; or such sums, for nodes whose draws may be elsewhere.
         totals : ndarray of shape (n_nodes, n_words), dtype int64
             Statistics of the nodes.
 

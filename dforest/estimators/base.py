@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, 
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import communicator, in_kind, on_host, queue_of
-from dforest.core.binning import code_columns
 from dforest.core.objective import ClassObjective, NumberObjective
 from dforest.core.sampling import AllRows, Bootstrap
 from dforest.core.search.criteria import NAMES
@@ -43,6 +42,7 @@ from dforest.estimators.validation import (
 from dforest.fit_report import FitReport
 from dforest.fitting import ForestSink, engine_on, grow_forest
 from dforest.problem import GrowthRules, Problem, Targets, needs_wide_sums
+from dforest.spmd.binning import code_columns_together
 from dforest.weights import ClassBalance, TrainingRows
 
 SPLITTERS = {
@@ -298,8 +298,9 @@ class TreeEstimator(PredictionPart, BaseEstimator):
             )
         self._directions = directions
         seed, is_tree = ranks.first(self._seed(plan))
-        columns = code_columns(
-            rows.X,
+        columns = code_columns_together(
+            ranks,
+            rows.parts,
             self.max_bins if self.method == "hist" else 0,
             rows.integer_bin_weight(),
             plan.n_threads,

@@ -141,6 +141,8 @@ class DeviceShard(Shard):
     def find_cuts(self, places, totals, features, ranges, histograms):
         t, device, layout = self.training, self.device, self.training.layout
         n_nodes, n_tried = features.shape
+        if isinstance(histograms, np.ndarray):
+            histograms = device.array(histograms)
         features = device.array(features)
         drafts = self._draft(places, features, n_tried, ranges)
         cuts = device.empty((n_nodes, n_tried), record("df_split"))

@@ -1,0 +1,143 @@
+"""Ranks as an engine: together they grow the trees that `dforest.engines.cpu` grows in one process, to the bit.
+
+Nodes of many draws are grown level by level, on the own rows of each rank: on a device, or on threads of the processor, which is a
+device to the kernels (`dforest.host`). Nodes of at most S draws are shipped, and finished depth first by their owners. S changes the
+time that a fit takes, and its memory, never the forest.
+"""
+
+from time import perf_counter
+
+import numpy as np
+
+from dforest.core.sampling import draw_pieces
+from dforest.core.search.criteria import NAMES, OF_KERNELS
+from dforest.engines.base import Engine, GrownTree, Session
+from dforest.engines.best_first import BestFirst
+from dforest.engines.device import backend
+from dforest.engines.device.recorder import Recorder
+from dforest.engines.device.sampling import RowCounts
+from dforest.engines.device.shard import DeviceShard
+from dforest.engines.device.training import Training, Tuning
+from dforest.engines.levels import Levels
+from dforest.engines.ranks.shard import RankShard
+from dforest.engines.ranks.shipping import Shipping
+
+# Sizes of the machinery, set by tests; None: what `_Sizes` makes of the problem. They change the time, never the forest.
+TUNING = {}
+ALL = 1 << 62  # more records than any node has
+
+
+class RankEngine(Engine):
+    """Grows trees on the rows of several ranks.
+
+    Parameters
+    ----------
+    ranks : Communicator
+    device : dforest.engines.device.backend.Device
+        Where this rank works on nodes of many draws.
+    n_threads : int
+        Threads of the processor that this rank uses.
+    """
+
+    needs_keys = True
+
+    def __init__(self, ranks, device, n_threads):
+        self.ranks, self.device, self.n_threads = ranks, device, n_threads
+        self.name = device.name
+
+    def open(self, problem):
+        return RankSession(problem, self.ranks, self.device, self.n_threads)
+
+
+class RankSession(Session):
+    """A rank at work on a problem; see `Session`."""
+
+    def __init__(self, problem, ranks, device, n_threads):
+        super().__init__(problem)
+        self._ranks, self._n_threads = ranks, n_threads
+        tuning = Tuning(device, backend.TUNING)
+        self._recorder = Recorder(device)
+        with self._recorder.timed("build"):
+            device.build()
+        with self._recorder.timed("upload"):
+            self._training = Training(self._recorder, problem, tuning)
+        self._pieces = problem.share.pieces()
+        self._blocks = np.unique(self._pieces[0])
+        self._blocks_of = ranks.gather(self._blocks)
+        self.sizes = _Sizes(problem, ranks, self._training)
+        self._shipping = Shipping(ranks, problem, self._training, self.sizes.lot_records, n_threads)
+
+    def close(self):
+        self._training = self._shipping = None
+
+    def _take_targets(self):
+        raise ValueError("ranks do not change the targets of a problem between trees")
+
+    def _grow(self, trees, sink, keep_leaves):
+        if keep_leaves:
+            raise ValueError("ranks do not tell which leaves the rows reach while a tree is grown")
+        problem, training, sizes = self.problem, self._training, self.sizes
+        with self._recorder.timed("train"):
+            for first in range(0, len(trees), sizes.n_trees):
+                some = trees[first : first + sizes.n_trees]
+                seeds = problem.seeds_of(some)
+                counts = self._draw(seeds)
+                weight, exponents = None, [problem.targets.weight_exponent] * len(some)
+                if problem.targets.balance is not None:
+                    weight, exponents = problem.targets.balance.integer_weights(counts)
+                own = DeviceShard(training, seeds, RowCounts.known(training.device, counts), weight)
+                del counts
+                shard = RankShard(self._ranks, own, problem, self._shipping)
+                for number, arrays, exponent in zip(some, self._driver(shard).grow(), exponents, strict=True):
+                    if not sink.put(GrownTree(number, arrays, int(exponent))):
+                        return
+
+    def _driver(self, shard):
+        """What grows the trees of a shard: best first if leaves are counted and trees are too large to be shipped whole."""
+        tuning, ship_up_to = self._training.tuning, self.sizes.ship_up_to
+        driver = Levels
+        if self.problem.rules.max_leaf_nodes and (shard.roots["n"] > ship_up_to).any():
+            driver = BestFirst
+        elif self.problem.rules.max_leaf_nodes:
+            ship_up_to = ALL
+        return driver(self.problem, self._training.layout, shard, ship_up_to, tuning.histogram_bytes, tuning.extra_features)
+
+    def _draw(self, seeds):
+        """How often trees draw each of the own rows: ndarray of shape (n_trees, n_own_rows).
+
+        Dealing draws out to blocks takes time for each draw, so each tree's are dealt out by one rank.
+        """
+        problem, ranks = self.problem, self._ranks
+        dealt = [problem.sampling.block_draws(problem.n_rows, int(seed)) for seed in seeds[ranks.rank :: ranks.size]]
+        parts = [np.array([of_tree[blocks] for of_tree in dealt], np.int64).ravel() for blocks in self._blocks_of]
+        n_draws = np.empty((len(seeds), len(self._blocks)), np.int64)
+        for rank, part in enumerate(ranks.exchange(parts)):
+            n_draws[rank :: ranks.size] = part.reshape(n_draws[rank :: ranks.size].shape)
+        n_draws = n_draws[:, np.searchsorted(self._blocks, self._pieces[0])]
+        return draw_pieces(problem.sampling, seeds, problem.n_rows, n_draws, self._pieces, self._n_threads)
+
+    def report(self):
+        return self._recorder.report(self._n_trees)
+
+
+class _Sizes:
+    """How much is done at a time, which all ranks agree upon.
+
+    Attributes
+    ----------
+    n_trees : int
+        Trees of a batch.
+    ship_up_to : int
+        S: records of the largest node that is shipped.
+    lot_records : int
+        About how many records an owner is sent at a time.
+    """
+
+    def __init__(self, problem, ranks, training):
+        own = max(1, ranks.total(problem.share.n_own) // ranks.size)
+        most = problem.sampling.most_records(problem.n_rows)
+        self.n_trees = TUNING.get("n_trees") or max(1, ranks.size)
+        self.ship_up_to = TUNING.get("ship_up_to", max(1, own // 2))
+        self.lot_records = TUNING.get("lot_records", max(1 << 16, own))
+        if NAMES.get(type(problem.criterion)) not in OF_KERNELS:
+            self.ship_up_to = max(ALL, most)

@@ -1,0 +1,125 @@
+"""The draws of a batch of trees on the rows of all ranks: what `dforest.engines.levels` asks of a shard, by collectives.
+
+Each rank asks the shard of its own rows, and combines the answers of all ranks: sums, least and greatest numbers. The best cuts of
+a level are found by all ranks together, each for its share of the pairs of a node and a feature, as histograms are added up share
+by share. So the rounds of a level do not depend on the number of its nodes.
+
+All ranks see the places of a common numbering of all draws, in which the runs of nodes lie as if one shard had them all. Which
+run of a rank's own draws belongs to a node is known here alone.
+
+A `RankShard` owns the table of runs; the draws are those of its own shard.
+"""
+
+import numpy as np
+
+from dforest.engines.shard import Shard
+from dforest.rules import leaves
+from dforest.rules.records import record
+
+
+class RankShard(Shard):
+    """All draws of a batch, as one of the ranks sees them.
+
+    Parameters
+    ----------
+    ranks : Communicator
+    own : DeviceShard
+        The draws on this rank's own rows.
+    problem : Problem
+    shipping : Shipping
+        What grows subtrees.
+    """
+
+    def __init__(self, ranks, own, problem, shipping):
+        self.ranks, self.own, self._shipping = ranks, own, shipping
+        self._y, self._is_wide = problem.targets.numbers, problem.criterion.is_wide
+        self.layout = own.training.layout
+        self.roots = own.roots.copy()
+        self.roots["n"] = ranks.sum(own.roots["n"])
+        self.roots["first"] = np.cumsum(self.roots["n"]) - self.roots["n"]
+        self._runs = {}  # by place among all draws: where the own draws of the node begin, and how many there are
+        self._note(self.roots["first"], self.roots["n"], own.roots["first"], own.roots["n"])
+
+    def _note(self, firsts, lengths, own_firsts, own_lengths):
+        runs = zip(own_firsts.tolist(), own_lengths.tolist(), strict=True)
+        self._runs.update(zip(zip(firsts.tolist(), lengths.tolist(), strict=True), runs, strict=True))
+
+    def own_places(self, places):
+        """Places of nodes, or nodes that are grown, among this rank's own draws."""
+        keys = zip(places["first"].tolist(), places["n"].tolist(), strict=True)
+        runs = np.array([self._runs[key] for key in keys], np.int64).reshape(-1, 2)
+        own = places.copy()
+        own["first"], own["n"] = runs.T
+        return own
+
+    def add_up(self, places):
+        totals, extents = self.own.add_up(self.own_places(places))
+        if not self.layout.objective.has_classes:
+            extents = self._extremes(extents)
+        return self.ranks.sum(totals), extents
+
+    def _extremes(self, extents):
+        """The least and the greatest numbers of all ranks, given this rank's, on the last axis."""
+        if extents.dtype.kind == "u":  # the complement turns the order round
+            least = self.ranks.least(np.stack([extents[..., 0], ~extents[..., 1]], axis=-1))
+            return np.stack([least[..., 0], ~least[..., 1]], axis=-1)
+        least = self.ranks.least(extents * np.array([1, -1], extents.dtype))
+        return least * np.array([1, -1], extents.dtype)
+
+    def target_extents(self, places):
+        return self._extremes(self.own.target_extents(self.own_places(places)))
+
+    def requantise(self, places):
+        self.own.requantise(self.own_places(places))
+
+    def key_ranges(self, places, features):
+        return self._extremes(self.own.key_ranges(self.own_places(places), features))
+
+    def count(self, places, features, ranges):
+        histograms = self.own.count(self.own_places(places), features, ranges).get()
+        n_nodes, n_tried, *shape = histograms.shape
+        return self.ranks.sum_scattered(histograms.reshape(n_nodes * n_tried, *shape))
+
+    def find_cuts(self, places, totals, features, ranges, histograms):
+        edges = self.ranks.edges(features.size)
+        pairs = np.arange(edges[self.ranks.rank], edges[self.ranks.rank + 1])
+        node = pairs // features.shape[1]
+        cuts, subsets = self.own.find_cuts(
+            places[node],
+            totals[node],
+            features.reshape(-1, 1)[pairs],
+            None if ranges is None else ranges.reshape(-1, 1, 2)[pairs],
+            histograms[:, None],
+        )
+        found = np.empty(len(pairs), [("cut", cuts.dtype), ("subset", np.uint64, (self.layout.subset_words,))])
+        found["cut"], found["subset"] = cuts[:, 0], subsets[:, 0]
+        found = np.concatenate(self.ranks.gather(found)).reshape(features.shape)
+        return found["cut"], found["subset"]
+
+    def partition(self, places, cuts, subsets):
+        own = self.own_places(places)
+        own_left = self.own.partition(own, cuts, subsets)
+        n_left = self.ranks.sum(own_left)
+        self._note(places["first"], n_left, own["first"], own_left)
+        self._note(places["first"] + n_left, places["n"] - n_left, own["first"] + own_left, own["n"] - own_left)
+        return n_left
+
+    def judge(self, nodes):
+        own = self.own_places(nodes)
+        if self._y is None:
+            return self.ranks.sum(self.own.judge(own))
+        layout, records = self.layout, self.own.draws.get()
+        is_wide = self._is_wide
+        places = np.zeros(len(own), record("df_open_node"))
+        places["first"], places["n"] = own["first"], own["n"]
+        extents = self._extremes(self.own.target_extents(places))
+        sums = self.ranks.sum(leaves.leaf_sums(own, records, self._y, extents, is_wide))
+        given = layout.criterion_number, own, records, self._y, extents, sums, is_wide
+        squares = self.ranks.sum(leaves.impurity_sums(*given))
+        return leaves.leaf_words(layout.criterion_number, nodes, extents, sums, squares, is_wide)
+
+    def grow_subtrees(self, places):
+        return self._shipping.grow(places, self.own_places(places), self.own.draws.get())
+
+    def rows(self):
+        raise NotImplementedError("ranks do not tell which rows the leaves of a tree have")
