@@ -320,7 +320,11 @@ def check_weights(sample_weight, X, ranks=ALONE):
     for weight, part in zip(sample_weight, X, strict=True):
         if len(part) == 0:
             continue
-        checked.append(_check_sample_weight(on_host(weight), part, dtype=np.float64))
+        weight = on_host(weight)
+        if np.shape(weight) == (len(part),) and not np.any(weight):  # which scikit-learn refuses, though others may have weights
+            checked.append(np.zeros(len(part)))
+            continue
+        checked.append(_check_sample_weight(weight, part, dtype=np.float64))
         if checked[-1].min(initial=0) < 0:
             raise ValueError(
                 "Negative values in data passed to `sample_weight`: "

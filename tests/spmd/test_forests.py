@@ -1,12 +1,10 @@
-"""Forests of ranks are those of one process, to the byte: any number of ranks, any cut of the rows, any sizes of the machinery."""
+"""Forests of ranks are those of one process, to the byte: any number of ranks, any cut of the rows, any sizes."""
 
-import pickle
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-import dforest
 from dforest.testing.device_forests import differences, random_fit
 from dforest.testing.ranks import CUTS, Cut, fit_by_ranks, sizes
 

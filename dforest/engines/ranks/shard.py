@@ -1,8 +1,8 @@
 """The draws of a batch of trees on the rows of all ranks: what `dforest.engines.levels` asks of a shard, by collectives.
 
-Each rank asks the shard of its own rows, and combines the answers of all ranks: sums, least and greatest numbers. The best cuts of
-a level are found by all ranks together, each for its share of the pairs of a node and a feature, as histograms are added up share
-by share. So the rounds of a level do not depend on the number of its nodes.
+Each rank asks the shard of its own rows, and combines the answers of all ranks: sums, least and greatest numbers. The best cuts
+of a level are found by all ranks together, each for its share of the pairs of a node and a feature, as histograms are added up by
+share. So the rounds of a level do not depend on the number of its nodes.
 
 All ranks see the places of a common numbering of all draws, in which the runs of nodes lie as if one shard had them all. Which
 run of a rank's own draws belongs to a node is known here alone.

@@ -8,7 +8,7 @@ import heapq
 import numpy as np
 
 from dforest.engines.given import grow_given
-from dforest.engines.shard import Subtrees
+from dforest.engines.nodes import Nodes, Subtrees, stretches
 from dforest.rules.records import record
 
 
@@ -55,7 +55,7 @@ class Shipping:
             ours = [np.flatnonzero((lot == number) & (owner == rank)) for rank in range(self._ranks.size)]
             numbers.append(ours[self._ranks.rank])
             grown.append(self._grow_lot(places, own, draws, ours))
-        return self._collect(len(places), numbers, grown)
+        return self._collect(numbers, grown)
 
     def _grow_lot(self, places, own, draws, ours):
         """The subtrees of a lot that this rank owns, given which ones each rank owns."""
@@ -68,7 +68,7 @@ class Shipping:
 
     def _pack(self, own, draws):
         """The records of some nodes, and what belongs to their rows, as bytes: lengths, records, targets, codes."""
-        index = _runs(own["first"], own["n"])
+        index = stretches(own["first"], own["n"])
         records = draws[index]
         rows = records["row"]
         parts = [own["n"].astype(np.int64), records]
@@ -112,25 +112,23 @@ class Shipping:
                 y[came] = part[at : at + 8 * n].view(np.float64)
                 at += 8 * n
             codes[came] = part[at:].view(kinds[2]).reshape(n, n_features)
-            place = _runs(first, length)
+            place = stretches(first, length)
             records[place] = own
             records["row"][place] = np.arange(done, done + n)
             done += n
         return codes, records, y, lengths
 
-    def _collect(self, n, numbers, grown):
+    def _collect(self, numbers, grown):
         """The subtrees of all ranks, in order, given the numbers of those that this one has grown."""
-        numbers = np.concatenate([*numbers, np.zeros(0, np.int64)])
-        own = Subtrees.none(self._training.layout)
-        everyone = self._ranks.gather(numbers)
-        arrays = [self._ranks.gather(array) for array in own]
-        return own
-
-
-def _runs(firsts, lengths):
-    """The numbers of runs, one run after another: [3, 4, 8] for runs of 2 and 1 from 3 and 8."""
-    ends = np.cumsum(lengths)
-    return np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(firsts - ends + lengths, lengths)
+        gather = self._ranks.gather
+        numbers = np.concatenate(gather(np.concatenate([*numbers, np.zeros(0, np.int64)])))
+        if len(numbers) == 0:
+            return Subtrees.none(self._problem.objective.n_leaf_words)
+        lengths = np.concatenate(gather(np.concatenate([subtrees.lengths for subtrees in grown])))
+        own = Nodes.join([subtrees.nodes for subtrees in grown])
+        nodes = Nodes(*(np.concatenate(gather(array)) for array in own))
+        order = np.argsort(numbers)
+        return Subtrees(lengths[order], nodes.take(stretches((np.cumsum(lengths) - lengths)[order], lengths[order])), None)
 
 
 def deal(n_records, n_owners, lot_records):
