@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-_SECONDS = ("build_seconds", "upload_seconds", "train_seconds")
+_SECONDS = ("build_seconds", "upload_seconds", "train_seconds", "wait_seconds")
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class FitReport:
     ----------
     device : str
         "cpu", which is the processor without SYCL, or the name of a SYCL device. For "cpu", all attributes that follow, except
-        for `n_trees` and `train_seconds`, are 0 or empty.
+        for `n_trees`, `train_seconds` and `n_ranks`, are 0 or empty.
     n_trees : int
         How many trees this fit grew; with ``warm_start=True``, the trees that it added.
     kernels : dict of str to int
@@ -31,6 +31,16 @@ class FitReport:
         How long it took to copy the data to the device's memory.
     train_seconds : float
         How long it took to grow the trees, once data and kernels were ready.
+    n_ranks : int
+        How many ranks grew the trees together. For 1, the attributes that follow are 0.
+    n_rounds : int
+        How often the ranks exchanged something, from the beginning of the fit until the trees were grown.
+    bytes_sent : int
+        How much this rank sent to others.
+    ship_up_to : int
+        The size of the largest subtree, in records, that one rank finished for all.
+    wait_seconds : float
+        How long this rank was at exchanging, most of it waiting for others.
     """
 
     device: str
@@ -42,6 +52,11 @@ class FitReport:
     build_seconds: float = 0.0
     upload_seconds: float = 0.0
     train_seconds: float = 0.0
+    n_ranks: int = 1
+    n_rounds: int = 0
+    bytes_sent: int = 0
+    ship_up_to: int = 0
+    wait_seconds: float = 0.0
 
     def __getstate__(self):
         return vars(self) | dict.fromkeys(_SECONDS)
@@ -56,6 +71,11 @@ class FitReport:
         line = f"{self.device}: {trees}"
         if self.train_seconds is not None:
             line += f" in {self.train_seconds:.3f} s"
+        if self.n_ranks > 1:
+            line += f"\n{self.n_ranks} ranks: {self.n_rounds} rounds, {self.bytes_sent / 2**20:.1f} MiB sent by this one"
+            if self.wait_seconds is not None:
+                line += f", {self.wait_seconds:.3f} s at exchanging"
+            return f"{line}; subtrees of up to {self.ship_up_to} records grown by one rank each"
         if not self.kernels:
             return line
         width = max(map(len, self.kernels))

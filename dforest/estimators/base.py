@@ -172,11 +172,11 @@ class TreeEstimator(PredictionPart, BaseEstimator):
     def _fit_partitions(self, partitions_of):
         """Grow the trees from the partitions of this rank, given a function that returns them for the rank's number.
 
-        All ranks of the communicator that `config_context` has set do this together.
+        All ranks of the estimator's communicator do this together.
         """
         before = dict(self.__dict__)
         try:
-            with communicator().together() as ranks:
+            with self._communicator().together() as ranks:
                 self._validate_params()
                 self._fit(partitions_of(ranks.rank), ranks)
         except BaseException:
@@ -184,6 +184,10 @@ class TreeEstimator(PredictionPart, BaseEstimator):
             self.__dict__.update(before)
             raise
         return self
+
+    def _communicator(self):
+        """The `Communicator` of the ranks that fit together."""
+        return communicator()
 
     def _fit(self, partitions, ranks):
         is_shared = ranks.size > 1 or len(partitions) != 1

@@ -30,7 +30,7 @@ def test_a_fit_on_the_cpu(kind, method):
     assert report == FitReport("cpu", 7 if kind in FORESTS else 1, train_seconds=report.train_seconds)
     assert (report.kernels, report.n_launches, report.bytes_most) == ({}, 0, 0)
     assert pickle.loads(pickle.dumps(model)).fit_report_ == FitReport(
-        "cpu", report.n_trees, build_seconds=None, upload_seconds=None, train_seconds=None
+        "cpu", report.n_trees, build_seconds=None, upload_seconds=None, train_seconds=None, wait_seconds=None
     )
 
 

@@ -5,6 +5,7 @@ a device to the kernels (`dforest.host`). Nodes of at most S draws are shipped, 
 changes the time that a fit takes, and its memory, never the forest.
 """
 
+from dataclasses import replace
 
 import numpy as np
 
@@ -116,7 +117,15 @@ class RankSession(Session):
         return draw_pieces(problem.sampling, seeds, problem.n_rows, n_draws, self._pieces, self._n_threads)
 
     def report(self):
-        return self._recorder.report(self._n_trees)
+        traffic = self._ranks.traffic
+        return replace(
+            self._recorder.report(self._n_trees),
+            n_ranks=self._ranks.size,
+            n_rounds=traffic.n_rounds,
+            bytes_sent=traffic.bytes_sent,
+            ship_up_to=min(self.sizes.ship_up_to, self.problem.n_rows),
+            wait_seconds=traffic.seconds_waited,
+        )
 
 
 class _Sizes:
