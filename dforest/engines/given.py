@@ -21,7 +21,7 @@ def grow_given(problem, codes, records, y, places, n_threads):
     Parameters
     ----------
     problem : Problem
-        Of its columns all but the codes matter, and of these the dtypes; of its targets only whether there are weights. Its
+        Of its columns all but the codes matter, and of keys the dtypes; of its targets only whether there are weights. Its
         splitter is one of dforest's own, which look at nothing but codes.
     codes : ndarray of shape (n, n_features), dtype uint8, uint16, uint32 or uint64
         Those of the given rows; C-contiguous.
@@ -48,7 +48,7 @@ def grow_given(problem, codes, records, y, places, n_threads):
     if len(places) == 0:
         return Subtrees.none(problem.objective.n_leaf_words)
     _check(problem, codes, records, places)
-    columns = columns_of(codes, [column.codes.dtype for column in problem.columns], n_threads)
+    columns = columns_of(codes, [_dtype_of(column) for column in problem.columns], n_threads)
     columns = [known._replace(codes=column) for known, column in zip(problem.columns, columns, strict=True)]
     # Records have targets and weights of their own, so these are never read; but that there are weights matters.
     unread = np.zeros(len(codes), np.uint32)
@@ -73,6 +73,11 @@ def grow_given(problem, codes, records, y, places, n_threads):
     firsts = np.empty(len(places), np.int64)
     firsts[by_size] = ends - lengths[by_size]
     return Subtrees(lengths, nodes.take(stretches(firsts, lengths)), None)
+
+
+def _dtype_of(column):
+    """The type of a column's codes. Those that lie row by row have the type of the widest column."""
+    return column.codes.dtype if column.has_keys else np.min_scalar_type(max(0, len(column.values) - 1 + column.has_missing))
 
 
 def _check(problem, codes, records, places):

@@ -311,6 +311,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
             self._features.kinds,
             self._features.n_categories,
             splitter.takes_keys and (engine.needs_keys or TUNING.get("keys", True)),
+            row_major=ranks.size > 1,  # as level-wise engines want them
         )
         X = np.ascontiguousarray(rows.X) if splitter.needs_rows or splitter.has_own_tests else None
         share = None if ranks.size == 1 else rows.share

@@ -96,7 +96,11 @@ class Training:
         self.weight = None if targets.weight is None else array(targets.weight)
 
     def _rows_of_codes(self, columns):
-        """Codes row by row: ndarray of shape (n_rows, n_features)."""
+        """Codes row by row: ndarray of shape (n_rows, n_features). If columns are those of such a matrix, it is taken."""
+        matrix = columns[0].codes.base
+        if matrix is not None and matrix.shape == (self.n_rows, self.n_features) and matrix.flags.c_contiguous:
+            if all(column.codes.base is matrix for column in columns):
+                return matrix
         codes = np.empty((self.n_rows, self.n_features), f"u{int(self.problem['code_bytes'])}")
         rows = max(1, (1 << 18) // self.n_features)  # what is written stays in the cache
         for first in range(0, self.n_rows, rows):
