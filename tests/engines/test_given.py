@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 import dforest
+from dforest.core.grow import trainer
 from dforest.engines.base import Engine, GrownTree, Session
 from dforest.engines.cpu import CpuEngine
 from dforest.engines.device import engine as device_engine
@@ -161,9 +162,11 @@ def shipped(monkeypatch):
 
 
 @pytest.mark.parametrize("up_to", [0, 20, 300, LARGE])
-def test_subtrees_below_what_is_grown_level_by_level(up_to, shipped):
+def test_subtrees_below_what_is_grown_level_by_level(up_to, shipped, monkeypatch):
     tuning = {"subtree_up_to": up_to, "chunk": LARGE}
     for seed in range(2000, 2060):
+        # Subtrees that are grown one after another share their nodes; or each is alone, and is shared itself.
+        monkeypatch.setattr(estimators, "TUNING", ({}, {"share_visits_from": 0}, {"share_from": 1})[seed % 3])
         estimator, X, y, weight = device_forests.random_fit(seed)
         here = clone(estimator).fit(X, y, weight)
         with device_forests.standing_in(strict_device()):
@@ -251,3 +254,28 @@ def test_what_cannot_be_is_refused():
     assert grow_given(problem, codes, records, None, place_of(0, 50), 1).lengths == 9
     with pytest.raises(ValueError, match="best first; allowed are whole trees"):
         grow_given(problem, codes, records, None, place_of(0, 50, 2), 1)
+
+
+def test_threads_help_with_a_given_tree(monkeypatch):
+    """One tree and many threads: it is grown in pieces, and remains what it is."""
+    joined = []
+
+    def join_pieces(pieces):
+        joined.append(len(pieces))
+        return join(pieces)
+
+    join = trainer.join_pieces
+    monkeypatch.setattr(trainer, "join_pieces", join_pieces)
+    monkeypatch.setattr(estimators, "TUNING", {"share_from": 50, "share_visits_from": 2000})
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60_000, 6))
+    y = X[:, 0] * X[:, 1] + rng.standard_normal(len(X))
+    for parameters in ({}, {"criterion": "poisson"}, {"max_leaf_nodes": 500}):
+        estimator = dforest.RandomForestRegressor(1, random_state=1, **parameters)
+        here = clone(estimator).fit(X, np.exp(y), None)
+        for _ in range(50):  # threads may be late
+            there = fit_given(estimator, X, np.exp(y), None, 8, monkeypatch)
+            assert device_forests.differences(here, there) == [], parameters
+            if joined:
+                break
+    assert joined and min(joined) > 1
