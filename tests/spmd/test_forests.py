@@ -1,10 +1,15 @@
 """Forests of ranks are those of one process, to the byte: any number of ranks, any cut of the rows, any sizes."""
 
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 
+import dforest
+from dforest.config import config_context
+from dforest.spmd.threads import ThreadGroup
 from dforest.testing.device_forests import differences, random_fit
 from dforest.testing.ranks import CUTS, Cut, fit_by_ranks, sizes
 
@@ -36,3 +41,153 @@ def test_random_fits(seed):
     chosen = SIZES[seed % len(SIZES)]
     with sizes(**chosen):
         assert_equal(model, X, y, weight, Cut.random(rng, len(y), size, kind), size, (seed, kind, chosen))
+
+
+def random_problem(seed, n=300):
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.standard_normal((n, 4)), 2)
+    y = (X[:, 0] + rng.standard_normal(n) > 0).astype(int)
+    return rng, X, y
+
+
+def fit_each(models, given):
+    """Fit the estimator of each rank to what it is given."""
+
+    def fit(communicator):
+        with config_context(communicator=communicator):
+            return models[communicator.rank].fit(*given[communicator.rank])
+
+    found = ThreadGroup(len(models)).run(fit)
+    for error in found:
+        if isinstance(error, BaseException):
+            raise error
+    return found
+
+
+@pytest.mark.parametrize("criterion", ["absolute_error", "friedman_mse"])
+@pytest.mark.parametrize("splitter", ["best", "random"])
+@pytest.mark.parametrize("max_leaf_nodes", [None, 9])
+def test_criteria_without_kernels_of_their_own(criterion, splitter, max_leaf_nodes):
+    rng, X, _ = random_problem(1)
+    y = X[:, 0] + rng.standard_normal(len(X))
+    model = dforest.RandomForestRegressor(
+        3, criterion=criterion, splitter=splitter, max_leaf_nodes=max_leaf_nodes, random_state=0, max_features=0.5
+    )
+    for size in (2, 3):
+        assert_equal(model, X, y, None, Cut.random(rng, len(y), size, "random"), size, criterion)
+
+
+@pytest.mark.parametrize("kind", [dforest.DecisionTreeClassifier, dforest.ExtraTreeClassifier])
+def test_single_trees(kind):
+    rng, X, y = random_problem(2)
+    model = kind(random_state=5, method="hist", ccp_alpha=0.01)
+    assert_equal(model, X, y, rng.random(len(y)), Cut.random(rng, len(y), 3, "interleaved"), 3, kind)
+
+
+def test_types_of_single_ranks():
+    """float32 on one rank and float64 on another, or none; a class, all weights, or a category on one rank only."""
+    rng, X, y = random_problem(3)
+    X = X.astype(np.float32)
+    mixed = X.astype(np.float64)
+    mixed[100:] += 1e-12
+    parts = [X[:100], mixed[100:200], X[:0], mixed[200:]]
+    y[:100] = 0
+    y[150] = 7
+    weight = np.zeros(len(y))
+    weight[100:200] = 0.5
+    for weights in (None, weight):
+        rows = np.split(np.arange(len(y)), [100, 200, 200])
+        given = [(part, y[own], None if weights is None else weights[own]) for part, own in zip(parts, rows, strict=True)]
+        models = fit_each([dforest.RandomForestClassifier(4, random_state=0) for _ in range(4)], given)
+        one = dforest.RandomForestClassifier(4, random_state=0).fit(np.concatenate(parts), y, weights)
+        for own in models:
+            assert not differences(own, one)
+            assert own.classes_.tolist() == one.classes_.tolist()
+            assert own.forest_.threshold.dtype == np.float64
+
+
+def test_columns_of_frames():
+    """Categories and levels differ by rank; text on one rank only; names are kept."""
+    pandas = pytest.importorskip("pandas")
+    rng, X, y = random_problem(4)
+    levels = pandas.CategoricalDtype(["low", "middle", "high"], ordered=True)
+    frame = pandas.DataFrame(
+        {
+            "text": pandas.Series(rng.choice(list("zebra"), len(y)), dtype="object"),
+            "number": pandas.Categorical(rng.integers(0, 9, len(y)) * 1.5),
+            "level": pandas.Series(rng.choice(levels.categories, len(y))).astype(levels),
+            "x": X[:, 0],
+        }
+    )
+    frame.loc[:60, "text"] = "only here"
+    frame.loc[rng.random(len(y)) < 0.1, ["text", "number"]] = None
+    model = dforest.RandomForestClassifier(5, random_state=0, categorical_features=["text", "number"], max_features=None)
+    one = clone(model).fit(frame, y)
+    given = []
+    for own in np.array_split(np.arange(len(y)), 3):
+        part = frame.iloc[own].copy()
+        part["number"] = part["number"].cat.remove_unused_categories()
+        given.append((part, y[own]))
+    for own in fit_each([clone(model) for _ in range(3)], given):
+        assert not differences(own, one)
+        assert own.feature_names_in_.tolist() == list(frame.columns)
+        for mine, theirs in zip(own.categories_, one.categories_, strict=True):
+            assert (mine is None) == (theirs is None)
+            assert mine is None or mine.tolist() == theirs.tolist()
+        np.testing.assert_array_equal(own.predict_proba(frame), one.predict_proba(frame))
+
+
+def test_what_ranks_know_afterwards():
+    rng, X, y = random_problem(5)
+    weight = rng.integers(0, 3, len(y)).astype(float)
+    model = dforest.RandomForestClassifier(6, random_state=0, variable_importance="mdi", class_weight="balanced")
+    one = clone(model).fit(X, y, weight)
+    cut = Cut.random(rng, len(y), 3, "interleaved")
+    for rank, own in enumerate(fit_by_ranks(model, X, y, weight, cut, 3)):
+        assert pickle.dumps(own.forest_) == pickle.dumps(one.forest_)
+        np.testing.assert_array_equal(own.feature_importances_, one.feature_importances_)
+        np.testing.assert_array_equal(own.variable_importance_, one.variable_importance_)
+        np.testing.assert_array_equal(own.predict_proba(X), one.predict_proba(X))
+        assert own[2].class_weight == one[2].class_weight
+        rows = cut.rows(rank)
+        for mine, theirs in zip(own.estimators_samples_, one.estimators_samples_, strict=True):
+            np.testing.assert_array_equal(np.sort(rows[mine]), theirs[np.isin(theirs, rows)])
+        report = own.fit_report_
+        assert (report.n_ranks, report.n_trees) == (3, 6)
+        assert report.n_rounds > 10
+        assert report.bytes_sent > 1000
+        assert "3 ranks: " in str(report)
+        again = pickle.loads(pickle.dumps(own))
+        assert again.fit_report_.wait_seconds is None
+        assert not differences(again, one)
+
+
+def test_seeds_that_are_drawn_are_those_of_rank_0():
+    rng, X, y = random_problem(6)
+    cut = Cut.random(rng, len(y), 3, "even")
+    models = fit_by_ranks(dforest.RandomForestClassifier(2, random_state=None), X, y, None, cut, 3)
+    one = dforest.RandomForestClassifier(2, random_state=0).fit(X, y)
+    assert not differences(models[1], models[0])
+    assert not differences(models[2], models[0])
+    assert differences(models[0], one)
+
+
+def test_a_forest_goes_on_on_any_number_of_ranks():
+    rng, X, y = random_problem(7)
+    one = dforest.RandomForestClassifier(7, random_state=0).fit(X, y)
+    models = fit_by_ranks(dforest.RandomForestClassifier(2, random_state=0, warm_start=True), X, y, None,
+                          Cut.random(rng, len(y), 3, "random"), 3)  # fmt: skip
+    two = [pickle.loads(pickle.dumps(model)).set_params(n_estimators=4) for model in models[:2]]
+    fit_each(two, [(X[:10], y[:10]), (X[10:], y[10:])])
+    alone = two[1].set_params(n_estimators=7).fit(X, y)
+    assert not differences(alone, one)
+    assert len(alone) == 7
+
+
+def test_small_batches_and_little_memory_change_nothing():
+    rng, X, y = random_problem(8)
+    model = dforest.RandomForestClassifier(5, random_state=0, max_features=None)
+    cut = Cut.random(rng, len(y), 4, "random")
+    for chosen in ({"n_trees": 1}, {"n_trees": 5}, {"lot_records": 1}, {"ship_up_to": 50, "lot_records": 60, "n_trees": 2}):
+        with sizes(**chosen):
+            assert_equal(model, X, y, None, cut, 4, chosen)

@@ -1,0 +1,211 @@
+"""Bad input on one rank: all ranks raise an error of one type that names the rank, and all estimators stay as they were."""
+
+import pickle
+from time import monotonic
+
+import numpy as np
+import pytest
+
+import dforest
+from dforest import RandomForestClassifier, RandomForestRegressor
+from dforest.config import config_context
+from dforest.core.search.criteria import CRITERIA
+from dforest.core.search.hist import HistSplitter
+from dforest.estimators import base
+from dforest.spmd.threads import ThreadGroup
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((60, 3))
+Y = np.arange(60) % 3
+SIZE = 3
+ROWS = [slice(20 * rank, 20 * rank + 20) for rank in range(SIZE)]
+
+
+def fit_all(models, given):
+    """Fit an estimator on each rank to what it is given; what `fit` raises, or None, by rank."""
+
+    def fit(communicator):
+        with config_context(communicator=communicator):
+            models[communicator.rank].fit(*given[communicator.rank])
+
+    return ThreadGroup(SIZE).run(fit)
+
+
+def assert_refused(kind, message, make=lambda rank: RandomForestClassifier(3, random_state=0), given=None, ranks=(1,)):
+    """Fits fail on all ranks, naming one of some ranks, within 5 seconds; fitted and unfitted estimators stay what they were."""
+    given = [(X[own], Y[own]) for own in ROWS] if given is None else given
+    for is_fitted in (False, True):
+        models = [make(rank) for rank in range(SIZE)]
+        if is_fitted:
+            for model in models:
+                model.__dict__.update(RandomForestClassifier(2, random_state=1).fit(X[:50], Y[:50]).__dict__ | model.get_params())
+        before = [pickle.dumps(model.__dict__) for model in models]
+        start = monotonic()
+        errors = fit_all(models, given)
+        assert monotonic() - start < 5
+        for error in errors:
+            assert isinstance(error, kind), error
+            assert type(error) is type(errors[0])
+            assert any(str(error).startswith(f"on rank {rank}: ") for rank in ranks), error
+            assert message in str(error)
+        assert [pickle.dumps(model.__dict__) for model in models] == before
+
+
+def changed(**arrays):
+    """What ranks are given, of which rank 1 has something else."""
+    given = [[X[own].copy(), Y[own].copy()] for own in ROWS]
+    for name, change in arrays.items():
+        given[1]["Xy".index(name)] = change(given[1]["Xy".index(name)])
+    return given
+
+
+def with_nan(y):
+    y = y.astype(float)
+    y[3] = np.nan
+    return y
+
+
+def test_nan_in_y():
+    assert_refused(ValueError, "Input y contains NaN", given=changed(y=with_nan))
+    numbers = [(X[own], X[own, 0] if rank != 1 else with_nan(X[own, 0])) for rank, own in enumerate(ROWS)]
+    assert_refused(ValueError, "Input y contains NaN", lambda rank: RandomForestRegressor(3), numbers)
+
+
+def test_unknown_types():
+    assert_refused(ValueError, "X column 0", given=changed(X=lambda x: np.full(x.shape, "2020", "U4").astype("M8[Y]")))
+    assert_refused(TypeError, "argument must be", given=changed(X=lambda x: [[object()] * 3] * len(x)))
+
+
+def test_other_labels():
+    assert_refused(
+        ValueError, "y holds labels of the types int, str", given=changed(y=lambda y: y.astype("U1")), ranks=range(SIZE)
+    )
+    assert_refused(ValueError, "Unknown label type: continuous", given=changed(y=lambda y: y + 0.5))
+
+
+def test_other_columns():
+    assert_refused(
+        ValueError,
+        "the number of columns of X is 3 on rank 0, but 2 on rank 1",
+        given=changed(X=lambda x: x[:, :2]),
+        ranks=range(SIZE),
+    )
+
+
+def test_other_names():
+    pandas = pytest.importorskip("pandas")
+    names = ["abc", "abd", "abc"]
+    given = [(pandas.DataFrame(X[own], columns=list(names[rank])), Y[own]) for rank, own in enumerate(ROWS)]
+    assert_refused(ValueError, "the names of the columns of X is ['a', 'b', 'c'] on rank 0", given=given, ranks=range(SIZE))
+
+
+def test_other_kinds_of_columns():
+    pandas = pytest.importorskip("pandas")
+    given = [[pandas.DataFrame(X[own].round(), columns=list("abc")), Y[own]] for own in ROWS]
+    given[1][0]["b"] = given[1][0]["b"].astype("category")
+    assert_refused(ValueError, "X column 'b' is continuous in one partition, but categorical", given=given, ranks=range(SIZE))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "what"),
+    [
+        ({"max_depth": 3}, "max_depth is None on rank 0, but 3 on rank 1"),
+        ({"n_estimators": 4}, "n_estimators is 3 on rank 0, but 4 on rank 1"),
+        ({"class_weight": {0: 2.0}}, "class_weight is None on rank 0"),
+        ({"random_state": 1}, "random_state is 0 on rank 0, but 1 on rank 1"),
+        ({"monotonic_cst": [0, 0, 1]}, "monotonic_cst is None on rank 0"),
+    ],
+)
+def test_other_parameters(parameters, what):
+    def make(rank):
+        return RandomForestClassifier(3, random_state=0).set_params(**(parameters if rank == 1 else {}))
+
+    assert_refused(ValueError, what, make, ranks=range(SIZE))
+
+
+def test_parameters_that_are_not_allowed():
+    def make(rank):
+        return RandomForestClassifier(3 if rank != 1 else -1)
+
+    assert_refused(ValueError, "The 'n_estimators' parameter", make)
+
+
+def test_weights():
+    weights = [np.ones(20), np.ones(20), np.ones(20)]
+    weights[1] = -weights[1]
+    assert_refused(ValueError, "Negative values", given=[(X[own], Y[own], w) for own, w in zip(ROWS, weights, strict=True)])
+    given = [(X[own], Y[own], None if rank == 1 else np.ones(20)) for rank, own in enumerate(ROWS)]
+    assert_refused(ValueError, "whether there is sample_weight is True on rank 0, but False", given=given, ranks=range(SIZE))
+    none = [(X[own], Y[own], np.zeros(20)) for own in ROWS]
+    assert_refused(ValueError, "at least one non-zero number", given=none, ranks=range(SIZE))
+
+
+def test_no_rows_at_all():
+    assert_refused(ValueError, "X has 0 rows", given=[(X[:0], Y[:0])] * SIZE, ranks=range(SIZE))
+
+
+def test_another_version(monkeypatch):
+    versions = iter(["0.1", "0.2", "0.1", "0.1", "0.2", "0.1"])
+    monkeypatch.setattr(base, "version", lambda _: next(versions))
+    assert_refused(ValueError, "the version of dforest is", ranks=range(SIZE))
+
+
+def test_another_forest_to_go_on_with():
+    def make(rank):
+        model = RandomForestClassifier(2, random_state=0 if rank == 1 else 1, warm_start=True).fit(X, Y)
+        return model.set_params(n_estimators=3, random_state=0)
+
+    models = [make(rank) for rank in range(SIZE)]
+    for error in fit_all(models, [(X[own], Y[own]) for own in ROWS]):
+        assert isinstance(error, ValueError)
+        assert "the forest that warm_start=True goes on with" in str(error)
+    assert [len(model) for model in models] == [2] * SIZE
+
+
+class OwnSplitter(HistSplitter):
+    """A splitter of somebody's own."""
+
+
+class OwnCriterion(CRITERIA["gini"]):
+    """A criterion of somebody's own."""
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"method": "dense"}, "method='dense' with splitter='best' has no code for a fit by several ranks"),
+        ({"splitter": OwnSplitter()}, "OwnSplitter() has no code for a fit by several ranks"),
+        ({"criterion": OwnCriterion()}, "OwnCriterion() has no code for a fit by several ranks"),
+        ({"oob_score": max, "bootstrap": True}, "oob_score=<built-in function max> needs the predictions of all rows"),
+    ],
+)
+def test_what_ranks_have_no_code_for(parameters, message):
+    """Refused before anything is sent."""
+    rounds = []
+
+    def fit(communicator):
+        with config_context(communicator=communicator):
+            try:
+                RandomForestClassifier(3, **parameters).fit(X[ROWS[communicator.rank]], Y[ROWS[communicator.rank]])
+            finally:
+                rounds.append(communicator.traffic.n_rounds)
+
+    for error in ThreadGroup(SIZE).run(fit):
+        assert isinstance(error, ValueError)
+        assert message in str(error)
+    assert rounds == [0] * SIZE
+
+
+def test_an_embedding_is_of_one_process():
+    def fit(communicator):
+        with config_context(communicator=communicator):
+            dforest.RandomTreesEmbedding(3).fit(X[ROWS[communicator.rank]])
+
+    for error in ThreadGroup(SIZE).run(fit):
+        assert isinstance(error, ValueError)
+        assert "RandomTreesEmbedding has no code for a fit by several ranks" in str(error)
+
+
+def test_too_many_rows(monkeypatch):
+    monkeypatch.setattr(base, "MOST_ROWS", 50)
+    assert_refused(ValueError, "X has 60 rows; allowed are 1 to 50", ranks=range(SIZE))
