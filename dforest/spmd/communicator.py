@@ -8,7 +8,7 @@ overrides those that are faster there.
 An error on one rank must end the work of all, as the others would otherwise wait for it forever. `Communicator.together` frames a
 piece of common work for that: an exception that leaves the frame on one rank is told to the other ranks, and the collective in
 which they wait, or the next one they come to, raises an exception of the same type, which names the rank. The frame ends with a
-collective, so either all ranks come to its end or none does.
+collective, so either all ranks come to its end or none does. In a frame within another one, ranks hear of errors in both.
 
 Arrays handed in are borrowed until the collective returns. Arrays that it returns belong to the caller.
 """
@@ -23,6 +23,7 @@ import numpy as np
 from dforest.errors import RankError
 
 SMALL = 1 << 12  # bytes of an array that every rank adds up alone, as another round would take longer
+LONGEST = 2000  # bytes of an exception in a letter, and characters of its message: a letter is sent at once, even if nobody waits
 
 
 @dataclass
@@ -62,17 +63,50 @@ def named_error(rank, error):
     >>> named_error(3, ValueError("Input y contains NaN"))
     ValueError('on rank 3: Input y contains NaN')
     """
-    text = f"on rank {rank}: {error}"
+    if hasattr(error, "_is_named"):  # in a frame that was left before
+        return error
+    named = _of_its_kind(error, f"on rank {rank}: {error}") or _by_name(rank, error)
+    named._is_named = True
+    return named
+
+
+def _of_its_kind(error, text):
+    """An exception of this message and of the first class among the error's, general ones apart, that it does for; or None."""
     for kind in type(error).__mro__:
         if kind in (Exception, BaseException):
-            break
+            return None
         try:
             named = kind(text)
         except Exception:
             continue
         if str(named) == text:
             return named
-    return RankError(f"on rank {rank}: {type(error).__name__}: {error}")
+
+
+def _by_name(rank, error):
+    prefix = f"on rank {rank}: "
+    return RankError(f"{prefix}{type(error).__name__}: {str(error).removeprefix(prefix)[:LONGEST]}")
+
+
+def letter_of(rank, error):
+    """What `error_of`, perhaps in another process, makes the exception of: bytes, not many more than twice `LONGEST`."""
+    named = named_error(rank, error)
+    try:
+        pickled = pickle.dumps(named)
+    except Exception:
+        pickled = b""
+    return pickle.dumps((str(_by_name(rank, error)), pickled if len(pickled) <= LONGEST else b""))
+
+
+def error_of(letter):
+    """The exception of `named_error` in a letter; a `RankError` that tells its type, if it is too long or not known here."""
+    text, pickled = pickle.loads(letter)
+    try:
+        error = pickle.loads(pickled)
+    except Exception:
+        error = RankError(text)
+    error._is_named = True
+    return error
 
 
 class Communicator(ABC):
@@ -91,6 +125,7 @@ class Communicator(ABC):
     def __init__(self, rank, size):
         self.rank, self.size = rank, size
         self.traffic = Traffic()
+        self._around = None  # the communicator whose frame this one's lies in
         self._has_heard = False  # of an error on another rank
 
     def __repr__(self):
@@ -109,6 +144,10 @@ class Communicator(ABC):
     @abstractmethod
     def _tell(self, error):
         """Tell the other ranks of an error, which need not be waiting for it."""
+
+    @abstractmethod
+    def _told(self):
+        """The error of `named_error` that another rank has told of, or None. The lowest such rank's, if it is known."""
 
     def _close(self, is_done):
         """Give back what `_duplicate` took; is_done: all ranks have come to the end of their work."""
@@ -131,6 +170,7 @@ class Communicator(ABC):
             What was raised inside, with a message that names the rank; on every rank.
         """
         ranks = self._duplicate()
+        ranks._around = self
         is_done = False
         try:
             yield ranks
@@ -140,15 +180,29 @@ class Communicator(ABC):
             if ranks._has_heard:
                 raise
             ranks._tell(error)
-            raise named_error(self.rank, error) from error
+            named = named_error(self.rank, error)
+            if named is error:
+                raise
+            raise named from error
         finally:
             self.traffic = ranks.traffic
             ranks._close(is_done)
 
-    def _hear(self, error):
-        """Raise what another rank has told of."""
-        self._has_heard = True
-        raise error
+    def _listen(self):
+        """Raise what another rank has told of in this frame, or in one around it: for implementations, while they wait."""
+        frames = [self]
+        while frames[-1] is not None:
+            error = frames[-1]._told()
+            if error is not None:
+                for frame in frames:
+                    frame._has_heard = True
+                raise error
+            frames.append(frames[-1]._around)
+
+    def _count(self, n_bytes):
+        """Count a round in which so many bytes are handed in for other ranks."""
+        self.traffic.n_rounds += 1
+        self.traffic.bytes_sent += n_bytes
 
     def exchange(self, parts):
         """Send each rank an array, and get one from each.
@@ -156,8 +210,8 @@ class Communicator(ABC):
         Parameters
         ----------
         parts : list of ndarray
-            For each rank, in order, an array; all of one dtype, which may be of records, and of one shape but for its first
-            number. All ranks hand in the same dtype and shape.
+            For each rank, in order, an array; all of one dtype, which may be of records but not of Python objects, and of one
+            shape but for its first number. All ranks hand in the same dtype and shape.
 
         Returns
         -------
@@ -171,8 +225,9 @@ class Communicator(ABC):
                 f"parts for {len(parts)} ranks, of {len(kinds)} dtypes and shapes; allowed are {self.size} arrays of one dtype "
                 "and shape, but for the first number of the shape"
             )
-        self.traffic.n_rounds += 1
-        self.traffic.bytes_sent += sum(part.nbytes for rank, part in enumerate(parts) if rank != self.rank)
+        if parts[0].dtype.hasobject:
+            raise TypeError(f"parts of dtype {parts[0].dtype}; allowed are arrays without Python objects")
+        self._count(sum(part.nbytes for rank, part in enumerate(parts) if rank != self.rank))
         return self._exchange(parts)
 
     def gather(self, array):
@@ -220,25 +275,25 @@ class Communicator(ABC):
         ndarray of shape (n_own, ...)
             The entries from `edges(n)[rank]` up to `edges(n)[rank + 1]` of the sum.
         """
-        _check_integers(array)
+        check_integers(array)
         edges = self.edges(len(array))
         return _reduced(np.add, self.exchange([array[edges[r] : edges[r + 1]] for r in range(self.size)]))
 
     def sum(self, array):
         """The sum of arrays of integers, of one shape on all ranks."""
         array = np.ascontiguousarray(array)
-        _check_integers(array)
+        check_integers(array)
         if array.nbytes <= SMALL:
             return self._reduce(np.add, array)
         return np.concatenate(self.gather(self.sum_scattered(array.reshape(-1)))).reshape(array.shape)
 
     def least(self, array):
-        """The least of each entry of arrays of numbers, none of them NaN, of one shape on all ranks."""
-        return self._reduce(np.minimum, array)
+        """The least of each entry of arrays of numbers, none of them NaN, of one shape on all ranks; never -0.0 but 0.0."""
+        return _without_sign_of_zero(self._reduce(np.minimum, array))
 
     def greatest(self, array):
-        """The greatest of each entry of arrays of numbers, none of them NaN, of one shape on all ranks."""
-        return self._reduce(np.maximum, array)
+        """The greatest of each entry of arrays of numbers, none of them NaN, of one shape on all ranks; never -0.0 but 0.0."""
+        return _without_sign_of_zero(self._reduce(np.maximum, array))
 
     def _reduce(self, ufunc, array):
         array = np.ascontiguousarray(array)
@@ -253,7 +308,8 @@ class Communicator(ABC):
         return int(self.sum(np.array([number], np.int64))[0])
 
 
-def _check_integers(array):
+def check_integers(array):
+    """Raise TypeError if a sum of such arrays could depend on their order."""
     if array.dtype.kind not in "iu":
         raise TypeError(f"a sum over ranks of {array.dtype}; allowed are integers, whose sum depends on no order")
 
@@ -263,6 +319,11 @@ def _reduced(ufunc, arrays):
     for array in arrays[1:]:
         ufunc(total, array, out=total)
     return total
+
+
+def _without_sign_of_zero(array):
+    """The array, whose zeros lose their sign: which of two equal numbers is the least would depend on how rows are cut."""
+    return array + array.dtype.type(0) if array.dtype.kind == "f" else array
 
 
 class Alone(Communicator):
@@ -289,6 +350,9 @@ class Alone(Communicator):
         return [thing]
 
     def _tell(self, error):
+        return None
+
+    def _told(self):
         return None
 
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Condition
 from time import perf_counter
 
-from dforest.spmd.communicator import Communicator, named_error
+from dforest.spmd.communicator import Communicator, error_of, letter_of
 
 
 class ThreadGroup:
@@ -29,7 +29,7 @@ class ThreadGroup:
     def __init__(self, size):
         self.turn = Condition()
         self.letters = {}  # by (work, exchange, from, to)
-        self.errors = defaultdict(dict)  # by work: the exception that a rank has told of, by rank
+        self.errors = defaultdict(dict)  # by work: the letter of an exception that a rank has told of, by rank
         self.left = defaultdict(int)  # by work: ranks that have left it
         self.communicators = [ThreadCommunicator(self, rank, size) for rank in range(size)]
 
@@ -72,9 +72,7 @@ class ThreadCommunicator(Communicator):
             for rank in range(self.size):
                 name = self.work, self._n_exchanges, rank, self.rank
                 while name not in group.letters:
-                    if group.errors[self.work]:
-                        teller, error = min(group.errors[self.work].items())
-                        self._hear(named_error(teller, error))
+                    self._listen()
                     turn.wait(1.0)
                 got.append(group.letters.pop(name))
         self.traffic.seconds_waited += perf_counter() - start
@@ -85,8 +83,12 @@ class ThreadCommunicator(Communicator):
 
     def _tell(self, error):
         with self.group.turn:
-            self.group.errors[self.work][self.rank] = error
+            self.group.errors[self.work][self.rank] = letter_of(self.rank, error)
             self.group.turn.notify_all()
+
+    def _told(self):
+        letters = self.group.errors.get(self.work)
+        return error_of(letters[min(letters)]) if letters else None
 
     def _close(self, is_done):
         group = self.group

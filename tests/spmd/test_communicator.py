@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from helpers.collectives import check_collectives
 
 from dforest.errors import RankError
-from dforest.spmd.communicator import ALONE, SMALL, named_error
+from dforest.spmd.communicator import ALONE, LONGEST, SMALL, error_of, letter_of, named_error
 from dforest.spmd.threads import ThreadGroup
 
 
@@ -46,6 +47,11 @@ def test_collectives_combine_what_all_ranks_hand_in(size, n):
         np.testing.assert_array_equal(least, arrays.min(axis=0) / 7)
         np.testing.assert_array_equal(greatest, arrays.max(axis=0))
         np.testing.assert_array_equal(share, arrays.sum(axis=0)[mine])
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_collectives_are_those_of_numpy(size):
+    assert together(size, lambda ranks: check_collectives(ranks, range(100))) == [100] * size
 
 
 def test_shapes_stay_what_they_are():
@@ -112,6 +118,38 @@ def test_an_error_after_the_last_collective_is_raised_on_all():
     assert [type(error) for error in found] == [KeyboardInterrupt] * 3
 
 
+def test_an_error_in_a_frame_around_another_is_raised_on_all():
+    def work(ranks):
+        if ranks.rank == 1:
+            raise OSError("outside")
+        with ranks.together() as inner:
+            inner.barrier()
+
+    assert [repr(error) for error in together(3, work)] == ["OSError('on rank 1: outside')"] * 3
+
+
+def test_an_error_that_leaves_several_frames_names_its_rank_once():
+    def work(ranks):
+        with ranks.together() as inner:
+            inner.barrier()
+            if ranks.rank == 1:
+                raise OSError("inside")
+
+    assert [repr(error) for error in together(3, work)] == ["OSError('on rank 1: inside')"] * 3
+
+
+def test_an_error_that_is_caught_between_frames_is_not_heard_again():
+    def work(ranks):
+        with pytest.raises(OSError, match="^on rank 1: inside$"):
+            with ranks.together() as inner:
+                if ranks.rank == 1:
+                    raise OSError("inside")
+                inner.barrier()
+        return ranks.total(1)
+
+    assert together(3, work) == [3, 3, 3]
+
+
 def test_work_goes_on_after_an_error():
     group = ThreadGroup(3)
 
@@ -148,6 +186,37 @@ def test_errors_of_ranks_keep_their_type_and_name_the_rank(error, kind):
     assert type(named) is kind
     assert str(named).startswith("on rank 2: ")
     assert str(error) in str(named)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ValueError("bad"), ValueError),
+        (type("Unknown", (ValueError,), {})("bad"), RankError),  # which pickle does not find
+        (ValueError("x" * 100_000), RankError),
+    ],
+)
+def test_errors_are_told_by_letters(error, kind):
+    letter = letter_of(2, error)
+    assert len(letter) < 3 * LONGEST
+    told = error_of(letter)
+    assert type(told) is kind
+    assert str(told).startswith("on rank 2: ")
+    assert named_error(1, told) is told
+
+
+def test_zeros_have_no_sign():
+    def work(ranks):
+        zeros = np.array([-0.0, 0.0] if ranks.rank == 0 else [0.0, -0.0])
+        return np.signbit([ranks.least(zeros), ranks.greatest(zeros)]).any()
+
+    for size in (1, 2):
+        assert together(size, work) == [False] * size
+
+
+def test_objects_are_no_parts():
+    with pytest.raises(TypeError, match="dtype object; allowed are arrays without Python objects"):
+        ThreadGroup(2).communicators[0].gather(np.array([None]))
 
 
 def test_traffic_is_counted():
