@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "problem": {"core", "rows", "weights", *RULES},
     "pruning": {"core"},
     "rows": RULES,
-    "spmd": {"spmd", "errors"},
+    "spmd": {"spmd", "errors", "extras"},
     "spmd.binning": {"spmd", *CORE},
     "fitting": {"pruning", *ENGINES},
     "engines": ENGINES,
