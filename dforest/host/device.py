@@ -40,7 +40,7 @@ class HostArray:
 
     @property
     def address(self):
-        return self._array.__array_interface__["data"][0]
+        return self._array.ctypes.data
 
     def get(self):
         """The NumPy array itself, not a copy."""
@@ -105,6 +105,7 @@ class HostDevice(Device):
             array_bytes=memory_bytes, most_items=self.kernels.most_items,
         )  # fmt: skip
         self.n_threads, self.n_items = n_threads, n_items
+        self.adds_words = self.kernels.most_items == 1
         self._fill = fill
 
     def build(self):

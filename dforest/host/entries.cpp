@@ -1,4 +1,4 @@
-// All kernels, compiled for the host. A kernel of dforest/engines/device/kernels is listed here, or the host has none of that name.
+// All kernels, compiled for the host. One that is not listed here, the host has not.
 #define DF_ON_HOST
 #include "entries.h"
 

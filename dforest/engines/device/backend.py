@@ -131,9 +131,13 @@ class Device(ABC):
         That building kernels took.
     lock : threading.Lock
         Of the counters and copies.
+    adds_words : bool
+        Whether kernels add up words of 64 bits in histograms, not pieces of 32: those for groups of one item do.
     copies : weakref.WeakKeyDictionary
         Of forests, by `PackedForest`: see `dforest.engines.device.predictor`.
     """
+
+    adds_words = False
 
     def __init__(self, name, *, is_cpu, n_units, local_bytes, memory_bytes, array_bytes, most_items):
         self.name, self.is_cpu, self.n_units, self.most_items = name, is_cpu, n_units, most_items

@@ -62,6 +62,7 @@ class DeviceShard(Shard):
             training.heaviest = int(weight.max(initial=1))
         self.draws, self.roots = self._draw(seeds, counts, weight)
         self.scratch = self.device.empty(self.draws.shape, self.draws.dtype)
+        self.sides = self.device.empty(self.draws.shape, np.uint8)  # where each draw goes
 
     def _draw(self, seeds, counts, weight):
         """The draws of trees of these seeds on the device, and their `df_open_node`s as roots."""
@@ -171,7 +172,7 @@ class DeviceShard(Shard):
         there, n = device.array(chunks), len(chunks)
         test = device.array(cuts), device.array(subsets)
         counted = device.empty((n,), np.int64)
-        t.run("df_count_left", n, t.problem_there, t.columns, t.codes, self.draws, there, n, *test, counted)
+        t.run("df_count_left", n, t.problem_there, t.columns, t.codes, self.draws, there, n, *test, self.sides, counted)
         counted = counted.get()
         n_left = by_node(chunks, len(places), counted, np.add, 0)
         node = chunks["node"]
@@ -179,8 +180,7 @@ class DeviceShard(Shard):
         before -= before[np.searchsorted(node, node)]  # at the first chunk of the node
         to_left = places["first"][node] + before
         to_right = n_left[node] + chunks["first"] - before
-        t.run("df_move_draws", n, t.problem_there, t.columns, t.codes, self.draws, there, n, *test, device.array(to_left),
-              device.array(to_right), self.scratch)
+        t.run("df_move_draws", n, self.draws, self.sides, there, n, device.array(to_left), device.array(to_right), self.scratch)
         t.run("df_copy_draws", n, self.scratch, there, n, self.draws)
         return n_left
 

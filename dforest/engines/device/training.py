@@ -31,9 +31,8 @@ class Tuning:
         # Some is left for what the compiler puts there.
         self.local_bytes = given.get("local_bytes", device.local_bytes - (0 if device.is_cpu else 1 << 12))
         self.n_together = given.get("n_together", 0)
-        # What is counted at once: on a CPU, what its first cache holds; elsewhere two groups share a unit's memory.
-        together_bytes = min(self.local_bytes, 1 << 14) if device.is_cpu else self.local_bytes // 2
-        self.together_bytes = given.get("together_bytes", together_bytes)
+        # What is counted at once: elsewhere two groups share a unit's memory; on a CPU the rest of its cache is for codes.
+        self.together_bytes = given.get("together_bytes", self.local_bytes // 2)
         self.batch_bytes = given.get("batch_bytes", min(device.memory_bytes // 4, 1 << 32))
         self.array_bytes = given.get("array_bytes", device.array_bytes)
         self.histogram_bytes = given.get("histogram_bytes", 1 << 28)
@@ -118,13 +117,17 @@ class Training:
             return -(-(int(most).bit_length() + 1) // bits)
 
         problem["piece_bits"] = bits
-        problem["weight_pieces"] = pieces(heaviest)
-        problem["sum_pieces"] = pieces(most_drawn << 31 if problem["is_wide"] else heaviest << 31)
+        if self.device.adds_words:
+            n_count = problem["weight_pieces"] = problem["sum_pieces"] = 2
+        else:
+            n_count = 1
+            problem["weight_pieces"] = pieces(heaviest)
+            problem["sum_pieces"] = pieces(most_drawn << 31 if problem["is_wide"] else heaviest << 31)
         objective = self.layout.objective
         if objective.has_classes:
-            n = objective.n_classes if problem["is_unit"] else 1 + objective.n_classes * problem["weight_pieces"]
+            n = objective.n_classes if problem["is_unit"] else n_count + objective.n_classes * problem["weight_pieces"]
         else:
-            n = 1 + (0 if problem["is_unit"] else problem["weight_pieces"])
+            n = n_count + (0 if problem["is_unit"] else problem["weight_pieces"])
             n += problem["sum_pieces"] * (2 if problem["is_wide"] else 1)
         problem["n_planes"] = n
         self.problem_there = self.device.array(problem.reshape(1))
@@ -168,7 +171,7 @@ class Training:
     def bytes_of_tree(self, n):
         """(memory that a tree of n records takes in a batch, that of it which is in one array), at most."""
         grown, subset = 2 * record("df_grown").itemsize, 16 * self.layout.subset_words  # twice: where they grow, and put together
-        return n * (2 * record("df_record").itemsize + 2 * grown + 2 * subset) + 8 * self.n_rows, n * max(grown, subset)
+        return n * (2 * record("df_record").itemsize + 1 + 2 * grown + 2 * subset) + 8 * self.n_rows, n * max(grown, subset)
 
     def batches(self, n_trees, n_records):
         """Slices of the trees, each of which fits the device, given how many records a tree has at most."""

@@ -9,6 +9,9 @@
 //     sums:                 the count; the weight, in weight_pieces (unless they are 1); the sum, in sum_pieces; if it is
 //                           wide, its higher word, in as many pieces
 //
+// Where groups have one item, which needs no atomics, a word of more bits is one piece of 64 bits in two planes, and so is the
+// count before it.
+//
 // Planes are 0 between uses: who takes an entry sets it to 0. *Flags* may tell which codes occur, a bit each.
 #ifndef DFOREST_KERNELS_HISTOGRAM_HPP
 #define DFOREST_KERNELS_HISTOGRAM_HPP
@@ -19,6 +22,35 @@
 #include "rules/records.h"
 
 DF_INLINE bool df_has_classes(const df_problem *p) { return p->criterion < DF_SQUARED_ERROR; }
+
+#ifdef DF_ONE_ITEM
+
+enum { DF_COUNT_PLANES = 2 };
+
+DF_INLINE int64_t df_word_at(const uint32_t *plane)
+{
+    int64_t x;
+    memcpy(&x, plane, sizeof x);
+    return x;
+}
+
+DF_INLINE void df_add_word(uint32_t *plane, int64_t x)
+{
+    x = (int64_t) ((uint64_t) df_word_at(plane) + (uint64_t) x);
+    memcpy(plane, &x, sizeof x);
+}
+
+DF_INLINE void df_add_count(const df_group &, uint32_t *plane, uint32_t count) { df_add_word(plane, count); }
+DF_INLINE int64_t df_count_at(const uint32_t *plane) { return df_word_at(plane); }
+DF_INLINE void df_add_pieces(const df_group &, const df_problem *, uint32_t *plane, int64_t, int64_t x) { df_add_word(plane, x); }
+DF_INLINE int64_t df_join_pieces(const df_problem *, const uint32_t *plane, int64_t) { return df_word_at(plane); }
+
+#else
+
+enum { DF_COUNT_PLANES = 1 };
+
+DF_INLINE void df_add_count(const df_group &group, uint32_t *plane, uint32_t count) { df_add(group, plane, count); }
+DF_INLINE int64_t df_count_at(const uint32_t *plane) { return *plane; }
 
 DF_INLINE void df_add_pieces(const df_group &group, const df_problem *p, uint32_t *plane, int64_t pieces, int64_t x)
 {
@@ -39,7 +71,16 @@ DF_INLINE int64_t df_join_pieces(const df_problem *p, const uint32_t *plane, int
     return (int64_t) x;
 }
 
-enum df_planes_kind { DF_UNIT_CLASSES, DF_WEIGHTED_CLASSES, DF_SUMS };
+#endif
+
+// A number that the compiler knows.
+template <int number> struct df_number {
+    static constexpr int value = number;
+};
+
+enum { DF_AHEAD = 64 };        // records ahead whose codes are asked for
+
+enum df_planes_kind { DF_UNIT_CLASSES, DF_WEIGHTED_CLASSES, DF_SUMS, DF_UNIT_SUMS }; // the last one: weights 1, not wide
 
 template <int kind> DF_INLINE void df_add_draw(const df_group &group, const df_problem *p, uint32_t *entry, const df_record *record)
 {
@@ -47,19 +88,19 @@ template <int kind> DF_INLINE void df_add_draw(const df_group &group, const df_p
         df_add(group, entry + record->target, record->count);
         return;
     }
-    df_add(group, entry, record->count);
+    df_add_count(group, entry, record->count);
+    entry += DF_COUNT_PLANES;
     if (kind == DF_WEIGHTED_CLASSES) {
-        df_add_pieces(group, p, entry + 1 + record->target * p->weight_pieces, p->weight_pieces,
+        df_add_pieces(group, p, entry + record->target * p->weight_pieces, p->weight_pieces,
                       (int64_t) record->count * record->weight);
         return;
     }
-    entry++;
-    if (!p->is_unit) {
+    if (kind != DF_UNIT_SUMS && !p->is_unit) {
         df_add_pieces(group, p, entry, p->weight_pieces, (int64_t) record->count * record->weight);
         entry += p->weight_pieces;
     }
-    const int64_t product = (int64_t) record->weight * record->target;
-    if (!p->is_wide) {
+    const int64_t product = (kind == DF_UNIT_SUMS ? (int64_t) 1 : (int64_t) record->weight) * record->target;
+    if (kind == DF_UNIT_SUMS || !p->is_wide) {
         df_add_pieces(group, p, entry, p->sum_pieces, product * record->count);
         return;
     }
@@ -80,10 +121,10 @@ template <int n_words> DF_INLINE bool df_read_entry(const df_problem *p, const u
         words[0] = words[1] = n;
         return n > 0;
     }
-    words[0] = entry[0];
-    if (entry[0] == 0)
+    words[0] = df_count_at(entry);
+    if (words[0] == 0)
         return false;
-    entry++;
+    entry += DF_COUNT_PLANES;
     if (df_has_classes(p)) {
         words[1] = 0;
         for (int64_t k = 2; k < last; k++) {
@@ -132,17 +173,38 @@ DF_INLINE void df_clear(const df_group &group, uint32_t *words, int64_t n)
 // The entry of a key in a histogram: the key of a missing value is above all of values.
 DF_INLINE int64_t df_entry_of(const df_draft *draft, uint64_t key) { return key <= draft->cut ? 0 : key <= draft->highest ? 1 : 2; }
 
-template <int kind, class Code>
-DF_CALLED void df_count_codes(const df_group &group, const df_problem *p, const Code *codes, const df_record *records, int64_t n,
-                              const int32_t *features, int64_t n_features, const df_draft *drafts, uint32_t *planes,
-                              uint64_t *flags)
+// Ask for what is read soon. Only who works alone waits for memory: other items run meanwhile.
+DF_INLINE void df_fetch(const void *from)
 {
-    const int64_t row_codes = p->n_features, n_planes = p->n_planes;
+#ifdef DF_ONE_ITEM
+    __builtin_prefetch(from);
+#endif
+}
+
+template <class Code> DF_INLINE void df_fetch_row(const Code *row, int64_t row_codes, const int32_t *features, int64_t n_features)
+{
+    if (row_codes * (int64_t) sizeof(Code) <= 64) { // in a line, or two
+        df_fetch(row);
+        df_fetch(row + row_codes - 1);
+    } else
+        for (int64_t f = 0; f < n_features; f++)
+            df_fetch(row + features[f]);
+}
+
+// known_planes: n_planes, or 0
+template <int kind, int known_planes, class Code>
+DF_CALLED void df_count_codes(const df_group &group, const df_problem *p, const Code *codes, const df_record *records, int64_t n,
+                              const int32_t *__restrict features, int64_t n_features, const df_draft *__restrict drafts,
+                              uint32_t *__restrict planes, uint64_t *__restrict flags)
+{
+    const int64_t row_codes = p->n_features, n_planes = known_planes ? known_planes : p->n_planes;
     const int64_t stride = p->most_entries * n_planes, flag_stride = df_flag_words(p);
     group.each([&](int64_t item) {
         for (int64_t i = item; i < n; i += group.n_items) {
             const df_record record = records[i];
             const Code *row = codes + (int64_t) record.row * row_codes;
+            if (i + DF_AHEAD < n)
+                df_fetch_row(codes + (int64_t) records[i + DF_AHEAD].row * row_codes, row_codes, features, n_features);
             for (int64_t f = 0; f < n_features; f++) {
                 const Code given = row[features[f]];
                 const int64_t code = drafts && drafts[f].is_used ? df_entry_of(drafts + f, given) : (int64_t) given;
@@ -154,19 +216,23 @@ DF_CALLED void df_count_codes(const df_group &group, const df_problem *p, const 
     });
 }
 
-template <int kind>
+// use(codes), as codes of the bytes they have.
+template <class Use> DF_INLINE auto df_with_codes(const df_problem *p, const char *codes, Use use)
+{
+    return p->code_bytes == 1   ? use((const uint8_t *) codes)
+           : p->code_bytes == 2 ? use((const uint16_t *) codes)
+           : p->code_bytes == 4 ? use((const uint32_t *) codes)
+                                : use((const uint64_t *) codes);
+}
+
+template <int kind, int known_planes>
 DF_INLINE void df_count_kind(const df_group &group, const df_problem *p, const char *codes, const df_record *records, int64_t n,
                              const int32_t *features, int64_t n_features, const df_draft *drafts, uint32_t *planes,
                              uint64_t *flags)
 {
-    if (p->code_bytes == 1)
-        df_count_codes<kind>(group, p, (const uint8_t *) codes, records, n, features, n_features, drafts, planes, flags);
-    else if (p->code_bytes == 2)
-        df_count_codes<kind>(group, p, (const uint16_t *) codes, records, n, features, n_features, drafts, planes, flags);
-    else if (p->code_bytes == 4)
-        df_count_codes<kind>(group, p, (const uint32_t *) codes, records, n, features, n_features, drafts, planes, flags);
-    else
-        df_count_codes<kind>(group, p, (const uint64_t *) codes, records, n, features, n_features, drafts, planes, flags);
+    df_with_codes(p, codes, [&](const auto *codes) {
+        df_count_codes<kind, known_planes>(group, p, codes, records, n, features, n_features, drafts, planes, flags);
+    });
 }
 
 // Fill the histograms of some features of a chunk.
@@ -181,17 +247,47 @@ DF_INLINE void df_count(const df_group &group, const df_problem *p, const char *
                         const int32_t *features, int64_t n_features, const df_draft *drafts, uint32_t *planes,
                         uint64_t *flags)
 {
+    const auto count = [&](auto kind, auto known_planes) {
+        df_count_kind<kind.value, known_planes.value>(group, p, codes, records, n, features, n_features, drafts, planes, flags);
+    };
+    const df_number<0> any;
+#ifdef DF_ONE_ITEM // the commonest cases; elsewhere they would take their time to compile
+    if (!df_has_classes(p) && p->n_planes == 4)
+        return count(df_number<DF_UNIT_SUMS>(), df_number<4>());
+    if (df_has_classes(p) && !p->is_unit && p->n_planes == 6)
+        return count(df_number<DF_WEIGHTED_CLASSES>(), df_number<6>());
+    if (df_has_classes(p) && p->is_unit && p->n_planes == 2)
+        return count(df_number<DF_UNIT_CLASSES>(), df_number<2>());
+#endif
     if (!df_has_classes(p))
-        df_count_kind<DF_SUMS>(group, p, codes, records, n, features, n_features, drafts, planes, flags);
+        count(df_number<DF_SUMS>(), any);
     else if (p->is_unit)
-        df_count_kind<DF_UNIT_CLASSES>(group, p, codes, records, n, features, n_features, drafts, planes, flags);
+        count(df_number<DF_UNIT_CLASSES>(), any);
     else
-        df_count_kind<DF_WEIGHTED_CLASSES>(group, p, codes, records, n, features, n_features, drafts, planes, flags);
+        count(df_number<DF_WEIGHTED_CLASSES>(), any);
 }
 
 // Add up some draws in an entry.
 DF_INLINE void df_add_up(const df_group &group, const df_problem *p, const df_record *records, int64_t n, uint32_t *entry)
 {
+#ifdef DF_ONE_ITEM
+    if (!df_has_classes(p)) { // in registers
+        int64_t sum[4] = {0, 0, 0, 0};
+        if (p->is_wide)
+            for (int64_t i = 0; i < n; i++)
+                df_add_draws(DF_TARGET_SUM_WIDE, sum, records + i);
+        else
+            for (int64_t i = 0; i < n; i++)
+                df_add_draws(DF_TARGET_SUM, sum, records + i);
+        const int64_t skipped = p->is_unit ? 1 : -1; // its weights are its counts
+        for (int64_t k = 0; k < p->n_words; k++)
+            if (k != skipped) {
+                df_add_word(entry, sum[k]);
+                entry += 2;
+            }
+        return;
+    }
+#endif
     group.each([&](int64_t item) {
         if (!df_has_classes(p))
             for (int64_t i = item; i < n; i += group.n_items)
@@ -216,10 +312,7 @@ DF_INLINE void df_add_up(const df_group &group, const df_problem *p, const df_re
 DF_INLINE uint64_t df_code_at(const df_problem *p, const char *codes, uint32_t row, int32_t feature)
 {
     const int64_t at = (int64_t) row * p->n_features + feature;
-    return p->code_bytes == 1   ? ((const uint8_t *) codes)[at]
-           : p->code_bytes == 2 ? ((const uint16_t *) codes)[at]
-           : p->code_bytes == 4 ? ((const uint32_t *) codes)[at]
-                                : ((const uint64_t *) codes)[at];
+    return df_with_codes(p, codes, [&](const auto *codes) { return (uint64_t) codes[at]; });
 }
 
 // The code of missing values.
@@ -238,13 +331,13 @@ struct df_left_test {
     const uint64_t *subset;    // NULL: of numbers
     uint64_t n_codes;          // missing has the next one
     bool missing_left;
-    bool operator()(uint32_t row) const
+    bool goes_left(uint64_t code) const
     {
-        const uint64_t code = df_code_at(p, codes, row, feature);
         if (subset)
             return df_category_goes_left(code, subset, n_codes, missing_left);
         return df_goes_left(code, cut, also);
     }
+    bool operator()(uint32_t row) const { return goes_left(df_code_at(p, codes, row, feature)); }
 };
 
 // IN subset : of the cut; for numbers whatever
@@ -257,6 +350,25 @@ DF_INLINE df_left_test df_test_of(const df_problem *p, const df_column *columns,
                          is_categorical ? subset : (const uint64_t *) 0, n_codes, cut->missing_left != 0};
     test.also = cut->missing_left ? n_codes : test.cut;
     return test;
+}
+
+// Tell the sides of some draws, 1: left; return how many go left. OUT sides : [n]
+DF_INLINE int64_t df_tell_sides(const df_group &group, const df_left_test &test, const df_record *records, int64_t n, uint8_t *sides)
+{
+    return df_with_codes(test.p, test.codes, [&](const auto *codes) {
+        const int64_t row_codes = test.p->n_features;
+        const auto *column = codes + test.feature;
+        return group.sum([&](int64_t item) {
+            int64_t left = 0;
+            for (int64_t i = item; i < n; i += group.n_items) {
+                if (i + DF_AHEAD < n)
+                    df_fetch(column + (int64_t) records[i + DF_AHEAD].row * row_codes);
+                sides[i] = test.goes_left(column[(int64_t) records[i].row * row_codes]);
+                left += sides[i];
+            }
+            return left;
+        });
+    });
 }
 
 #endif

@@ -165,6 +165,30 @@ DF_KERNEL df_draw_cuts(const df_problem *problem, const df_column *columns, cons
     }
 }
 
+// Move what planes hold of a chunk to the histograms of its node. is_whole: the node has no other chunk
+//
+// IN words : [n_items, n_words] scratch
+// INOUT planes : [n_entries, n_planes]; to : [n_entries, n_words]
+template <int n_words>
+DF_INLINE void df_hand_over(const df_group &group, const df_problem *p, uint32_t *planes, int64_t n_entries, bool is_whole,
+                            int64_t *words, int64_t *to)
+{
+    const int64_t n = n_words ? n_words : p->n_words;
+    group.each([&](int64_t item) {
+        int64_t *own = words + item * n;
+        for (int64_t i = item; i < n_entries; i += group.n_items) {
+            if (!df_read_entry<n_words>(p, planes + i * p->n_planes, own))
+                continue;
+            df_clear_entry(p, planes + i * p->n_planes);
+            for (int64_t k = 0; k < n; k++)
+                if (is_whole)
+                    to[i * n + k] += own[k];
+                else if (own[k])
+                    df_add_anywhere((uint64_t *) to + i * n + k, (uint64_t) own[k]);
+        }
+    });
+}
+
 // Add chunks to the histograms of their nodes, `n_together` features at a time: a group for each chunk and such a turn.
 //
 // IN features : [n_nodes, n_tried]; drafts : [n_nodes, n_tried] or NULL
@@ -188,17 +212,15 @@ DF_KERNEL df_add_histograms(const df_problem *problem, const char *codes, const 
             int64_t *to = histograms + (chunk.node * n_tried + first) * p->most_entries * p->n_words;
             df_count(group, p, codes, records + chunk.first, chunk.n, features + chunk.node * n_tried + first, n,
                      drafts ? drafts + chunk.node * n_tried + first : drafts, planes, (uint64_t *) 0);
-            group.each([&](int64_t item) {
-                int64_t *own = words + item * p->n_words;
-                for (int64_t i = item; i < n * p->most_entries; i += group.n_items) {
-                    if (!df_read_entry<0>(p, planes + i * p->n_planes, own))
-                        continue;
-                    df_clear_entry(p, planes + i * p->n_planes);
-                    for (int64_t k = 0; k < p->n_words; k++)
-                        if (own[k])
-                            df_add_anywhere((uint64_t *) to + i * p->n_words + k, (uint64_t) own[k]);
-                }
-            });
+            const int64_t c = at / n_turns, n_entries = n * p->most_entries;
+            const bool is_whole = (c == 0 || chunks[c - 1].node != chunk.node)
+                                  && (c + 1 == n_chunks || chunks[c + 1].node != chunk.node);
+            if (p->n_words == 3)
+                df_hand_over<3>(group, p, planes, n_entries, is_whole, words, to);
+            else if (p->n_words == 4)
+                df_hand_over<4>(group, p, planes, n_entries, is_whole, words, to);
+            else
+                df_hand_over<0>(group, p, planes, n_entries, is_whole, words, to);
         }
     }
 }
@@ -251,24 +273,19 @@ DF_KERNEL df_find_cuts(const df_problem *problem, const df_column *columns, cons
     }
 }
 
-// How many draws of each chunk go left. IN cuts : [n_nodes]; subsets : [n_nodes, subset_words]
+// Which draws go left, and how many of each chunk. IN cuts : [n_nodes]; subsets : [n_nodes, subset_words]
+// OUT sides : [n_draws] 1: left; n_left : [n_chunks]
 DF_KERNEL df_count_left(const df_problem *problem, const df_column *columns, const char *codes, const df_record *records,
-                        const df_chunk *chunks, int64_t n_chunks, const df_split *cuts, const uint64_t *subsets, int64_t *n_left,
-                        DF_LOCAL)
+                        const df_chunk *chunks, int64_t n_chunks, const df_split *cuts, const uint64_t *subsets, uint8_t *sides,
+                        int64_t *n_left, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
-            const df_left_test goes_left = df_test_of(problem, columns, codes, cuts + chunk.node,
-                                                      subsets + chunk.node * problem->subset_words);
-            const df_record *own = records + chunk.first;
-            const int64_t n = group.sum([&](int64_t item) {
-                int64_t left = 0;
-                for (int64_t i = item; i < chunk.n; i += group.n_items)
-                    left += goes_left(own[i].row);
-                return left;
-            });
+            const df_left_test test = df_test_of(problem, columns, codes, cuts + chunk.node,
+                                                 subsets + chunk.node * problem->subset_words);
+            const int64_t n = df_tell_sides(group, test, records + chunk.first, chunk.n, sides + chunk.first);
             group.each([&](int64_t item) {
                 if (item == 0)
                     n_left[c] = n;
@@ -278,33 +295,32 @@ DF_KERNEL df_count_left(const df_problem *problem, const df_column *columns, con
 }
 
 // Put the draws of each chunk in their places in `scratch`. IN to_left, to_right : [n_chunks] where its first ones go
-DF_KERNEL df_move_draws(const df_problem *problem, const df_column *columns, const char *codes, const df_record *records,
-                        const df_chunk *chunks, int64_t n_chunks, const df_split *cuts, const uint64_t *subsets,
+DF_KERNEL df_move_draws(const df_record *records, const uint8_t *sides, const df_chunk *chunks, int64_t n_chunks,
                         const int64_t *to_left, const int64_t *to_right, df_record *scratch, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
-            const df_left_test goes_left = df_test_of(problem, columns, codes, cuts + chunk.node,
-                                                      subsets + chunk.node * problem->subset_words);
             const df_record *own = records + chunk.first;
+            const uint8_t *is_left = sides + chunk.first;
             const int64_t share = (chunk.n + group.n_items - 1) / group.n_items;
             group.after(
                 [&](int64_t item) {
                     int64_t left = 0;
                     for (int64_t i = item * share; i < (item + 1) * share && i < chunk.n; i++)
-                        left += goes_left(own[i].row);
+                        left += is_left[i];
                     return left;
                 },
                 [&](int64_t item, int64_t before, int64_t) {
                     df_record *left = scratch + to_left[c] + before;
                     df_record *right = scratch + to_right[c] + item * share - before;
-                    for (int64_t i = item * share; i < (item + 1) * share && i < chunk.n; i++)
-                        if (goes_left(own[i].row))
-                            *left++ = own[i];
-                        else
-                            *right++ = own[i];
+                    for (int64_t i = item * share; i < (item + 1) * share && i < chunk.n; i++) {
+                        df_record *to = is_left[i] ? left : right; // no branch to be guessed
+                        left += is_left[i];
+                        right += 1 - is_left[i];
+                        *to = own[i];
+                    }
                 });
         }
     }
