@@ -11,7 +11,7 @@ import numpy as np
 from dforest.core.data import DataView
 from dforest.core.grow.trainer import Finisher
 from dforest.core.transpose import columns_of
-from dforest.engines.nodes import Nodes, Subtrees, stretches
+from dforest.engines.nodes import Nodes, Subtrees
 from dforest.rules.arrays import ROOT_PATH
 
 
@@ -72,7 +72,7 @@ def grow_given(problem, codes, records, y, places, n_threads):
     lengths[by_size] = np.diff(ends, prepend=0)
     firsts = np.empty(len(places), np.int64)
     firsts[by_size] = ends - lengths[by_size]
-    return Subtrees(lengths, nodes.take(stretches(firsts, lengths)), None)
+    return Subtrees(lengths, nodes.take(firsts, lengths), None)
 
 
 def _dtype_of(column):

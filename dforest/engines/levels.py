@@ -10,9 +10,9 @@ draws. A `Levels` owns its tables.
 
 import numpy as np
 
-from dforest.core.grow.pieces import lay_out
+from dforest.core.grow.pieces import lay_out, take_stretches
 from dforest.core.search.feature_order import FeatureOrder
-from dforest.engines.nodes import Nodes, stretches
+from dforest.engines.nodes import Nodes
 from dforest.rules import arrays
 from dforest.rules.records import record
 
@@ -213,15 +213,19 @@ class Levels:
         leaves = np.zeros((0, layout.n_leaf_words), np.int64)
         if is_leaf.any():
             leaves = self.shard.judge(large[is_leaf])
-        order = np.empty(starts[-1], np.int64)  # of the nodes that come to stand there: the large ones first, then subtrees'
-        order[at_large] = np.arange(len(large))
-        order[stretches(at_subtree, subtrees.lengths)] = len(large) + np.arange(len(subtrees.nodes.feature))
         nodes = Nodes.join([layout.nodes_of(large, subsets[kept], leaves), subtrees.nodes])
+        # The nodes are stretches, each of a large node or a subtree, that are to be brought into the order of their places.
+        lengths = np.concatenate([np.ones_like(kept), subtrees.lengths])
+        at = np.full(starts[-1], -1)
+        at[np.concatenate([at_large, at_subtree])] = np.arange(len(lengths))
+        order = at[at >= 0]
+        firsts, lengths = (np.cumsum(lengths) - lengths)[order], lengths[order]
+        ordered = nodes.take(firsts, lengths)
         if subtrees.leaf_firsts is not None:
-            firsts = np.zeros(len(order), np.int64)
-            firsts[nodes.feature < 0] = np.concatenate([large["first"][is_leaf], subtrees.leaf_firsts])
-            self.leaf_starts = [firsts[tree[nodes.feature[tree] < 0]] for tree in np.split(order, starts[1:-1])]
-        return nodes.take(order).trees(starts)
+            found = np.concatenate([large["first"][is_leaf], subtrees.leaf_firsts])
+            found = take_stretches(found, *nodes.leaf_stretches(firsts, lengths))
+            self.leaf_starts = np.split(found, ordered.leaf_stretches(starts[:-1], np.diff(starts))[0][1:])
+        return ordered.trees(starts)
 
 
 def _grown(places):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dforest.core.forest.assembly import TreeArrays
-from dforest.core.grow.pieces import number_children
+from dforest.core.grow.pieces import number_children, take_stretches
 
 
 def stretches(firsts, lengths):
@@ -58,27 +58,32 @@ class Nodes(NamedTuple):
         """The nodes of one or more parts, one part after another."""
         return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
-    def take(self, order):
-        """These nodes in another order, or some of them.
+    def take(self, firsts, lengths):
+        """Stretches of these nodes, one after another.
 
         Parameters
         ----------
-        order : ndarray of shape (n_taken,), dtype int64
-            Numbers of the nodes.
+        firsts, lengths : ndarray of shape (n_stretches,), dtype int64
+            The first node of each, and how many nodes it has.
         """
-        is_leaf = self.feature < 0
-        payloads = _numbers(np.isnan(self.threshold), order)
-        lengths = self.payload_lengths[payloads]
-        firsts = (np.cumsum(self.payload_lengths) - self.payload_lengths)[payloads]
-        return Nodes(
-            self.feature[order],
-            self.threshold[order],
-            self.missing_left[order],
-            self.leaves[_numbers(is_leaf, order)],
-            self.inner[_numbers(~is_leaf, order)] if len(self.inner) else self.inner,
-            lengths,
-            self.payload_words[stretches(firsts, lengths)],
-        )
+        leaves = self.leaf_stretches(firsts, lengths)
+        payloads, words = self._payload_stretches(firsts, lengths)
+        inner = (firsts - leaves[0], lengths - leaves[1]) if len(self.inner) else (firsts[:0], lengths[:0])
+        of_nodes = firsts, lengths
+        stretches_of = of_nodes, of_nodes, of_nodes, leaves, inner, payloads, words
+        return Nodes(*(take_stretches(array, *some) for array, some in zip(self, stretches_of, strict=True)))
+
+    def leaf_stretches(self, firsts, lengths):
+        """The leaves in stretches of the nodes, as stretches of the leaves: firsts, lengths."""
+        return _counted(self.feature < 0, firsts, lengths)
+
+    def _payload_stretches(self, firsts, lengths):
+        """The payloads in stretches of the nodes, as stretches of the payloads, and of their words."""
+        if len(self.payload_lengths) == 0:
+            none = np.zeros_like(firsts), np.zeros_like(lengths)
+            return none, none
+        payloads = _counted(np.isnan(self.threshold), firsts, lengths)
+        return payloads, _counted(self.payload_lengths, *payloads)
 
     def trees(self, starts):
         """The trees that the nodes make up, as `TreeArrays` that look into these arrays.
@@ -88,11 +93,13 @@ class Nodes(NamedTuple):
         starts : ndarray of shape (n_trees + 1,), dtype int64
             Where each tree begins, and the last one ends.
         """
-        is_leaf = self.feature < 0
-        n_words = np.zeros(len(self.feature), np.int64)
-        has_payload = np.isnan(self.threshold)
-        n_words[has_payload] = self.payload_lengths
-        counts = (_before(values, starts) for values in (is_leaf, ~is_leaf, has_payload, n_words))
+        firsts, lengths = starts[:-1], np.diff(starts)
+        leaves = self.leaf_stretches(firsts, lengths)
+        inner = firsts - leaves[0], lengths - leaves[1]
+        counts = (
+            zip(firsts.tolist(), (firsts + lengths).tolist(), strict=True)
+            for firsts, lengths in (leaves, inner, *self._payload_stretches(firsts, lengths))
+        )
         for (first, last), leaves, inner, payloads, words in zip(pairwise(starts), *counts, strict=True):
             feature = self.feature[first:last]
             right = np.zeros(len(feature), np.uint32)
@@ -132,11 +139,8 @@ class Subtrees(NamedTuple):
         return cls(np.zeros(0, np.int64), Nodes.none(n_leaf_words), np.zeros(0, np.int64))
 
 
-def _numbers(mask, order):
-    """Of those of the nodes in `order` that a mask has: their numbers among all that it has."""
-    return (np.cumsum(mask) - 1)[order[mask[order]]]
-
-
-def _before(values, starts):
-    """For each tree, the sums of the nodes' values before it, and with it: pairs."""
-    return pairwise(np.concatenate([[0], np.cumsum(values)])[starts])
+def _counted(counts, firsts, lengths):
+    """Stretches of entries as stretches of what they have, given how many each entry has: firsts, lengths."""
+    before = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=before[1:])
+    return before[firsts], before[firsts + lengths] - before[firsts]

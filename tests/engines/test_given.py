@@ -231,7 +231,7 @@ def test_results_are_in_the_order_of_the_places():
     assert len(trees) == 50 and min(together.lengths) == 1 < max(together.lengths)
     for place, tree in zip(np.split(places, 50), trees, strict=True):
         alone = grow_given(problem, codes, records, None, place, 1)
-        (expected,) = alone.nodes.trees([0, alone.lengths[0]])
+        (expected,) = alone.nodes.trees(np.array([0, alone.lengths[0]]))
         for name, mine, right in zip(tree._fields, tree, expected, strict=True):
             assert mine.dtype == right.dtype and mine.shape == right.shape and mine.tobytes() == right.tobytes(), name
 
@@ -239,7 +239,7 @@ def test_results_are_in_the_order_of_the_places():
 def test_no_places():
     problem, codes, records = small_problem()
     grown = grow_given(problem, codes[:0], records[:0], None, place_of(0, 1)[:0], 2)
-    assert len(grown.lengths) == len(grown.nodes.feature) == 0 and list(grown.nodes.trees([0])) == []
+    assert len(grown.lengths) == len(grown.nodes.feature) == 0 and list(grown.nodes.trees(np.zeros(1, np.int64))) == []
     assert Nodes.join([grown.nodes, grown.nodes]).leaves.shape == (0, problem.objective.n_leaf_words)
 
 

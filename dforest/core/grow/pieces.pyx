@@ -13,6 +13,7 @@ preorder, are the tree:
 The arrays of pieces are copied into those of the tree, which the caller owns.
 """
 from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -150,3 +151,51 @@ def lay_out(const int64_t[::1] roots not None, const int32_t[::1] feature not No
                 place[reference] = place[i] + 1
                 place[children[i, 1] if children[i, 1] >= 0 else n + m + children[i, 1]] = place[i] + 1 + size[reference]
     return at[:n], at[n:][::-1], starts
+
+
+def take_stretches(array, const int64_t[::1] firsts not None, const int64_t[::1] lengths not None):
+    """Stretches of an array, one after another.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n, ...)
+        C-contiguous.
+    firsts, lengths : ndarray of shape (n_stretches,), dtype int64
+        The first entry of each stretch along the first axis, and how many entries it has.
+
+    Returns
+    -------
+    ndarray of shape (sum of lengths, ...)
+
+    Raises
+    ------
+    ValueError
+        If a stretch leads out of the array, or this is not contiguous.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> take_stretches(np.array([10, 11, 12, 13]), np.array([2, 0]), np.array([2, 1]))
+    array([12, 13, 10])
+    """
+    cdef Py_ssize_t i, n = array.shape[0], total = 0
+    cdef size_t item = array.dtype.itemsize
+    cdef size_t address = array.ctypes.data
+    cdef const char* source = <const char*> address
+    cdef char* to
+    if not array.flags.c_contiguous or firsts.shape[0] != lengths.shape[0]:
+        raise ValueError(f"{firsts.shape[0]} firsts, {lengths.shape[0]} lengths; allowed are as many, of a contiguous array")
+    for i in range(firsts.shape[0]):
+        if firsts[i] < 0 or lengths[i] < 0 or lengths[i] > n - firsts[i]:
+            raise ValueError(f"a stretch of {lengths[i]} entries from {firsts[i]} on leads out of an array of {n}")
+        total += lengths[i]
+    found = np.empty((total, *array.shape[1:]), array.dtype)
+    for length in array.shape[1:]:
+        item *= length
+    address = found.ctypes.data
+    to = <char*> address
+    with nogil:
+        for i in range(firsts.shape[0]):
+            memcpy(to, source + firsts[i] * item, lengths[i] * item)
+            to += lengths[i] * item
+    return found

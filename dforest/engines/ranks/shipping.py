@@ -128,7 +128,7 @@ class Shipping:
         own = Nodes.join([subtrees.nodes for subtrees in grown])
         nodes = Nodes(*(np.concatenate(gather(array)) for array in own))
         order = np.argsort(numbers)
-        return Subtrees(lengths[order], nodes.take(stretches((np.cumsum(lengths) - lengths)[order], lengths[order])), None)
+        return Subtrees(lengths[order], nodes.take((np.cumsum(lengths) - lengths)[order], lengths[order]), None)
 
 
 def deal(n_records, n_owners, lot_records):
