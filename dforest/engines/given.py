@@ -10,23 +10,22 @@ import numpy as np
 
 from dforest.core.data import DataView
 from dforest.core.grow.trainer import Finisher
-from dforest.core.transpose import columns_of
 from dforest.engines.nodes import Nodes, Subtrees
 from dforest.rules.arrays import ROOT_PATH
 
 
-def grow_given(problem, codes, records, y, places, n_threads):
+def grow_given(problem, columns, records, y, places, n_threads):
     """Grow all that is below some nodes.
 
     Parameters
     ----------
     problem : Problem
-        Of its columns all but the codes matter, and of keys the dtypes; of its targets only whether there are weights. Its
-        splitter is one of dforest's own, which look at nothing but codes.
-    codes : ndarray of shape (n, n_features), dtype uint8, uint16, uint32 or uint64
-        Those of the given rows; C-contiguous.
+        Of its columns all but the codes matter; of its targets only whether there are weights. Its splitter is one of dforest's
+        own, which look at nothing but codes.
+    columns : list of ndarray of shape (n,), dtype uint8, uint16, uint32 or uint64
+        The codes of the given rows, of the types that `code_types` tells.
     records : ndarray of shape (n_records,), dtype df_record
-        `row` is a row of `codes`. The targets are class numbers, or integers by the scales of the places.
+        `row` is one of the given rows. The targets are class numbers, or integers by the scales of the places.
     y : ndarray of shape (n,), dtype float64, or None
         Exact targets of the given rows; None if the objective has classes.
     places : ndarray of shape (n_places,), dtype df_open_node
@@ -47,11 +46,11 @@ def grow_given(problem, codes, records, y, places, n_threads):
     """
     if len(places) == 0:
         return Subtrees.none(problem.objective.n_leaf_words)
-    _check(problem, codes, records, places)
-    columns = columns_of(codes, [_dtype_of(column) for column in problem.columns], n_threads)
+    n_rows = len(columns[0])
+    _check(problem, n_rows, records, places)
     columns = [known._replace(codes=column) for known, column in zip(problem.columns, columns, strict=True)]
     # Records have targets and weights of their own, so these are never read; but that there are weights matters.
-    unread = np.zeros(len(codes), np.uint32)
+    unread = np.zeros(n_rows, np.uint32)
     weight = None if problem.targets.weight is None else unread
     data = DataView(columns, unread.view(np.int32), y, weight, problem.directions)
     finisher = Finisher(
@@ -75,15 +74,27 @@ def grow_given(problem, codes, records, y, places, n_threads):
     return Subtrees(lengths, nodes.take(firsts, lengths), None)
 
 
-def _dtype_of(column):
-    """The type of a column's codes. Those that lie row by row have the type of the widest column."""
-    return column.codes.dtype if column.has_keys else np.min_scalar_type(max(0, len(column.values) - 1 + column.has_missing))
+def code_types(columns):
+    """The types that codes of columns have where each column lies alone: row by row they have that of the widest one.
+
+    Parameters
+    ----------
+    columns : sequence of CodedColumn
+
+    Returns
+    -------
+    list of dtype
+    """
+    return [
+        column.codes.dtype if column.has_keys else np.min_scalar_type(max(0, len(column.values) - 1 + column.has_missing))
+        for column in columns
+    ]
 
 
-def _check(problem, codes, records, places):
+def _check(problem, n_rows, records, places):
     if places["n"].min() < 1 or places["first"].min() < 0 or (places["first"] + places["n"]).max() > len(records):
         raise ValueError(f"places lead out of {len(records)} records, or have none")
-    if records["row"].max() >= len(codes):
-        raise ValueError(f"records lead to row {records['row'].max()}, of {len(codes)} rows")
+    if records["row"].max() >= n_rows:
+        raise ValueError(f"records lead to row {records['row'].max()}, of {n_rows} rows")
     if problem.rules.max_leaf_nodes and (places["path"] != ROOT_PATH).any():
         raise ValueError("subtrees are grown best first; allowed are whole trees")

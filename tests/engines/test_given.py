@@ -6,12 +6,12 @@ from sklearn.base import clone
 
 import dforest
 from dforest.core.grow import trainer
+from dforest.engines import given
 from dforest.engines.base import Engine, GrownTree, Session
 from dforest.engines.cpu import CpuEngine
 from dforest.engines.device import engine as device_engine
 from dforest.engines.device.shard import DeviceShard
 from dforest.engines.device.training import Training
-from dforest.engines.given import grow_given
 from dforest.engines.nodes import Nodes
 from dforest.estimators import base as estimators
 from dforest.rules.arrays import ROOT_PATH
@@ -20,6 +20,13 @@ from dforest.testing import device_forests, engine_check
 from dforest.testing.host_device import strict_device
 
 LARGE = 1 << 20  # more than any tree has
+
+
+def grow_given(problem, codes, *others):
+    """`dforest.engines.given.grow_given`, for codes that lie row by row."""
+    types = given.code_types(problem.columns)
+    return given.grow_given(problem, [codes[:, j].astype(dtype) for j, dtype in enumerate(types)], *others)
+
 
 
 def as_received(codes, records, y, places, seed):

@@ -21,10 +21,15 @@ from dforest.engines.device.training import Training, Tuning
 from dforest.engines.levels import Levels
 from dforest.engines.ranks.shard import RankShard
 from dforest.engines.ranks.shipping import Shipping
+from dforest.rules.records import record
 
-# Sizes of the machinery, set by tests; None: what `_Sizes` makes of the problem. They change the time, never the forest.
+# Sizes of the machinery, set by tests: attributes of `_Sizes`. They change the time, never the forest.
 TUNING = {}
 ALL = 1 << 62  # more records than any node has
+LEAST_ROOM = 1 << 23  # bytes of scratch that a rank always takes
+MOST_TREES = 64  # of a batch
+DRAW_BYTES = 2 * record("df_record").itemsize + 4  # that a row of a tree takes: its record, a place to move it to, its count
+LETTER_BYTES = 64  # that a record in a lot takes, beside its codes: record, letter, and what a grower moves it to
 
 
 class RankEngine(Engine):
@@ -94,13 +99,13 @@ class RankSession(Session):
 
     def _driver(self, shard):
         """What grows the trees of a shard: best first if leaves are counted and trees are too large to be shipped whole."""
-        tuning, ship_up_to = self._training.tuning, self.sizes.ship_up_to
+        extra_features, ship_up_to = self._training.tuning.extra_features, self.sizes.ship_up_to
         driver = Levels
         if self.problem.rules.max_leaf_nodes and (shard.roots["n"] > ship_up_to).any():
             driver = BestFirst
         elif self.problem.rules.max_leaf_nodes:
             ship_up_to = ALL
-        return driver(self.problem, self._training.layout, shard, ship_up_to, tuning.histogram_bytes, tuning.extra_features)
+        return driver(self.problem, self._training.layout, shard, ship_up_to, self.sizes.histogram_bytes, extra_features)
 
     def _draw(self, seeds):
         """How often trees draw each of the own rows: ndarray of shape (n_trees, n_own_rows).
@@ -129,7 +134,7 @@ class RankSession(Session):
 
 
 class _Sizes:
-    """How much is done at a time, which all ranks agree upon.
+    """How much is done at a time. All ranks compute equal sizes, from numbers that all of them know.
 
     Attributes
     ----------
@@ -139,13 +144,22 @@ class _Sizes:
         S: records of the largest node that is shipped.
     lot_records : int
         About how many records an owner is sent at a time.
+    histogram_bytes : int
+        Most memory for histograms at a time.
     """
 
     def __init__(self, problem, ranks, training):
-        own = max(1, ranks.total(problem.share.n_own) // ranks.size)
-        most = problem.sampling.most_records(problem.n_rows)
-        self.n_trees = TUNING.get("n_trees") or max(1, ranks.size)
-        self.ship_up_to = TUNING.get("ship_up_to", max(1, own // 2))
-        self.lot_records = TUNING.get("lot_records", max(1 << 16, own))
+        own_rows = -(-problem.n_rows // ranks.size)
+        row_bytes = problem.n_features * training.codes.dtype.itemsize
+        # Scratch is to take about as much memory as the codes of the own rows, or some MiB where that is little.
+        room = max(LEAST_ROOM, own_rows * row_bytes)
+        own_records = min(own_rows, problem.sampling.most_records(problem.n_rows))
+        self.n_trees = max(1, min(room // (own_records * DRAW_BYTES), MOST_TREES))
+        self.lot_records = max(1, room // (row_bytes + LETTER_BYTES))
+        # Subtrees of a lot's size would be dealt out unevenly.
+        self.ship_up_to = max(1, min(self.lot_records, problem.n_rows // ranks.size) // 2)
+        self.histogram_bytes = max(LEAST_ROOM, room)
+        for name, number in TUNING.items():
+            setattr(self, name, number)
         if NAMES.get(type(problem.criterion)) not in OF_KERNELS:
-            self.ship_up_to = max(ALL, most)
+            self.ship_up_to = ALL

@@ -1,15 +1,16 @@
 """Subtrees that are grown by their owners: records go there, and trees come back.
 
 Words: a *lot* is as many subtrees as are shipped at a time: it bounds the memory that an owner needs for what it receives.
+Records travel as *letters* (`dforest.core.letters`).
 """
 
 import heapq
 
 import numpy as np
 
-from dforest.engines.given import grow_given
-from dforest.engines.nodes import Nodes, Subtrees, stretches
-from dforest.rules.records import record
+from dforest.core.letters import pack, unpack
+from dforest.engines.given import code_types, grow_given
+from dforest.engines.nodes import Nodes, Subtrees
 
 
 class Shipping:
@@ -24,13 +25,13 @@ class Shipping:
     lot_records : int
         About how many records an owner is sent at a time.
     n_threads : int
-        Threads that grow subtrees.
+        Threads that pack records and grow subtrees.
     """
 
     def __init__(self, ranks, problem, training, lot_records, n_threads):
         self._ranks, self._problem, self._training = ranks, problem, training
         self._lot_records, self._n_threads = lot_records, n_threads
-        self._y = problem.targets.numbers
+        self._y, self._has_weight = problem.targets.numbers, problem.targets.weight is not None
 
     def grow(self, places, own, draws):
         """Grow subtrees: a collective.
@@ -40,7 +41,7 @@ class Shipping:
         places : ndarray of shape (n_subtrees,), dtype df_open_node
             Of their roots, among the draws of all ranks.
         own : ndarray of shape (n_subtrees,), dtype df_open_node
-            The same among this rank's own draws.
+            Of their roots, among this rank's own draws.
         draws : ndarray of df_record
             The own draws.
 
@@ -50,82 +51,43 @@ class Shipping:
             In the order of `places`, on every rank.
         """
         owner, lot = deal(places["n"], self._ranks.size, self._lot_records)
+        n_lots = int(lot.max(initial=-1)) + 1
+        if n_lots == 0:
+            return Subtrees.none(self._problem.objective.n_leaf_words)
+        lengths = np.stack(self._ranks.gather(own["n"].astype(np.int64)))
         numbers, grown = [], []
-        for number in range(int(lot.max(initial=-1)) + 1):
+        for number in range(n_lots):
             ours = [np.flatnonzero((lot == number) & (owner == rank)) for rank in range(self._ranks.size)]
-            numbers.append(ours[self._ranks.rank])
-            grown.append(self._grow_lot(places, own, draws, ours))
-        return self._collect(numbers, grown)
-
-    def _grow_lot(self, places, own, draws, ours):
-        """The subtrees of a lot that this rank owns, given which ones each rank owns."""
-        parts = [self._pack(own[of_rank], draws) for of_rank in ours]
-        codes, records, y, lengths = self._unpack(self._ranks.exchange(parts), len(ours[self._ranks.rank]))
-        mine = places[ours[self._ranks.rank]]
-        mine["n"] = lengths
-        mine["first"] = np.cumsum(lengths) - lengths
-        return grow_given(self._problem, codes, records, y, mine, self._n_threads)
+            letters = self._ranks.exchange([self._pack(own[of_rank], draws) for of_rank in ours])
+            mine = ours[self._ranks.rank]
+            numbers.append(mine)
+            grown.append(self._grow(places[mine], letters, lengths[:, mine]))
+        return self._collect(np.concatenate(numbers), grown)
 
     def _pack(self, own, draws):
-        """The records of some nodes, and what belongs to their rows, as bytes: lengths, records, targets, codes."""
-        index = stretches(own["first"], own["n"])
-        records = draws[index]
-        rows = records["row"]
-        parts = [own["n"].astype(np.int64), records]
-        if self._y is not None:
-            parts.append(self._y[rows])
-        parts.append(self._training.codes.get()[rows])
-        return np.concatenate([part.reshape(-1).view(np.uint8) for part in parts])
+        """The letters of some nodes."""
+        codes = self._training.codes.get()
+        return pack(draws, own["first"].copy(), own["n"].copy(), codes, self._y, self._has_weight, self._n_threads)
 
-    def _unpack(self, parts, n_nodes):
-        """What `_pack` has made, on all ranks, for n_nodes nodes of this one.
-
-        Returns
-        -------
-        codes : ndarray of shape (n_records, n_features)
-            In the order in which they came.
-        records : ndarray of shape (n_records,), dtype df_record
-            Those of each node together; `row` is where the record's codes are.
-        y : ndarray of shape (n_records,), dtype float64, or None
-            In the order of the codes.
-        lengths : ndarray of shape (n_nodes,), dtype int64
-            Records of each node.
-        """
-        kinds = [np.dtype(record("df_record")), np.dtype(np.float64), self._training.codes.dtype]
-        n_features = self._problem.n_features
-        by_rank = np.stack([part[: 8 * n_nodes].view(np.int64) for part in parts])
-        n_records = by_rank.sum(axis=1)
-        total = int(n_records.sum())
-        codes = np.empty((total, n_features), kinds[2])
-        records = np.empty(total, kinds[0])
-        y = None if self._y is None else np.empty(total)
-        lengths = by_rank.sum(axis=0)
-        # Where the records of each rank begin in each node.
-        firsts = np.cumsum(lengths) - lengths + np.cumsum(by_rank, axis=0) - by_rank
-        done = 0
-        for part, n, first, length in zip(parts, n_records.tolist(), firsts, by_rank, strict=True):
-            at = 8 * n_nodes
-            came = slice(done, done + n)
-            own = part[at : at + n * kinds[0].itemsize].view(kinds[0])
-            at += own.nbytes
-            if y is not None:
-                y[came] = part[at : at + 8 * n].view(np.float64)
-                at += 8 * n
-            codes[came] = part[at:].view(kinds[2]).reshape(n, n_features)
-            place = stretches(first, length)
-            records[place] = own
-            records["row"][place] = np.arange(done, done + n)
-            done += n
-        return codes, records, y, lengths
+    def _grow(self, places, letters, lengths):
+        """Grow the subtrees that this rank owns, given their letters by rank, and how many records of each a rank has sent."""
+        columns, records, y = unpack(
+            letters, np.ascontiguousarray(lengths), self._training.codes.get(), self._y is not None, self._has_weight,
+            code_types(self._problem.columns), self._n_threads,
+        )  # fmt: skip
+        letters.clear()
+        places = places.copy()
+        places["n"] = lengths.sum(axis=0)
+        places["first"] = np.cumsum(places["n"]) - places["n"]
+        return grow_given(self._problem, columns, records, y, places, self._n_threads)
 
     def _collect(self, numbers, grown):
-        """The subtrees of all ranks, in order, given the numbers of those that this one has grown."""
+        """The subtrees of all ranks, in order, given those that this one has grown and their numbers."""
         gather = self._ranks.gather
-        numbers = np.concatenate(gather(np.concatenate([*numbers, np.zeros(0, np.int64)])))
-        if len(numbers) == 0:
-            return Subtrees.none(self._problem.objective.n_leaf_words)
+        numbers = np.concatenate(gather(numbers))
         lengths = np.concatenate(gather(np.concatenate([subtrees.lengths for subtrees in grown])))
         own = Nodes.join([subtrees.nodes for subtrees in grown])
+        grown.clear()
         nodes = Nodes(*(np.concatenate(gather(array)) for array in own))
         order = np.argsort(numbers)
         return Subtrees(lengths[order], nodes.take((np.cumsum(lengths) - lengths)[order], lengths[order]), None)
@@ -144,6 +106,14 @@ def deal(n_records, n_owners, lot_records):
     Returns
     -------
     owner, lot : ndarray of shape (n_subtrees,), dtype int64
+
+    Examples
+    --------
+    The largest subtree, of 9 records, goes to owner 0. Owner 1 gets those of 6 and 4; the last one goes to owner 0, but in
+    another lot:
+
+    >>> deal(np.array([6, 9, 3, 4]), 2, 9)
+    (array([1, 0, 0, 1]), array([0, 0, 1, 0]))
     """
     owner, lot = np.zeros((2, len(n_records)), np.int64)
     loads = [(0, r) for r in range(n_owners)]

@@ -1,0 +1,303 @@
+"""Records of nodes on their way to another process, each with the codes and the exact target of its row.
+
+Words: a *letter* is a record as bytes: its exact target, if there are such; its count and its target; its weight, unless all
+weights are 1; and the codes of its row. The letters to one process lie one after another, node by node. A *stretch* is a run of a
+node's records that one process has sent, or sends.
+
+Whoever gets letters makes columns of the codes, as growers want them: the records of each node together, those of one sender
+after those of another. A node of which two senders have 2 and 1 records, and another one of which they have 0 and 2:
+
+    letters of the first sender     a b           lengths   2 0
+    letters of the second sender    c d e                   1 2
+    rows                            a b c | d e
+
+Arrays are the caller's.
+"""
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+import numpy as np
+
+from dforest.core.threads cimport Turn, poll, share
+from dforest.core.types cimport column_t
+from dforest.rules.records cimport df_record
+
+from dforest.rules import records as rules
+
+ctypedef fused code_t:         # codes in letters
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+
+cdef enum:
+    TOGETHER = 256             # letters that are read or written in one go: they stay in a cache while columns are filled
+    CHUNK = 1 << 13            # of which a thread takes so many at a time
+    LETTER_WORK = 32           # what a letter counts as work, in nanoseconds or so: see threads.pxd
+
+cdef struct Form:              # of letters
+    bint has_y, has_weight
+    Py_ssize_t width           # bytes of one
+    Py_ssize_t n_columns
+    int code_width             # bytes of a code
+
+cdef struct Packing:
+    Form form
+    const df_record* records
+    const double* y
+    const char* codes          # [n_rows, n_columns]
+    Py_ssize_t n_stretches
+    const int64_t* firsts      # [n_stretches] where the records of each begin,
+    const int64_t* ends        # [n_stretches] and where its letters end
+    char* letters
+
+cdef struct Unpacking:
+    Form form
+    df_record* records
+    double* y
+    char** columns             # [n_columns] where the codes of each go
+    int* widths                # [n_columns] bytes of its codes
+    Py_ssize_t n_stretches
+    const int64_t* firsts      # [n_stretches] where its rows begin,
+    const int64_t* ends        # [n_stretches] and where its letters end
+    const char* letters
+
+
+cdef Form form_of(bint has_y, bint has_weight, codes) noexcept:
+    cdef Form form
+    form.has_y, form.has_weight = has_y, has_weight
+    form.n_columns = codes.shape[1]
+    form.code_width = codes.dtype.itemsize
+    form.width = 8 * has_y + 8 + 4 * has_weight + form.n_columns * form.code_width
+    return form
+
+
+cdef Py_ssize_t stretch_at(const int64_t* ends, Py_ssize_t n, int64_t letter) noexcept nogil:
+    """The stretch that a letter belongs to."""
+    cdef Py_ssize_t low = 0, high = n, middle
+    while low < high:
+        middle = (low + high) // 2
+        if ends[middle] <= letter:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+cdef inline void write_letter(const Packing* p, int64_t i, char* to) noexcept nogil:
+    cdef const df_record* record = p.records + i
+    cdef Py_ssize_t row = record.row, bytes = p.form.n_columns * p.form.code_width
+    if p.form.has_y:
+        memcpy(to, p.y + row, 8)
+        to += 8
+    memcpy(to, &record.count, 4)
+    memcpy(to + 4, &record.target, 4)
+    to += 8
+    if p.form.has_weight:
+        memcpy(to, &record.weight, 4)
+        to += 4
+    memcpy(to, p.codes + row * bytes, bytes)
+
+
+cdef int pack_chunk(void* context, Py_ssize_t item, Turn* turn) except -1 nogil:
+    cdef const Packing* p = <const Packing*> context
+    cdef int64_t at = item * CHUNK, last = min(at + CHUNK, p.ends[p.n_stretches - 1]), begin
+    cdef Py_ssize_t s = stretch_at(p.ends, p.n_stretches, at)
+    while at < last:
+        while p.ends[s] <= at:
+            s += 1
+        begin = p.ends[s - 1] if s > 0 else 0
+        write_letter(p, p.firsts[s] + at - begin, p.letters + at * p.form.width)
+        at += 1
+    return poll(turn, CHUNK * LETTER_WORK)
+
+
+def pack(records, const int64_t[::1] firsts not None, const int64_t[::1] lengths not None, codes, y, bint has_weight,
+         int n_threads):
+    """Letters of the records of some nodes.
+
+    Parameters
+    ----------
+    records : ndarray of shape (n_records,), dtype df_record
+    firsts, lengths : ndarray of shape (n_nodes,), dtype int64
+        Where the records of each node begin, and how many there are, possibly none.
+    codes : ndarray of shape (n_rows, n_columns), dtype uint8, uint16, uint32 or uint64
+        C-contiguous.
+    y : ndarray of shape (n_rows,), dtype float64, or None
+        Exact targets.
+    has_weight : bool
+        Whether the records' weights are sent.
+    n_threads : int
+
+    Returns
+    -------
+    ndarray of shape (n_letters, n_bytes), dtype uint8
+    """
+    cdef Packing p
+    cdef const df_record[::1] from_records = records
+    cdef const double[::1] from_y = y
+    cdef size_t address = codes.ctypes.data
+    cdef const int64_t[::1] ends = np.cumsum(lengths)
+    cdef Py_ssize_t n = ends[ends.shape[0] - 1] if ends.shape[0] else 0
+    check_codes(codes)
+    p.form = form_of(y is not None, has_weight, codes)
+    cdef uint8_t[:, ::1] letters = np.empty((n, p.form.width), np.uint8)
+    if n == 0:
+        return np.asarray(letters)
+    p.records = &from_records[0]
+    p.y = &from_y[0] if y is not None else NULL
+    p.codes = <const char*> address
+    p.n_stretches = ends.shape[0]
+    p.firsts = &firsts[0]
+    p.ends = &ends[0]
+    p.letters = <char*> &letters[0, 0]
+    share(pack_chunk, &p, (n + CHUNK - 1) // CHUNK, n_threads)
+    return np.asarray(letters)
+
+
+cdef void take_column(code_t* _, const char* codes, Py_ssize_t width, Py_ssize_t n, column_t* to) noexcept nogil:
+    """Copy a code of each of n letters."""
+    cdef Py_ssize_t i
+    cdef code_t code
+    for i in range(n):
+        memcpy(&code, codes + i * width, sizeof(code_t))
+        to[i] = <column_t> code
+
+
+cdef void take_columns(code_t* like, const Unpacking* u, const char* codes, int64_t row, Py_ssize_t n) noexcept nogil:
+    """Copy the codes of n letters to the columns, from a row on."""
+    cdef Py_ssize_t j
+    cdef char* to
+    for j in range(u.form.n_columns):
+        to = u.columns[j] + row * u.widths[j]
+        if u.widths[j] == 1:
+            take_column(like, codes, u.form.width, n, <uint8_t*> to)
+        elif u.widths[j] == 2:
+            take_column(like, codes, u.form.width, n, <uint16_t*> to)
+        elif u.widths[j] == 4:
+            take_column(like, codes, u.form.width, n, <uint32_t*> to)
+        else:
+            take_column(like, codes, u.form.width, n, <uint64_t*> to)
+        codes += sizeof(code_t)
+
+
+cdef void read_letters(const Unpacking* u, const char* letter, int64_t row, Py_ssize_t n) noexcept nogil:
+    """Read n letters, whose records go to the rows from `row` on."""
+    cdef Py_ssize_t i, at = 8 * u.form.has_y
+    cdef df_record* record
+    for i in range(n):
+        record = u.records + row + i
+        if u.form.has_y:
+            memcpy(u.y + row + i, letter + i * u.form.width, 8)
+        record.row = <uint32_t> (row + i)
+        memcpy(&record.count, letter + i * u.form.width + at, 4)
+        memcpy(&record.target, letter + i * u.form.width + at + 4, 4)
+        record.weight = 1
+        if u.form.has_weight:
+            memcpy(&record.weight, letter + i * u.form.width + at + 8, 4)
+    letter += at + 8 + 4 * u.form.has_weight
+    if u.form.code_width == 1:
+        take_columns(<uint8_t*> NULL, u, letter, row, n)
+    elif u.form.code_width == 2:
+        take_columns(<uint16_t*> NULL, u, letter, row, n)
+    elif u.form.code_width == 4:
+        take_columns(<uint32_t*> NULL, u, letter, row, n)
+    else:
+        take_columns(<uint64_t*> NULL, u, letter, row, n)
+
+
+cdef int unpack_chunk(void* context, Py_ssize_t item, Turn* turn) except -1 nogil:
+    cdef const Unpacking* u = <const Unpacking*> context
+    cdef int64_t at = item * CHUNK, last = min(at + CHUNK, u.ends[u.n_stretches - 1]), begin, n
+    cdef Py_ssize_t s = stretch_at(u.ends, u.n_stretches, at)
+    while at < last:
+        while u.ends[s] <= at:
+            s += 1
+        begin = u.ends[s - 1] if s > 0 else 0
+        n = min(min(u.ends[s], last) - at, <int64_t> TOGETHER)
+        read_letters(u, u.letters + at * u.form.width, u.firsts[s] + at - begin, n)
+        at += n
+    return poll(turn, CHUNK * LETTER_WORK)
+
+
+def unpack(parts, const int64_t[:, ::1] lengths not None, codes, bint has_y, bint has_weight, dtypes, int n_threads):
+    """What letters say.
+
+    Parameters
+    ----------
+    parts : list of ndarray of shape (n_letters of the sender, n_bytes), dtype uint8
+        Letters by sender; C-contiguous.
+    lengths : ndarray of shape (n_senders, n_nodes), dtype int64
+        How many records of each node a sender has sent.
+    codes : ndarray of shape (., n_columns)
+        Of the type that the codes in letters have.
+    has_y, has_weight : bool
+        Whether letters have exact targets, and weights.
+    dtypes : sequence of dtype
+        Of each column of codes: uint8, uint16, uint32 or uint64. Its codes must fit.
+    n_threads : int
+
+    Returns
+    -------
+    columns : list of ndarray of shape (n_records,)
+        The codes of each column.
+    records : ndarray of shape (n_records,), dtype df_record
+        Those of each node together; `row` is the record's own number.
+    y : ndarray of shape (n_records,), dtype float64, or None
+
+    Raises
+    ------
+    ValueError
+        If letters are of another form or number.
+    """
+    cdef Unpacking u
+    cdef size_t address
+    cdef Py_ssize_t j
+    cdef const uint8_t[:, ::1] letters
+    cdef const int64_t[::1] firsts, ends
+    counts = np.asarray(lengths)
+    of_node = counts.sum(axis=0)
+    n = int(of_node.sum())
+    before = np.cumsum(of_node) - of_node + np.cumsum(counts, axis=0) - counts
+    columns = [np.empty(n, dtype) for dtype in dtypes]
+    records = np.empty(n, rules.record("df_record"))
+    y = np.empty(n) if has_y else None
+    check_codes(codes, *columns)
+    u.form = form_of(has_y, has_weight, codes)
+    if len(columns) != u.form.n_columns or len(parts) != len(counts):
+        raise ValueError(f"{len(columns)} columns and {len(parts)} senders, of {u.form.n_columns} and {len(counts)}")
+    for part, count in zip(parts, counts, strict=True):
+        if part.shape != (count.sum(), u.form.width):
+            raise ValueError(f"letters of shape {part.shape}; allowed are {count.sum()} of {u.form.width} bytes")
+    u.columns = <char**> malloc(len(columns) * sizeof(char*) + 1)
+    u.widths = <int*> malloc(len(columns) * sizeof(int) + 1)
+    try:
+        if u.columns == NULL or u.widths == NULL:
+            raise MemoryError()
+        for j, column in enumerate(columns):
+            address = column.ctypes.data
+            u.columns[j] = <char*> address
+            u.widths[j] = column.itemsize
+        address = records.ctypes.data
+        u.records = <df_record*> address
+        address = y.ctypes.data if has_y else 0
+        u.y = <double*> address
+        for part, count, first in zip(parts, counts, before, strict=True):
+            if len(part) == 0:
+                continue
+            letters, firsts, ends = part, first, np.cumsum(count)
+            u.letters, u.firsts, u.ends = <const char*> &letters[0, 0], &firsts[0], &ends[0]
+            u.n_stretches = ends.shape[0]
+            share(unpack_chunk, &u, (len(part) + CHUNK - 1) // CHUNK, n_threads)
+    finally:
+        free(u.columns)
+        free(u.widths)
+    return columns, records, y
+
+
+def check_codes(*arrays):
+    """Raise ValueError unless arrays are C-contiguous, of unsigned integers."""
+    for array in arrays:
+        if array.dtype.kind != "u" or not array.dtype.isnative or not array.flags.c_contiguous:
+            raise ValueError(f"codes of dtype {array.dtype}; allowed are contiguous arrays of uint8, uint16, uint32 and uint64")
