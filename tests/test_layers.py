@@ -13,7 +13,7 @@ ERRORS = {"errors", "core.component"}
 RULES = {"rules"}
 CORE = {"core", *RULES, *ERRORS}
 BACKEND = {"engines.device.backend", "engines.device.kernel_source", "extras", *ERRORS}
-ENGINES = {"engines", "fit_report", "problem", "rows", *CORE}
+ENGINES = {"engines", "fit_report", "problem", "rows", "spmd.draws", *CORE}
 MAY_IMPORT = {
     "rules": RULES,
     "core": CORE,
@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "rows": RULES,
     "spmd": {"spmd", "errors", "extras"},
     "spmd.binning": {"spmd", *CORE},
+    "spmd.draws": {"core.sampling", "spmd", "rows"},
     "fitting": {"pruning", *ENGINES},
     "engines": ENGINES,
     "engines.device": ENGINES,

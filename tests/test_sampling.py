@@ -199,7 +199,7 @@ def test_estimates_out_of_bag_need_draws_of_their_own_rows():
     for n_trees, n_rows in [(2, 60), (3, 59)]:
         draws = TreeDraws(forest.plans[:n_trees], forest.seeds[:n_trees], n_rows, 1)
         with pytest.raises(ValueError, match=f"draws of {n_trees} trees of {n_rows} rows, for a forest of 3 trees and 60 rows"):
-            predict_out_of_bag(forest.packed_leaves(), X, X[:, 0], None, draws, 1)
+            predict_out_of_bag(forest.packed_leaves(), X, X[:, 0], None, draws, 0, 1)
 
 
 def test_plans_are_values():

@@ -59,14 +59,19 @@ cdef class Bootstrap(SamplingPlan):
 
 cdef class TreeDraws:
     cdef readonly tuple plans
-    cdef readonly Py_ssize_t n_rows
+    cdef readonly Py_ssize_t n_rows, first, n_own
     cdef readonly object seeds             # ndarray [n_trees]
     cdef readonly object of_block          # ndarray [n_trees, n_blocks]
+    cdef Py_ssize_t first_block            # of the blocks that have rows of the stretch; they are counted from this one here
     cdef PyObject** plan                   # [n_trees] the members of `plans`, for threads without the interpreter's lock
     cdef const uint32_t[::1] seed          # `seeds`, for these threads
     cdef int64_t[:, ::1] dealt             # `of_block`, for these threads
 
     cdef int deal(self, Py_ssize_t tree, Turn* turn) except -1 nogil
-    # How often a tree draws each row of a block: see `SamplingPlan.draw_block`. Returns the number of rows of the block.
-    # OUT counts : [DF_BLOCK]
-    cdef Py_ssize_t draw_block(self, Py_ssize_t tree, Py_ssize_t block, uint32_t* counts) noexcept nogil
+    # How many blocks have rows of the stretch.
+    cdef Py_ssize_t n_blocks(self) noexcept nogil
+    # The first row of a block, counted in the stretch; of the block after the last one, how many rows there are.
+    cdef Py_ssize_t begin(self, Py_ssize_t block) noexcept nogil
+    # How often a tree draws each row of a block: see `SamplingPlan.draw_block`. Returns where the counts of the rows that belong
+    # to the stretch begin. OUT counts : [DF_BLOCK]
+    cdef const uint32_t* draw_block(self, Py_ssize_t tree, Py_ssize_t block, uint32_t* counts) noexcept nogil

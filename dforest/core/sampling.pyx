@@ -242,6 +242,8 @@ def check_plans(plans):
 cdef class TreeDraws:
     """The draws of some trees: how many fall into each block is kept, and which rows they are is computed again when asked.
 
+    These are the draws of all rows, or of a stretch of them, whose rows are then counted from 0.
+
     Parameters
     ----------
     plans : tuple of SamplingPlan
@@ -252,16 +254,23 @@ cdef class TreeDraws:
         Rows that all trees drew from.
     n_threads : int
         Most threads that deal draws out to blocks.
+    stretch : tuple of int, optional
+        The number of the first row of the stretch, and how many rows it has, at least one. None: all rows.
+    of_block : ndarray of shape (n_trees, n_blocks), dtype int64, optional
+        How many draws of each tree fall into each block that has rows of the stretch, if somebody has dealt them out: see
+        `dforest.spmd.draws.DrawDealer`. A stretch of less than all rows needs this.
 
     Attributes
     ----------
     plans, seeds, n_rows
         As given.
+    first, n_own : int
+        The number of the first row of the stretch, and how many rows it has.
     of_block : ndarray of shape (n_trees, n_blocks), dtype int64
-        How many draws of each tree fall into each block.
+        How many draws of each tree fall into each block that has rows of the stretch.
     """
 
-    def __cinit__(self, plans, const uint32_t[::1] seeds not None, n_rows, int n_threads):
+    def __cinit__(self, plans, const uint32_t[::1] seeds not None, n_rows, int n_threads, stretch=None, of_block=None):
         cdef Py_ssize_t t, n_trees = seeds.shape[0]
         cdef SamplingPlan plan
         check_plans(plans)
@@ -269,6 +278,11 @@ cdef class TreeDraws:
         if len(self.plans) != n_trees:
             raise ValueError(f"{len(self.plans)} plans of {n_trees} trees")
         self.n_rows = checked_integer("n_rows", n_rows, 1, MOST_ROWS)
+        self.first, self.n_own = (0, self.n_rows) if stretch is None else stretch
+        checked_integer("the first row of the stretch", self.first, 0, self.n_rows - 1)
+        checked_integer("the number of rows of the stretch", self.n_own, 1, self.n_rows - self.first)
+        self.first_block = self.first // DF_BLOCK
+        shape = n_trees, count_blocks(self.first + self.n_own) - self.first_block
         self.seed, self.seeds = seeds, np.asarray(seeds)
         self.plan = <PyObject**> malloc(max(1, n_trees) * sizeof(PyObject*))
         if self.plan == NULL:
@@ -276,9 +290,17 @@ cdef class TreeDraws:
         for t in range(n_trees):
             plan = self.plans[t]
             self.plan[t] = <PyObject*> plan
-        self.of_block = np.empty((n_trees, count_blocks(self.n_rows)), np.int64)
+        if of_block is None:
+            if self.n_own < self.n_rows:
+                raise ValueError(f"stretch={stretch!r} of {n_rows} rows needs of_block")
+            self.of_block = np.empty(shape, np.int64)
+            self.dealt = self.of_block
+            share(deal_tree, <void*> self, n_trees, n_threads)
+            return
+        self.of_block = np.ascontiguousarray(of_block, np.int64)
+        if self.of_block.shape != shape:
+            raise ValueError(f"of_block has the shape {self.of_block.shape}; for stretch={stretch!r} it is {shape}")
         self.dealt = self.of_block
-        share(deal_tree, <void*> self, n_trees, n_threads)
 
     def __dealloc__(self):
         free(self.plan)
@@ -287,9 +309,16 @@ cdef class TreeDraws:
         (<SamplingPlan> self.plan[tree]).deal(self.seed[tree], self.n_rows, 0, self.dealt.shape[1], &self.dealt[tree, 0])
         return poll(turn, MANY)
 
-    cdef Py_ssize_t draw_block(self, Py_ssize_t tree, Py_ssize_t block, uint32_t* counts) noexcept nogil:
-        (<SamplingPlan> self.plan[tree]).draw_block(self.seed[tree], self.n_rows, block, self.dealt[tree, block], counts)
-        return rows_of_block(self.n_rows, block)
+    cdef Py_ssize_t n_blocks(self) noexcept nogil:
+        return self.dealt.shape[1]
+
+    cdef Py_ssize_t begin(self, Py_ssize_t block) noexcept nogil:
+        return min(self.n_own, max(<Py_ssize_t> 0, (self.first_block + block) * DF_BLOCK - self.first))
+
+    cdef const uint32_t* draw_block(self, Py_ssize_t tree, Py_ssize_t block, uint32_t* counts) noexcept nogil:
+        cdef Py_ssize_t number = self.first_block + block
+        (<SamplingPlan> self.plan[tree]).draw_block(self.seed[tree], self.n_rows, number, self.dealt[tree, block], counts)
+        return counts + max(<Py_ssize_t> 0, self.first - number * DF_BLOCK)
 
 
 cdef int deal_tree(void* context, Py_ssize_t tree, Turn* turn) except -1 nogil:

@@ -80,7 +80,7 @@ ATTRIBUTES = (
         "oob_score_",
         "float",
         """Accuracy, R2, or what the callable gave, of predictions out of bag. Set, as all estimates out of bag are,
-        if `oob_score` is.""",
+        if `oob_score` is. If several processes hold the rows, estimates by row are those of this one's rows.""",
         FORESTS,
     ),
     Attribute(

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,7 +17,7 @@ from dforest.estimators.base import (
     RegressorPart,
     TreeEstimator,
 )
-from dforest.estimators.scoring import score_of_classes, score_of_numbers
+from dforest.estimators.scoring import accuracy, r2, score_of_classes, score_of_numbers
 from dforest.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.estimators.validation import check_weights, check_X, count_threads
 from dforest.rows import RowShare
@@ -172,12 +171,12 @@ class ForestEstimator(TreeEstimator):
         for name in [*_OOB_ATTRIBUTES, "variable_importance_", "variable_importance_std_"]:
             self.__dict__.pop(name, None)
         if self.oob_score:
-            found = oob.estimate(self.forest_, rows.X, rows.y, getattr(self, "voting", "soft"), plan.n_threads, device)
+            found = oob.estimate(self.forest_, rows, getattr(self, "voting", "soft"), plan.n_threads, device)
             self._set_oob(found, rows)
         if self.variable_importance == "mdi":
             by_tree = importance.impurity_decrease(self.forest_)
         elif self.variable_importance is not None:
-            by_tree = importance.accuracy_decrease(self.forest_, rows.X, rows.y, rows.sample_weight, plan.n_threads, device)
+            by_tree = importance.accuracy_decrease(self.forest_, rows, plan.n_threads, device)
         else:
             return
         scaled = self.variable_importance == "mda_scaled"
@@ -194,17 +193,19 @@ class ForestEstimator(TreeEstimator):
         self.n_never_oob_ = found.n_never
         seen = ~np.isnan(found.error_per_row)
         self.oob_score_ = np.nan
+        true, seen_prediction = rows.y[seen], found.prediction[seen]
         if is_classifier(self):
             self.oob_decision_function_ = prediction
-            score = self.oob_score if callable(self.oob_score) else accuracy_score
-            if seen.any():
-                true = self.classes_[rows.y[seen]]
-                self.oob_score_ = score_of_classes(score, self.classes_, true, found.prediction[seen])
+            if not callable(self.oob_score):
+                self.oob_score_ = accuracy(true, seen_prediction, rows.ranks)
+            elif seen.any():
+                self.oob_score_ = score_of_classes(self.oob_score, self.classes_, self.classes_[true], seen_prediction)
         else:
             self.oob_prediction_ = prediction[:, 0]
-            score = self.oob_score if callable(self.oob_score) else r2_score
-            if seen.any():
-                self.oob_score_ = score_of_numbers(score, rows.y[seen], found.prediction[seen, 0])
+            if not callable(self.oob_score):
+                self.oob_score_ = r2(true, seen_prediction[:, 0], rows.ranks)
+            elif seen.any():
+                self.oob_score_ = score_of_numbers(self.oob_score, true, seen_prediction[:, 0])
 
     def oob_importance(self, X, y, sample_weight=None):
         """Permutation importance on the rows that each tree's bootstrap left out (MDA).
@@ -241,9 +242,10 @@ class ForestEstimator(TreeEstimator):
         X, y = check_X(self, X, self._features, y=y, reset=False, y_numeric=is_regressor(self))
         rows = TrainingRows([X], self._encode_known(y), check_weights([sample_weight], [X]))
         rows.apply_class_weight(self._class_factors(rows))
-        oob.check_available(self.forest_, len(rows.X))
+        rows.number()
+        oob.check_available(self.forest_, rows.n_rows)
         n_threads = count_threads(self.n_jobs)
-        by_tree = importance.accuracy_decrease(self.forest_, rows.X, rows.y, rows.sample_weight, n_threads, device)
+        by_tree = importance.accuracy_decrease(self.forest_, rows, n_threads, device)
         mean, std = importance.summarise(by_tree)
         return Bunch(
             importances=by_tree.T,

@@ -21,7 +21,7 @@ import numpy as np
 
 from dforest.core.data import integer_weights
 from dforest.core.predict.out_of_bag import permutation_rise
-from dforest.estimators.oob import draws_of
+from dforest.estimators.oob import exponent_of, is_divided, stretches_of
 
 
 def impurity_decrease(forest):
@@ -29,16 +29,14 @@ def impurity_decrease(forest):
     return forest.impurity_decrease()
 
 
-def accuracy_decrease(forest, X, target, sample_weight, n_threads, device=None):
+def accuracy_decrease(forest, rows, n_threads, device=None):
     """The summands of MDA.
 
     Parameters
     ----------
     forest : Forest
-    X, target : ndarray
-        The rows that the forest was grown on, and their class numbers or numbers.
-    sample_weight : ndarray of shape (n_rows,), dtype float64, or None
-        Positive weights of the rows in mean errors. None means that all are 1.
+    rows : TrainingRows
+        The rows that the forest was grown on, numbered. Their `sample_weight` weighs them in mean errors.
     n_threads : int
     device : Device, optional
         Where to work. None means the processor without SYCL.
@@ -48,11 +46,14 @@ def accuracy_decrease(forest, X, target, sample_weight, n_threads, device=None):
     ndarray of shape (n_trees, n_features), dtype float64
         0 for features that a tree doesn't use; NaN for trees that left out no row.
     """
+    if is_divided(rows):
+        raise ValueError("importances by permutation need all rows in one process")
     is_regression = not forest.objective.has_classes
     value = forest.leaf_value if is_regression else forest.leaf_class().astype(np.float64)
-    weight = None if sample_weight is None else integer_weights(sample_weight)[0]
-    target = target.astype(np.float64)
-    work = (forest.packed_leaves(), X, target, value, is_regression, weight, draws_of(forest, n_threads, device))
+    weight = None if rows.sample_weight is None else integer_weights(rows.sample_weight)[0]
+    target, exponent = rows.y.astype(np.float64), exponent_of(forest, rows)
+    ((X, _, draws),) = stretches_of(forest, rows, n_threads, device)
+    work = (forest.packed_leaves(), X, target, value, is_regression, weight, draws, exponent)
     if device is not None:
         used = np.zeros((forest.n_trees, forest.n_features), bool)
         tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.node_offsets))

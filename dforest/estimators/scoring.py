@@ -4,10 +4,16 @@ Words: a *metric* takes true and predicted values, like the functions of `sklear
 and true values, and is what `sklearn.metrics.make_scorer` makes of a metric.
 """
 
+import warnings
+from fractions import Fraction
 from functools import partial
 
+import numpy as np
 from sklearn import metrics
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import UndefinedMetricWarning
+
+from dforest.core.predict.out_of_bag import add_up, square_exponent, total_of
 
 # Metrics of probabilities, which say nothing about labels: scikit-learn's scorers of these ask for probabilities.
 OF_PROBABILITIES = (
@@ -20,6 +26,74 @@ OF_PROBABILITIES = (
 )
 
 _SCORER = type(metrics.make_scorer(metrics.accuracy_score))
+
+
+def accuracy(true, probability, ranks):
+    """The share of the rows of all ranks whose most probable class is the true one, of equal ones the lowest. A collective.
+
+    Parameters
+    ----------
+    true : ndarray of shape (n_rows,)
+        The numbers of the true classes of this rank's rows.
+    probability : ndarray of shape (n_rows, n_classes)
+    ranks : Communicator
+
+    Returns
+    -------
+    float
+        NaN if there are no rows.
+    """
+    n_rows, n_right = ranks.sum(np.array([len(true), np.count_nonzero(probability.argmax(axis=1) == true)])).tolist()
+    return n_right / n_rows if n_rows else np.nan
+
+
+def r2(true, prediction, ranks):
+    r"""The coefficient of determination of the rows of all ranks. A collective.
+
+    .. math:: R^2 = 1 - \frac{\sum_i (y_i - p_i)^2}{\sum_i (y_i - m)^2}
+
+    with targets :math:`y_i`, predictions :math:`p_i` and the mean :math:`m` of the targets. The mean is rounded once, and so is
+    each deviation and its square; sums of these are exact. So they depend on no order of rows, and equal targets have no spread
+    about their mean. Special cases are those of `sklearn.metrics.r2_score`: without errors the result is 1, with errors but no
+    spread 0.
+
+    Parameters
+    ----------
+    true, prediction : ndarray of shape (n_rows,), dtype float64
+        Of this rank's rows.
+    ranks : Communicator
+
+    Returns
+    -------
+    float
+        NaN if there are fewer than two rows; of one row, the rank 0 warns of this with an `UndefinedMetricWarning`.
+    """
+    n_rows = ranks.total(len(true))
+    if n_rows < 2:
+        if n_rows and ranks.rank == 0:
+            message = "R^2 score is not well-defined with less than two samples."
+            warnings.warn(message, UndefinedMetricWarning, stacklevel=7)
+        return np.nan
+    most = ranks.greatest(np.array([np.abs(numbers).max(initial=0) for numbers in (true, prediction)]))
+
+    def total(numbers):
+        return total_of(ranks.sum(add_up(numbers)))
+
+    def squares(a, b, largest):
+        """The sum of squares of a - b, of numbers scaled so that squares of the largest are in range."""
+        exponent = square_exponent(largest)
+        factor = 2.0**exponent
+        return total((a * factor - b * factor) ** 2) / Fraction(4) ** exponent
+
+    factor = 2.0 ** square_exponent(most[0])
+    mean = float(total(true * factor) / n_rows) / factor
+    error, spread = squares(true, prediction, most.max()), squares(true, mean, most[0])
+    if not error or not spread:
+        return 0.0 if error else 1.0
+    try:
+        return float(1 - error / spread)
+    except OverflowError:
+        return -np.inf
 
 
 def score_of_classes(score, classes, true, probability):

@@ -132,16 +132,18 @@ def differences_afterwards(model, X, y, weight, device):
     target = np.asarray(y, np.float64) if is_regression else np.searchsorted(model.classes_, y).astype(np.float64)
     draws = TreeDraws(forest.plans, forest.seeds, len(X), 1)
     leaf_class = None if is_regression else forest.leaf_class()
-    here = out_of_bag.predict_out_of_bag(packed, X, target, leaf_class, draws, 1)
-    found = out_of_bag_there.predict_out_of_bag(device, packed, X, target, leaf_class, draws)
-    names = ("sums", "votes", "n_votes", "errors", "n_seen")
+    exponent = out_of_bag.square_exponent(np.abs(target).max(), np.abs(forest.leaf_value).max()) if is_regression else 0
+    here = out_of_bag.predict_out_of_bag(packed, X, target, leaf_class, draws, exponent, 1)
+    found = out_of_bag_there.predict_out_of_bag(device, packed, X, target, leaf_class, draws, exponent)
+    here, found = ((*votes, out_of_bag.curve_of(totals, exponent), n) for *votes, totals, n in (here, found))
+    names = ("sums", "votes", "n_votes", "errors", "n_new")
     different += [name for name, a, b in zip(names, here, found, strict=True) if a.tobytes() != b.tobytes()]
     used = np.zeros((forest.n_trees, forest.n_features), bool)
     for t, nodes in enumerate(np.split(forest.feature, forest.node_offsets[1:-1])):
         used[t, nodes[nodes >= 0]] = True
     value = forest.leaf_value if is_regression else leaf_class.astype(np.float64)
     counts = None if weight is None else np.arange(1, len(X) + 1, dtype=np.uint32) % 7 + np.uint32(1)
-    work = packed, X, target, value, is_regression, counts, draws
+    work = packed, X, target, value, is_regression, counts, draws, exponent
     rises = out_of_bag.permutation_rise(*work, 1), out_of_bag_there.permutation_rise(device, *work, used)
     return different + ["rises"] * (rises[0].tobytes() != rises[1].tobytes())
 

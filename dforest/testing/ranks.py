@@ -47,6 +47,7 @@ class Cut(NamedTuple):
             edges.sort()
         if kind == "one row" and size > 1:
             edges[1] = min(1, n_rows)
+            edges[2:] = np.maximum(edges[2:], edges[1])
         return cls(edges, np.arange(size))
 
     def rows(self, rank):

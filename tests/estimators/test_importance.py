@@ -7,8 +7,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
-from dforest.core.predict.out_of_bag import permutation_rise
-from dforest.estimators.oob import draws_of
+from dforest.core.predict.out_of_bag import permutation_rise, square_exponent
+from dforest.core.sampling import TreeDraws
 from dforest.testing import naive
 from dforest.testing.sampling import twin_of
 
@@ -354,7 +354,9 @@ def test_permuted_rows_copied_or_followed(kind, weighted):
     target = y.astype(float) if kind is RandomForestRegressor else np.unique(y, return_inverse=True)[1].astype(float)
     value = forest.leaf_value if kind is RandomForestRegressor else forest.leaf_class().astype(float)
     weight = np.random.default_rng(0).integers(1, 5, len(X), np.uint32) if weighted else None
-    work = forest.packed_leaves(), X, target, value, kind is RandomForestRegressor, weight, draws_of(forest, 1, None)
+    draws = TreeDraws(forest.plans, forest.seeds, len(X), 1)
+    exponent = square_exponent(np.abs(y).max()) if kind is RandomForestRegressor else 0
+    work = forest.packed_leaves(), X, target, value, kind is RandomForestRegressor, weight, draws, exponent
     used = np.zeros((forest.n_trees, forest.n_features), np.uint8)
     for t, nodes in enumerate(np.split(forest.feature, forest.node_offsets[1:-1])):
         used[t, nodes[nodes >= 0]] = 1

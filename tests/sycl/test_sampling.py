@@ -54,4 +54,4 @@ class Packed:
 def test_plans_that_leave_no_rows_out_are_refused_out_of_bag(device):
     draws = TreeDraws((Bootstrap(5), AllRows()), np.zeros(2, np.uint32), 5, 1)
     with pytest.raises(ValueError, match=r"AllRows\(\) leaves no rows out"):
-        predict_out_of_bag(device, Packed(), np.zeros((5, 1)), np.zeros(5), None, draws)
+        predict_out_of_bag(device, Packed(), np.zeros((5, 1)), np.zeros(5), None, draws, 0)

@@ -7,7 +7,9 @@ a large one.
 
 The arrays handed in are borrowed; everything returned is new.
 """
-from libc.math cimport NAN, ldexp
+from fractions import Fraction
+
+from libc.math cimport NAN, fabs, ldexp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -18,7 +20,7 @@ from dforest.core.predict.packed cimport Descent, PackedForest, Rows
 from dforest.core.predict.walk cimport (
     DF_SUBSETS, df_feature, df_is_leaf, df_mode, df_packed, df_step_by, df_tree, df_value_row,
 )
-from dforest.core.sampling cimport TreeDraws, count_blocks
+from dforest.core.sampling cimport TreeDraws
 from dforest.core.threads cimport Turn, df_add_to_long, poll, share
 from dforest.core.types cimport df_rows
 from dforest.rules.out_of_bag cimport df_error, df_leading_class, df_open_permutation, df_permute
@@ -30,7 +32,7 @@ cdef extern from "core/predict/totals.h" nogil:
         DF_SQUARE_EXPONENT
         DF_MOST_EXPONENT
     ctypedef struct df_total:
-        int64_t* digit
+        int64_t digit[DF_DIGITS]
         int begin
         int end
     void df_total_open(df_total* total)
@@ -66,11 +68,9 @@ cdef struct Permuted:              # a tree, and a group of features whose value
     Trial* trials                 # [n] of a row, one for each feature that its path tests
 
 
-def error_exponent(target, values, bint is_regression):
-    """Targets and what leaves predict, times 2 to this power, can be squared; 0 for classes."""
-    if not is_regression:
-        return 0
-    largest = max(max(abs(float(part.min())), abs(float(part.max()))) for part in (target, values))
+def square_exponent(*numbers):
+    """Numbers up to the largest of some in magnitude, times 2 to this power, can be squared, and the squares added up."""
+    largest = max(abs(float(number)) for number in numbers)
     return min(max(DF_SQUARE_EXPONENT - int(np.frexp(largest)[1]), -DF_MOST_EXPONENT), DF_MOST_EXPONENT)
 
 
@@ -85,7 +85,7 @@ def curve_of(totals, int exponent):
     totals : ndarray of shape (DF_DIGITS, n_trees), dtype int64
         Digits of what each tree adds to the sum of errors, of scaled targets: see totals.h.
     exponent : int
-        The scale of the targets: see `error_exponent`.
+        The scale of the targets: see `square_exponent`.
 
     Returns
     -------
@@ -101,12 +101,48 @@ def curve_of(totals, int exponent):
     >>> curve_of(totals, 0) / 2.0**-1042
     array([3., 2.])
     """
+    added, unit = _whole(totals)
+    return np.array([nearest(total, unit - 2 * exponent) for total in np.cumsum(added)], np.float64)
+
+
+def _whole(totals):
+    """Totals as integers, and the power of two that these are in units of: (ndarray of shape (n,), dtype object; int)."""
     used = np.flatnonzero(totals.any(axis=1))
-    if len(used) == 0:
-        return np.zeros(totals.shape[1])
-    lowest = int(used[0])
-    added = sum(totals[k].astype(object) * 2 ** (32 * (int(k) - lowest)) for k in used)
-    return np.array([nearest(total, 32 * lowest - 1074 - 2 * exponent) for total in np.cumsum(added)])
+    lowest = int(used[0]) if len(used) else 0
+    added = np.zeros(totals.shape[1], object)
+    for k in used:
+        added += totals[k].astype(object) * 2 ** (32 * (int(k) - lowest))
+    return added, 32 * lowest - 1074
+
+
+def total_of(digits):
+    """A sum of numbers, which `add_up` has made digits of, without rounding: `fractions.Fraction`."""
+    (number,), unit = _whole(digits[:, None])
+    return Fraction(number) * Fraction(2) ** unit
+
+
+def add_up(const double[::1] numbers not None):
+    """The sum of float64 numbers below 2**1003 in magnitude, without rounding: ndarray of shape (DF_DIGITS,), dtype int64.
+
+    The digits of several sums are added up entry by entry.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> total_of(add_up(np.array([1e100, 0.5, -1e100])) + add_up(np.array([2.25])))
+    Fraction(11, 4)
+    """
+    cdef df_total total
+    cdef Py_ssize_t i
+    digits = np.zeros(DF_DIGITS, np.int64)
+    cdef int64_t[::1] out = digits
+    with nogil:
+        df_total_open(&total)
+        for i in range(numbers.shape[0]):
+            df_total_add(&total, fabs(numbers[i]), -1 if numbers[i] < 0 else 1)
+        df_total_carry(&total)
+        memcpy(&out[0], &total.digit[0], sizeof(total.digit))
+    return digits
 
 
 def nearest(number, exponent):
@@ -125,20 +161,20 @@ cdef class TrainingRows:
     cdef const double[::1] target
     cdef TreeDraws draws
     cdef bint is_regression
-    cdef int exponent              # see `error_exponent`
+    cdef int exponent              # of the scale of numbers: see `square_exponent`
     cdef double factor             # 2**exponent
 
-    def __init__(self, PackedForest packed not None, X, target, values, is_regression, TreeDraws draws not None):
+    def __init__(self, PackedForest packed not None, X, target, is_regression, TreeDraws draws not None, exponent):
         self.packed = packed
         self.rows = Rows(X, packed)
         self.n = self.rows.n
-        if draws.n_rows != self.n or len(draws.plans) != packed.n_trees:
-            raise ValueError(f"draws of {len(draws.plans)} trees of {draws.n_rows} rows, for a forest of {packed.n_trees} trees "
+        if draws.n_own != self.n or len(draws.plans) != packed.n_trees:
+            raise ValueError(f"draws of {len(draws.plans)} trees of {draws.n_own} rows, for a forest of {packed.n_trees} trees "
                              f"and {self.n} rows")
         self.target = target
         self.draws = draws
         self.is_regression = is_regression
-        self.exponent = error_exponent(target, values, is_regression)
+        self.exponent = exponent
         self.factor = ldexp(1.0, self.exponent)
 
     cdef inline double error(self, double target, double predicted) noexcept nogil:
@@ -167,20 +203,20 @@ cdef class Votes(TrainingRows):
         cdef uint32_t out[DF_BLOCK]      # rows out of bag
         cdef uint32_t at[DF_BLOCK]
         cdef uint32_t left[DF_BLOCK]
-        cdef Py_ssize_t t, i, j, k, rows, first = block * DF_BLOCK
-        cdef int mode = df_mode(&self.packed.forest, &self.rows.rows, first, min(<Py_ssize_t> DF_BLOCK, self.n - first),
-                                self.packed.n_features)
+        cdef const uint32_t* drawn
+        cdef Py_ssize_t t, i, j, k, first = self.draws.begin(block), rows = self.draws.begin(block + 1) - first
+        cdef int mode = df_mode(&self.packed.forest, &self.rows.rows, first, rows, self.packed.n_features)
         cdef Descent down = Descent(&self.rows.rows, &out[0], 0, 0, mode, &at[0], &left[0])
         cdef df_total total
         cdef int64_t n_new
         cdef double now
         cdef const char* tree
         for t in range(self.packed.n_trees):
-            rows = self.draws.draw_block(t, block, counts)
+            drawn = self.draws.draw_block(t, block, counts)
             down.n = n_new = 0
             for i in range(rows):
                 out[down.n] = <uint32_t> (first + i)
-                down.n += counts[i] == 0
+                down.n += drawn[i] == 0
             self.packed.walk(t, &down, turn)
             poll(turn, DF_BLOCK + down.n * self.packed.n_outputs)
             df_total_open(&total)
@@ -224,7 +260,7 @@ cdef int vote_in_block(void* context, Py_ssize_t block, Turn* turn) except -1 no
 
 
 def predict_out_of_bag(PackedForest packed not None, X not None, const double[::1] target not None,
-                       leaf_class, TreeDraws draws not None, int n_threads):
+                       leaf_class, TreeDraws draws not None, int exponent, int n_threads):
     """Predict each row by the trees that never drew it.
 
     Parameters
@@ -232,13 +268,15 @@ def predict_out_of_bag(PackedForest packed not None, X not None, const double[::
     packed : PackedForest
         Made of the forest's leaf tables: entry i of its values is row i of these tables.
     X : ndarray of shape (n, n_features), dtype float32 or float64
-        The training rows; C-contiguous.
+        The training rows, or a stretch of them; C-contiguous.
     target : ndarray of shape (n,), dtype float64
         Class numbers, or numbers.
     leaf_class : ndarray of shape (n_leaves,), dtype int32, or None
         The class that each leaf votes for; None: regression.
     draws : TreeDraws
         Of the forest's trees, on the rows of X.
+    exponent : int
+        Targets and what leaves predict are times 2 to this power when they are squared: see `square_exponent`. 0 for classes.
     n_threads : int
 
     Returns
@@ -249,14 +287,14 @@ def predict_out_of_bag(PackedForest packed not None, X not None, const double[::
         Votes for each class by the trees a row is out of bag for; no columns in regression.
     n_votes : ndarray of shape (n,), dtype int32
         How many trees each row is out of bag for.
-    errors : ndarray of shape (n_trees,), dtype float64
-        Entry t: the sum over rows of the error after trees 0 to t, of the class with most votes (the lower one of equals), or
-        of the mean.
-    n_seen : ndarray of shape (n_trees,), dtype int64
-        Entry t: how many rows have a vote of any of the trees 0 to t.
+    totals : ndarray of shape (DF_DIGITS, n_trees), dtype int64
+        Digits of what each tree adds to the sum over rows of the error, of the class with most votes so far (the lower one of
+        equals), or of the mean so far. Those of several stretches are added up; `curve_of` makes numbers of them.
+    n_new : ndarray of shape (n_trees,), dtype int64
+        How many rows have their first vote from each tree.
     """
     cdef bint is_regression = leaf_class is None
-    cdef Votes voting = Votes(packed, X, np.asarray(target), np.asarray(packed.values), is_regression, draws)
+    cdef Votes voting = Votes(packed, X, np.asarray(target), is_regression, draws, exponent)
     cdef Py_ssize_t n = voting.n
     sums = np.zeros((n, packed.n_outputs))
     votes = np.zeros((n, 0 if is_regression else packed.n_outputs), np.int32)
@@ -265,8 +303,8 @@ def predict_out_of_bag(PackedForest packed not None, X not None, const double[::
     n_new = np.zeros(packed.n_trees, np.int64)
     voting.sums, voting.votes, voting.n_votes, voting.totals, voting.n_new = sums, votes, n_votes, totals, n_new
     voting.classes = np.empty(0, np.int32) if is_regression else leaf_class
-    share(vote_in_block, <void*> voting, count_blocks(n), n_threads)
-    return sums, votes, n_votes, curve_of(totals, voting.exponent), np.cumsum(n_new)
+    share(vote_in_block, <void*> voting, draws.n_blocks(), n_threads)
+    return sums, votes, n_votes, totals, n_new
 
 
 cdef class Permutations(TrainingRows):
@@ -281,14 +319,16 @@ cdef class Permutations(TrainingRows):
 
     cdef Py_ssize_t rows_out_of_bag(self, Py_ssize_t tree, uint32_t* out, Turn* turn) except -1 nogil:
         """How many rows a tree left out. OUT out : which ones, ascending; or NULL"""
-        cdef Py_ssize_t block, i, rows, n_out = 0
+        cdef Py_ssize_t block, i, first, n_out = 0
         cdef uint32_t counts[DF_BLOCK]
-        for block in range(count_blocks(self.n)):
-            rows = self.draws.draw_block(tree, block, counts)
-            for i in range(rows):
-                if counts[i] == 0:
+        cdef const uint32_t* drawn
+        for block in range(self.draws.n_blocks()):
+            drawn = self.draws.draw_block(tree, block, counts)
+            first = self.draws.begin(block)
+            for i in range(self.draws.begin(block + 1) - first):
+                if drawn[i] == 0:
                     if out != NULL:
-                        out[n_out] = <uint32_t> (block * DF_BLOCK + i)
+                        out[n_out] = <uint32_t> (first + i)
                     n_out += 1
             poll(turn, 4 * DF_BLOCK)
         return n_out
@@ -486,13 +526,13 @@ cdef int permute_tree(void* context, Py_ssize_t tree, Turn* turn) except -1 nogi
 
 def permutation_rise(PackedForest packed not None, X not None, const double[::1] target not None,
                      const double[::1] leaf_value not None, bint is_regression, const uint32_t[::1] weight,
-                     TreeDraws draws not None, int n_threads, const uint8_t[:, ::1] used=None):
+                     TreeDraws draws not None, int exponent, int n_threads, const uint8_t[:, ::1] used=None):
     """By how much permuting a column raises each tree's mean error on the rows it never drew.
 
     Parameters
     ----------
-    packed, X, target, draws, n_threads
-        As for `predict_out_of_bag`.
+    packed, X, target, draws, exponent, n_threads
+        As for `predict_out_of_bag`, of all training rows.
     leaf_value : ndarray of shape (n_leaves,), dtype float64
         What a tree predicts in each leaf: a class number or a number.
     is_regression : bool
@@ -506,7 +546,7 @@ def permutation_rise(PackedForest packed not None, X not None, const double[::1]
     rise : ndarray of shape (n_trees, n_features), dtype float64
         0 for features that a tree doesn't use; NaN for trees that drew every row.
     """
-    cdef Permutations job = Permutations(packed, X, np.asarray(target), np.asarray(leaf_value), is_regression, draws)
+    cdef Permutations job = Permutations(packed, X, np.asarray(target), is_regression, draws, exponent)
     result = np.zeros((packed.n_trees, packed.n_features))
     job.leaf_value, job.weight, job.used, job.rise = leaf_value, weight, used, result
     share(permute_tree, <void*> job, packed.n_trees, n_threads)

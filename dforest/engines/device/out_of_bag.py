@@ -5,7 +5,7 @@ All rows lie on the device; trees come in parts, as how often each drew each row
 
 import numpy as np
 
-from dforest.core.predict.out_of_bag import N_DIGITS, curve_of, error_exponent
+from dforest.core.predict.out_of_bag import N_DIGITS
 from dforest.engines.device.predictor import ForestCopy
 from dforest.engines.device.sampling import RowCounts, check_plan
 
@@ -22,14 +22,11 @@ class OutOfBagRows:
         Its values are those of the leaf tables, row by row.
     X : ndarray of shape (n, n_features), dtype float32 or float64
     target : ndarray of shape (n,), dtype float64
-    values : ndarray, dtype float64
-        What leaves predict.
-    is_regression : bool
     draws : TreeDraws
         Of the forest's trees, on the rows of X.
     """
 
-    def __init__(self, device, packed, X, target, values, is_regression, draws):
+    def __init__(self, device, packed, X, target, draws):
         if packed.splitter is not None:
             raise ValueError(
                 f"the forest's tests are those of {packed.splitter!r}, which has no code for the device {device.name!r}; "
@@ -44,7 +41,6 @@ class OutOfBagRows:
         self.copy = ForestCopy(device, packed)
         self.x = device.array(np.ascontiguousarray(X)), self.n_features, X.dtype == np.float64
         self.target = device.array(target)
-        self.exponent = error_exponent(target, values, is_regression)
         self.n_part = max(1, PART_BYTES // (4 * self.n))
 
     @property
@@ -59,22 +55,22 @@ class OutOfBagRows:
             yield first, end - first, RowCounts.drawn(self.device, self.draws, slice(first, end)).there
 
 
-def predict_out_of_bag(device, packed, X, target, leaf_class, draws):
+def predict_out_of_bag(device, packed, X, target, leaf_class, draws, exponent):
     """Predict each row by the trees that never drew it.
 
     Parameters
     ----------
     device : Device
-    packed, X, target, leaf_class, draws
+    packed, X, target, leaf_class, draws, exponent
         As for `dforest.core.predict.out_of_bag.predict_out_of_bag`.
 
     Returns
     -------
-    sums, votes, n_votes, errors, n_seen : ndarray
+    sums, votes, n_votes, totals, n_new : ndarray
         As `dforest.core.predict.out_of_bag.predict_out_of_bag` returns them.
     """
     is_regression = leaf_class is None
-    rows = OutOfBagRows(device, packed, X, target, packed.arrays()[6], is_regression, draws)
+    rows = OutOfBagRows(device, packed, X, target, draws)
     n, n_outputs = rows.n, packed.n_outputs
     sums = device.zeros((n, n_outputs), np.float64)
     votes = device.zeros((n, 0 if is_regression else n_outputs), np.int32)
@@ -86,19 +82,19 @@ def predict_out_of_bag(device, packed, X, target, leaf_class, draws):
     for first, n_trees, counts in rows.parts():
         device.run(
             "df_vote_out_of_bag", -(-n // n_block), *rows.trees, rows.copy.values, rows.copy.bases, first, n_trees, n_outputs,
-            *rows.x, n, n_block, rows.target, counts, classes, rows.exponent, sums, votes, n_votes, best, error, totals,
+            *rows.x, n, n_block, rows.target, counts, classes, exponent, sums, votes, n_votes, best, error, totals,
             n_new, packed.n_trees,
         )  # fmt: skip
-    return sums.get(), votes.get(), n_votes.get(), curve_of(totals.get(), rows.exponent), np.cumsum(n_new.get())
+    return sums.get(), votes.get(), n_votes.get(), totals.get(), n_new.get()
 
 
-def permutation_rise(device, packed, X, target, leaf_value, is_regression, weight, draws, used):
+def permutation_rise(device, packed, X, target, leaf_value, is_regression, weight, draws, exponent, used):
     """By how much permuting a column raises each tree's mean error on the rows it never drew.
 
     Parameters
     ----------
     device : Device
-    packed, X, target, leaf_value, is_regression, weight, draws
+    packed, X, target, leaf_value, is_regression, weight, draws, exponent
         As for `dforest.core.predict.out_of_bag.permutation_rise`.
     used : ndarray of shape (n_trees, n_features), dtype bool
         The features that each tree tests.
@@ -108,7 +104,7 @@ def permutation_rise(device, packed, X, target, leaf_value, is_regression, weigh
     rise : ndarray of shape (n_trees, n_features), dtype float64
         As `dforest.core.predict.out_of_bag.permutation_rise` returns it.
     """
-    rows = OutOfBagRows(device, packed, X, target, leaf_value, is_regression, draws)
+    rows = OutOfBagRows(device, packed, X, target, draws)
     result = np.zeros((packed.n_trees, rows.n_features))
     seeds, value = device.array(draws.seeds), device.array(leaf_value)
     weights = None if weight is None else device.array(weight)
@@ -134,7 +130,7 @@ def permutation_rise(device, packed, X, target, leaf_value, is_regression, weigh
             device.run("df_permute_rows", -(-len(some) // device.n_items), seeds, *of, others)
             device.run(
                 "df_permuted_rises", len(some), *rows.trees, value, rows.copy.bases, is_regression, *rows.x, rows.target, weights,
-                *of, others, rows.exponent, rises,
+                *of, others, exponent, rises,
             )  # fmt: skip
             at = pairs[some]
             result[first + at[:, 0], at[:, 1]] = rises.get() / total[at[:, 0]]

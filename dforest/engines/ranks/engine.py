@@ -22,6 +22,7 @@ from dforest.engines.levels import Levels
 from dforest.engines.ranks.shard import RankShard
 from dforest.engines.ranks.shipping import Shipping
 from dforest.rules.records import record
+from dforest.spmd.draws import DrawDealer
 
 # Sizes of the machinery, set by tests: attributes of `_Sizes`. They change the time, never the forest.
 TUNING = {}
@@ -67,8 +68,7 @@ class RankSession(Session):
         with self._recorder.timed("upload"):
             self._training = Training(self._recorder, problem, tuning)
         self._pieces = problem.share.pieces()
-        self._blocks = np.unique(self._pieces[0])
-        self._blocks_of = ranks.gather(self._blocks)
+        self._dealer = DrawDealer(ranks, problem.n_rows, problem.share)
         self.sizes = _Sizes(problem, ranks, self._training)
         self._shipping = Shipping(ranks, problem, self._training, self.sizes.lot_records, n_threads)
 
@@ -108,17 +108,10 @@ class RankSession(Session):
         return driver(self.problem, self._training.layout, shard, ship_up_to, self.sizes.histogram_bytes, extra_features)
 
     def _draw(self, seeds):
-        """How often trees draw each of the own rows: ndarray of shape (n_trees, n_own_rows).
-
-        Dealing draws out to blocks takes time for each draw, so each tree's are dealt out by one rank.
-        """
-        problem, ranks = self.problem, self._ranks
-        dealt = [problem.sampling.block_draws(problem.n_rows, int(seed)) for seed in seeds[ranks.rank :: ranks.size]]
-        parts = [np.array([of_tree[blocks] for of_tree in dealt], np.int64).ravel() for blocks in self._blocks_of]
-        n_draws = np.empty((len(seeds), len(self._blocks)), np.int64)
-        for rank, part in enumerate(ranks.exchange(parts)):
-            n_draws[rank :: ranks.size] = part.reshape(n_draws[rank :: ranks.size].shape)
-        n_draws = n_draws[:, np.searchsorted(self._blocks, self._pieces[0])]
+        """How often trees draw each of the own rows: ndarray of shape (n_trees, n_own_rows)."""
+        problem = self.problem
+        n_draws = self._dealer.deal((problem.sampling,) * len(seeds), seeds, self._n_threads)
+        n_draws = n_draws[:, np.searchsorted(self._dealer.blocks, self._pieces[0])]
         return draw_pieces(problem.sampling, seeds, problem.n_rows, n_draws, self._pieces, self._n_threads)
 
     def report(self):

@@ -1,0 +1,60 @@
+"""How many draws of trees fall into blocks of rows, dealt out by ranks together.
+
+Which rows of a block a tree draws follows from how many of its draws fall into the block (`dforest.core.sampling`). To tell this
+for some blocks takes about as long as for all of them, and time for every draw of the tree: so one rank does it for a tree, and
+tells the other ranks of the blocks in which they have rows.
+"""
+
+import numpy as np
+
+from dforest.core.sampling import TreeDraws
+
+
+class DrawDealer:
+    """Deals draws of trees out to the blocks in which this rank has rows.
+
+    Making one is a collective.
+
+    Parameters
+    ----------
+    ranks : Communicator
+    n_rows : int
+        Rows that trees draw from, those of all ranks.
+    share : RowShare
+        The rows of this rank.
+
+    Attributes
+    ----------
+    blocks : ndarray of shape (n_blocks,), dtype int64
+        The blocks in which this rank has rows, ascending.
+    """
+
+    def __init__(self, ranks, n_rows, share):
+        self._ranks, self._n_rows = ranks, n_rows
+        self.blocks = np.unique(share.pieces()[0])
+        self._blocks_of = ranks.gather(self.blocks)
+
+    def deal(self, plans, seeds, n_threads):
+        """How many draws of each tree fall into each of the blocks. A collective.
+
+        Rank r deals out the draws of the trees r, r + size, ... For each of these it has 8 bytes per block of all ranks.
+
+        Parameters
+        ----------
+        plans : tuple of SamplingPlan
+            Of each tree, on all ranks.
+        seeds : ndarray of shape (n_trees,), dtype uint32
+        n_threads : int
+            Most threads, each of which deals out the draws of a tree.
+
+        Returns
+        -------
+        ndarray of shape (n_trees, n_blocks), dtype int64
+        """
+        rank, size = self._ranks.rank, self._ranks.size
+        dealt = TreeDraws(tuple(plans[rank::size]), np.ascontiguousarray(seeds[rank::size]), self._n_rows, n_threads).of_block
+        parts = [dealt[:, blocks].ravel() for blocks in self._blocks_of]
+        result = np.empty((len(seeds), len(self.blocks)), np.int64)
+        for other, part in enumerate(self._ranks.exchange(parts)):
+            result[other::size] = part.reshape(-1, len(self.blocks)) if len(self.blocks) else 0
+        return result

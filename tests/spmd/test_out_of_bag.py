@@ -1,0 +1,257 @@
+"""Estimates from the rows that trees left out, by ranks: the bits of one process, however the rows are cut among ranks."""
+
+import warnings
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import r2_score
+
+from dforest import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from dforest.core.sampling import AllRows, Bootstrap, TreeDraws
+from dforest.estimators.scoring import accuracy, r2
+from dforest.rows import RowShare
+from dforest.rules.arrays import BLOCK
+from dforest.spmd.communicator import ALONE
+from dforest.spmd.draws import DrawDealer
+from dforest.spmd.threads import ThreadGroup
+from dforest.testing.ranks import CUTS, Cut, fit_by_ranks
+
+SIZES = pytest.mark.parametrize("size", [1, 2, 3, 5, 8])
+OF_ROWS = ["oob_error_per_observation_", "oob_prediction_", "oob_decision_function_"]
+OF_ALL = ["oob_error_", "oob_curve_", "n_never_oob_", "oob_score_"]
+
+pytestmark = pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores", "ignore:R.2 score is not well-defined")
+
+
+def by_ranks(size, work):
+    """What `work` returns on each of `size` ranks; raises what it raises."""
+
+    def run(communicator):
+        with communicator.together() as ranks:
+            return work(ranks)
+
+    found = ThreadGroup(size).run(run)
+    for one in found:
+        if isinstance(one, BaseException):
+            raise one
+    return found
+
+
+# Problems
+
+
+def one_of(rng, *choices):
+    return choices[rng.integers(len(choices))]
+
+
+def random_problem(seed, n=None):
+    """(a forest to fit, X, y, sample_weight or None)"""
+    rng = np.random.default_rng([seed, 1])
+    n = n or int(rng.integers(5, 200))
+    X = rng.standard_normal((n, 4)).astype(one_of(rng, np.float32, np.float64))
+    X[:, 2] = rng.integers(0, 6, n)
+    y = X[:, 0] + (X[:, 2] % 2) + rng.standard_normal(n)
+    if rng.random() < 0.5:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    weight = one_of(rng, None, rng.random(n) + 0.1, rng.integers(0, 3, n) / 4, rng.integers(0, 2, n) + 0.0)
+    if weight is not None:
+        weight[0] = 1
+    parameters = {
+        "n_estimators": one_of(rng, 1, 3, 20),
+        "bootstrap": True,
+        "oob_score": True,
+        "max_samples": one_of(rng, None, 0.3, 3.0),
+        "max_depth": one_of(rng, None, 3),
+        "categorical_features": one_of(rng, None, [2]),
+        "method": one_of(rng, "hist", "dense"),
+        "splitter": "random",
+        "random_state": seed,
+        "n_jobs": one_of(rng, 1, 2),
+    }
+    if rng.random() < 0.5:
+        return one_of(rng, RandomForestRegressor, ExtraTreesRegressor)(**parameters), X, y * one_of(rng, 1, 1e9, 1e-200), weight
+    y = np.array(["a", "b", "d"])[np.digitize(y, [0, 1.2])]
+    class_weight = one_of(rng, None, "balanced", "balanced_subsample", {"a": 3, "b": 0})
+    if isinstance(class_weight, dict) and (y[(1 if weight is None else weight) > 0] == "b").all():
+        class_weight = None
+    parameters |= {"voting": one_of(rng, "soft", "hard"), "class_weight": class_weight}
+    return RandomForestClassifier(**parameters), X, y, weight
+
+
+def estimate_by_ranks(model, cut, size, X, y, weight=None):
+    """The models that ranks fit; raises what they raise."""
+    found = fit_by_ranks(model, X, y, weight, cut, size)
+    for one in found:
+        if isinstance(one, BaseException):
+            raise one
+    return found
+
+
+def assert_same_bits(model, found, cut, names_of_rows, names_of_all, what):
+    for rank, own in enumerate(found):
+        for name in [*names_of_rows, *names_of_all]:
+            assert hasattr(own, name) == hasattr(model, name), (what, name)
+            if hasattr(model, name):
+                expected = np.asarray(getattr(model, name))
+                expected = expected[cut.rows(rank)] if name in names_of_rows else expected
+                here = np.asarray(getattr(own, name))
+                assert here.dtype == expected.dtype and here.tobytes() == expected.tobytes(), (what, name, here, expected)
+
+
+# The estimates
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_estimates_have_the_bits_of_one_process(seed):
+    rng = np.random.default_rng(seed)
+    size, kind = one_of(rng, 1, 2, 3, 5, 8), CUTS[seed % len(CUTS)]
+    model, X, y, weight = random_problem(seed)
+    model.fit(X, y, weight)
+    cut = Cut.random(rng, len(X), size, kind)
+    assert_same_bits(model, estimate_by_ranks(model, cut, size, X, y, weight), cut, OF_ROWS, OF_ALL, (seed, kind, cut))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_of_many_blocks(seed):
+    """Stretches begin and end inside blocks; the draws of a block are those of all its rows."""
+    model, X, y, weight = random_problem(seed, n=3 * BLOCK + 77)
+    model.set_params(n_estimators=5, max_depth=6).fit(X, y, weight)
+    for size, kind in ((2, "interleaved"), (5, "random")):
+        cut = Cut.random(np.random.default_rng([seed, size]), len(X), size, kind)
+        found = estimate_by_ranks(model, cut, size, X, y, weight)
+        assert_same_bits(model, found, cut, OF_ROWS, OF_ALL, (seed, cut))
+        for rank, own in enumerate(found):
+            held = cut.rows(rank)
+            for own_samples, samples in zip(own.estimators_samples_, model.estimators_samples_, strict=True):
+                counts = np.bincount(samples, minlength=len(X))[held]
+                np.testing.assert_array_equal(own_samples, np.repeat(np.arange(len(held)), counts))
+
+
+def test_a_rank_whose_rows_are_in_the_bag_of_all_trees():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    for kind, y in ((RandomForestRegressor, X[:, 0]), (RandomForestClassifier, (X[:, 0] > 0).astype(int))):
+        model = kind(2, oob_score=True, random_state=0).fit(X, y)
+        never = np.isnan(model.oob_error_per_observation_)
+        edges = np.r_[0, np.flatnonzero(np.diff(never)) + 1, 60]
+        cut = Cut(edges, never[edges[:-1]].astype(int))
+        assert len(cut.rows(1)) == model.n_never_oob_ > 0
+        found = estimate_by_ranks(model, cut, 2, X, y)
+        assert_same_bits(model, found, cut, OF_ROWS, OF_ALL, kind)
+        assert np.isnan(found[1].oob_error_per_observation_).all() and found[1].oob_score_ == model.oob_score_
+
+
+def test_rank_0_warns_of_the_rows_of_all_ranks():
+    X = np.arange(40.0)[:, None]
+    model = RandomForestRegressor(2, oob_score=True, random_state=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = estimate_by_ranks(model, Cut(np.array([0, 30, 40, 40]), np.arange(3)), 3, X, X[:, 0])
+    (message,) = [str(one.message) for one in caught if "OOB scores" in str(one.message)]
+    assert f"{found[2].n_never_oob_} of 40 rows were drawn by each of the 2 trees" in message
+
+
+def test_targets_of_other_ranks_set_the_scale():
+    """A large target on one rank alone: errors there and elsewhere are digits in one unit."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 2))
+    y = X[:, 0].copy()
+    y[70] = 1e140
+    model = RandomForestRegressor(15, oob_score=True, random_state=0).fit(X, y)
+    cut = Cut(np.array([0, 60, 80]), np.arange(2))
+    assert_same_bits(model, estimate_by_ranks(model, cut, 2, X, y), cut, OF_ROWS, OF_ALL, "scale")
+    assert model.oob_error_ > 1e270
+
+
+# Draws
+
+
+@SIZES
+def test_ranks_deal_the_draws_of_one_process(size):
+    n_rows, seeds = 5 * BLOCK + 9, np.arange(7, dtype=np.uint32)
+    plans = tuple(one_of(np.random.default_rng(t), Bootstrap(30_000), Bootstrap(5), AllRows()) for t in seeds)
+    whole = TreeDraws(plans, seeds, n_rows, 1).of_block
+    edges = np.random.default_rng(size).integers(0, n_rows + 1, size - 1)
+    edges = np.sort(np.r_[0, edges, n_rows])
+
+    def deal(ranks):
+        starts, lengths = edges[[ranks.rank]], np.diff(edges)[[ranks.rank]]
+        dealer = DrawDealer(ranks, n_rows, RowShare(n_rows, starts, lengths))
+        return dealer.blocks, dealer.deal(plans, seeds, 2), dealer.deal(plans[:1], seeds[:1], 1)
+
+    for blocks, dealt, first in by_ranks(size, deal):
+        np.testing.assert_array_equal(dealt, whole[:, blocks])
+        np.testing.assert_array_equal(first, whole[:1, blocks])
+
+
+def test_draws_of_a_stretch_are_checked():
+    plans, seeds = (Bootstrap(9),), np.zeros(1, np.uint32)
+    with pytest.raises(ValueError, match=r"stretch=\(3, 5\) of 10 rows needs of_block"):
+        TreeDraws(plans, seeds, 10, 1, (3, 5))
+    with pytest.raises(ValueError, match=r"of_block has the shape \(1, 2\); for stretch=\(3, 5\) it is \(1, 1\)"):
+        TreeDraws(plans, seeds, 10, 1, (3, 5), np.zeros((1, 2)))
+    for stretch in [(3, 8), (3, 0), (10, 1), (-1, 3)]:
+        with pytest.raises(ValueError, match="of the stretch=.* allowed are numbers from"):
+            TreeDraws(plans, seeds, 10, 1, stretch, np.zeros((1, 1)))
+
+
+# Scores
+
+
+def exact_r2(y, p):
+    """R2 by fractions: of squares that are rounded once, as the mean is."""
+    mean = float(sum(map(Fraction, y.tolist())) / len(y))
+    error, spread = (sum(map(Fraction, ((y - other) ** 2).tolist())) for other in (p, mean))
+    return float(1 - error / spread)
+
+
+def r2_of_share(y, p, shares, ranks):
+    own = shares[ranks.rank]
+    return r2(y[own], p[own], ranks)
+
+
+@SIZES
+def test_r2_is_exact_and_that_of_one_process(size):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 300))
+        y = rng.standard_normal(n) * 10.0 ** rng.integers(-3, 4, n) + one_of(rng, 0, 1e6)
+        p = y + rng.standard_normal(n)
+        edges = np.sort(np.r_[0, rng.integers(0, n + 1, size - 1), n])
+        expected = r2(y, p, ALONE)
+        assert expected == exact_r2(y, p) == pytest.approx(r2_score(y, p), rel=1e-9)
+        shares = [slice(*edges[rank : rank + 2]) for rank in range(size)]
+        assert by_ranks(size, partial(r2_of_share, y, p, shares)) == [expected] * size
+        assert r2(y[::-1].copy(), p[::-1].copy(), ALONE) == expected
+        assert accuracy((y > 0) + 0, np.stack([p <= 0, p > 0], 1) + 0.0, ALONE) == np.mean((y > 0) == (p > 0))
+
+
+@pytest.mark.parametrize(
+    ("true", "prediction"),
+    [([1, 2, 4], [1, 2, 4]), ([3, 3], [3, 3]), ([3, 3], [3, 4]), ([1, 2], [5e8, -5e8]), ([0, 0], [0, 0])],
+)
+def test_r2_of_special_cases_is_that_of_scikit_learn(true, prediction):
+    true, prediction = np.array(true, float), np.array(prediction, float)
+    assert r2(true, prediction, ALONE) == r2_score(true, prediction)
+
+
+def test_r2_of_one_row_warns_as_scikit_learn_does():
+    for score in (lambda y, p: r2(y, p, ALONE), r2_score):
+        with pytest.warns(UndefinedMetricWarning, match="not well-defined with less than two samples"):
+            assert np.isnan(score(np.ones(1), np.ones(1)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(r2(np.ones(0), np.ones(0), ALONE))
+        assert np.isnan(accuracy(np.ones(0), np.ones((0, 2)), ALONE))
+
+
+def test_r2_of_numbers_whose_squares_leave_the_range():
+    y = np.array([1.0, 2.0, 4.0])
+    for scale in (2.0**900, 2.0**-900):
+        assert r2(y * scale, y[::-1] * scale, ALONE) == r2(y, y[::-1].copy(), ALONE)
+    assert r2(np.array([0, 2.0**-900]), np.array([2.0**200, 0]), ALONE) == -np.inf
+    constant = np.full(3, 0.1)  # whose mean by floats is not 0.1
+    assert r2(constant, constant + 1, ALONE) == 0
