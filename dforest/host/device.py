@@ -12,7 +12,8 @@ from dforest.engines.device.backend import Device
 from dforest.errors import DeviceError
 from dforest.host.kernels import Kernels
 
-_LOCAL_BYTES = 1 << 18  # what a core's second cache has room for
+_LOCAL_BYTES = 1 << 28  # there is one for each thread at work, however many groups there are
+_GROUPS = 1024  # for each thread: between two of its groups a thread looks whether it is interrupted
 _compiled_in = Kernels()
 
 
@@ -104,7 +105,7 @@ class HostDevice(Device):
             "this processor", is_cpu=True, n_units=n_threads, local_bytes=_LOCAL_BYTES, memory_bytes=memory_bytes,
             array_bytes=memory_bytes, most_items=self.kernels.most_items,
         )  # fmt: skip
-        self.n_threads, self.n_items = n_threads, n_items
+        self.n_threads, self.n_items, self.n_groups = n_threads, n_items, _GROUPS * n_threads
         self.adds_words = self.kernels.most_items == 1
         self._fill = fill
 

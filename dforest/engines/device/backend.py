@@ -131,6 +131,8 @@ class Device(ABC):
         That building kernels took.
     lock : threading.Lock
         Of the counters and copies.
+    n_groups : int
+        Most groups of a launch: enough for all units to have something to do until its end. They take turns at longer lists.
     adds_words : bool
         Whether kernels add up words of 64 bits in histograms, not pieces of 32: those for groups of one item do.
     copies : weakref.WeakKeyDictionary
@@ -142,6 +144,7 @@ class Device(ABC):
     def __init__(self, name, *, is_cpu, n_units, local_bytes, memory_bytes, array_bytes, most_items):
         self.name, self.is_cpu, self.n_units, self.most_items = name, is_cpu, n_units, most_items
         self.local_bytes, self.memory_bytes, self.array_bytes = local_bytes, memory_bytes, array_bytes
+        self.n_groups = 64 * n_units
         self.account = Account()
         self.n_launches = 0
         self.build_seconds = 0.0

@@ -25,14 +25,15 @@ class Tuning:
         self.subtree_up_to = given.get("subtree_up_to", 1 << 13 if device.is_cpu else 1000)
         self.chunk = given.get("chunk", 1 << 15 if device.is_cpu else 1 << 11)
         self.n_items = given.get("n_items", device.n_items)
-        self.n_groups = given.get("n_groups", 64 * device.n_units)
+        self.n_groups = given.get("n_groups", device.n_groups)
         self.n_growing = given.get("n_growing", 8 * device.n_units)
         self.block_bytes = given.get("block_bytes", 1 << 19 if device.is_cpu else 0)
         # Some is left for what the compiler puts there.
         self.local_bytes = given.get("local_bytes", device.local_bytes - (0 if device.is_cpu else 1 << 12))
         self.n_together = given.get("n_together", 0)
-        # What is counted at once: elsewhere two groups share a unit's memory; on a CPU the rest of its cache is for codes.
-        self.together_bytes = given.get("together_bytes", self.local_bytes // 2)
+        # What is counted at once: on a CPU, half of what its second cache holds; elsewhere two groups share a unit's memory.
+        together_bytes = min(self.local_bytes // 2, 1 << 17) if device.is_cpu else self.local_bytes // 2
+        self.together_bytes = given.get("together_bytes", together_bytes)
         self.batch_bytes = given.get("batch_bytes", min(device.memory_bytes // 4, 1 << 32))
         self.array_bytes = given.get("array_bytes", device.array_bytes)
         self.histogram_bytes = given.get("histogram_bytes", 1 << 28)

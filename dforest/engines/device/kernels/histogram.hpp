@@ -203,7 +203,7 @@ DF_CALLED void df_count_codes(const df_group &group, const df_problem *p, const 
         for (int64_t i = item; i < n; i += group.n_items) {
             const df_record record = records[i];
             const Code *row = codes + (int64_t) record.row * row_codes;
-            if (i + DF_AHEAD < n)
+            if (!flags && i + DF_AHEAD < n) // in subtrees, codes are at hand
                 df_fetch_row(codes + (int64_t) records[i + DF_AHEAD].row * row_codes, row_codes, features, n_features);
             for (int64_t f = 0; f < n_features; f++) {
                 const Code given = row[features[f]];
