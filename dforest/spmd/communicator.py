@@ -326,6 +326,22 @@ def _without_sign_of_zero(array):
     return array + array.dtype.type(0) if array.dtype.kind == "f" else array
 
 
+class ByteCommunicator(Communicator):
+    """A communicator whose parts travel as bytes."""
+
+    @abstractmethod
+    def _exchange_bytes(self, parts):
+        """What `exchange` does, given one-dimensional arrays of uint8."""
+
+    def _exchange(self, parts):
+        kind, width = parts[0].dtype, parts[0].shape[1:]
+        if kind.itemsize * int(np.prod(width)) == 0:  # the bytes of parts do not tell their lengths
+            lengths = self._exchange([np.array([len(part)]) for part in parts])
+            return [np.zeros((int(n), *width), kind) for (n,) in lengths]
+        got = self._exchange_bytes([part.reshape(-1).view(np.uint8) for part in parts])
+        return [part.view(kind).reshape(-1, *width) for part in got]
+
+
 class Alone(Communicator):
     """The one rank of a process that works on its own: collectives return what is handed in, and errors stay what they are."""
 

@@ -19,7 +19,7 @@ from time import perf_counter, sleep
 import numpy as np
 
 from dforest.extras import install_command
-from dforest.spmd.communicator import Communicator, check_integers, error_of, letter_of
+from dforest.spmd.communicator import ByteCommunicator, check_integers, error_of, letter_of
 
 try:
     from mpi4py import MPI
@@ -44,7 +44,7 @@ def world():
     return MpiCommunicator(MPI.COMM_WORLD)
 
 
-class MpiCommunicator(Communicator):
+class MpiCommunicator(ByteCommunicator):
     """The processes of a communicator of mpi4py.
 
     Parameters
@@ -130,15 +130,6 @@ class MpiCommunicator(Communicator):
         letter = bytearray(status.Get_count(MPI.BYTE))
         message.Recv([letter, MPI.BYTE])
         return error_of(letter)
-
-    def _exchange(self, parts):
-        kind, width = parts[0].dtype, parts[0].shape[1:]
-        n_bytes = kind.itemsize * int(np.prod(width))
-        if n_bytes == 0:  # the bytes of parts do not tell their lengths
-            lengths = self._exchange([np.array([len(part)]) for part in parts])
-            return [np.zeros((int(n), *width), kind) for (n,) in lengths]
-        got = self._exchange_bytes([part.reshape(-1).view(np.uint8) for part in parts])
-        return [part.view(kind).reshape(-1, *width) for part in got]
 
     def _exchange_bytes(self, parts):
         tag = next(self._tags)

@@ -1,0 +1,332 @@
+"""Ranks that are workers of a Dask cluster, and speak over the connections that its workers have to each other.
+
+Words: a *run* is one call of `run_on_workers`, which has a rank on each of some workers; a *letter* is what one exchange sends
+from one rank to another, or news of an error. Work within a run has a name, the run's with numbers after it, so that letters of
+different works are never mixed up. Each worker has one `Post`, which keeps the letters for its ranks until they are asked for: it
+takes those of runs that are open on this worker, and drops all of a run's when its rank ends.
+
+A rank that waits for long asks the scheduler, and the ranks that it waits for, whether they are still there. So a worker that
+leaves ends the run on all others, even if whoever began the run is gone too.
+"""
+
+import asyncio
+import traceback
+from concurrent.futures import wait
+from threading import Condition
+from time import perf_counter, sleep
+from uuid import uuid4
+
+import numpy as np
+
+from dforest.errors import RankError
+from dforest.extras import install_command
+from dforest.spmd.communicator import ByteCommunicator, error_of, letter_of
+
+try:
+    from distributed import get_worker, secede
+    from distributed.protocol import to_serialize
+except ImportError as error:
+    raise ImportError(f"ranks of Dask need its distributed workers; install them: {install_command('dask')}") from error
+
+INLINE = 1 << 16  # bytes of a part at most that is copied into a message
+UNREST = 1.0  # seconds of waiting until a rank asks whether the others are still there, and then again
+FAREWELL = 5.0  # seconds that the news of an error may take to leave; and that ranks have to notice that a worker has left
+STEP = 0.02  # seconds between two looks of `run_on_workers`
+
+
+class Post:
+    """The letters for the ranks of one worker, which owns it.
+
+    Parameters
+    ----------
+    worker : distributed.Worker
+
+    Attributes
+    ----------
+    turn : Condition
+        Held while letters are looked at or change; notified when there are others.
+    runs : dict
+        By run that is open: its parts, by (work, number of the exchange, rank), and its errors, by work and rank.
+    """
+
+    def __init__(self, worker):
+        self.turn = Condition()
+        self.runs = {}
+        worker.handlers |= {"dforest_put": self._put, "dforest_tell": self._tell, "dforest_is_open": self._is_open}
+
+    @classmethod
+    def of(cls, worker):
+        """The post of a worker, which is made if there is none."""
+        post = worker.extensions.get("dforest")
+        if post is None:
+            post = worker.extensions["dforest"] = cls(worker)
+        return post
+
+    def open(self, run):
+        with self.turn:
+            self.runs[run] = {}, {}
+
+    def close(self, *runs):
+        """Drop all letters of runs, which need not be open; of all runs if none is named, as when the worker is closed."""
+        with self.turn:
+            for run in runs or list(self.runs):
+                self.runs.pop(run, None)
+            self.turn.notify_all()  # a rank that still waits ends
+
+    def change(self, work, where, name, thing):
+        """Add a part (where: 0) or the letter of an error (1); False if the run is not open."""
+        with self.turn:
+            run = self.runs.get(_run_of(work))
+            if run is not None:
+                run[where][name] = thing
+                self.turn.notify_all()
+        return run is not None
+
+    # What other workers call.
+
+    async def _put(self, work, number, rank, part):
+        return self.change(work, 0, (work, number, rank), part)
+
+    async def _tell(self, work, rank, letter):
+        return self.change(work, 1, (work, rank), letter)
+
+    async def _is_open(self, run):
+        return run in self.runs
+
+
+def _run_of(work):
+    return work.partition(".")[0]
+
+
+class WorkerCommunicator(ByteCommunicator):
+    """A rank's end of what connects the workers of a run.
+
+    Parameters
+    ----------
+    worker : distributed.Worker
+        That of this rank.
+    addresses : list of str
+        Of the ranks' workers.
+    work : str
+        The run, for the communicator that its rank begins with.
+    """
+
+    def __init__(self, worker, addresses, work):
+        super().__init__(addresses.index(worker.address), len(addresses))
+        self.worker, self.addresses, self.work = worker, addresses, work
+        self._post = Post.of(worker)
+        self._n_works = self._n_exchanges = 0
+        self._lost = {}  # by rank that cannot be reached: why
+        self._sending = None
+
+    def _duplicate(self):
+        self._n_works += 1
+        own = WorkerCommunicator(self.worker, self.addresses, f"{self.work}.{self._n_works}")
+        own._lost = self._lost
+        return own
+
+    def _others(self):
+        return [rank for rank in range(self.size) if rank != self.rank and rank not in self._lost]
+
+    def _begin(self, coroutine):
+        return asyncio.run_coroutine_threadsafe(coroutine, self.worker.loop.asyncio_loop)
+
+    async def _call(self, rank, operation, /, **arguments):
+        """Call another rank's post. Whatever goes wrong says that this rank cannot be reached."""
+        reason = "its part in this work has ended"
+        try:
+            if await getattr(self.worker.rpc(self.addresses[rank]), operation)(**arguments):
+                return
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+        self._lose(rank, reason)
+
+    def _lose(self, rank, reason):
+        with self._post.turn:
+            self._lost.setdefault(rank, reason)
+            self._post.turn.notify_all()
+
+    async def _send(self, number, parts):
+        await asyncio.gather(
+            *(
+                self._call(rank, "dforest_put", work=self.work, number=number, rank=self.rank, part=part)
+                for rank, part in parts.items()
+            )
+        )
+
+    async def _look(self, awaited):
+        """Find out whether the ranks that are waited for are still there."""
+        there = await self.worker.scheduler.ncores()
+        for rank in awaited:
+            if self.addresses[rank] not in there:
+                self._lose(rank, "it has left the cluster")
+        await asyncio.gather(*(self._call(rank, "dforest_is_open", run=_run_of(self.work)) for rank in awaited))
+
+    def _exchange_bytes(self, parts):
+        start = perf_counter()
+        self._n_exchanges += 1
+        number, turn = self._n_exchanges, self._post.turn
+        is_inline = all(part.nbytes <= INLINE for part in parts)
+        packed = {rank: parts[rank].tobytes() if is_inline else to_serialize(parts[rank]) for rank in self._others()}
+        self._sending = self._begin(self._send(number, packed))
+        got = {self.rank: parts[self.rank].copy()}
+        awaited = set(range(self.size)) - {self.rank}
+        looking, last_look = None, start
+        with turn:
+            while True:
+                for rank in list(awaited):
+                    part = self._letters(0).pop((self.work, number, rank), None)
+                    if part is not None:
+                        got[rank] = part
+                        awaited.remove(rank)
+                if not awaited:
+                    break
+                self._listen()
+                if self._sending.done():
+                    self._sending.result()
+                if perf_counter() - last_look > UNREST and (looking is None or looking.done()):
+                    looking, last_look = self._begin(self._look(set(awaited))), perf_counter()
+                turn.wait(UNREST)
+        while not is_inline and not self._sending.done():  # as the parts are still read
+            with turn:
+                self._listen()
+            wait([self._sending], UNREST)
+        self.traffic.seconds_waited += perf_counter() - start
+        return [_own(got[rank]) for rank in range(self.size)]
+
+    def _letters(self, where):
+        """The parts (0) or errors (1) of this run, while the post's turn is held."""
+        run = self._post.runs.get(_run_of(self.work))
+        if run is None:
+            raise RankError(f"on rank {self.rank}: the run has ended")
+        return run[where]
+
+    def _told(self):
+        errors = {rank: letter for (work, rank), letter in self._letters(1).items() if work == self.work}
+        if errors:
+            return error_of(errors[min(errors)])
+        for rank, reason in self._lost.items():  # the others may not know it yet: so it is raised here, and told
+            raise RankError(f"rank {rank} at {self.addresses[rank]} cannot be reached: {reason}")
+        if self.worker.status.name not in ("running", "paused"):
+            raise RankError(f"the worker {self.worker.address} is being closed")
+        return None
+
+    def _tell(self, error):
+        letter = letter_of(self.rank, error)
+
+        async def tell():
+            await asyncio.gather(
+                *(self._call(rank, "dforest_tell", work=self.work, rank=self.rank, letter=letter) for rank in self._others())
+            )
+
+        try:
+            self._begin(tell()).result(FAREWELL)
+        except TimeoutError:  # whoever has not heard of it will find that this rank's part has ended
+            pass
+
+    def _close(self, is_done):
+        if is_done and self._sending is not None:
+            wait([self._sending])  # whoever waits for it must not find that this rank has gone
+        with self._post.turn:
+            for letters in self._post.runs.get(_run_of(self.work), ()):
+                for name in [name for name in letters if name[0] == self.work]:
+                    del letters[name]
+
+
+def _own(part):
+    """A received part as an array that belongs to whoever asked for it."""
+    array = np.frombuffer(part, np.uint8) if isinstance(part, bytes) else part
+    return array if array.flags.writeable else array.copy()
+
+
+# What is called on workers by whoever begins a run.
+
+
+def _open(run, dask_worker):
+    Post.of(dask_worker).open(run)
+
+
+def _close(run, dask_worker):
+    Post.of(dask_worker).close(run)
+
+
+def _work_on(run, addresses, function, *arguments):
+    """What a rank does: call the function, and return its result, or the letter of an exception and where it was raised."""
+    worker = get_worker()
+    secede()  # or ranks of two runs could wait for each other's place
+    post = Post.of(worker)
+    try:
+        with post.turn:
+            if run not in post.runs:
+                raise RankError(f"on rank {addresses.index(worker.address)}: begun again after its worker was lost")
+        return function(WorkerCommunicator(worker, addresses, run), *arguments), None, None
+    except BaseException as error:
+        return None, letter_of(addresses.index(worker.address), error), traceback.format_exc()
+    finally:
+        post.close(run)
+
+
+def run_on_workers(client, addresses, function, arguments):
+    """Call a function on workers of a Dask cluster at the same time, as ranks that can speak to each other.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Not an asynchronous one.
+    addresses : list of str
+        Of different workers, by rank.
+    function : callable
+        It is given the rank's communicator and the arguments.
+    arguments : list of tuple
+        By rank. Futures come as their results, which the worker that has them need not send.
+
+    Returns
+    -------
+    list
+        What the function returns, by rank.
+
+    Raises
+    ------
+    BaseException
+        What a rank has raised, with a message that names the rank, if it lies within common work.
+    RankError
+        If a worker leaves the cluster.
+    """
+    run = uuid4().hex
+    client.run(_open, run, workers=addresses)
+    futures = []
+    try:
+        futures = [
+            client.submit(
+                _work_on, run, addresses, function, *own, workers=[address], allow_other_workers=False, pure=False, retries=0
+            )
+            for address, own in zip(addresses, arguments, strict=True)
+        ]
+        return _results(client, addresses, futures)
+    finally:  # which also ends ranks that are still at work, if this one is given up
+        client.cancel(futures)
+        there = client.nthreads()
+        client.run(_close, run, workers=[address for address in addresses if address in there], on_error="ignore")
+
+
+def _results(client, addresses, futures):
+    """The results of ranks, as soon as all are there, or one has failed."""
+    results = {}
+    last_look, lost_since = perf_counter(), None
+    while len(results) < len(futures):
+        for rank, future in enumerate(futures):
+            if rank not in results and future.done():
+                result, letter, where = future.result()
+                if letter is not None:
+                    error = error_of(letter)
+                    error.add_note(f"It was raised on the worker {addresses[rank]}:\n{where}")
+                    raise error
+                results[rank] = result
+        if perf_counter() - last_look > UNREST / 2:
+            there, last_look = client.nthreads(), perf_counter()
+            lost = [address for address in addresses if address not in there]
+            lost_since = None if not lost else last_look if lost_since is None else lost_since
+            if lost and last_look - lost_since > FAREWELL:
+                raise RankError(f"rank {addresses.index(lost[0])} at {lost[0]} has left the cluster")
+        sleep(STEP)
+    return [results[rank] for rank in range(len(futures))]
