@@ -17,12 +17,15 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+import math
+
 import numpy as np
 
 from dforest.core.threads cimport Turn, poll, share
 from dforest.core.types cimport column_t
 from dforest.rules.records cimport df_record
 
+from dforest.core.scratch import scratch
 from dforest.rules import records as rules
 
 ctypedef fused code_t:         # codes in letters
@@ -35,6 +38,8 @@ cdef enum:
     TOGETHER = 256             # letters that are read or written in one go: they stay in a cache while columns are filled
     CHUNK = 1 << 13            # of which a thread takes so many at a time
     LETTER_WORK = 32           # what a letter counts as work, in nanoseconds or so: see threads.pxd
+
+LARGE = 1 << 17                # bytes of an array that is large
 
 cdef struct Form:              # of letters
     bint has_y, has_weight
@@ -142,7 +147,7 @@ def pack(records, const int64_t[::1] firsts not None, const int64_t[::1] lengths
     cdef Py_ssize_t n = ends[ends.shape[0] - 1] if ends.shape[0] else 0
     check_codes(codes)
     p.form = form_of(y is not None, has_weight, codes)
-    cdef uint8_t[:, ::1] letters = np.empty((n, p.form.width), np.uint8)
+    cdef uint8_t[:, ::1] letters = new_array((n, p.form.width), np.uint8)
     if n == 0:
         return np.asarray(letters)
     p.records = &from_records[0]
@@ -260,9 +265,9 @@ def unpack(parts, const int64_t[:, ::1] lengths not None, codes, bint has_y, bin
     of_node = counts.sum(axis=0)
     n = int(of_node.sum())
     before = np.cumsum(of_node) - of_node + np.cumsum(counts, axis=0) - counts
-    columns = [np.empty(n, dtype) for dtype in dtypes]
-    records = np.empty(n, rules.record("df_record"))
-    y = np.empty(n) if has_y else None
+    columns = [new_array((n,), dtype) for dtype in dtypes]
+    records = new_array((n,), rules.record("df_record"))
+    y = new_array((n,), np.float64) if has_y else None
     check_codes(codes, *columns)
     u.form = form_of(has_y, has_weight, codes)
     if len(columns) != u.form.n_columns or len(parts) != len(counts):
@@ -294,6 +299,11 @@ def unpack(parts, const int64_t[:, ::1] lengths not None, codes, bint has_y, bin
         free(u.columns)
         free(u.widths)
     return columns, records, y
+
+
+def new_array(shape, dtype):
+    """An array for a while. The memory of a large one goes back to the system with it: see `scratch`."""
+    return scratch(shape, dtype) if math.prod(shape) * np.dtype(dtype).itemsize >= LARGE else np.empty(shape, dtype)
 
 
 def check_codes(*arrays):

@@ -177,7 +177,10 @@ class Growers:
                 team.stop()
                 raise
 
-        each(n_threads, work, n_threads)
+        try:
+            each(n_threads, work, n_threads)
+        finally:
+            keep = None      # which knows itself, and would keep the growers alive until Python looks for cycles
 
 
 class Trainer(Growers):

@@ -81,21 +81,28 @@ class RankSession(Session):
     def _grow(self, trees, sink, keep_leaves):
         if keep_leaves:
             raise ValueError("ranks do not tell which leaves the rows reach while a tree is grown")
-        problem, training, sizes = self.problem, self._training, self.sizes
         with self._recorder.timed("train"):
-            for first in range(0, len(trees), sizes.n_trees):
-                some = trees[first : first + sizes.n_trees]
-                seeds = problem.seeds_of(some)
-                counts = self._draw(seeds)
-                weight, exponents = None, [problem.targets.weight_exponent] * len(some)
-                if problem.targets.balance is not None:
-                    weight, exponents = problem.targets.balance.integer_weights(counts)
-                own = DeviceShard(training, seeds, RowCounts.known(training.device, counts), weight)
-                del counts
-                shard = RankShard(self._ranks, own, problem, self._shipping)
-                for number, arrays, exponent in zip(some, self._driver(shard).grow(), exponents, strict=True):
-                    if not sink.put(GrownTree(number, arrays, int(exponent))):
-                        return
+            for first in range(0, len(trees), self.sizes.n_trees):
+                if not self._grow_batch(trees[first : first + self.sizes.n_trees], sink):
+                    return
+
+    def _grow_batch(self, trees, sink):
+        """Grow a few trees; return whether the sink wants more."""
+        shard, exponents = self._make_shard(self.problem.seeds_of(trees))
+        for number, arrays, exponent in zip(trees, self._driver(shard).grow(), exponents, strict=True):
+            if not sink.put(GrownTree(number, arrays, int(exponent))):
+                return False
+        return True
+
+    def _make_shard(self, seeds):
+        """The draws of trees of these seeds, on all ranks, and the exponents of their weights."""
+        problem, training = self.problem, self._training
+        counts = self._draw(seeds)
+        weight, exponents = None, [problem.targets.weight_exponent] * len(seeds)
+        if problem.targets.balance is not None:
+            weight, exponents = problem.targets.balance.integer_weights(counts)
+        own = DeviceShard(training, seeds, RowCounts.known(training.device, counts), weight)
+        return RankShard(self._ranks, own, problem, self._shipping), exponents
 
     def _driver(self, shard):
         """What grows the trees of a shard: best first if leaves are counted and trees are too large to be shipped whole."""
