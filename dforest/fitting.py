@@ -13,10 +13,9 @@ from dforest.engines.cpu import CpuEngine
 def engine_on(device, n_threads, ranks):
     """The `Engine` of a device, or, for None, of the processor; either uses at most `n_threads` threads of the processor.
 
-    It works alone, or together with other ranks, given their `Communicator`.
+    It works alone, or together with other ranks, given their `Communicator`; these need a device.
     """
     if ranks.size > 1:
-        device = device or import_module("dforest.host.device").HostDevice(n_threads)
         return import_module("dforest.engines.ranks.engine").RankEngine(ranks, device, n_threads)
     if device is None:
         return CpuEngine(n_threads)

@@ -37,7 +37,7 @@ def test_a_fit_on_a_device(device, there):
     assert 0 < report.bytes_read
     assert data < report.bytes_most <= device.n_bytes_most
     assert device.n_bytes_held == held
-    untimed = replace(report, build_seconds=None, upload_seconds=None, train_seconds=None)
+    untimed = replace(report, build_seconds=None, upload_seconds=None, train_seconds=None, wait_seconds=None)
     assert pickle.loads(pickle.dumps(forest)).fit_report_ == untimed
     assert str(report).startswith(f"{device.name}: 5 trees in ")
 

@@ -1,7 +1,7 @@
 """Ranks as an engine: together they grow the trees that `dforest.engines.cpu` grows in one process, to the bit.
 
-Nodes of many draws are grown level by level, on the own rows of each rank: on a device, or on threads of the processor, which is
-a device to the kernels (`dforest.host`). Nodes of at most S draws are shipped, and finished depth first by their owners. S
+Nodes of many draws are grown level by level, on the own rows of each rank, by a device: the processor, too, is one to the
+kernels. Nodes of at most S draws are shipped, and finished depth first by their owners. S
 changes the time that a fit takes, and its memory, never the forest.
 """
 
