@@ -2,7 +2,8 @@
 
 Words: a *mark* is a key (keys.h) of which the weight of all values up to it is known; it need not be that of a value. Marks
 ascend; the *gap* of a mark goes from the mark before, exclusive, up to it, inclusive, and has a weight. A *single* gap has at
-most one distinct value. A *target* is a weight: the bin in question ends next to the value whose gap holds it.
+most one distinct value. A *target* is a weight: the bin in question ends next to the value whose gap holds it. A *probe* is a key
+that becomes a mark when its weight is told, and so does an *entry*, a value whose gap is single.
 
 The bins are dealt out by the rule in rules/bins.h. Where a target falls into a gap that is not single, the bin's end isn't known
 yet; those after it are guessed, from the target, so that all gaps that are likely to be needed are found together.
@@ -12,138 +13,304 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 import numpy as np
 
+from dforest.core.key_sort cimport Pair, sort_items
 from dforest.rules.bins cimport df_bin_ends_before, df_bin_share
+
+cdef extern from "rules/keys.h" nogil:
+    double df_value_of(uint64_t key, int is_wide)
+    uint64_t df_last_key(double x, int is_wide)
 
 cdef enum:
     MOST_NEAR = 8      # gaps on either side of a target that are asked for with it
+    FEW = 32           # entries that are sorted by insertion
 
 
-cdef Py_ssize_t first_reaching(const int64_t[::1] upto, Py_ssize_t start, int64_t weight) noexcept nogil:
-    """The first mark, from `start`, up to which there is such a weight."""
-    cdef Py_ssize_t end = upto.shape[0] - 1, middle
-    while start < end:
-        middle = (start + end) >> 1
-        if upto[middle] < weight:
-            start = middle + 1
-        else:
-            end = middle
-    return start
-
-
-def deal_out(const uint64_t[::1] marks not None, const int64_t[::1] upto not None, const uint8_t[::1] is_single not None,
-             int64_t n_bins, double jump):
-    """Deal values out to bins, as far as is known.
+cdef class Marks:
+    """What is known of a column's values.
 
     Parameters
     ----------
-    marks : ndarray of shape (n,), dtype uint64
-        Ascending. No value is up to the first, none above the last.
-    upto : ndarray of shape (n,), dtype int64
-        The weight of the values up to each mark.
-    is_single : ndarray of shape (n,), dtype uint8
-        Whether the mark's gap is single. It counts only where the gap has a weight; that of mark 0 has none.
+    top : int
+        A key that no value's is above.
+    weight : int
+        Of all values.
     n_bins : int
         Most bins.
     jump : float
         About the weight of a value, for guesses.
-
-    Returns
-    -------
-    ends : list of int
-        Keys: bin b has the values above that of b - 1 up to its own. All bins, if nothing is wanted; else those before the first
-        one that is not known.
-    wanted : list of (int, int, int, int)
-        Gaps to ask for, by their marks: weights from the second to the third entry are likely to hold targets. The fourth is
-        whether all values of the gap are wanted, as few are left.
+    is_wide : bool
+        Whether keys have 64 bits.
     """
-    cdef Py_ssize_t n = marks.shape[0], start = 0, i, k, at, last_unsure = 0, tail
-    cdef int64_t total = upto[n - 1], done = 0, bins = n_bins, rest, target, slack
-    cdef double variance = 0.0
-    cdef bint is_exact = True
-    cdef int64_t[::1] above = np.empty(n, np.int64)      # at least so many distinct values are above each mark
-    cdef list ends = [], wanted = []
-    above[n - 1] = 0
-    for i in range(n - 1, 0, -1):
-        above[i - 1] = above[i] + (upto[i] > upto[i - 1])
-        if last_unsure == 0 and upto[i] > upto[i - 1] and not is_single[i]:
-            last_unsure = i
-    while bins > 1 and done < total:
-        rest = total - done
-        target = done + df_bin_share(bins, rest)
-        i = first_reaching(upto, start + 1, target)
-        if above[i] < bins:
-            # Once a value has fewer than `bins` above it, it ends its bin: see df_bin_ends_with.
-            tail = start + 1
-            while above[tail] >= bins or upto[tail] <= done:
-                tail += 1
-            if last_unsure >= tail:
-                for k in range(tail, last_unsure + 1):
-                    if not is_single[k] and upto[k] > upto[k - 1]:
-                        wanted.append((k, upto[k - 1], upto[k], True))
-                return ends, wanted
-            i = min(i, tail)
-        if upto[i] > upto[i - 1] and not is_single[i]:
+    cdef uint64_t[::1] marks       # [n] ascending; no value is up to the first, none above the last
+    cdef int64_t[::1] upto         # [n] the weight of the values up to each
+    cdef uint8_t[::1] is_single    # [n] whether its gap is known to be single; gaps without weight are, whatever this says
+    cdef int64_t n_bins
+    cdef double jump
+    cdef bint is_wide
+    cdef readonly object ends      # None, or keys: bin b has the values above that of b - 1 up to its own
+    cdef readonly object gaps, first, last, probes     # what is wanted next; see deal_out
+
+    def __cinit__(self, uint64_t top, int64_t weight, int64_t n_bins, double jump, bint is_wide):
+        self.marks = np.array([0, top], np.uint64)
+        self.upto = np.array([0, weight], np.int64)
+        self.is_single = np.zeros(2, np.uint8)
+        self.n_bins, self.jump, self.is_wide = n_bins, jump, is_wide
+
+    def ask_for_all(self, probes):
+        """Want the one gap there is at first, with some probes, ascending."""
+        self.want([1], [0], [self.upto[1]], probes[: np.searchsorted(probes, self.marks[1])])
+
+    cdef want(self, gaps, first, last, probes):
+        self.gaps, self.first, self.last = np.array(gaps, np.int64), np.array(first, np.int64), np.array(last, np.int64)
+        self.probes = np.asarray(probes, np.uint64)
+
+    def questions(self):
+        """The gaps that are wanted.
+
+        Returns
+        -------
+        low, high : ndarray of shape (n_gaps,), dtype uint64
+            The marks that each lies between.
+        base : ndarray of shape (n_gaps,), dtype int64
+            The weight up to the lower one.
+        first, last : ndarray of shape (n_gaps,), dtype int64
+            Its targets lie between, counted from `base`.
+        n_probes : ndarray of shape (n_gaps,), dtype int64
+        probes : ndarray of shape (n_probes.sum(),), dtype uint64
+        """
+        marks, upto = np.asarray(self.marks), np.asarray(self.upto)
+        low, high, base = marks[self.gaps - 1], marks[self.gaps], upto[self.gaps - 1]
+        n_probes = np.searchsorted(self.probes, high) - np.searchsorted(self.probes, low)
+        return low, high, base, self.first - base, self.last - base, n_probes, self.probes
+
+    def add(self, const uint64_t[::1] marks not None, const int64_t[::1] upto not None, const uint8_t[::1] is_single not None):
+        """Take more marks, in ascending order. Of equal ones, it is enough if one is known to be single."""
+        cdef Py_ssize_t n = self.marks.shape[0], m = marks.shape[0], i = 0, j = 0, k = 0
+        cdef uint64_t[::1] all_marks = np.empty(n + m, np.uint64)
+        cdef int64_t[::1] all_upto = np.empty(n + m, np.int64)
+        cdef uint8_t[::1] all_single = np.empty(n + m, np.uint8)
+        cdef uint64_t mark
+        while i < n or j < m:
+            mark = self.marks[i] if j == m or (i < n and self.marks[i] <= marks[j]) else marks[j]
+            all_marks[k] = mark
+            all_single[k] = k > 0 and mark - all_marks[k - 1] == 1
+            while i < n and self.marks[i] == mark:
+                all_upto[k] = self.upto[i]
+                all_single[k] |= self.is_single[i]
+                i += 1
+            while j < m and marks[j] == mark:
+                all_upto[k] = upto[j]
+                all_single[k] |= is_single[j]
+                j += 1
+            k += 1
+        self.marks, self.upto, self.is_single = all_marks[:k], all_upto[:k], all_single[:k]
+
+    cdef bint is_known(self, Py_ssize_t gap) noexcept:
+        """Whether a gap has at most one distinct value."""
+        return self.is_single[gap] or self.upto[gap] == self.upto[gap - 1]
+
+    cdef Py_ssize_t first_reaching(self, Py_ssize_t start, int64_t weight) noexcept:
+        """The first mark, from `start`, up to which there is such a weight."""
+        cdef Py_ssize_t end = self.upto.shape[0] - 1, middle
+        while start < end:
+            middle = (start + end) >> 1
+            if self.upto[middle] < weight:
+                start = middle + 1
+            else:
+                end = middle
+        return start
+
+    cdef uint64_t probe_at(self, Py_ssize_t gap, double share) noexcept:
+        """A key inside a gap with about such a share of its values below it."""
+        cdef uint64_t low = self.marks[gap - 1], high = self.marks[gap], key
+        cdef double a = df_value_of(low, self.is_wide), x = a + (df_value_of(high, self.is_wide) - a) * share
+        if x - x == 0.0:
+            key = df_last_key(x, self.is_wide)
+        else:                  # a mark is infinite, or no value's key
+            key = low + <uint64_t> (<double> (high - low) * share)
+        return min(max(key, low + 1), high - 1)
+
+    def deal_out(self, int64_t most_entries, bint halve):
+        """Deal the values out to bins as far as is known: have all `ends`, or `gaps` to ask for.
+
+        Parameters
+        ----------
+        most_entries : int
+            Gaps of more weight than that get probes.
+        halve : bool
+            Whether one of them is in the middle of the gap, so that it can't stay large.
+        """
+        cdef Py_ssize_t n = self.marks.shape[0], start = 0, i, k, at, last_unsure = 0, tail, n_ends = 0, n_probes = 0
+        cdef int64_t[::1] upto = self.upto
+        cdef int64_t total = upto[n - 1], done = 0, bins = self.n_bins, rest, target, slack, gap
+        cdef double variance = 0.0, margin, weight, share, p
+        cdef bint is_exact = True
+        cdef int64_t[::1] above = np.empty(n, np.int64)      # at least so many distinct values are above each mark
+        cdef uint64_t[::1] ends = np.empty(self.n_bins, np.uint64)
+        cdef int64_t[::1] first = np.empty(n, np.int64), last = np.full(n, -1, np.int64)    # of the gaps that are wanted
+        probes = np.empty(5 * (2 * MOST_NEAR + 1) * self.n_bins + 4 * n, np.uint64)
+        cdef uint64_t[::1] to = probes
+        above[n - 1] = 0
+        for i in range(n - 1, 0, -1):
+            above[i - 1] = above[i] + (upto[i] > upto[i - 1])
+            if last_unsure == 0 and not self.is_known(i):
+                last_unsure = i
+        while bins > 1 and done < total:
+            rest = total - done
+            target = done + df_bin_share(bins, rest)
+            i = self.first_reaching(start + 1, target)
+            if above[i] < bins:
+                # Once a value has fewer than `bins` above it, it ends its bin: see df_bin_ends_with.
+                tail = start + 1
+                while above[tail] >= bins or upto[tail] <= done:
+                    tail += 1
+                if last_unsure >= tail:
+                    for k in range(tail, last_unsure + 1):
+                        if not self.is_known(k):
+                            first[k], last[k] = upto[k - 1], upto[k]
+                            if upto[k] - upto[k - 1] > most_entries:
+                                for at in range(1, 4):
+                                    to[n_probes] = self.probe_at(k, 0.25 * at)
+                                    n_probes += 1
+                    is_exact = False
+                    break
+                i = min(i, tail)
+            if self.is_known(i):
+                if df_bin_ends_before(upto[i - 1] - done, upto[i] - upto[i - 1], bins, rest):
+                    i -= 1
+                if is_exact:
+                    ends[n_ends] = self.marks[i]
+                    n_ends += 1
+                done = upto[i]
+                start = i
+                bins -= 1
+                continue
+            # All gaps near the target, and probes on either side of it.
             is_exact = False
             slack = <int64_t> (3.0 * sqrt(variance)) + 1
+            weight = <double> (upto[i] - upto[i - 1])
+            share = <double> (target - upto[i - 1]) / weight
+            margin = 2.0 * sqrt(weight * self.jump * max(0.0, share * (1.0 - share))) + self.jump + slack
             k = i
             while k > 1 and upto[k - 1] > target - slack and i - k < MOST_NEAR:
                 k -= 1
-            at = k
-            while at < n and upto[at - 1] < target + slack and at - i <= MOST_NEAR:
-                if not is_single[at] and upto[at] > upto[at - 1]:
-                    wanted.append((at, max(target - slack, upto[at - 1]), min(target + slack, upto[at]), False))
-                at += 1
-            variance = variance * (1.0 - 1.0 / bins) * (1.0 - 1.0 / bins) + (jump * jump - 1.0) / 12.0
+            while k < n and upto[k - 1] < target + slack and k - i <= MOST_NEAR:
+                if not self.is_known(k):
+                    if last[k] < 0:
+                        first[k] = max(target - slack, upto[k - 1])
+                    last[k] = min(target + slack, upto[k])
+                    if upto[k] - upto[k - 1] > most_entries:
+                        weight = <double> (upto[k] - upto[k - 1])
+                        for at in range(-2, 3):
+                            # Those inside are for targets that are so uncertain that many values lie between the outer ones.
+                            if -2 < at < 2 and slack <= 2.0 * self.jump:
+                                continue
+                            p = (<double> (target - upto[k - 1]) + 0.5 * at * (margin if at == -2 or at == 2 else slack)) / weight
+                            if 0.0 < p < 1.0:
+                                to[n_probes] = self.probe_at(k, p)
+                                n_probes += 1
+                k += 1
+            variance = variance * (1.0 - 1.0 / bins) * (1.0 - 1.0 / bins) + (self.jump * self.jump - 1.0) / 12.0
             done += (2 * rest + bins) // (2 * bins)      # the nearest whole number
             start = i - 1
             bins -= 1
-            continue
-        if df_bin_ends_before(upto[i - 1] - done, upto[i] - upto[i - 1], bins, rest):
-            i -= 1
         if is_exact:
-            ends.append(marks[i])
-        done = upto[i]
-        start = i
-        bins -= 1
-    if done < total and is_exact:
-        ends.append(marks[n - 1])
-    return ends, wanted
+            if done < total:
+                ends[n_ends] = self.marks[n - 1]
+                n_ends += 1
+            self.ends = np.asarray(ends)[:n_ends]
+            self.want([], [], [], [])
+            return
+        gaps = np.flatnonzero(np.asarray(last) >= 0)
+        for gap in gaps:
+            if halve and upto[gap] - upto[gap - 1] > most_entries:
+                to[n_probes] = self.marks[gap - 1] + (self.marks[gap] - self.marks[gap - 1]) // 2
+                n_probes += 1
+        self.want(gaps, np.asarray(first)[gaps], np.asarray(last)[gaps], np.unique(probes[:n_probes]))
 
 
-def trim(const int64_t[::1] starts not None, const int64_t[::1] weight not None, const int64_t[::1] low not None,
-         const int64_t[::1] high not None):
-    """Which values of some gaps are worth knowing: those next to the targets, and one or two more on either side.
+cdef void sort_entries(Pair** entries, Pair** other, Py_ssize_t n) noexcept nogil:
+    """Sort by key, stably; entries and other change places where the result is in the other."""
+    cdef Py_ssize_t i, j
+    cdef Pair entry
+    cdef Pair* items = entries[0]
+    if n > FEW:
+        if sort_items(items, other[0], n) != items:
+            entries[0], other[0] = other[0], items
+        return
+    for i in range(1, n):
+        entry = items[i]
+        j = i
+        while j > 0 and items[j - 1].key > entry.key:
+            items[j] = items[j - 1]
+            j -= 1
+        items[j] = entry
+
+
+def merge_entries(const int64_t[:, ::1] n_entries not None, const int64_t[::1] starts not None, const uint64_t[::1] keys not None,
+                  const int64_t[::1] weights not None, const int64_t[::1] first not None, const int64_t[::1] last not None):
+    """Put the entries of several sources together, and keep those next to targets, with two more on either side.
 
     Parameters
     ----------
-    starts : ndarray of shape (n_gaps + 1,), dtype int64
-        Where the values of each gap begin, and the last ones end.
-    weight : ndarray of shape (n,), dtype int64
-        Of each value.
-    low, high : ndarray of shape (n_gaps,), dtype int64
-        The weights between which a gap's targets are, counted from where it begins.
+    n_entries : ndarray of shape (n_sources, n_gaps), dtype int64
+        -1: a source has too many for this gap, which therefore gets no entries.
+    starts : ndarray of shape (n_sources,), dtype int64
+        Where the entries of each source begin in `keys` and `weights`; those of one gap lie behind those of another.
+    keys : ndarray of shape (n,), dtype uint64
+    weights : ndarray of shape (n,), dtype int64
+    first, last : ndarray of shape (n_gaps,), dtype int64
+        The targets of each gap lie between.
 
     Returns
     -------
-    is_kept : ndarray of shape (n,), dtype bool
-        One run of each gap.
-    upto : ndarray of shape (n,), dtype int64
-        The weight of a gap's values up to each, inclusive.
+    n_kept : ndarray of shape (n_gaps,), dtype int64
+        The number of entries that are kept of a gap, doubled; odd if others are below them.
+    keys, upto : ndarray of shape (n_kept,), dtype uint64 and int64
+        Distinct and ascending, and the weight of a gap's values up to each.
     """
-    cdef Py_ssize_t n = weight.shape[0], g, i, first, last
-    cdef int64_t[::1] upto = np.empty(n, np.int64)
-    cdef uint8_t[::1] is_kept = np.zeros(n, np.uint8)
+    cdef Py_ssize_t n_sources = n_entries.shape[0], n_gaps = n_entries.shape[1], g, s, i, j, n, n_out = 0, lowest, highest
+    cdef int64_t[::1] at = np.array(starts), n_kept = np.zeros(n_gaps, np.int64), upto = np.empty(keys.shape[0], np.int64)
+    cdef uint64_t[::1] kept = np.empty(keys.shape[0], np.uint64)
+    cdef int64_t[::1] totals = np.empty(keys.shape[0], np.int64)
+    cdef uint64_t[:, ::1] memory = np.empty((2, 2 * max(1, keys.shape[0])), np.uint64)
+    cdef Pair* entries = <Pair*> &memory[0, 0]
+    cdef Pair* other = <Pair*> &memory[1, 0]
     cdef int64_t total
-    for g in range(low.shape[0]):
+    cdef bint is_whole
+    for g in range(n_gaps):
+        n = 0
+        is_whole = True
+        for s in range(n_sources):
+            is_whole &= n_entries[s, g] >= 0
+            for i in range(n_entries[s, g]):
+                entries[n].key = keys[at[s] + i]
+                entries[n].number = <uint64_t> weights[at[s] + i]
+                n += 1
+            at[s] += max(0, n_entries[s, g])
+        if not is_whole or n == 0:
+            continue
+        sort_entries(&entries, &other, n)
+        # Distinct keys and cumulated weights; the first of each kind that reaches a target.
         total = 0
-        first = last = starts[g + 1]
-        for i in range(starts[g], starts[g + 1]):
-            total += weight[i]
-            upto[i] = total
-            if first == starts[g + 1] and total >= low[g]:
-                first = i
-            if last == starts[g + 1] and total >= high[g]:
-                last = i
-        for i in range(max(first - 2, starts[g]), min(last + 3, starts[g + 1])):
-            is_kept[i] = True
-    return np.asarray(is_kept).view(bool), np.asarray(upto)
+        j = -1
+        lowest = highest = -1
+        for i in range(n):
+            if j < 0 or entries[i].key != entries[j].key:
+                j += 1
+                entries[j].key = entries[i].key
+            total += <int64_t> entries[i].number
+            totals[j] = total
+            if lowest < 0 and total >= first[g]:
+                lowest = j
+            if highest < 0 and total >= last[g]:
+                highest = j
+        n = j + 1
+        lowest = max((lowest if lowest >= 0 else n) - 2, 0)
+        highest = min((highest if highest >= 0 else n) + 3, n)
+        for i in range(lowest, highest):
+            kept[n_out] = entries[i].key
+            upto[n_out] = totals[i]
+            n_out += 1
+        n_kept[g] = 2 * (highest - lowest) + (lowest > 0)
+    return np.asarray(n_kept), np.asarray(kept)[:n_out], np.asarray(upto)[:n_out]

@@ -3,7 +3,6 @@
 Values are keys (keys.h), and missing ones are left out. A `SortedColumn` owns its arrays.
 """
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.string cimport memcpy
 
 from typing import NamedTuple
 
@@ -53,8 +52,8 @@ class SortedColumn(NamedTuple):
     jump: float
 
 
-cdef Py_ssize_t read_items(const real_t[:, :] x, Py_ssize_t first, Py_ssize_t end, Py_ssize_t j, const uint32_t* weight,
-                           item_t* to) noexcept nogil:
+cdef inline Py_ssize_t read_items(const real_t[:, :] x, Py_ssize_t first, Py_ssize_t end, Py_ssize_t j, const uint32_t* weight,
+                                  item_t* to) noexcept nogil:
     """Items of the values in rows first, ..., end - 1 that are not missing; returns how many.
 
     IN weight : [end] or NULL: items without numbers
@@ -69,7 +68,7 @@ cdef Py_ssize_t read_items(const real_t[:, :] x, Py_ssize_t first, Py_ssize_t en
     return n
 
 
-cdef void add_up(const pair_t* items, Py_ssize_t n, key_t* keys, int64_t* sums) noexcept nogil:
+cdef inline void add_up(const pair_t* items, Py_ssize_t n, key_t* keys, int64_t* sums) noexcept nogil:
     cdef Py_ssize_t i
     cdef int64_t total = 0
     for i in range(n):
@@ -87,17 +86,21 @@ cdef object describe(object column_keys, const key_t* keys, const int64_t* sums,
         most = (sums[n - 1] if sums != NULL else n) // n_shares
     with nogil:
         for i in range(n):
-            if i + 1 == n or keys[i] != keys[i + 1]:
-                upto = sums[i] if sums != NULL else i + 1
-                if upto - before <= most:
-                    squares += <double> (upto - before) * <double> (upto - before)
-                    light += upto - before
-                before = upto
-                n_distinct += 1
+            if i + 1 < n and keys[i] == keys[i + 1]:
+                continue
+            n_distinct += 1
+            upto = sums[i] if sums != NULL else i + 1
+            if upto - before == 1:
+                light += 1
+            elif upto - before <= most:
+                squares += <double> (upto - before) * <double> (upto - before - 1)
+                light += upto - before
+            before = upto
+    squares += light
     return SortedColumn(column_keys, sums_array, bool(has_missing), n_distinct, upto, squares / max(light, 1))
 
 
-cdef list sort_as(list parts, list columns, const uint32_t[::1] weight, int64_t n_shares, item_t* _, real_t* __):
+cdef inline list sort_as(list parts, list columns, const uint32_t[::1] weight, int64_t n_shares, item_t* _, real_t* __):
     """`sort_columns` by one type of items."""
     cdef Py_ssize_t n_rows = sum([len(x) for x in parts]), width = len(columns), c, i, end, done = 0, n
     cdef Py_ssize_t[::1] place = np.array(columns, np.intp), n_present = np.zeros(width, np.intp)
@@ -116,7 +119,7 @@ cdef list sort_as(list parts, list columns, const uint32_t[::1] weight, int64_t 
         memory = list(scratch((width, size), np.uint8))
     else:
         memory = [np.empty(max(1, n_rows), key_dtype) for _c in range(width)]
-    spare = scratch((size,), np.uint8)
+    spare = scratch((size,), np.uint8) if has_numbers else np.empty(max(1, n_rows), key_dtype)
     cdef list addresses = [array.ctypes.data for array in memory]
     cdef size_t[::1] to = np.array(addresses, np.uintp)
     address = spare.ctypes.data
@@ -138,8 +141,8 @@ cdef list sort_as(list parts, list columns, const uint32_t[::1] weight, int64_t 
         items = <item_t*> to[c]
         with nogil:
             ordered = sort_items(items, other, n)
-            if ordered != items and not has_numbers:
-                memcpy(items, ordered, n * sizeof(item_t))
+        if ordered != items and not has_numbers:
+            memory[c], spare, other = spare, memory[c], items
         sums_array = None
         keys = memory[c]
         if has_numbers:
@@ -192,9 +195,61 @@ def sort_columns(list parts not None, list columns not None, dtype, const uint32
     return sort_as(parts, columns, weight, n_shares, <Pair*> NULL, <double*> NULL)
 
 
+cdef inline Py_ssize_t upper_end(const key_t* keys, Py_ssize_t start, Py_ssize_t end, key_t key) noexcept nogil:
+    """Where the keys up to one end, from `start`, up to which all are, to `end`, from which on none is."""
+    cdef Py_ssize_t middle
+    while start < end:
+        middle = (start + end) >> 1
+        if keys[middle] <= key:
+            start = middle + 1
+        else:
+            end = middle
+    return start
+
+
+def places_of(const key_t[::1] keys not None, const uint64_t[::1] low not None, const uint64_t[::1] high not None,
+              const int64_t[::1] n_probes not None, const uint64_t[::1] probes not None):
+    """How many keys are not above others, which lie close together in groups.
+
+    Parameters
+    ----------
+    keys : ndarray of shape (n,), dtype uint32 or uint64
+        Ascending.
+    low, high : ndarray of shape (n_groups,), dtype uint64
+        The least and the greatest of each group. Groups ascend, and none has a key below the greatest of another before it.
+    n_probes : ndarray of shape (n_groups,), dtype int64
+    probes : ndarray of shape (n_probes.sum(),), dtype uint64
+        Those between, ascending.
+
+    Returns
+    -------
+    begins, ends : ndarray of shape (n_groups,), dtype int64
+        Of `low` and `high`.
+    places : ndarray of shape (n_probes.sum(),), dtype int64
+    """
+    cdef Py_ssize_t g, p = 0, n = keys.shape[0], at = 0, end, step
+    cdef int64_t[::1] begins = np.empty(low.shape[0], np.int64), ends = np.empty(low.shape[0], np.int64)
+    cdef int64_t[::1] places = np.empty(probes.shape[0], np.int64)
+    cdef const key_t* first = &keys[0] if n else NULL
+    for g in range(low.shape[0]):
+        begins[g] = at = upper_end(first, at, n, <key_t> low[g])
+        end, step = at, 16
+        while end < n and first[end] <= <key_t> high[g]:
+            at = end
+            end = min(end + step, n)
+            step *= 2
+        ends[g] = end = upper_end(first, at, end, <key_t> high[g])
+        at = begins[g]
+        for p in range(p, p + n_probes[g]):
+            places[p] = at = upper_end(first, at, end, <key_t> probes[p])
+        p += n_probes[g] > 0
+        at = end
+    return np.asarray(begins), np.asarray(ends), np.asarray(places)
+
+
 def runs_of(const key_t[::1] keys not None, const int64_t[::1] begins not None, const int64_t[::1] ends not None,
             Py_ssize_t most):
-    """Where runs of equal keys end, in stretches of ascending keys.
+    """Runs of equal keys, in stretches of ascending keys.
 
     Parameters
     ----------
@@ -207,14 +262,15 @@ def runs_of(const key_t[::1] keys not None, const int64_t[::1] begins not None, 
     -------
     n_runs : ndarray of shape (n_stretches,), dtype int64
         -1: more than `most`.
-    run_ends : ndarray of shape (n_runs.sum(),), dtype int64
-        One past the last key of each run, stretch by stretch.
+    run_begins, run_ends : ndarray of shape (n_runs.sum(),), dtype int64
+        Stretch by stretch.
     """
     cdef Py_ssize_t s, n = 0, at, end, step, room = 0
     cdef key_t key
     for s in range(begins.shape[0]):
         room += min(most + 1, ends[s] - begins[s])
-    cdef int64_t[::1] n_runs = np.empty(begins.shape[0], np.int64), run_ends = np.empty(room + 1, np.int64)
+    cdef int64_t[::1] n_runs = np.empty(begins.shape[0], np.int64)
+    cdef int64_t[:, ::1] runs = np.empty((2, room + 1), np.int64)
     for s in range(begins.shape[0]):
         n_runs[s] = 0
         at, end = begins[s], ends[s]
@@ -224,6 +280,7 @@ def runs_of(const key_t[::1] keys not None, const int64_t[::1] begins not None, 
                 n_runs[s] = -1
                 break
             key = keys[at]
+            runs[0, n] = at
             at += 1
             if at < end and keys[at] == key:
                 step = 1
@@ -235,7 +292,7 @@ def runs_of(const key_t[::1] keys not None, const int64_t[::1] begins not None, 
                         at += step
                     step //= 2
                 at += 1
-            run_ends[n] = at
+            runs[1, n] = at
             n += 1
             n_runs[s] += 1
-    return np.asarray(n_runs), np.asarray(run_ends)[:n]
+    return np.asarray(n_runs), np.asarray(runs[0, :n]), np.asarray(runs[1, :n])
