@@ -10,7 +10,8 @@ from sklearn.base import clone
 import dforest
 from dforest.config import config_context
 from dforest.spmd.threads import ThreadGroup
-from dforest.testing.device_forests import differences, random_fit
+from dforest.testing.device_forests import differences, random_fit, standing_in, tuned
+from dforest.testing.host_device import strict_device
 from dforest.testing.ranks import CUTS, Cut, fit_by_ranks, sizes
 
 SIZES = [{"ship_up_to": 0}, {"ship_up_to": 20, "lot_records": 50}, {}, {"ship_up_to": 1 << 62, "n_trees": 3}]
@@ -191,3 +192,26 @@ def test_small_batches_and_little_memory_change_nothing():
     for chosen in ({"n_trees": 1}, {"n_trees": 5}, {"lot_records": 1}, {"ship_up_to": 50, "lot_records": 60, "n_trees": 2}):
         with sizes(**chosen):
             assert_equal(model, X, y, None, cut, 4, chosen)
+
+
+@pytest.mark.parametrize("kind", CUTS)
+def test_rows_of_many_blocks(kind):
+    """Cuts in the middle of the blocks of 4096 rows that draws are dealt out to."""
+    rng, X, y = random_problem(9, n=3 * 4096 + 500)
+    model = dforest.RandomForestClassifier(3, random_state=0, max_samples=0.8, min_samples_leaf=5)
+    assert_equal(model, X, y, None, Cut.random(rng, len(y), 3, kind), 3, kind)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_each_rank_on_a_device(seed):
+    """Nodes of many draws are grown on a device that stands in, with little memory for a group, and groups of any kind."""
+    model, X, y, weight = random_fit(seed + 500)
+    rng = np.random.default_rng(seed)
+    one = clone(model).fit(X, y, weight)
+    cut = Cut.random(rng, len(y), 3, "random")
+    with standing_in(strict_device(n_threads=2, is_cpu=seed % 2 == 0)), tuned({"chunk": 64, "subtree_up_to": 0}):
+        with sizes(ship_up_to=int(rng.choice([0, 40]))):
+            for own in fit_by_ranks(model.set_params(device="sycl"), X, y, weight, cut, 3):
+                assert not isinstance(own, BaseException), own
+                assert not differences(own, one)
+                assert own.fit_report_.kernels["df_add_histograms"] > 0
