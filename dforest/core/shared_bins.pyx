@@ -187,7 +187,7 @@ cdef class Marks:
                 continue
             # All gaps near the target, and probes on either side of it.
             is_exact = False
-            slack = <int64_t> (3.0 * sqrt(variance)) + 1
+            slack = <int64_t> (4.0 * sqrt(variance)) + 1
             weight = <double> (upto[i] - upto[i - 1])
             share = <double> (target - upto[i - 1]) / weight
             margin = 2.0 * sqrt(weight * self.jump * max(0.0, share * (1.0 - share))) + self.jump + slack

@@ -11,7 +11,7 @@ The *judge* of a gap is the rank that adds up what the others answer; each rank 
 
 import numpy as np
 
-from dforest.core.binning import code_categories, code_columns
+from dforest.core.binning import BLOCK_BYTES, code_categories, code_columns
 from dforest.core.code_writer import CodeRule, edges_between, values_of_keys, write_codes
 from dforest.core.data import CodedColumn
 from dforest.core.shared_bins import Marks, merge_entries
@@ -127,7 +127,9 @@ MISSING_KEY = {4: 0xFF800001, 8: 0xFFF0000000000001}
 
 def _sorted(parts, group, dtype, weight, n_threads, n_shares):
     """The `SortedColumn` of each column of a group."""
-    n_blocks = max(-(-len(group) // 8), min(n_threads, len(group)))
+    # Columns that are read together share cache lines of X; where they have weights, they take 16 bytes a value until sorted.
+    most = 8 if weight is None else max(1, min(8, BLOCK_BYTES // (16 * max(1, len(weight)))))
+    n_blocks = max(-(-len(group) // most), min(n_threads, len(group)))
     edges = np.arange(n_blocks + 1) * len(group) // n_blocks
     values = [None] * len(group)
 
