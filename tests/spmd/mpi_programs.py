@@ -6,17 +6,21 @@ import pickle
 import signal
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 from helpers.collectives import check_collectives
 from mpi4py import MPI
+from sklearn.base import clone
 
 from dforest import RandomForestClassifier, config_context, spmd
 from dforest.config import communicator
 from dforest.spmd import mpi
 from dforest.spmd.mpi import MpiCommunicator, world
+from dforest.testing.device_forests import differences, random_fit
+from dforest.testing.ranks import CUTS, Cut, sizes
 
 WORLD = world()
 
@@ -75,6 +79,21 @@ def forests():
     with pytest.raises(ValueError, match="on rank 1: .*NaN"):
         spread.fit(X[mine], y[mine])
     assert pickle.dumps(spread.forest_.as_dict()) == pickle.dumps(alone.forest_.as_dict())
+
+
+def random_forests(first=0, last=40):
+    """Random fits, of random cuts of the rows, at the extremes of the machinery."""
+    warnings.simplefilter("ignore")
+    for seed in range(first, last):
+        rng = np.random.default_rng([seed, 3])
+        model, X, y, weight = random_fit(seed + 300)
+        alone = clone(model).fit(X, y, weight)
+        cut = Cut.random(rng, len(y), WORLD.size, CUTS[seed % len(CUTS)])
+        chosen = [{"ship_up_to": 0}, {"ship_up_to": 30, "lot_records": 50}, {}, {"ship_up_to": 1 << 40}][seed % 4]
+        with sizes(**chosen), config_context(communicator=WORLD):
+            spread = model._fit_partitions(lambda rank, cut=cut, given=(X, y, weight): cut.partitions(rank, *given))
+        assert not differences(spread, alone), (seed, chosen)
+    return last - first
 
 
 def freed():

@@ -55,8 +55,8 @@ def done(tmp_path_factory):
 
     @cache
     def reports_of(n_ranks):
-        programs = {1: [], 2: ["large", "freed"], 3: ["wrapped", "forests", "errors"]}[n_ranks]
-        reports, code, text = run(["collectives", *programs], n_ranks, tmp_path_factory.mktemp("mpi"))
+        programs = {1: [], 2: ["random_forests", "large", "freed"], 3: ["random_forests", "wrapped", "forests", "errors"]}
+        reports, code, text = run(["collectives", *programs[n_ranks]], n_ranks, tmp_path_factory.mktemp("mpi"))
         assert code == 0, text
         return reports
 
@@ -90,6 +90,12 @@ def test_communicators_of_mpi4py_are_wrapped(done):
 @pytest.mark.slow
 def test_forests_are_those_of_one_process(done):
     assert done(3)["forests"] == [None] * 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_ranks", [2, 3])
+def test_random_forests_are_those_of_one_process(done, n_ranks):
+    assert done(n_ranks)["random_forests"] == [40] * n_ranks
 
 
 @pytest.mark.slow
