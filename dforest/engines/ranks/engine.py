@@ -29,6 +29,7 @@ TUNING = {}
 ALL = 1 << 62  # more records than any node has
 LEAST_ROOM = 1 << 23  # bytes of scratch that a rank always takes
 MOST_TREES = 64  # of a batch
+DEALT_AHEAD = 8  # trees whose draws a rank deals out at a time, as this takes one thread for a tree
 DRAW_BYTES = 2 * record("df_record").itemsize + 4  # that a row of a tree takes: its record, a place to move it to, its count
 LETTER_BYTES = 64  # that a record in a lot takes, beside its codes: record, letter, and what a grower moves it to
 
@@ -81,23 +82,34 @@ class RankSession(Session):
     def _grow(self, trees, sink, keep_leaves):
         if keep_leaves:
             raise ValueError("ranks do not tell which leaves the rows reach while a tree is grown")
+        n_trees, seeds = self.sizes.n_trees, self.problem.seeds_of(trees)
+        n_dealt = n_trees * -(-self._ranks.size * DEALT_AHEAD // n_trees)
         with self._recorder.timed("train"):
-            for first in range(0, len(trees), self.sizes.n_trees):
-                if not self._grow_batch(trees[first : first + self.sizes.n_trees], sink):
+            for first in range(0, len(trees), n_trees):
+                at = first % n_dealt
+                if at == 0:
+                    dealt = self._deal(seeds[first : first + n_dealt])
+                some = slice(first, first + n_trees)
+                if not self._grow_batch(trees[some], seeds[some], dealt[at : at + n_trees], sink):
                     return
 
-    def _grow_batch(self, trees, sink):
-        """Grow a few trees; return whether the sink wants more."""
-        shard, exponents = self._make_shard(self.problem.seeds_of(trees))
+    def _deal(self, seeds):
+        """How many draws of trees fall into the block of each piece of the own rows: ndarray of shape (n_trees, n_pieces)."""
+        dealt = self._dealer.deal((self.problem.sampling,) * len(seeds), seeds, self._n_threads)
+        return dealt[:, np.searchsorted(self._dealer.blocks, self._pieces[0])]
+
+    def _grow_batch(self, trees, seeds, dealt, sink):
+        """Grow a few trees, whose draws have been dealt out; return whether the sink wants more."""
+        shard, exponents = self._make_shard(seeds, dealt)
         for number, arrays, exponent in zip(trees, self._driver(shard).grow(), exponents, strict=True):
             if not sink.put(GrownTree(number, arrays, int(exponent))):
                 return False
         return True
 
-    def _make_shard(self, seeds):
+    def _make_shard(self, seeds, dealt):
         """The draws of trees of these seeds, on all ranks, and the exponents of their weights."""
         problem, training = self.problem, self._training
-        counts = self._draw(seeds)
+        counts = draw_pieces(problem.sampling, seeds, problem.n_rows, dealt, self._pieces, self._n_threads)
         weight, exponents = None, [problem.targets.weight_exponent] * len(seeds)
         if problem.targets.balance is not None:
             weight, exponents = problem.targets.balance.integer_weights(counts)
@@ -113,13 +125,6 @@ class RankSession(Session):
         elif self.problem.rules.max_leaf_nodes:
             ship_up_to = ALL
         return driver(self.problem, self._training.layout, shard, ship_up_to, self.sizes.histogram_bytes, extra_features)
-
-    def _draw(self, seeds):
-        """How often trees draw each of the own rows: ndarray of shape (n_trees, n_own_rows)."""
-        problem = self.problem
-        n_draws = self._dealer.deal((problem.sampling,) * len(seeds), seeds, self._n_threads)
-        n_draws = n_draws[:, np.searchsorted(self._dealer.blocks, self._pieces[0])]
-        return draw_pieces(problem.sampling, seeds, problem.n_rows, n_draws, self._pieces, self._n_threads)
 
     def report(self):
         traffic = self._ranks.traffic
