@@ -88,15 +88,11 @@ class RankSession(Session):
             for first in range(0, len(trees), n_trees):
                 at = first % n_dealt
                 if at == 0:
-                    dealt = self._deal(seeds[first : first + n_dealt])
+                    ahead = seeds[first : first + n_dealt]
+                    dealt = self._dealer.deal((self.problem.sampling,) * len(ahead), ahead, self._n_threads)
                 some = slice(first, first + n_trees)
                 if not self._grow_batch(trees[some], seeds[some], dealt[at : at + n_trees], sink):
                     return
-
-    def _deal(self, seeds):
-        """How many draws of trees fall into the block of each piece of the own rows: ndarray of shape (n_trees, n_pieces)."""
-        dealt = self._dealer.deal((self.problem.sampling,) * len(seeds), seeds, self._n_threads)
-        return dealt[:, np.searchsorted(self._dealer.blocks, self._pieces[0])]
 
     def _grow_batch(self, trees, seeds, dealt, sink):
         """Grow a few trees, whose draws have been dealt out; return whether the sink wants more."""
@@ -109,7 +105,8 @@ class RankSession(Session):
     def _make_shard(self, seeds, dealt):
         """The draws of trees of these seeds, on all ranks, and the exponents of their weights."""
         problem, training = self.problem, self._training
-        counts = draw_pieces(problem.sampling, seeds, problem.n_rows, dealt, self._pieces, self._n_threads)
+        of_piece = dealt[:, np.searchsorted(self._dealer.blocks, self._pieces[0])]
+        counts = draw_pieces(problem.sampling, seeds, problem.n_rows, of_piece, self._pieces, self._n_threads)
         weight, exponents = None, [problem.targets.weight_exponent] * len(seeds)
         if problem.targets.balance is not None:
             weight, exponents = problem.targets.balance.integer_weights(counts)
