@@ -9,6 +9,8 @@ from sklearn.base import clone
 
 import dforest
 from dforest.config import config_context
+from dforest.engines.ranks import engine
+from dforest.spmd.draws import DrawDealer
 from dforest.spmd.threads import ThreadGroup
 from dforest.testing.device_forests import differences, random_fit, standing_in, tuned
 from dforest.testing.host_device import strict_device
@@ -215,3 +217,24 @@ def test_each_rank_on_a_device(seed):
                 assert not isinstance(own, BaseException), own
                 assert not differences(own, one)
                 assert own.fit_report_.kernels["df_add_histograms"] > 0
+
+
+def test_draws_are_dealt_out_for_many_batches_at_once(monkeypatch):
+    """Or one rank would do it for a batch of one tree, and the others wait."""
+    n_dealt = []
+    deal = DrawDealer.deal
+
+    def noted(dealer, plans, seeds, n_threads):
+        n_dealt.append(len(seeds))
+        return deal(dealer, plans, seeds, n_threads)
+
+    rng, X, y = random_problem(3)
+    model = dforest.RandomForestClassifier(7, random_state=0)
+    cut = Cut.random(rng, len(y), 2, "random")
+    for ahead, n_trees, expected in [(8, 1, [7]), (1, 1, [2, 2, 2, 1]), (1, 3, [3, 3, 1]), (2, 3, [6, 1])]:
+        n_dealt.clear()
+        with monkeypatch.context() as patch, sizes(n_trees=n_trees):
+            patch.setattr(engine, "DEALT_AHEAD", ahead)
+            patch.setattr(DrawDealer, "deal", noted)
+            assert_equal(model, X, y, None, cut, 2, (ahead, n_trees))
+        assert sorted(n_dealt) == sorted(2 * expected)

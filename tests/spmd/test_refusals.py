@@ -11,6 +11,7 @@ from dforest import RandomForestClassifier, RandomForestRegressor
 from dforest.config import config_context
 from dforest.core.search.criteria import CRITERIA
 from dforest.core.search.hist import HistSplitter
+from dforest.engines.ranks import engine
 from dforest.estimators import base
 from dforest.spmd.threads import ThreadGroup
 
@@ -209,3 +210,33 @@ def test_an_embedding_is_of_one_process():
 def test_too_many_rows(monkeypatch):
     monkeypatch.setattr(base, "MOST_ROWS", 50)
     assert_refused(ValueError, "X has 60 rows; allowed are 1 to 50", ranks=range(SIZE))
+
+
+def test_a_forest_that_would_not_fit_a_rank(monkeypatch):
+    """It is refused once the first tree is there; and neither before it must be, nor if ranks have machines of their own."""
+    one = RandomForestClassifier(4, random_state=0).fit(X.astype(np.float32), Y)
+    trees = one.forest_.as_dict()
+    first = int(trees["node_offsets"][1])
+    need = 4 * first * sum(trees[name].itemsize for name in ("feature", "threshold", "link", "missing_left"))
+    one.fit(X, Y)
+    monkeypatch.setattr(engine, "machine_bytes", lambda: SIZE * need - 1)
+    message = f"4 trees like the first one, of {first} nodes, take at least "
+    assert_refused(MemoryError, message, lambda rank: RandomForestClassifier(4, random_state=0), ranks=range(SIZE))
+    given = [(X[own], Y[own]) for own in ROWS]
+
+    def fit():
+        models = [RandomForestClassifier(4, random_state=0) for _ in range(SIZE)]
+        assert fit_all(models, given) == [None] * SIZE
+        return models
+
+    names = iter("abc")
+    with monkeypatch.context() as patch:
+        patch.setattr(engine.platform, "node", lambda: next(names))
+        fit()
+    monkeypatch.setattr(engine, "machine_bytes", lambda: SIZE * need)
+    models = fit()
+    for model in models:  # trees that are there already count
+        model.set_params(n_estimators=5, warm_start=True)
+    assert {type(error) for error in fit_all(models, given)} == {MemoryError}
+    assert [len(model) for model in models] == [4] * SIZE
+    assert pickle.dumps(models[0].forest_.as_dict()) == pickle.dumps(one.forest_.as_dict())

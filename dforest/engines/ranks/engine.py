@@ -5,6 +5,8 @@ kernels. Nodes of at most S draws are shipped, and finished depth first by their
 changes the time that a fit takes, and its memory, never the forest.
 """
 
+import os
+import platform
 from dataclasses import replace
 
 import numpy as np
@@ -32,6 +34,7 @@ MOST_TREES = 64  # of a batch
 DEALT_AHEAD = 8  # trees whose draws a rank deals out at a time, as this takes one thread for a tree
 DRAW_BYTES = 2 * record("df_record").itemsize + 4  # that a row of a tree takes: its record, a place to move it to, its count
 LETTER_BYTES = 64  # that a record in a lot takes, beside its codes: record, letter, and what a grower moves it to
+NODE_BYTES = 13  # that a node of a forest takes at least: feature, link, a threshold of 32 bits, the side of missing values
 
 
 class RankEngine(Engine):
@@ -72,6 +75,8 @@ class RankSession(Session):
         self._dealer = DrawDealer(ranks, problem.n_rows, problem.share)
         self.sizes = _Sizes(problem, ranks, self._training)
         self._shipping = Shipping(ranks, problem, self._training, self.sizes.lot_records, n_threads)
+        machine = platform.node()
+        self._n_here = ranks.gather_objects(machine).count(machine)  # ranks of this machine
 
     def close(self):
         self._training = self._shipping = None
@@ -91,16 +96,32 @@ class RankSession(Session):
                     ahead = seeds[first : first + n_dealt]
                     dealt = self._dealer.deal((self.problem.sampling,) * len(ahead), ahead, self._n_threads)
                 some = slice(first, first + n_trees)
-                if not self._grow_batch(trees[some], seeds[some], dealt[at : at + n_trees], sink):
-                    return
+                for tree in self._grow_batch(trees[some], seeds[some], dealt[at : at + n_trees]):
+                    if tree.number == trees.start:
+                        self._check_room(tree.arrays, trees.stop)
+                    if not sink.put(tree):
+                        return
 
-    def _grow_batch(self, trees, seeds, dealt, sink):
-        """Grow a few trees, whose draws have been dealt out; return whether the sink wants more."""
+    def _grow_batch(self, trees, seeds, dealt):
+        """Grow a few trees, whose draws have been dealt out; yield them."""
         shard, exponents = self._make_shard(seeds, dealt)
         for number, arrays, exponent in zip(trees, self._driver(shard).grow(), exponents, strict=True):
-            if not sink.put(GrownTree(number, arrays, int(exponent))):
-                return False
-        return True
+            yield GrownTree(number, arrays, int(exponent))
+
+    def _check_room(self, tree, n_trees):
+        """Raise MemoryError if a forest of so many trees like this one cannot fit the memory that this rank has.
+
+        No limit on trees tells before one is grown how small they will be at least.
+        """
+        n_nodes = len(tree.feature)
+        need = n_trees * (n_nodes * NODE_BYTES + tree.payload_words.nbytes)
+        have = machine_bytes() // self._n_here
+        if need > have:
+            raise MemoryError(
+                f"{n_trees} trees like the first one, of {n_nodes} nodes, take at least {need / 2**20:.1f} MiB on every rank, "
+                f"as each gets the whole forest; this one has {have / 2**20:.1f} MiB, its share of a machine with {self._n_here} "
+                "of the ranks. max_depth, max_leaf_nodes, min_samples_leaf and max_samples make trees smaller"
+            )
 
     def _make_shard(self, seeds, dealt):
         """The draws of trees of these seeds, on all ranks, and the exponents of their weights."""
@@ -133,6 +154,14 @@ class RankSession(Session):
             ship_up_to=min(self.sizes.ship_up_to, self.problem.n_rows),
             wait_seconds=traffic.seconds_waited,
         )
+
+
+def machine_bytes():
+    """The memory of this machine, in bytes; where the system does not tell, more than any forest takes."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError):  # Windows
+        return ALL
 
 
 class _Sizes:
