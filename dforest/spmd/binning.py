@@ -19,7 +19,7 @@ from dforest.core.sorted_columns import places_of, runs_of, sort_columns
 from dforest.core.threads import each
 
 CONTINUOUS, CATEGORICAL = 0, 2  # kinds of columns
-LEAST_ROOM = 1 << 26  # bytes that sorted values may take on a rank, if its codes take fewer
+LEAST_ROOM = 1 << 23  # bytes that sorted values may take on a rank, if its codes take fewer
 MOST_ENTRIES = 20  # values of a gap that a rank sends one by one
 SAMPLES = 2  # values that ranks propose together for each bin
 ROWS_AT_A_TIME = 1 << 14  # coded by one call

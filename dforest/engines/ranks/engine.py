@@ -29,7 +29,7 @@ from dforest.spmd.draws import DrawDealer
 # Sizes of the machinery, set by tests: attributes of `_Sizes`. They change the time, never the forest.
 TUNING = {}
 ALL = 1 << 62  # more records than any node has
-LEAST_ROOM = 1 << 23  # bytes of scratch that a rank always takes
+LEAST_ROOM = 1 << 22  # bytes of scratch that a rank always takes
 MOST_TREES = 64  # of a batch
 DEALT_AHEAD = 8  # trees whose draws a rank deals out at a time, as this takes one thread for a tree
 DRAW_BYTES = 2 * record("df_record").itemsize + 4  # that a row of a tree takes: its record, a place to move it to, its count

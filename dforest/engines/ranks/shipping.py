@@ -94,14 +94,18 @@ class Shipping:
 
 
 def deal(n_records, n_owners, lot_records):
-    """Who grows each subtree, and in which lot: the largest first, each to whoever has least so far.
+    """In which lot each subtree is shipped, and to whom.
+
+    Lots are about equally large, and filled with the largest subtrees first. In a lot the largest goes first, to whoever has
+    least of the lot so far: as the subtrees of a lot have about one size, owners get about equally much, and nobody waits long
+    for others.
 
     Parameters
     ----------
     n_records : ndarray of shape (n_subtrees,)
     n_owners : int
     lot_records : int
-        About how many records an owner gets in a lot.
+        About how many records an owner gets in a lot, at most.
 
     Returns
     -------
@@ -109,17 +113,23 @@ def deal(n_records, n_owners, lot_records):
 
     Examples
     --------
-    The largest subtree, of 9 records, goes to owner 0. Owner 1 gets those of 6 and 4; the last one goes to owner 0, but in
-    another lot:
+    The first lot has the subtrees of 9 and 6 records, the second one those of 5, 3 and 2: owner 0 gets that of 5, and owner 1
+    those of 3 and 2.
 
-    >>> deal(np.array([6, 9, 3, 4]), 2, 9)
-    (array([1, 0, 0, 1]), array([0, 0, 1, 0]))
+    >>> deal(np.array([6, 9, 3, 5, 2]), 2, 7)
+    (array([1, 0, 1, 0, 1]), array([0, 0, 1, 1, 1]))
     """
-    owner, lot = np.zeros((2, len(n_records)), np.int64)
-    loads = [(0, r) for r in range(n_owners)]
+    owner = np.zeros(len(n_records), np.int64)
     order = np.argsort(-n_records, kind="stable")
-    for i, n in zip(order.tolist(), n_records[order].tolist(), strict=True):
+    lot = np.empty(len(n_records), np.int64)
+    total = int(n_records.sum())
+    n_lots = -(-total // (n_owners * lot_records))
+    lot[order] = (np.cumsum(n_records[order]) - n_records[order]) * n_lots // max(1, total)
+    loads, current = [], -1
+    for i, n, number in zip(order.tolist(), n_records[order].tolist(), lot[order].tolist(), strict=True):
+        if number != current:
+            loads, current = [(0, r) for r in range(n_owners)], number
         load, r = loads[0]
-        owner[i], lot[i] = r, load // lot_records
+        owner[i] = r
         heapq.heapreplace(loads, (load + n, r))
     return owner, lot
