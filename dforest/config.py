@@ -30,7 +30,8 @@ def config_context(*, queue=_UNCHANGED, communicator=_UNCHANGED):
         `device` is another one raises ValueError. None means no queue, even if an outer block has set one.
     communicator : dforest.spmd.communicator.Communicator, mpi4py.MPI.Comm or None, optional
         Calls of `fit` inside the block are made by all ranks of the communicator, each with rows of its own, and give each
-        of them the forest of all rows. None means that each process works on its own, even if an outer block has set one.
+        of them the forest of all rows; so are calls of `oob_importance`. None means that each process works on its own, even
+        if an outer block has set one.
 
     Examples
     --------

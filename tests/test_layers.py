@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "spmd": {"spmd", "errors", "extras"},
     "spmd.binning": {"spmd", *CORE},
     "spmd.draws": {"core.sampling", "spmd", "rows"},
+    "spmd.permutations": {"core.predict", "spmd"},
     "fitting": {"pruning", *ENGINES},
     "engines": ENGINES,
     "engines.device": ENGINES,

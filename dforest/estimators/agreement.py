@@ -41,7 +41,7 @@ class Partition(NamedTuple):
         return self._replace(X=on_host(self.X), y=on_host(self.y), sample_weight=on_host(self.sample_weight))
 
 
-def check_alike(ranks, estimator, partitions, version):
+def check_alike(ranks, estimator, partitions, version, forest):
     """Raise ValueError unless all ranks ask for the same forest, of columns that are alike.
 
     Parameters
@@ -52,6 +52,8 @@ def check_alike(ranks, estimator, partitions, version):
         On the host.
     version : str
         Of dforest.
+    forest : Forest or None
+        That there is already.
     """
     stated = {"the version of dforest": version, "the class of the estimator": type(estimator).__name__}
     for name, value in estimator.get_params().items():
@@ -59,10 +61,7 @@ def check_alike(ranks, estimator, partitions, version):
             stated[name] = _told(value)
     if isinstance(estimator.random_state, Integral):
         stated["random_state"] = int(estimator.random_state)
-    grown = estimator.__dict__.get("forest_") if getattr(estimator, "warm_start", False) else None
-    stated["the digest of the forest that warm_start=True goes on with"] = (
-        None if grown is None else sha256(pickle.dumps(grown)).hexdigest()
-    )
+    stated["the digest of the forest that there is"] = None if forest is None else sha256(pickle.dumps(forest)).hexdigest()
     for partition in partitions:
         columns = columns_of(partition.X)
         if columns is not None:  # else it will be refused

@@ -198,7 +198,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         partitions = [partition.on_host() for partition in partitions]
         plan = self._plan()
         if is_shared:
-            check_alike(ranks, self, partitions, version("dforest"))
+            check_alike(ranks, self, partitions, version("dforest"), plan.grown)
         features = common_features(
             ranks, [Features.learn(partition.X, self.categorical_features, self.ordinal_features) for partition in partitions]
         )

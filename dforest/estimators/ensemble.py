@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from importlib.metadata import version
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import in_kind
 from dforest.estimators import importance, oob
+from dforest.estimators.agreement import Partition, check_alike, common_floats
 from dforest.estimators.base import (
     ClassifierPart,
     Plan,
@@ -214,7 +216,9 @@ class ForestEstimator(TreeEstimator):
         ----------
         X, y, sample_weight
             What the forest was fitted on. Rows of weight 0, or of a class of weight 0, are left out, as they were in
-            the fit; the weights of the others weigh their errors.
+            the fit; the weights of the others weigh their errors. If several ranks fitted it together (see
+            `dforest.config_context`), all of them call this, each with its own rows, and each is given the importances by
+            all rows; they need not be the ranks that fitted it, but the order of the rows must be the same.
 
         Returns
         -------
@@ -231,21 +235,38 @@ class ForestEstimator(TreeEstimator):
         Raises
         ------
         ValueError
-            If the forest has no out-of-bag rows, or was grown on another number of rows.
+            If the forest has no out-of-bag rows, or was grown on another number of rows, or if ranks have different forests.
 
         References
         ----------
         L. Breiman, "Random forests", Machine Learning 45(1), 2001.
         """
+        return self._importance_of_partitions(lambda rank: [Partition(rank, X, y, sample_weight)])
+
+    def _importance_of_partitions(self, partitions_of):
+        """`oob_importance` of the partitions of this rank, given a function that returns them for the rank's number.
+
+        All ranks of the estimator's communicator do this together.
+        """
         check_is_fitted(self)
-        device = self._device(X, y, sample_weight)
-        X, y = check_X(self, X, self._features, y=y, reset=False, y_numeric=is_regressor(self))
-        rows = TrainingRows([X], self._encode_known(y), check_weights([sample_weight], [X]))
-        rows.apply_class_weight(self._class_factors(rows))
-        rows.number()
-        oob.check_available(self.forest_, rows.n_rows)
-        n_threads = count_threads(self.n_jobs)
-        by_tree = importance.accuracy_decrease(self.forest_, rows, n_threads, device)
+        with self._communicator().together() as ranks:
+            partitions = partitions_of(ranks.rank)
+            device = self._device(*(array for partition in partitions for array in partition[1:]))
+            partitions = [partition.on_host() for partition in partitions]
+            is_shared = ranks.size > 1 or len(partitions) != 1
+            if is_shared:
+                check_alike(ranks, self, partitions, version("dforest"), self.forest_)
+            known = {"reset": False, "y_numeric": is_regressor(self), "least_rows": 0 if is_shared else 1}
+            checked = [check_X(self, partition.X, self._features, y=partition.y, **known) for partition in partitions]
+            parts = common_floats(ranks, [X for X, _ in checked])
+            y = [y for _, y in checked if len(y)]
+            y = self._encode_known(np.concatenate(y)) if y else np.zeros(0, np.float64 if is_regressor(self) else np.int32)
+            weight = check_weights([partition.sample_weight for partition in partitions], parts, ranks)
+            rows = TrainingRows(parts, y, weight, ranks, [partition.place for partition in partitions])
+            rows.apply_class_weight(self._class_factors(rows))
+            rows.number()
+            oob.check_available(self.forest_, rows.n_rows)
+            by_tree = importance.accuracy_decrease(self.forest_, rows, count_threads(self.n_jobs), device)
         mean, std = importance.summarise(by_tree)
         return Bunch(
             importances=by_tree.T,

@@ -19,9 +19,10 @@ from importlib import import_module
 
 import numpy as np
 
-from dforest.core.data import integer_weights
-from dforest.core.predict.out_of_bag import permutation_rise
+from dforest.core.predict.permutation import Permutations, permutation_rise
 from dforest.estimators.oob import exponent_of, is_divided, stretches_of
+from dforest.spmd import permutations
+from dforest.weights import integer_weights_of_all
 
 
 def impurity_decrease(forest):
@@ -30,7 +31,7 @@ def impurity_decrease(forest):
 
 
 def accuracy_decrease(forest, rows, n_threads, device=None):
-    """The summands of MDA.
+    """The summands of MDA. A collective.
 
     Parameters
     ----------
@@ -39,33 +40,45 @@ def accuracy_decrease(forest, rows, n_threads, device=None):
         The rows that the forest was grown on, numbered. Their `sample_weight` weighs them in mean errors.
     n_threads : int
     device : Device, optional
-        Where to work. None means the processor without SYCL.
+        Where to work if all rows lie in one part. None means the processor without SYCL.
 
     Returns
     -------
     ndarray of shape (n_trees, n_features), dtype float64
         0 for features that a tree doesn't use; NaN for trees that left out no row.
     """
-    if is_divided(rows):
-        raise ValueError("importances by permutation need all rows in one process")
     is_regression = not forest.objective.has_classes
     value = forest.leaf_value if is_regression else forest.leaf_class().astype(np.float64)
-    weight = None if rows.sample_weight is None else integer_weights(rows.sample_weight)[0]
-    target, exponent = rows.y.astype(np.float64), exponent_of(forest, rows)
-    ((X, _, draws),) = stretches_of(forest, rows, n_threads, device)
-    work = (forest.packed_leaves(), X, target, value, is_regression, weight, draws, exponent)
-    if device is not None:
-        used = np.zeros((forest.n_trees, forest.n_features), bool)
-        tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.node_offsets))
-        inner = forest.feature >= 0
-        used[tree[inner], forest.feature[inner]] = True
-        return import_module("dforest.engines.device.out_of_bag").permutation_rise(device, *work, used)
-    used = None
+    weight = None if rows.sample_weight is None else integer_weights_of_all(rows.sample_weight, rows.ranks)[0]
+    target, exponent, packed = rows.y.astype(np.float64), exponent_of(forest, rows), forest.packed_leaves()
+    stretches = stretches_of(forest, rows, n_threads, device)
+    if not is_divided(rows):
+        ((X, _, draws),) = stretches
+        work = (packed, X, target, value, is_regression, weight, draws, exponent)
+        if device is not None:
+            return import_module("dforest.engines.device.out_of_bag").permutation_rise(device, *work, features_used(forest))
+        return permutation_rise(*work, n_threads, None if forest.splitter is None else features_used(forest).view(np.uint8))
+    used = features_used(forest)
+    own_tests = None if forest.splitter is None else used.view(np.uint8)
+    jobs = []
+    for X, own, draws in stretches:
+        own_weight = None if weight is None else weight[own]
+        job = Permutations(packed, X, target[own], value, is_regression, own_weight, draws, exponent, own_tests)
+        jobs.append((draws.first, X, job))
+    return permutations.permutation_rise(rows.ranks, jobs, rows.parts[0].dtype, forest.seeds, used, exponent, n_threads)
+
+
+def features_used(forest):
+    """The features that each tree tests: ndarray of shape (n_trees, n_features), dtype bool."""
+    used = np.zeros((forest.n_trees, forest.n_features), bool)
     if forest.splitter is not None:
-        used = np.zeros((forest.n_trees, forest.n_features), np.uint8)
         for t in range(forest.n_trees):
-            used[t, forest.tests_by_feature(t)[1]] = 1
-    return permutation_rise(*work, n_threads, used)
+            used[t, forest.tests_by_feature(t)[1]] = True
+        return used
+    tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.node_offsets))
+    inner = forest.feature >= 0
+    used[tree[inner], forest.feature[inner]] = True
+    return used
 
 
 def summarise(by_tree, scaled=False):

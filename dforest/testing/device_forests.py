@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 import dforest
 from dforest.core.predict import out_of_bag
+from dforest.core.predict.permutation import permutation_rise
 from dforest.core.sampling import TreeDraws
 from dforest.engines.device import backend
 from dforest.engines.device import out_of_bag as out_of_bag_there
@@ -144,7 +145,7 @@ def differences_afterwards(model, X, y, weight, device):
     value = forest.leaf_value if is_regression else leaf_class.astype(np.float64)
     counts = None if weight is None else np.arange(1, len(X) + 1, dtype=np.uint32) % 7 + np.uint32(1)
     work = packed, X, target, value, is_regression, counts, draws, exponent
-    rises = out_of_bag.permutation_rise(*work, 1), out_of_bag_there.permutation_rise(device, *work, used)
+    rises = permutation_rise(*work, 1), out_of_bag_there.permutation_rise(device, *work, used)
     return different + ["rises"] * (rises[0].tobytes() != rises[1].tobytes())
 
 

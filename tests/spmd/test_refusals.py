@@ -159,7 +159,7 @@ def test_another_forest_to_go_on_with():
     models = [make(rank) for rank in range(SIZE)]
     for error in fit_all(models, [(X[own], Y[own]) for own in ROWS]):
         assert isinstance(error, ValueError)
-        assert "the forest that warm_start=True goes on with" in str(error)
+        assert "the digest of the forest that there is" in str(error)
     assert [len(model) for model in models] == [2] * SIZE
 
 

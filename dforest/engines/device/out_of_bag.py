@@ -95,14 +95,14 @@ def permutation_rise(device, packed, X, target, leaf_value, is_regression, weigh
     ----------
     device : Device
     packed, X, target, leaf_value, is_regression, weight, draws, exponent
-        As for `dforest.core.predict.out_of_bag.permutation_rise`.
+        As for `dforest.core.predict.permutation.permutation_rise`.
     used : ndarray of shape (n_trees, n_features), dtype bool
         The features that each tree tests.
 
     Returns
     -------
     rise : ndarray of shape (n_trees, n_features), dtype float64
-        As `dforest.core.predict.out_of_bag.permutation_rise` returns it.
+        As `dforest.core.predict.permutation.permutation_rise` returns it.
     """
     rows = OutOfBagRows(device, packed, X, target, draws)
     result = np.zeros((packed.n_trees, rows.n_features))

@@ -1,0 +1,187 @@
+"""Importances by permutation, by ranks: the bits of one process, however the rows are cut among ranks."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import dforest
+from dforest import RandomForestClassifier, RandomForestRegressor
+from dforest.core.predict.permutation import Permutations, permute_values, rise_of
+from dforest.core.sampling import TreeDraws
+from dforest.rules.arrays import BLOCK
+from dforest.spmd import permutations
+from dforest.spmd.threads import ThreadGroup
+from dforest.testing import naive
+from dforest.testing.ranks import CUTS, Cut, fit_by_ranks
+
+PERMUTATION = 5  # the purpose of the random streams that permute columns
+NAMES = ["importances", "importances_mean", "importances_std", "importances_scaled"]
+
+
+def one_of(rng, *choices):
+    return choices[rng.integers(len(choices))]
+
+
+def random_problem(seed, n=None):
+    """(a forest to fit, X, y, sample_weight or None)"""
+    rng = np.random.default_rng([seed, 2])
+    n = n or int(rng.integers(3, 150))
+    X = rng.standard_normal((n, 5)).astype(one_of(rng, np.float32, np.float64))
+    X[:, 2] = rng.integers(0, 6, n)
+    y = X[:, 0] + (X[:, 2] % 2) + rng.standard_normal(n)
+    if rng.random() < 0.5:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    weight = one_of(rng, None, rng.random(n) + 0.1, rng.integers(0, 3, n) / 4)
+    if weight is not None:
+        weight[0] = 1
+    parameters = {
+        "n_estimators": one_of(rng, 1, 4, 12),
+        "variable_importance": one_of(rng, "mda_raw", "mda_scaled"),
+        "max_samples": one_of(rng, None, 0.3, 3.0),
+        "max_depth": one_of(rng, None, 3),
+        "categorical_features": one_of(rng, None, [2]),
+        "random_state": seed,
+        "n_jobs": one_of(rng, 1, 2),
+    }
+    if rng.random() < 0.5:
+        return RandomForestRegressor(**parameters), X, y * one_of(rng, 1, 1e9, 1e-150), weight
+    parameters["class_weight"] = one_of(rng, None, "balanced", "balanced_subsample")
+    return RandomForestClassifier(**parameters), X, np.array(["a", "b", "d"])[np.digitize(y, [0, 1.2])], weight
+
+
+def importance_by_ranks(model, X, y, weight, cut, size):
+    """What `oob_importance` returns on each rank, or raises."""
+
+    def work(communicator):
+        own = cut.rows(communicator.rank)
+        with dforest.config_context(communicator=communicator):
+            return model.oob_importance(X[own], y[own], None if weight is None else weight[own])
+
+    return ThreadGroup(size).run(work)
+
+
+def assert_same(model, found):
+    for own in found:
+        if isinstance(own, BaseException):
+            raise own
+        for name in ("variable_importance_", "variable_importance_std_"):
+            assert getattr(own, name).tobytes() == getattr(model, name).tobytes(), (name, getattr(own, name))
+
+
+@pytest.mark.parametrize("round_bytes", [1, 1 << 28])
+@pytest.mark.parametrize("seed", range(36))
+def test_importances_have_the_bits_of_one_process(monkeypatch, seed, round_bytes):
+    """In rounds of one pair for each rank, or more."""
+    monkeypatch.setattr(permutations, "ROUND_BYTES", round_bytes)
+    rng = np.random.default_rng(seed)
+    size, kind = one_of(rng, 1, 2, 3, 5, 8), CUTS[seed % len(CUTS)]
+    model, X, y, weight = random_problem(seed)
+    cut = Cut.random(rng, len(X), size, kind)
+    found = fit_by_ranks(model, X, y, weight, cut, size)
+    assert_same(clone(model).fit(X, y, weight), found)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_of_many_blocks(seed):
+    model, X, y, weight = random_problem(seed, n=3 * BLOCK + 77)
+    model.set_params(n_estimators=3, max_depth=6).fit(X, y, weight)
+    for size, kind in ((2, "interleaved"), (3, "random")):
+        cut = Cut.random(np.random.default_rng([seed, size]), len(X), size, kind)
+        assert_same(model, fit_by_ranks(model, X, y, weight, cut, size))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_oob_importance_by_ranks(seed):
+    """A forest of one process, on ranks that have consecutive rows."""
+    model, X, y, weight = random_problem(seed)
+    whole = model.fit(X, y, weight).oob_importance(X, y, weight)
+    rng = np.random.default_rng(seed)
+    for size in (1, 2, 5):
+        cut = Cut.random(rng, len(X), size, one_of(rng, "even", "random", "empty", "one row"))
+        for found in importance_by_ranks(model, X, y, weight, cut, size):
+            if isinstance(found, BaseException):
+                raise found
+            for name in NAMES:
+                assert found[name].tobytes() == whole[name].tobytes(), (seed, size, name)
+
+
+def test_errors_are_raised_on_all_ranks():
+    model, X, y, _ = random_problem(0, n=60)
+    model.fit(X, y)
+    cut = Cut(np.array([0, 20, 60]), np.arange(2))
+    for found in importance_by_ranks(model, X[:59], y[:59], None, Cut(np.array([0, 20, 59]), np.arange(2)), 2):
+        assert isinstance(found, ValueError) and "X has 59 rows of positive weight, but trees were grown on 60 rows" in str(found)
+    others = [model, clone(model).set_params(random_state=99).fit(X, y)]
+
+    def work(communicator):
+        own = cut.rows(communicator.rank)
+        with dforest.config_context(communicator=communicator):
+            return others[communicator.rank].oob_importance(X[own], y[own])
+
+    others[1].set_params(random_state=model.random_state)
+    for found in ThreadGroup(2).run(work):
+        assert isinstance(found, ValueError) and "the digest of the forest" in str(found)
+
+
+# What ranks do for themselves
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_values_are_permuted_by_the_stream_of_a_tree_and_a_feature(n_threads):
+    arrays = [np.arange(9, dtype=np.float32), np.arange(1.0), np.arange(0.0), np.arange(100.0)]
+    found = permute_values(arrays, [3, 4, 5, 6], [0, 1, 2, 70], n_threads)
+    for array, seed, feature, values in zip(arrays, (3, 4, 5, 6), (0, 1, 2, 70), found, strict=True):
+        stream, expected = naive.Stream(seed, feature, PERMUTATION), array.copy()
+        for i in range(len(array) - 1):
+            at = i + stream.below(len(array) - i)
+            expected[[i, at]] = expected[[at, i]]
+        assert values.dtype == array.dtype and values.tolist() == expected.tolist()
+
+
+def grown(n):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 3))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = np.nan_to_num(X[:, 0] + X[:, 2])
+    forest = RandomForestRegressor(2, random_state=0).fit(X, y).forest_
+    draws = TreeDraws(forest.plans, forest.seeds, n, 1)
+    return X, forest, (forest.packed_leaves(), X, y, forest.leaf_value, True, None, draws, 400)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("has_own_tests", [False, True])
+def test_given_values_give_the_rises_of_permuted_columns(n_threads, has_own_tests):
+    """All features at once, or one at a time; along paths, or by copies of rows."""
+    X, forest, work = grown(30_000)
+    used = np.ones((2, 3), np.uint8)
+    job = Permutations(*work, used if has_own_tests else None)
+    whole = job.rises(1)
+    left_out = job.weigh_left_out(n_threads)
+    for t in range(2):
+        rows = np.flatnonzero(forest.row_counts(t) == 0)
+        assert left_out[t].tolist() == [len(rows)] * 2
+        np.testing.assert_array_equal(job.left_out(t, len(rows)), rows)
+        values = permute_values([X[rows, j] for j in range(3)], [forest.seeds[t]] * 3, range(3), 1)
+        for features in ([0, 1, 2], [1], [0, 2], [2]):
+            digits = np.zeros((len(features), 68), np.int64)
+            at = np.array(features)
+            if len(features) == 2:  # between them lies a feature that is not given, and is not tried
+                digits_of_both = digits
+            for half in (slice(None, 9000), slice(9000, None)):  # digits add up
+                some = [values[j][half] for j in features]
+                job.add_rises(t, rows[half].astype(np.uint32), at, some, digits, n_threads)
+            np.testing.assert_array_equal(rise_of(digits, 400) / len(rows), whole[t, features])
+    assert digits_of_both.any()
+
+
+def test_given_values_are_checked():
+    X, forest, work = grown(100)
+    job = Permutations(*work)
+    rows, at, digits = np.arange(4, dtype=np.uint32), np.array([0, 2]), np.zeros((2, 68), np.int64)
+    values = [np.zeros(4), np.zeros(4)]
+    job.add_rises(0, rows, at, values, digits, 1)
+    for wrong in [(0, rows, at, values[:1], digits), (0, rows, at, [np.zeros(3)] * 2, digits), (0, rows, at, values, digits[:1]),
+                  (2, rows, at, values, digits), (0, rows, at + 1, values, digits), (0, rows, at[::-1].copy(), values, digits),
+                  (0, rows + np.uint32(97), at, values, digits)]:  # fmt: skip
+        with pytest.raises(ValueError, match="arrays of values and digits|allowed are features of 3, ascending, and rows of 100"):
+            job.add_rises(*wrong, 1)
