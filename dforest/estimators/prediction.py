@@ -38,6 +38,7 @@ class PredictionPart:
             and X.ndim == 2
             and len(X) > 0
             and X.flags.c_contiguous
+            and X.flags.aligned
             and "forest_" in known
             and X.shape[1] == known["n_features_in_"]
             and "feature_names_in_" not in known

@@ -75,7 +75,7 @@ def check_X(estimator, X, features=None, reset=True, least_rows=1, **kwargs):
         cannot hold, or if two columns have the same name.
     """
     X = on_host(X)
-    if isinstance(X, np.ndarray) and not X.dtype.isnative:
+    if isinstance(X, np.ndarray) and not (X.dtype.isnative and X.flags.aligned):
         X = X.astype(X.dtype.newbyteorder("="))
     if "y" in kwargs:
         kwargs["y"] = on_host(kwargs["y"])

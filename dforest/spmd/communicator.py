@@ -23,7 +23,7 @@ import numpy as np
 from dforest.errors import RankError
 
 SMALL = 1 << 12  # bytes of an array that every rank adds up alone, as another round would take longer
-LONGEST = 2000  # bytes of an exception in a letter, and characters of its message: a letter is sent at once, even if nobody waits
+LONGEST = 2000  # characters of a message in a letter, so that letters are sent at once, even if nobody waits for them
 
 
 @dataclass
@@ -89,22 +89,25 @@ def _by_name(rank, error):
 
 
 def letter_of(rank, error):
-    """What `error_of`, perhaps in another process, makes the exception of: bytes, not many more than twice `LONGEST`."""
+    """What `error_of`, perhaps in another process, makes the exception of: bytes, not many more than three times `LONGEST`."""
     named = named_error(rank, error)
     try:
-        pickled = pickle.dumps(named)
+        kind = pickle.dumps(type(named))  # and not the exception, which may bring along what it follows from
     except Exception:
-        pickled = b""
-    return pickle.dumps((str(_by_name(rank, error)), pickled if len(pickled) <= LONGEST else b""))
+        kind = b""
+    text = str(named)
+    if len(text) + len(kind) > LONGEST:
+        kind = text = b""
+    return pickle.dumps((kind, text, str(_by_name(rank, error))))
 
 
 def error_of(letter):
     """The exception of `named_error` in a letter; a `RankError` that tells its type, if it is too long or not known here."""
-    text, pickled = pickle.loads(letter)
+    kind, text, by_name = pickle.loads(letter)
     try:
-        error = pickle.loads(pickled)
+        error = pickle.loads(kind)(text)
     except Exception:
-        error = RankError(text)
+        error = RankError(by_name)
     error._is_named = True
     return error
 

@@ -117,6 +117,7 @@ class WorkerCommunicator(ByteCommunicator):
         self._post = Post.of(worker)
         self._n_works = self._n_exchanges = 0
         self._lost = {}  # by rank that cannot be reached: why
+        self._awaited = set()  # ranks whose letters have not come
         self._sending = None
 
     def _duplicate(self):
@@ -142,9 +143,8 @@ class WorkerCommunicator(ByteCommunicator):
         self._lose(rank, reason)
 
     def _lose(self, rank, reason):
-        with self._post.turn:
-            self._lost.setdefault(rank, reason)
-            self._post.turn.notify_all()
+        self._lost.setdefault(rank, reason)
+        self._notify()
 
     async def _send(self, number, parts):
         await asyncio.gather(
@@ -154,45 +154,62 @@ class WorkerCommunicator(ByteCommunicator):
             )
         )
 
-    async def _look(self, awaited):
-        """Find out whether the ranks that are waited for are still there."""
+    async def _look(self, number):
+        """Find out whether the others are still there, and those still at work whose letters of an exchange are awaited."""
         there = await self.worker.scheduler.ncores()
-        for rank in awaited:
+        for rank in self._others():
             if self.addresses[rank] not in there:
                 self._lose(rank, "it has left the cluster")
-        await asyncio.gather(*(self._call(rank, "dforest_is_open", run=_run_of(self.work)) for rank in awaited))
+        await asyncio.gather(*(self._look_at(rank, number) for rank in self._others() if self._lacks(rank, number)))
+
+    async def _look_at(self, rank, number):
+        try:
+            is_open = await self.worker.rpc(self.addresses[rank]).dforest_is_open(run=_run_of(self.work))
+        except OSError as error:
+            self._lose(rank, f"{type(error).__name__}: {error}")
+        else:
+            if not is_open and self._lacks(rank, number):  # a rank ends well only when its letters have arrived
+                self._lose(rank, "its part in this work has ended")
+
+    def _lacks(self, rank, number):
+        """Whether the letter of a rank in an exchange has not come yet."""
+        with self._post.turn:
+            run = self._post.runs.get(_run_of(self.work))
+            is_awaited = number == self._n_exchanges and rank in self._awaited
+            return is_awaited and run is not None and (self.work, number, rank) not in run[0]
 
     def _exchange_bytes(self, parts):
-        start = perf_counter()
+        start = last_look = perf_counter()
         self._n_exchanges += 1
         number, turn = self._n_exchanges, self._post.turn
         is_inline = all(part.nbytes <= INLINE for part in parts)
         packed = {rank: parts[rank].tobytes() if is_inline else to_serialize(parts[rank]) for rank in self._others()}
-        self._sending = self._begin(self._send(number, packed))
+        self._awaited = set(range(self.size)) - {self.rank}
+        self._sending, looking = self._begin(self._send(number, packed)), None
+        self._sending.add_done_callback(self._notify)
         got = {self.rank: parts[self.rank].copy()}
-        awaited = set(range(self.size)) - {self.rank}
-        looking, last_look = None, start
         with turn:
             while True:
-                for rank in list(awaited):
+                for rank in list(self._awaited):
                     part = self._letters(0).pop((self.work, number, rank), None)
                     if part is not None:
                         got[rank] = part
-                        awaited.remove(rank)
-                if not awaited:
+                        self._awaited.remove(rank)
+                is_sent = self._sending.done()
+                if is_sent:
+                    self._sending.result()
+                if not self._awaited and (is_sent or is_inline):  # or else the parts are still read
                     break
                 self._listen()
-                if self._sending.done():
-                    self._sending.result()
                 if perf_counter() - last_look > UNREST and (looking is None or looking.done()):
-                    looking, last_look = self._begin(self._look(set(awaited))), perf_counter()
+                    looking, last_look = self._begin(self._look(number)), perf_counter()
                 turn.wait(UNREST)
-        while not is_inline and not self._sending.done():  # as the parts are still read
-            with turn:
-                self._listen()
-            wait([self._sending], UNREST)
         self.traffic.seconds_waited += perf_counter() - start
         return [_own(got[rank]) for rank in range(self.size)]
+
+    def _notify(self, _=None):
+        with self._post.turn:
+            self._post.turn.notify_all()
 
     def _letters(self, where):
         """The parts (0) or errors (1) of this run, while the post's turn is held."""
@@ -293,9 +310,12 @@ def run_on_workers(client, addresses, function, arguments):
         If a worker leaves the cluster.
     """
     run = uuid4().hex
-    client.run(_open, run, workers=addresses)
     futures = []
     try:
+        opened = wait_for(client, addresses, client.run(_open, run, **_those(addresses)))
+        for rank, address in enumerate(addresses):
+            if address not in opened:
+                raise RankError(f"rank {rank} at {address} cannot be reached")
         futures = [
             client.submit(
                 _work_on, run, addresses, function, *own, workers=[address], allow_other_workers=False, pure=False, retries=0
@@ -305,14 +325,44 @@ def run_on_workers(client, addresses, function, arguments):
         return _results(client, addresses, futures)
     finally:  # which also ends ranks that are still at work, if this one is given up
         client.cancel(futures)
-        there = client.nthreads()
-        client.run(_close, run, workers=[address for address in addresses if address in there], on_error="ignore")
+        wait([_begun(client, client.run(_close, run, **_those(addresses)))], UNREST)
+
+
+def _those(addresses):
+    return {"workers": addresses, "on_error": "ignore", "asynchronous": True}
+
+
+def _begun(client, coroutine):
+    """A coroutine of a client as a future."""
+    return asyncio.run_coroutine_threadsafe(coroutine, client.loop.asyncio_loop)
+
+
+def wait_for(client, addresses, coroutine):
+    """What a coroutine of a client returns, which would wait for long for workers that have left.
+
+    Raises
+    ------
+    RankError
+        If one of the workers leaves the cluster.
+    """
+    future = _begun(client, coroutine)
+    while not wait([future], UNREST / 2).done:
+        _check_there(client, addresses)
+    return future.result()
+
+
+def _check_there(client, addresses):
+    there = client.nthreads()
+    for rank, address in enumerate(addresses):
+        if address not in there:
+            raise RankError(f"rank {rank} at {address} has left the cluster")
 
 
 def _results(client, addresses, futures):
     """The results of ranks, as soon as all are there, or one has failed."""
     results = {}
-    last_look, lost_since = perf_counter(), None
+    last_look = perf_counter()
+    lost, since = None, 0.0
     while len(results) < len(futures):
         for rank, future in enumerate(futures):
             if rank not in results and future.done():
@@ -322,11 +372,13 @@ def _results(client, addresses, futures):
                     error.add_note(f"It was raised on the worker {addresses[rank]}:\n{where}")
                     raise error
                 results[rank] = result
-        if perf_counter() - last_look > UNREST / 2:
-            there, last_look = client.nthreads(), perf_counter()
-            lost = [address for address in addresses if address not in there]
-            lost_since = None if not lost else last_look if lost_since is None else lost_since
-            if lost and last_look - lost_since > FAREWELL:
-                raise RankError(f"rank {addresses.index(lost[0])} at {lost[0]} has left the cluster")
+        if lost is not None and perf_counter() - since > FAREWELL:  # the ranks have not told of it
+            raise lost
+        if lost is None and perf_counter() - last_look > UNREST / 2:
+            last_look = perf_counter()
+            try:
+                _check_there(client, addresses)
+            except RankError as error:
+                lost, since = error, last_look
         sleep(STEP)
     return [results[rank] for rank in range(len(futures))]

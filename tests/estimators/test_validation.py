@@ -180,6 +180,17 @@ def test_bytes_in_any_order(kind, dtype):
         assert np.array_equal(a.predict(first), b.predict(second))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arrays_at_any_address(dtype):
+    """Where numbers do not begin at multiples of their size, as in the middle of a message."""
+    odd = np.zeros(X_IRIS.size * np.dtype(dtype).itemsize + 1, np.uint8)[1:].view(dtype).reshape(X_IRIS.shape)
+    odd[...] = X_IRIS
+    assert not odd.flags.aligned
+    model = make(DecisionTreeClassifier).fit(odd.copy(), Y_IRIS)
+    assert same_forest(make(DecisionTreeClassifier).fit(odd, Y_IRIS), model)
+    assert np.array_equal(model.predict(odd), model.predict(odd.copy()))
+
+
 @pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="long double is float64 here")
 def test_long_doubles():
     third = np.longdouble(1) / 3

@@ -74,7 +74,8 @@ def wait(ranks):
 
 def runs(dask_worker):
     """The runs that a worker has letters of."""
-    return list(dask_worker.extensions["dforest"].runs)
+    post = dask_worker.extensions.get("dforest")
+    return [] if post is None else list(post.runs)
 
 
 def n_tasks(dask_worker):

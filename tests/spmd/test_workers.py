@@ -8,7 +8,7 @@ import pytest
 
 from dforest.errors import RankError
 
-distributed = pytest.importorskip("distributed")
+pytest.importorskip("distributed")
 from helpers import dask_programs as programs  # noqa: E402
 
 from dforest.spmd import workers  # noqa: E402
@@ -16,16 +16,7 @@ from dforest.spmd import workers  # noqa: E402
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def client():
-    """Of a cluster of three processes."""
-    cluster = distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None, memory_limit=0)
-    with cluster, distributed.Client(cluster) as client:
-        yield client
-
-
 def addresses(client, n=3):
-    client.wait_for_workers(3, timeout=60)
     return sorted(client.nthreads())[:n]
 
 
@@ -87,6 +78,11 @@ def wait_until(condition, limit=60):
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.1)
+
+
+def test_workers_that_are_not_there_are_told(client):
+    with pytest.raises(RankError, match="tcp://127.0.0.1:9 (has left the cluster|cannot be reached)"):
+        workers.run_on_workers(client, [*addresses(client), "tcp://127.0.0.1:9"], programs.total, [(1,)] * 4)
 
 
 @pytest.mark.parametrize("moment", range(5))

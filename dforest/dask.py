@@ -1,0 +1,304 @@
+"""Forests of rows that lie on the workers of a Dask cluster: no row leaves its worker, and the forest is that of one process.
+
+The estimators of this module are those of `dforest`, with the same parameters; `fit` takes collections of Dask. Each worker that
+has partitions is a rank (see `dforest.spmd`), whichever partitions it has: the order of the rows is that of the partitions, and
+the forest depends on this order alone. With ``warm_start=True`` other workers than before may add trees.
+
+Words: a *partition* is a block of rows of a dask array, a partition of a dask dataframe, or what a delayed value stands for.
+"""
+
+from copy import copy
+from hashlib import sha256
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+import dforest
+from dforest.config import config_context
+from dforest.errors import RankError
+from dforest.estimators.agreement import Partition
+from dforest.extras import install_command
+
+try:
+    import dask.array as da
+    from dask import delayed
+    from dask.delayed import Delayed
+    from distributed import default_client, get_worker, wait
+except ImportError as error:
+    raise ImportError(f"dforest.dask needs Dask; install it: {install_command('dask')}") from error
+
+from dforest.spmd.workers import run_on_workers, wait_for
+
+__all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor", "RandomForestClassifier", "RandomForestRegressor"]
+
+# What a fit finds out of each row, which stays with the workers.
+_OF_ROWS = ("oob_error_per_observation_", "oob_decision_function_", "oob_prediction_")
+
+
+class _OnWorkers:
+    """What makes a forest fit on, and predict for, the workers of a Dask cluster."""
+
+    def fit(self, X, y, sample_weight=None, client=None):
+        """Grow the trees, on the workers that have the rows.
+
+        Parameters
+        ----------
+        X : dask array of shape (n_rows, n_features), dask dataframe, or list of delayed arrays or dataframes
+            As for the estimator of `dforest` of this name. Sizes of partitions need not be known, and the categories of a
+            column may differ by partition.
+        y : dask array of shape (n_rows,), dask series, or list of delayed arrays
+            Of as many partitions as X, each of as many rows.
+        sample_weight : dask array of shape (n_rows,), dask series, or list of delayed arrays, optional
+            Of as many partitions as X, each of as many rows.
+        client : distributed.Client, optional
+            Of the cluster; by default the last one that was made. Not an asynchronous one.
+
+        Returns
+        -------
+        self
+            With the attributes of an ordinary fit to all rows, except for those of out-of-bag estimates that have an entry for
+            each row. `fit_report_` tells what the first rank did.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are not as described; the message names the rank that has found it. The estimator is then
+            as it was, as after any other error.
+        RankError
+            If a worker leaves the cluster; within ten seconds.
+
+        Notes
+        -----
+        Partitions are persisted while the estimator fits. Where `n_jobs` is None, a rank works on as many threads as its worker
+        has. A rank does not keep its worker from other tasks.
+        """
+        client = client or default_client()
+        given = {"X": X, "y": y} | ({} if sample_weight is None else {"sample_weight": sample_weight})
+        partitions = _partitions(given, client)
+        addresses, held = _by_worker(partitions, client)
+        model = self if self.warm_start else clone(self)
+        send = client.scatter([model], workers=addresses, broadcast=True, hash=False, asynchronous=True)
+        [model] = wait_for(client, addresses, send)
+        arguments = [(model, places, *(partitions[place] for place in places)) for places in held]
+        found = run_on_workers(client, addresses, _fit, arguments)
+        (fitted, digest), *others = found
+        for rank, (_, other) in enumerate(others, start=1):
+            if other != digest:
+                raise RankError(f"rank {rank} has grown another forest than rank 0; this is a mistake in dforest")
+        if isinstance(self.random_state, np.random.RandomState):  # it goes on as if it had been used here
+            self.random_state.set_state(fitted.random_state.get_state())
+        state = fitted.__dict__ | self.get_params(deep=False)
+        self.__dict__.clear()
+        self.__dict__.update(state)
+        return self
+
+    def predict(self, X):
+        """Predict for the rows of X.
+
+        Parameters
+        ----------
+        X : dask array, dask dataframe, list of delayed arrays or dataframes, or array-like
+
+        Returns
+        -------
+        dask array of shape (n_rows,), list of delayed arrays, or ndarray of shape (n_rows,)
+            Lazy, but for an ordinary X.
+        """
+        return self._lazy("predict", X, self._kind_of_targets())
+
+    def to_local(self):
+        """The estimator of `dforest` that has this one's parameters, and its trees if it is fitted."""
+        kind = next(kind for kind in type(self).__mro__ if not issubclass(kind, _OnWorkers) and hasattr(kind, "fit"))
+        local = kind.__new__(kind)
+        local.__dict__.update(self.__dict__)
+        return local
+
+    def _kind_of_targets(self):
+        check_is_fitted(self)
+        return self.classes_.dtype if is_classifier(self) else np.dtype(np.float64)
+
+    def _lazy(self, method, X, kind, n_columns=None):
+        """What a method of the local estimator returns for each partition, of a type and with as many columns as given."""
+        check_is_fitted(self)
+        if not _is_of_dask(X):
+            return getattr(super(), method)(X)
+        model = delayed(self.to_local(), pure=False, traverse=False)
+        meta = np.empty((0,) if n_columns is None else (0, n_columns), kind)
+        if isinstance(X, list | tuple):
+            return [delayed(_predict)(part, model, method, meta) for part in X]
+        if isinstance(X, da.Array):
+            X = _whole_rows(X, "X")
+            chunks = (X.chunks[0],) if n_columns is None else (X.chunks[0], (n_columns,))
+            drop = {"drop_axis": 1} if n_columns is None else {}
+            return X.map_blocks(_predict, model=model, method=method, empty=meta, meta=meta, dtype=kind, chunks=chunks, **drop)
+        return X.map_partitions(_predict, model, method, meta, meta=meta)
+
+
+class _ClassesOnWorkers(_OnWorkers):
+    """What classifiers have besides."""
+
+    def predict_proba(self, X):
+        """Predict the probabilities of the classes for the rows of X.
+
+        Parameters
+        ----------
+        X : dask array, dask dataframe, list of delayed arrays or dataframes, or array-like
+
+        Returns
+        -------
+        dask array of shape (n_rows, n_classes), list of delayed arrays, or ndarray of shape (n_rows, n_classes)
+            In the order of `classes_`. Lazy, but for an ordinary X.
+        """
+        check_is_fitted(self)
+        return self._lazy("predict_proba", X, np.dtype(np.float64), len(self.classes_))
+
+    def predict_log_proba(self, X):
+        """Predict the logarithms of the probabilities of the classes for the rows of X: see `predict_proba`."""
+        check_is_fitted(self)
+        return self._lazy("predict_log_proba", X, np.dtype(np.float64), len(self.classes_))
+
+
+class RandomForestClassifier(_ClassesOnWorkers, dforest.RandomForestClassifier):
+    """`dforest.RandomForestClassifier`, fitted to rows on the workers of a Dask cluster."""
+
+
+class RandomForestRegressor(_OnWorkers, dforest.RandomForestRegressor):
+    """`dforest.RandomForestRegressor`, fitted to rows on the workers of a Dask cluster."""
+
+
+class ExtraTreesClassifier(_ClassesOnWorkers, dforest.ExtraTreesClassifier):
+    """`dforest.ExtraTreesClassifier`, fitted to rows on the workers of a Dask cluster."""
+
+
+class ExtraTreesRegressor(_OnWorkers, dforest.ExtraTreesRegressor):
+    """`dforest.ExtraTreesRegressor`, fitted to rows on the workers of a Dask cluster."""
+
+
+def _is_of_dask(given):
+    is_list = isinstance(given, list | tuple) and len(given) > 0 and all(isinstance(part, Delayed) for part in given)
+    return is_list or isinstance(given, da.Array) or (hasattr(given, "map_partitions") and hasattr(given, "to_delayed"))
+
+
+def _whole_rows(array, name):
+    """A dask array none of whose rows is cut."""
+    if array.ndim not in (1, 2):
+        raise ValueError(f"{name} has {array.ndim} dimensions; allowed are 1 and 2")
+    return array if array.ndim == 1 or array.numblocks[1] == 1 else array.rechunk({1: -1})
+
+
+def _partitions(given, client):
+    """The partitions as futures of tuples, which have the partition's part of each collection, and lie on one worker each.
+
+    Parameters
+    ----------
+    given : dict
+        By name, collections of Dask.
+    """
+    for name, collection in given.items():
+        if not _is_of_dask(collection):
+            raise TypeError(
+                f"{name} is of type {type(collection).__name__}; allowed are dask arrays and dataframes, and lists of delayed "
+                f"partitions. Estimators of dforest, not of dforest.dask, fit local data"
+            )
+    collections = []
+    for name, collection in given.items():
+        if isinstance(collection, da.Array):
+            collection = _whole_rows(collection, name)
+            rows = collections[0].chunks[0] if collections and isinstance(collections[0], da.Array) else collection.chunks[0]
+            if collection.chunks[0] != rows and sum(collection.chunks[0]) == sum(rows):  # so all sizes are known
+                collection = collection.rechunk({0: rows})
+        collections.append(collection)
+    stored = client.persist([part for collection in collections for part in _as_list(collection)])  # kept until `wait` returns
+    parts, rest = [], iter(stored)
+    for collection in collections:
+        own = [next(rest) for _ in _as_list(collection)]
+        parts.append(own if _as_list(collection) is collection else np.ravel(own[0].to_delayed()).tolist())
+    numbers = {name: len(part) for name, part in zip(given, parts, strict=True)}
+    if len(set(numbers.values())) > 1:
+        said = ", ".join(f"{name} has {number}" for name, number in numbers.items())
+        raise ValueError(f"{said} partitions; allowed is one number for all")
+    together = delayed(_tuple, pure=False)
+    futures = client.compute([together(*part) for part in zip(*parts, strict=True)])
+    wait(futures)
+    for future in futures:
+        if future.status != "finished":
+            future.result()
+    del stored
+    return futures
+
+
+def _as_list(collection):
+    return collection if isinstance(collection, list | tuple) else [collection]
+
+
+def _tuple(*parts):
+    return parts
+
+
+def _by_worker(partitions, client):
+    """The addresses of workers, and the places of the partitions that each of them has."""
+    held = {}
+    who_has = client.who_has(partitions)
+    for place, partition in enumerate(partitions):
+        where = who_has.get(partition.key)
+        if not where:
+            raise RankError(f"partition {place} is on no worker any more")
+        held.setdefault(min(where), []).append(place)
+    return sorted(held), [held[address] for address in sorted(held)]
+
+
+def _fit(ranks, model, places, *parts):
+    """What each rank does: fit, and return a digest of the forest, and on rank 0 the estimator."""
+    model = copy(model)  # the worker keeps what it was given
+    n_jobs = model.n_jobs
+    if n_jobs is None:
+        model.n_jobs = get_worker().state.nthreads
+    with ranks.together() as ranks, config_context(communicator=ranks):
+        n_batches = len(model._batches) if model.warm_start and hasattr(model, "forest_") else 0
+        model._fit_partitions(lambda rank: [Partition(place, *part) for place, part in zip(places, parts, strict=True)])
+        if len(model._batches) > n_batches:
+            *before, batch = model._batches
+            model._batches = [*before, _of_all_rows(ranks, batch, places, [_n_rows(X) for X, *_ in parts])]
+    model.n_jobs = n_jobs
+    for name in _OF_ROWS:
+        model.__dict__.pop(name, None)
+    return model if ranks.rank == 0 else None, _digest(model.forest_)
+
+
+def _digest(forest):
+    digest = sha256()
+    for name, array in forest.as_dict().items():
+        digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+    return digest.hexdigest()
+
+
+def _n_rows(X):
+    return len(X) if hasattr(X, "__len__") else X.shape[0]
+
+
+def _of_all_rows(ranks, batch, places, lengths):
+    """What `_batches` tells of trees grown by this rank and others, as one process with all rows would tell it. A collective.
+
+    Parameters
+    ----------
+    places, lengths : list of int
+        Of this rank's partitions: where they come among all, and how many rows they have.
+    """
+    kept = np.ones(batch.n_rows, bool) if batch.kept is None else np.unpackbits(batch.kept, count=batch.n_rows).view(bool)
+    parts = np.split(kept, np.cumsum(lengths)[:-1])
+    packed = [None if part.all() else np.packbits(part) for part in parts]
+    everywhere = [part for of_rank in ranks.gather_objects(list(zip(places, lengths, packed, strict=True))) for part in of_rank]
+    kept = None
+    if any(packed is not None for _, _, packed in everywhere):
+        parts = [
+            np.ones(length, bool) if packed is None else np.unpackbits(packed, count=length).view(bool)
+            for _, length, packed in sorted(everywhere, key=lambda part: part[0])
+        ]
+        kept = np.packbits(np.concatenate(parts))
+    return batch._replace(n_rows=sum(length for _, length, _ in everywhere), kept=kept, share=None)
+
+
+def _predict(X, model, method, empty):
+    return getattr(model, method)(X) if _n_rows(X) else empty
