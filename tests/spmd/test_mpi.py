@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -133,3 +134,14 @@ def test_an_interrupt_of_one_rank_ends_the_job(tmp_path):
     told = "KeyboardInterrupt: on rank 1: "
     assert reports["interrupted"] == [told, "KeyboardInterrupt: ", told]
     assert text.count(told) == 3  # none of them was stopped by another
+
+
+@pytest.mark.slow
+def test_the_program_of_the_page_runs(tmp_path):
+    page = (HERE.parents[1] / "doc" / "distributed.md").read_text(encoding="utf-8")
+    program = re.search(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)[1]
+    (tmp_path / "train.py").write_text(program.replace("100_000", "2_000"), encoding="utf-8")
+    command = [MPIEXEC, "-n", "2", sys.executable, "-m", "mpi4py", str(tmp_path / "train.py")]
+    done = subprocess.run(command, env=os.environ | {"HYDRA_LAUNCHER": "fork"}, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"this processor: 20 trees in .* s\n2 ranks: .* grown by one rank each\n", done.stdout)
