@@ -3,7 +3,8 @@
 import os
 import pickle
 import signal
-from threading import Timer
+import time
+from threading import Thread
 
 import numpy as np
 import pandas as pd
@@ -193,13 +194,20 @@ def test_a_worker_that_leaves_ends_the_fit(client, moment):
     dX, dy = da.from_array(X, (500, 4)), da.from_array(y, 500)
     model.fit(dX, dy)
     before = dict(model.__dict__)
-    model.set_params(n_estimators=1000)
+    model.set_params(n_estimators=100_000)
     victim = list(client.run(os.getpid).values())[moment]
-    timer = Timer(0.5 + moment / 2, os.kill, (victim, signal.SIGKILL))
-    timer.start()
-    with pytest.raises(RankError, match="cannot be reached|left the cluster|on no worker"):
+
+    def kill():
+        while not all(client.run(programs.runs).values()):
+            time.sleep(0.05)
+        time.sleep(moment / 2)
+        os.kill(victim, signal.SIGKILL)
+
+    killer = Thread(target=kill)
+    killer.start()
+    with pytest.raises(RankError, match="cannot be reached|has left the cluster"):
         model.fit(dX, dy)
-    timer.join()
+    killer.join()
     assert model.set_params(n_estimators=4).__dict__ == before
     assert not differences(model.fit(dX, dy).to_local(), one.fit(X, y))  # on those that are left
 
