@@ -30,6 +30,7 @@ from dforest.spmd.draws import DrawDealer
 TUNING = {}
 ALL = 1 << 62  # more records than any node has
 LEAST_ROOM = 1 << 22  # bytes of scratch that a rank always takes
+MOST_ROOM = 1 << 26  # bytes that a whole tree may take on its owner, where that saves many rounds
 MOST_TREES = 64  # of a batch
 DEALT_AHEAD = 8  # trees whose draws a rank deals out at a time, as this takes one thread for a tree
 DRAW_BYTES = 2 * record("df_record").itemsize + 4  # that a row of a tree takes: its record, a place to move it to, its count
@@ -190,7 +191,12 @@ class _Sizes:
         # Subtrees of a lot's size would be dealt out unevenly.
         self.ship_up_to = max(1, min(self.lot_records, problem.n_rows // ranks.size) // 2)
         self.histogram_bytes = max(LEAST_ROOM, room)
+        has_kernels = NAMES.get(type(problem.criterion)) in OF_KERNELS
+        # Best first, ranks would meet for every few nodes; so whole trees are shipped, as many at a time as there are owners.
+        whole_bytes = problem.sampling.most_records(problem.n_rows) * (row_bytes + LETTER_BYTES)
+        if not has_kernels or (problem.rules.max_leaf_nodes and whole_bytes <= MOST_ROOM):
+            self.ship_up_to, self.n_trees = ALL, max(self.n_trees, min(ranks.size, MOST_TREES))
         for name, number in TUNING.items():
             setattr(self, name, number)
-        if NAMES.get(type(problem.criterion)) not in OF_KERNELS:
+        if not has_kernels:
             self.ship_up_to = ALL
