@@ -9,6 +9,7 @@ from dforest import RandomForestClassifier, RandomForestRegressor
 from dforest.core.predict.permutation import Permutations, permute_values, rise_of
 from dforest.core.sampling import TreeDraws
 from dforest.rules.arrays import BLOCK
+from dforest.splitter import PythonSplitter, Test
 from dforest.spmd import permutations
 from dforest.spmd.threads import ThreadGroup
 from dforest.testing import naive
@@ -185,3 +186,44 @@ def test_given_values_are_checked():
                   (0, rows + np.uint32(97), at, values, digits)]:  # fmt: skip
         with pytest.raises(ValueError, match="arrays of values and digits|allowed are features of 3, ascending, and rows of 100"):
             job.add_rises(*wrong, 1)
+
+
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores", "ignore:R.2 score is not well-defined")
+def test_several_parts_in_one_process():
+    """Without ranks: estimates and importances of a fit of partitions, none of which is put beside another one."""
+    for seed in range(4):
+        model, X, y, weight = random_problem(seed, n=90)
+        model.set_params(oob_score=True)
+        cut = Cut(np.array([0, 7, 7, 60, 90]), np.zeros(4, int))
+        one = clone(model).fit(X, y, weight)
+        own = clone(model)._fit_partitions(lambda rank, given=(X, y, weight), cut=cut: cut.partitions(0, *given))
+        assert_same(one, [own])
+        assert own.oob_score_ == one.oob_score_ and own.oob_curve_.tobytes() == one.oob_curve_.tobytes()
+
+
+class SumTest(PythonSplitter):
+    """The best cut of the sum of two features."""
+
+    def find_split(self, node):
+        a, b = node.random(purpose=0).choice(node.n_features, 2, replace=False)
+        score, threshold, _ = node.best_along(node.values(a) + node.values(b))
+        return Test([a, b, threshold], feature=int(a), score=score) if score >= 0 else None
+
+    def goes_left(self, payload, X):
+        a, b = payload[:2].astype(int)
+        return X[:, a].astype(float) + X[:, b] <= payload[2]
+
+    def used_features(self, payload):
+        return payload.view(float)[:2].astype(int), np.array([0.5, 0.5])
+
+
+def test_trees_of_tests_of_a_splitter_s_own():
+    """They are grown in one process; importances by ranks follow what the splitter says of copies of rows."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((200, 3)), rng.integers(0, 2, 200)
+    model = RandomForestClassifier(3, splitter=SumTest(), method="dense", random_state=0).fit(X, y)
+    whole = model.oob_importance(X, y)
+    cut = Cut(np.array([0, 90, 200]), np.arange(2))
+    for found in importance_by_ranks(model, X, y, None, cut, 2):
+        assert found["importances"].tobytes() == whole["importances"].tobytes()
+    assert (whole["importances"] != 0).any()
