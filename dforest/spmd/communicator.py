@@ -279,16 +279,12 @@ class Communicator(ABC):
             The entries from `edges(n)[rank]` up to `edges(n)[rank + 1]` of the sum.
         """
         check_integers(array)
-        edges = self.edges(len(array))
-        return _reduced(np.add, self.exchange([array[edges[r] : edges[r + 1]] for r in range(self.size)]))
+        return self._reduce_scattered(np.add, array)
 
     def sum(self, array):
         """The sum of arrays of integers, of one shape on all ranks."""
-        array = np.ascontiguousarray(array)
         check_integers(array)
-        if array.nbytes <= SMALL:
-            return self._reduce(np.add, array)
-        return np.concatenate(self.gather(self.sum_scattered(array.reshape(-1)))).reshape(array.shape)
+        return self._reduce(np.add, array)
 
     def least(self, array):
         """The least of each entry of arrays of numbers, none of them NaN, of one shape on all ranks; never -0.0 but 0.0."""
@@ -300,7 +296,15 @@ class Communicator(ABC):
 
     def _reduce(self, ufunc, array):
         array = np.ascontiguousarray(array)
-        return _reduced(ufunc, self.gather(array.reshape(-1))).reshape(array.shape)
+        flat = array.reshape(-1)
+        if array.nbytes <= SMALL:
+            return _reduced(ufunc, self.gather(flat)).reshape(array.shape)
+        return np.concatenate(self.gather(self._reduce_scattered(ufunc, flat))).reshape(array.shape)
+
+    def _reduce_scattered(self, ufunc, array):
+        """This rank's share of what the ranks' arrays are reduced to, entry by entry."""
+        edges = self.edges(len(array))
+        return _reduced(ufunc, self.exchange([array[edges[r] : edges[r + 1]] for r in range(self.size)]))
 
     def any(self, condition):
         """Whether a condition holds on any rank."""

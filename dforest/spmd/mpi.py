@@ -165,11 +165,6 @@ class MpiCommunicator(ByteCommunicator):
         kind = array.dtype
         return kind.isnative and (kind.kind in "iu" or kind in (np.float32, np.float64)) and 0 < array.size <= MOST_REDUCED
 
-    def sum(self, array):
-        array = np.ascontiguousarray(array)
-        check_integers(array)
-        return self._reduce(np.add, array) if self._may_reduce(array) else super().sum(array)
-
     def _reduce(self, ufunc, array):
         array = np.ascontiguousarray(array)
         if not self._may_reduce(array):

@@ -225,3 +225,16 @@ def test_traffic_is_counted():
         return ranks.traffic.n_rounds, ranks.traffic.bytes_sent
 
     assert together(3, work) == [(1, 160)] * 3
+
+
+@pytest.mark.parametrize("reduce", ["sum", "least", "greatest"])
+def test_large_arrays_are_reduced_by_share(reduce):
+    """No rank is sent all of what the others hand in."""
+
+    def work(ranks):
+        array = np.arange(3 * SMALL) * (ranks.rank + 1)
+        expected = {"sum": 6, "least": 1, "greatest": 3}[reduce] * np.arange(3 * SMALL)
+        np.testing.assert_array_equal(getattr(ranks, reduce)(array), expected)
+        return ranks.traffic.n_rounds, ranks.traffic.bytes_sent
+
+    assert together(3, work) == [(2, 4 * 8 * SMALL)] * 3
