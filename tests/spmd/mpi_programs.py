@@ -161,20 +161,20 @@ def killed():
 
 def interrupted():
     """Ctrl-C on one rank, which waits for the other; nobody catches what follows, once both have told of it."""
-    with WORLD.together() as ranks:
-        ranks.barrier()
-        if ranks.rank == 1:
-            signal.setitimer(signal.ITIMER_REAL, 0.3)
-            signal.signal(signal.SIGALRM, signal.default_int_handler)  # as SIGINT is handled
-        if ranks.rank == 0:
-            time.sleep(1.0)
-        try:
+    try:
+        with WORLD.together() as ranks:
             ranks.barrier()
-        except BaseException as error:
-            report("interrupted", f"{type(error).__name__}: {error}")
-            with WORLD.together():  # mpiexec stops all when the first one ends
-                pass
-            raise
+            if ranks.rank == 1:
+                signal.setitimer(signal.ITIMER_REAL, 0.3)
+                signal.signal(signal.SIGALRM, signal.default_int_handler)  # as SIGINT is handled
+            if ranks.rank == 0:
+                time.sleep(1.0)
+            ranks.barrier()
+    except BaseException as error:
+        report("interrupted", f"{type(error).__name__}: {error}")
+        with WORLD.together():  # mpiexec stops all when the first one ends
+            pass
+        raise
 
 
 def report(program, result):
