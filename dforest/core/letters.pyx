@@ -28,6 +28,12 @@ from dforest.rules.records cimport df_record
 from dforest.core.scratch import scratch
 from dforest.rules import records as rules
 
+cdef extern from *:
+    """
+    #define df_prefetch(address) __builtin_prefetch(address)
+    """
+    void df_prefetch(const void* address) nogil
+
 ctypedef fused code_t:         # codes in letters
     uint8_t
     uint16_t
@@ -37,6 +43,7 @@ ctypedef fused code_t:         # codes in letters
 cdef enum:
     TOGETHER = 256             # letters that are read or written in one go: they stay in a cache while columns are filled
     CHUNK = 1 << 13            # of which a thread takes so many at a time
+    AHEAD = 16                 # letters before a row is read, its codes are asked for
     LETTER_WORK = 32           # what a letter counts as work, in nanoseconds or so: see threads.pxd
 
 LARGE = 1 << 17                # bytes of an array that is large
@@ -107,14 +114,19 @@ cdef inline void write_letter(const Packing* p, int64_t i, char* to) noexcept no
 
 cdef int pack_chunk(void* context, Py_ssize_t item, Turn* turn) except -1 nogil:
     cdef const Packing* p = <const Packing*> context
-    cdef int64_t at = item * CHUNK, last = min(at + CHUNK, p.ends[p.n_stretches - 1]), begin
-    cdef Py_ssize_t s = stretch_at(p.ends, p.n_stretches, at)
+    cdef int64_t at = item * CHUNK, last = min(at + CHUNK, p.ends[p.n_stretches - 1]), i, end
+    cdef Py_ssize_t s = stretch_at(p.ends, p.n_stretches, at), bytes = p.form.n_columns * p.form.code_width
     while at < last:
         while p.ends[s] <= at:
             s += 1
-        begin = p.ends[s - 1] if s > 0 else 0
-        write_letter(p, p.firsts[s] + at - begin, p.letters + at * p.form.width)
-        at += 1
+        i = p.firsts[s] + at - (p.ends[s - 1] if s > 0 else 0)
+        end = i + min(p.ends[s], last) - at
+        while i < end:
+            if i + AHEAD < end:        # rows lie anywhere
+                df_prefetch(p.codes + p.records[i + AHEAD].row * bytes)
+            write_letter(p, i, p.letters + at * p.form.width)
+            i += 1
+            at += 1
     return poll(turn, CHUNK * LETTER_WORK)
 
 
