@@ -195,19 +195,21 @@ def test_a_worker_that_leaves_ends_the_fit(client, moment):
     model.fit(dX, dy)
     before = dict(model.__dict__)
     model.set_params(n_estimators=100_000)
-    victim = list(client.run(os.getpid).values())[moment]
+    victim, number = list(client.run(os.getpid).items())[moment]
 
     def kill():
         while not all(client.run(programs.runs).values()):
             time.sleep(0.05)
         time.sleep(moment / 2)
-        os.kill(victim, signal.SIGKILL)
+        os.kill(number, signal.SIGKILL)
 
     killer = Thread(target=kill)
     killer.start()
     with pytest.raises(RankError, match="cannot be reached|has left the cluster"):
         model.fit(dX, dy)
     killer.join()
+    while victim in client.nthreads():  # or others would count on it
+        time.sleep(0.05)
     assert model.set_params(n_estimators=4).__dict__ == before
     assert not differences(model.fit(dX, dy).to_local(), one.fit(X, y))  # on those that are left
 

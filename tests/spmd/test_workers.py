@@ -88,9 +88,11 @@ def test_workers_that_are_not_there_are_told(client):
 @pytest.mark.parametrize("moment", range(5))
 def test_a_killed_worker_ends_the_run_on_all(client, moment, tmp_path):
     seconds = random.Random(moment).uniform(0, 0.5)
+    victim = addresses(client)[1]
     with pytest.raises(RankError, match="has left the cluster|cannot be reached|has ended"):
         run(client, programs.leave, seconds, tmp_path)
     wait_until(lambda: len(list(tmp_path.iterdir())) == 2)
+    wait_until(lambda: victim not in client.nthreads())  # or others would count on it
     for rank in (0, 2):
         assert (tmp_path / str(rank)).read_text().startswith("RankError: on rank ")
 
