@@ -248,6 +248,8 @@ def _arrow_order(arrow_type):
 def _arrow_codes(column):
     """(codes, labels) of a pyarrow column."""
     if not _is_dictionary(column.type):
+        if column.null_count == len(column):  # pyarrow can't unify dictionaries of nothing if there are no rows
+            return np.full(len(column), -1, np.int64), []
         try:
             column = column.dictionary_encode()
         except NotImplementedError:

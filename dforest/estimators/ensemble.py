@@ -248,8 +248,8 @@ class ForestEstimator(TreeEstimator):
 
         All ranks of the estimator's communicator do this together.
         """
-        check_is_fitted(self)
         with self._communicator().together() as ranks:
+            check_is_fitted(self)
             partitions = partitions_of(ranks.rank)
             device = self._device(*(array for partition in partitions for array in partition[1:]))
             partitions = [partition.on_host() for partition in partitions]

@@ -140,6 +140,20 @@ def test_columns_of_frames():
         np.testing.assert_array_equal(own.predict_proba(frame), one.predict_proba(frame))
 
 
+def test_a_rank_has_a_table_of_pyarrow_without_rows():
+    """Its columns are of the type null, as no value tells another one."""
+    pyarrow = pytest.importorskip("pyarrow")
+    rng, X, y = random_problem(10)
+    text = rng.choice(list("abc"), len(y)).tolist()
+    model = dforest.RandomForestClassifier(3, random_state=0, categorical_features=["text"])
+    one = clone(model).fit(pyarrow.table({"text": text, "x": X[:, 0]}), y)
+    pieces = [slice(0, 0), slice(0, 100), slice(100, None)]
+    given = [(pyarrow.table({"text": text[own], "x": X[own, 0]}), y[own]) for own in pieces]
+    for own in fit_each([clone(model) for _ in pieces], given):
+        assert not differences(own, one)
+        assert own.categories_[0].tolist() == list("abc")
+
+
 def test_what_ranks_know_afterwards():
     rng, X, y = random_problem(5)
     weight = rng.integers(0, 3, len(y)).astype(float)

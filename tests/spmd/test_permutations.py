@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 import dforest
 from dforest import RandomForestClassifier, RandomForestRegressor
@@ -122,6 +123,9 @@ def test_errors_are_raised_on_all_ranks():
     others[1].set_params(random_state=model.random_state)
     for found in ThreadGroup(2).run(work):
         assert isinstance(found, ValueError) and "the digest of the forest" in str(found)
+    others[1] = clone(model)
+    for found in ThreadGroup(2).run(work):
+        assert isinstance(found, NotFittedError) and str(found).startswith("on rank 1: This ")
 
 
 # What ranks do for themselves
