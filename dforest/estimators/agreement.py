@@ -148,6 +148,28 @@ def common_floats(ranks, parts):
     return [part.astype(np.float64 if is_wide else np.float32, copy=False) for part in parts]
 
 
+def join_labels(arrays):
+    """The labels of several arrays, one after another; no collective.
+
+    Parameters
+    ----------
+    arrays : list of ndarray
+        At least one; all of them text, or all numbers, or all of another sort.
+
+    Raises
+    ------
+    ValueError
+        If labels of different types would have to become those of one type.
+    """
+    if len({_SORTS.get(array.dtype.kind) for array in arrays}) > 1:
+        types = sorted({type(label).__name__ for array in arrays for label in array[:1].tolist()})
+        raise ValueError(f"y holds labels of the types {', '.join(types)}; allowed are labels of one type")
+    return np.concatenate(arrays)
+
+
+_SORTS = {"U": "text", "O": "text", "S": "bytes", "M": "times", "m": "durations"}  # by kind of dtype; others are numbers
+
+
 def common_classes(ranks, classes, numbers):
     """The classes of all ranks in ascending order, and each row's number among them, given those of this rank's rows.
 
@@ -164,14 +186,6 @@ def common_classes(ranks, classes, numbers):
     """
     if ranks.size == 1:
         return classes, numbers
-    everywhere = [other for other in ranks.gather_objects(classes) if len(other)]
-    words = {other.dtype.kind in "OSU" for other in everywhere}
-    try:
-        if len(words) > 1:
-            raise TypeError
-        everything = np.unique(np.concatenate(everywhere))
-    except TypeError:
-        types = sorted({type(label).__name__ for other in everywhere for label in other.tolist()})
-        raise ValueError(f"y holds labels of the types {', '.join(types)}; allowed are labels of one type") from None
+    everything = np.unique(join_labels([other for other in ranks.gather_objects(classes) if len(other)]))
     return everything, np.searchsorted(everything, classes).astype(np.int32)[numbers] if len(numbers) else numbers
 

@@ -21,7 +21,7 @@ from dforest.core.search.criterion import Criterion
 from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
 from dforest.core.search.hist import HistSplitter, RandomHistSplitter
 from dforest.core.search.splitter import Splitter
-from dforest.estimators.agreement import Partition, check_alike, common_classes, common_features, common_floats
+from dforest.estimators.agreement import Partition, check_alike, common_classes, common_features, common_floats, join_labels
 from dforest.estimators.features import CATEGORICAL, ORDINAL, Features
 from dforest.estimators.prediction import PredictionPart
 from dforest.estimators.validation import (
@@ -367,7 +367,7 @@ class ClassifierPart(ClassifierMixin):
     """What makes a `TreeEstimator` a classifier."""
 
     def _encode(self, y, ranks):
-        classes, numbers = check_classes(np.concatenate(y)) if y else (np.zeros(0), np.zeros(0, np.int32))
+        classes, numbers = check_classes(join_labels(y)) if y else (np.zeros(0), np.zeros(0, np.int32))
         self.classes_, numbers = common_classes(ranks, classes, numbers)
         self.n_classes_ = len(self.classes_)
         return numbers

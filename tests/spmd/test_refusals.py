@@ -13,6 +13,7 @@ from dforest.core.search.criteria import CRITERIA
 from dforest.core.search.hist import HistSplitter
 from dforest.engines.ranks import engine
 from dforest.estimators import base
+from dforest.estimators.agreement import Partition
 from dforest.spmd.threads import ThreadGroup
 
 RNG = np.random.default_rng(0)
@@ -82,6 +83,16 @@ def test_other_labels():
         ValueError, "y holds labels of the types int, str", given=changed(y=lambda y: y.astype("U1")), ranks=range(SIZE)
     )
     assert_refused(ValueError, "Unknown label type: continuous", given=changed(y=lambda y: y + 0.5))
+
+
+@pytest.mark.parametrize("other", [int, "S1"])
+def test_other_labels_in_partitions_of_one_rank(other):
+    """They are not made text, however the partitions lie."""
+    model = RandomForestClassifier(3, random_state=0)
+    partitions = [Partition(r, X[own], Y[own].astype("U1" if r < 2 else other)) for r, own in enumerate(ROWS)]
+    with pytest.raises(ValueError, match=f"y holds labels of the types {'int' if other is int else 'bytes'}, str"):
+        model._fit_partitions(lambda rank: partitions)
+    assert not hasattr(model, "forest_")
 
 
 def test_other_columns():
