@@ -19,7 +19,6 @@ from dforest.core.sorted_columns import places_of, runs_of, sort_columns
 from dforest.core.threads import each
 
 CONTINUOUS, CATEGORICAL = 0, 2  # kinds of columns
-LEAST_ROOM = 1 << 23  # bytes that sorted values may take on a rank, if its codes take fewer
 MOST_ENTRIES = 20  # values of a gap that a rank sends one by one
 SAMPLES = 2  # values that ranks propose together for each bin
 ROWS_AT_A_TIME = 1 << 14  # coded by one call
@@ -73,7 +72,7 @@ def code_columns_together(
     searched = sorted(set(range(n_features)) - set(keyed) - set(categorical))
     _code_without_search(ranks, parts, dtype, keyed, categorical, n_categories, row_major, columns, rules, largest)
     bytes_a_value = dtype.itemsize + 8 * is_weighted
-    width = max(1, max(most_rows * n_features, LEAST_ROOM) // (bytes_a_value * max(1, most_rows)))
+    width = max(1, max(most_rows * n_features, 2 * ranks.room) // (bytes_a_value * max(1, most_rows)))
     for first in range(0, len(searched), width):
         group = searched[first : first + width]
         values = _sorted(parts, group, dtype, weight, n_threads, max(1, SAMPLES * max_codes))

@@ -123,7 +123,11 @@ class Communicator(ABC):
     Attributes
     ----------
     traffic : Traffic
+    room : int
+        Bytes of scratch that a rank may always take, so that there are few rounds: more where a round takes long.
     """
+
+    room = 1 << 22
 
     def __init__(self, rank, size):
         self.rank, self.size = rank, size

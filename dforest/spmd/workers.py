@@ -111,6 +111,8 @@ class WorkerCommunicator(ByteCommunicator):
         The run, for the communicator that its rank begins with.
     """
 
+    room = 1 << 25  # a round takes some milliseconds
+
     def __init__(self, worker, addresses, work):
         super().__init__(addresses.index(worker.address), len(addresses))
         self.worker, self.addresses, self.work = worker, addresses, work

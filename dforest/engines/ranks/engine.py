@@ -29,7 +29,6 @@ from dforest.spmd.draws import DrawDealer
 # Sizes of the machinery, set by tests: attributes of `_Sizes`. They change the time, never the forest.
 TUNING = {}
 ALL = 1 << 62  # more records than any node has
-LEAST_ROOM = 1 << 22  # bytes of scratch that a rank always takes
 MOST_ROOM = 1 << 26  # bytes that a whole tree may take on its owner, where that saves many rounds
 MOST_TREES = 64  # of a batch
 DEALT_AHEAD = 8  # trees whose draws a rank deals out at a time, as this takes one thread for a tree
@@ -184,13 +183,13 @@ class _Sizes:
         own_rows = -(-problem.n_rows // ranks.size)
         row_bytes = problem.n_features * training.codes.dtype.itemsize
         # Scratch is to take about as much memory as the codes of the own rows, or some MiB where that is little.
-        room = max(LEAST_ROOM, own_rows * row_bytes)
+        room = max(ranks.room, own_rows * row_bytes)
         own_records = min(own_rows, problem.sampling.most_records(problem.n_rows))
         self.n_trees = max(1, min(room // (own_records * DRAW_BYTES), MOST_TREES))
         self.lot_records = max(1, room // (row_bytes + LETTER_BYTES))
         # Subtrees of a lot's size would be dealt out unevenly.
         self.ship_up_to = max(1, min(self.lot_records, problem.n_rows // ranks.size) // 2)
-        self.histogram_bytes = max(LEAST_ROOM, room)
+        self.histogram_bytes = room
         has_kernels = NAMES.get(type(problem.criterion)) in OF_KERNELS
         # Best first, ranks would meet for every few nodes; so whole trees are shipped, as many at a time as there are owners.
         whole_bytes = problem.sampling.most_records(problem.n_rows) * (row_bytes + LETTER_BYTES)
