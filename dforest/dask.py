@@ -8,7 +8,6 @@ Words: a *partition* is a block of rows of a dask array, a partition of a dask d
 """
 
 from copy import copy
-from hashlib import sha256
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -17,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 import dforest
 from dforest.config import config_context
 from dforest.errors import RankError
-from dforest.estimators.agreement import Partition
+from dforest.estimators.agreement import Partition, digest_of
 from dforest.extras import install_command
 
 try:
@@ -263,15 +262,7 @@ def _fit(ranks, model, places, *parts):
     model.n_jobs = n_jobs
     for name in _OF_ROWS:
         model.__dict__.pop(name, None)
-    return model if ranks.rank == 0 else None, _digest(model.forest_)
-
-
-def _digest(forest):
-    digest = sha256()
-    for name, array in forest.as_dict().items():
-        digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
-    return digest.hexdigest()
+    return model if ranks.rank == 0 else None, digest_of(model.forest_)
 
 
 def _n_rows(X):
