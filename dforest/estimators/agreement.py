@@ -97,8 +97,10 @@ def _state(stated, what, value):
 
 def _told(value):
     """What is compared of the value of a parameter."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, Mapping):
-        return sorted((repr(key), repr(number)) for key, number in value.items())
+        return sorted((repr(key), _told(number)) for key, number in value.items())
     if isinstance(value, np.ndarray):
         return value.tolist()
     return value if isinstance(value, str | int | float | None) else repr(value)

@@ -251,3 +251,10 @@ def test_a_forest_that_would_not_fit_a_rank(monkeypatch):
     assert {type(error) for error in fit_all(models, given)} == {MemoryError}
     assert [len(model) for model in models] == [4] * SIZE
     assert pickle.dumps(models[0].forest_.as_dict()) == pickle.dumps(one.forest_.as_dict())
+
+
+def test_equal_parameters_of_different_types():
+    given = [(X[own], Y[own]) for own in ROWS]
+    parameters = [{"max_depth": 3, "class_weight": {0: 1, 1: 2}}, {"max_depth": np.int64(3), "class_weight": {1: 2.0, 0: 1.0}}]
+    models = [RandomForestClassifier(2, random_state=0, **parameters[rank % 2]) for rank in range(SIZE)]
+    assert fit_all(models, given) == [None] * SIZE
