@@ -181,8 +181,8 @@ LONG = {
     "predict many rows": ("grown.predict", "np.zeros((10**8, 8), np.float32)"),
     "predict": ("chained().predict", "np.full((10**6, 1), 1e9, np.float32)"),
     "apply": ("chained().apply", "np.full((10**6, 1), 1e9, np.float32)"),
-    "out of bag": ("oob.estimate", "chain(20, 10**5), np.full((10**6, 1), 1e9), y_long, 'soft', N"),
-    "permutations": ("importance.accuracy_decrease", "chain(20, 10**5), np.full((10**6, 1), 1e9), y_long, None, N"),
+    "out of bag": ("oob.estimate", "chain(20, 10**5), rows_of(np.full((10**6, 1), 1e9), y_long), 'soft', N"),
+    "permutations": ("importance.accuracy_decrease", "chain(20, 10**5), rows_of(np.full((10**6, 1), 1e9), y_long), N"),
     "pruning": ("repeat", "pruning.cost_complexity, chain(20, 10**5), range(20), 1e-12, N"),
 }
 
@@ -195,6 +195,7 @@ def test_ctrl_c(work, n_jobs):
     run(f"""
         from dforest import pruning
         from dforest.estimators import importance, oob
+        from dforest.weights import TrainingRows
         N = {n_jobs}
         big = rng.standard_normal((100_000, 4))
         y_long = np.zeros(10**6)
@@ -209,6 +210,11 @@ def test_ctrl_c(work, n_jobs):
         def repeat(function, *arguments):
             while True:
                 function(*arguments)
+
+        def rows_of(X, y):
+            rows = TrainingRows([X], y, None)
+            rows.number()
+            return rows
 
         function, arguments = {function}, ({arguments},)
         threading.Timer(0.7, os.kill, [os.getpid(), signal.SIGINT]).start()  # when it is well under way

@@ -37,6 +37,7 @@ from dforest.estimators.base import SPLITTERS
 from dforest.estimators.features import Features
 from dforest.fitting import ForestSink
 from dforest.problem import GrowthRules, Problem, Targets
+from dforest.weights import TrainingRows
 
 from . import data
 from .forests import ROWS, forest_for
@@ -432,15 +433,17 @@ class Afterwards:
         self.problem = data.load(name, ROWS // 4)
         self.forest = forest_for(self.problem, "RandomForest", n_estimators=40).fit(self.problem.X, self.problem.y).forest_
         self.forest.packed()
+        self.rows = TrainingRows([self.problem.X], self.problem.y, None)
+        self.rows.number()
 
     def time_out_of_bag(self, name):
-        oob.estimate(self.forest, self.problem.X, self.problem.y, "soft", 1)
+        oob.estimate(self.forest, self.rows, "soft", 1)
 
     def time_impurity_decrease(self, name):
         importance.impurity_decrease(self.forest)
 
     def time_accuracy_decrease(self, name):
-        importance.accuracy_decrease(self.forest, self.problem.X, self.problem.y, None, 1)
+        importance.accuracy_decrease(self.forest, self.rows, 1)
 
     def time_node_table(self, name):
         self.forest.node_table(0)

@@ -321,7 +321,8 @@ def check_weights(sample_weight, X, ranks=ALONE):
         if len(part) == 0:
             continue
         weight = on_host(weight)
-        if np.shape(weight) == (len(part),) and not np.any(weight):  # which scikit-learn refuses, though others may have weights
+        numbers = np.asarray(weight)
+        if numbers.shape == (len(part),) and not numbers.any():  # which scikit-learn refuses, though others may have weights
             checked.append(np.zeros(len(part)))
             continue
         checked.append(_check_sample_weight(weight, part, dtype=np.float64))
