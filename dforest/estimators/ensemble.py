@@ -322,7 +322,8 @@ class ForestEstimator(TreeEstimator):
 
         The numbers are places in the X that `fit` was given, on this rank if there are several, ascending, each as
         often as the row was drawn. Their type is int64 if X has more than 2**31 rows. They are drawn again from the
-        trees' seeds at each call. Rows of weight 0 are in none of the lists.
+        trees' seeds at each call. Rows of weight 0 are in none of the lists. Where calls of `fit` with ``warm_start=True``
+        gave this rank other rows, the numbers are places in what the call was given that grew the tree.
         """
         check_is_fitted(self)
         forest, samples = self.forest_, []

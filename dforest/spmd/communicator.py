@@ -166,6 +166,9 @@ class Communicator(ABC):
     def together(self):
         """A piece of work that all ranks do together: a context manager, which every rank enters.
 
+        Inside, work goes by the communicator that it yields, and so do fits: one by another communicator would not hear of an
+        error that ends this piece of work on another rank.
+
         Yields
         ------
         Communicator
