@@ -14,6 +14,7 @@ Nothing here owns memory: a node's pointers lead into the data view and the grow
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from dforest.rules.numerics cimport df_middle
 from dforest.rules.records cimport df_leaf_rules, df_record
 
 ctypedef fused code_t:
@@ -103,6 +104,10 @@ cdef inline double number_at(const Column* column, const void* numbers, uint32_t
         return (<const float*> numbers)[code]
     return (<const double*> numbers)[code]
 
+cdef inline double middle_of(const Column* column, uint32_t below, uint32_t above) noexcept nogil:
+    """A threshold between the values of two of the data's codes, below < above."""
+    return df_middle(number_at(column, column.highs, below), number_at(column, column.lows, above), column.is_float32)
+
 cdef struct Scale:
     double centre          # quantised target = (y - centre) * 2**exponent, rounded
     int32_t exponent
@@ -136,6 +141,10 @@ cdef struct Split:
     bint missing_left
     bint only_missing_right  # the cut divides missing from all the rest
     double threshold       # a row goes left if x <= threshold; NaN for a categorical feature
+    # `threshold` is not looked up yet: it is the middle of the two values next to the cut, of which `between` has the data's
+    # codes, the lower one first. Whoever writes the tree looks up those of many nodes at a time.
+    bint is_deferred
+    uint32_t[2] between
     double score           # node weight times impurity decrease, or what the criterion has in its place
     double middle          # between the predictions of the two sides, where features have directions
     # What tells the sides apart, where the rest does not; else NULL. Categorical feature: its *subset*, the

@@ -119,3 +119,29 @@ def test_rare_rules_are_seen(sign):
         forest = dforest.RandomForestClassifier(10, random_state=0, **parameters).fit(X[:40_000], y[:40_000])
         recall[name] = forest.predict(X[40_000:])[y[40_000:]].mean()
     assert recall["bins"] < 0.5 and min(recall["many bins"], recall["dense"]) > 0.9
+
+
+@pytest.mark.parametrize("growth", [{}, {"max_leaf_nodes": 700}, {"bootstrap": False, "n_jobs": 4}])
+def test_thresholds_are_middles_of_values_in_the_node(growth, monkeypatch):
+    """Of every node: values are looked up after a tree, or a piece of one, is grown, many nodes at a time."""
+    monkeypatch.setattr(dforest.estimators.base, "TUNING", {"share_from": 50})
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 4)).astype(np.float32)
+    X[:, 2] = rng.integers(0, 30, 2000)                       # few values: no buckets, and no ranks in small subtrees
+    X[rng.random((2000, 4)) < 0.05] = np.nan
+    y = np.nan_to_num(X[:, 0]) > rng.standard_normal(2000)
+    parameters = {"method": "dense", "random_state": 0, **growth}
+    for model in (dforest.RandomForestClassifier(2, **parameters), dforest.RandomForestRegressor(2, **parameters)):
+        model.fit(X, y)
+        for tree, drawn in zip(model.estimators_, model.estimators_samples_, strict=True):
+            paths = tree.decision_path(X[drawn]).tocsc()
+            shown = tree.tree_
+            inner = np.flatnonzero(shown.children_left >= 0)
+            assert len(inner) > 257                           # more than are looked up together
+            for node in inner:
+                values = X[drawn[paths.indices[paths.indptr[node] : paths.indptr[node + 1]]], shown.feature[node]]
+                values = np.unique(values[~np.isnan(values)])
+                if shown.threshold[node] == np.inf:           # missing values against the others
+                    continue
+                after = np.searchsorted(values, shown.threshold[node], side="right")
+                assert shown.threshold[node] == values[after - 1] * np.float32(0.5) + values[after] * np.float32(0.5)

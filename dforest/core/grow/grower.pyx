@@ -164,11 +164,17 @@ cdef class Grower:
 
     cdef int grow_piece(self, Trunk* trunk, int piece, const Place* root) except -1 nogil:
         """Write a piece of a tree, given its number and where its first node stands, to which `path` leads."""
+        cdef Py_ssize_t n_written = self.writer.n_nodes
         self.trunk = trunk
         self.piece = piece
         self.block.close()
         self.judge.enter(trunk)
-        return self.grow_best_first(root) if self.max_leaf_nodes else self.grow_depth_first(root)
+        if self.max_leaf_nodes:
+            self.grow_best_first(root)
+        else:
+            self.grow_depth_first(root)
+        self.writer.look_up_thresholds(n_written, self.judge.data.columns)
+        return 0
 
     cdef inline void fill_node(self, const Place* place, Node* node) noexcept nogil:
         """Tell of a node what is known before it is opened."""

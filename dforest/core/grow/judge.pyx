@@ -95,7 +95,7 @@ cdef class Judge:
         split.threshold = NAN
         split.payload = NULL
         split.code = split.above = 0
-        split.missing_left = split.only_missing_right = False
+        split.missing_left = split.only_missing_right = split.is_deferred = False
         split.middle = 0.0
         self.splitter.cuts.close_node()        # so that a search that opens no node does not meet the one before
         self.splitter.find_split(node, split)

@@ -4,13 +4,14 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from dforest.core.grow.buffers cimport Words
 from dforest.core.grow.judge cimport Judgement
-from dforest.core.types cimport Split
+from dforest.core.types cimport Column, Split
 
 cdef struct NodeRecord:
-    double threshold
+    double threshold               # or, if it is deferred, the words of Split.between
     int32_t feature                # -1: a leaf
     uint32_t right_child           # its number; 0 of a leaf
     uint8_t missing_left
+    uint8_t is_deferred            # see Split.is_deferred
 
 cdef struct Hole:                  # a node in whose place another piece belongs
     int64_t piece                  # number of the other piece
@@ -41,6 +42,9 @@ cdef class TreeWriter:
     cdef Py_ssize_t add_inner(self, Py_ssize_t parent, bint is_right, const Split* split) except -1 nogil
     cdef int64_t* add_leaf(self, Py_ssize_t parent, bint is_right) except NULL nogil
     cdef int add_hole(self, Py_ssize_t parent, bint is_right, int piece) except -1 nogil
+
+    # Look up the deferred thresholds of the nodes from the one of a number on. IN columns : the data's
+    cdef void look_up_thresholds(self, Py_ssize_t first, const Column* columns) noexcept nogil
 
     cdef int add_judgement(self, const Judgement* judgement) except -1 nogil
 

@@ -18,8 +18,12 @@ from libc.string cimport memcpy
 import numpy as np
 
 from dforest.core.grow.buffers cimport append_words, ensure_room, lend
+from dforest.core.types cimport middle_of
 
 from dforest.core.forest.assembly import TreeArrays
+
+cdef enum:
+    LOOKED_UP_TOGETHER = 256           # nodes
 
 cdef NodeRecord a_record
 NODE_RECORD = np.dtype({
@@ -81,6 +85,7 @@ cdef class TreeWriter:
         record.feature = -1
         record.right_child = 0
         record.missing_left = 0
+        record.is_deferred = 0
         return record
 
     cdef Py_ssize_t add_inner(self, Py_ssize_t parent, bint is_right, const Split* split) except -1 nogil:
@@ -91,6 +96,9 @@ cdef class TreeWriter:
         record.missing_left = split.missing_left
         if split.payload == NULL:
             record.threshold = split.threshold
+            record.is_deferred = split.is_deferred
+            if split.is_deferred:
+                memcpy(&record.threshold, split.between, sizeof(split.between))
             return self.n_nodes - 1
         record.threshold = NAN
         n_words = split.n_payload_words
@@ -130,6 +138,28 @@ cdef class TreeWriter:
         self.inner[self.n_inner] = judgement[0]
         self.n_inner += 1
         return 0
+
+    cdef void look_up_thresholds(self, Py_ssize_t first, const Column* columns) noexcept nogil:
+        """Set the thresholds that were deferred, of the nodes from `first` on.
+
+        The nodes are listed before any is looked up: then no step depends on what the one before found in memory, and
+        a processor has many of them under way.
+        """
+        cdef Py_ssize_t at[LOOKED_UP_TOGETHER]
+        cdef Py_ssize_t i, n, end
+        cdef uint32_t between[2]
+        cdef NodeRecord* record
+        while first < self.n_nodes:
+            end = min(self.n_nodes, first + <Py_ssize_t> LOOKED_UP_TOGETHER)
+            n = 0
+            for i in range(first, end):
+                at[n] = i
+                n += self.nodes[i].is_deferred
+            for i in range(n):
+                record = &self.nodes[at[i]]
+                memcpy(between, &record.threshold, sizeof(between))
+                record.threshold = middle_of(&columns[record.feature], between[0], between[1])
+            first = end
 
     def hole_table(self):
         """The fields of each `Hole` in the piece at hand: ndarray of shape (n_holes, 6), dtype int64."""

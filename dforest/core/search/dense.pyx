@@ -4,7 +4,8 @@ from libc.stdint cimport uint32_t, uint64_t
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.scans cimport FastScans, scans_of
 from dforest.core.data cimport DataView
-from dforest.core.types cimport MOST_BUCKETS, Column, LeafRules, Node, Split, number_at
+from dforest.core.search.splitter cimport code_above
+from dforest.core.types cimport CONTINUOUS, MOST_BUCKETS, Column, LeafRules, Node, Split, data_code, number_at
 from dforest.rules.numerics cimport df_between
 
 
@@ -52,16 +53,34 @@ cdef class DenseSplitter(Splitter):
         if self.coarse is not None:
             self.coarse.settle(node, rules, best)
 
-    cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
+    cdef int store_split(self, const Node* node, Split* split) except -1 nogil:
+        """Leave the threshold of a continuous feature to whoever writes the tree, as looking values up means waiting for memory.
+
+        Of a subclass, what `threshold` says is asked.
+        """
+        cdef const Column* column = &node.columns[split.feature]
+        cdef Split found
+        if not self.takes_ranks or column.kind != CONTINUOUS or split.only_missing_right:
+            return Splitter.store_split(self, node, split)
+        found = self.with_neighbours(node, split)
+        split.is_deferred = True
+        split.between[0] = data_code(column, <uint32_t> found.code)
+        split.between[1] = data_code(column, code_above(node, column, &found))
+        return 0
+
+    cdef inline Split with_neighbours(self, const Node* node, const Split* split) noexcept nogil:
+        """A split whose code is that of a value in the node, and whose `above` is known if buckets do not tell it."""
         cdef Split found = split[0]
         if node.columns[split.feature].coarse != NULL and split.above == 0:
             self.coarse.find_neighbours(node, &node.columns[split.feature], &found)
+        return found
+
+    cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
+        cdef Split found = self.with_neighbours(node, split)
         return Splitter.threshold(self, node, &found)
 
     cdef double ordinal_threshold(self, const Node* node, const Split* split) noexcept nogil:
-        cdef Split found = split[0]
-        if node.columns[split.feature].coarse != NULL and split.above == 0:
-            self.coarse.find_neighbours(node, &node.columns[split.feature], &found)
+        cdef Split found = self.with_neighbours(node, split)
         return Splitter.ordinal_threshold(self, node, &found)
 
 

@@ -11,10 +11,8 @@ from libc.string cimport memmove
 from dforest.core.loops cimport DF_STRIDE
 from dforest.rules.random cimport DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
 from dforest.core.threads cimport PyThread_acquire_lock, PyThread_release_lock, WAIT_LOCK
-from dforest.core.types cimport CATEGORICAL, CONTINUOUS, ORDINAL, Column, code_t, data_code, in_subset, number_at
+from dforest.core.types cimport CATEGORICAL, CONTINUOUS, ORDINAL, Column, code_t, data_code, in_subset, middle_of, number_at
 from dforest.rules.cut cimport df_last_left, df_threshold_code
-from dforest.rules.numerics cimport df_middle
-
 
 from dforest.core.component import SplitterError
 
@@ -333,6 +331,7 @@ cdef class Splitter:
         pass
 
     cdef int store_split(self, const Node* node, Split* split) except -1 nogil:
+        split.is_deferred = False
         if split.payload != NULL:
             split.threshold = NAN
         elif split.only_missing_right:
@@ -346,8 +345,7 @@ cdef class Splitter:
 
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
         cdef const Column* column = &node.columns[split.feature]
-        return df_middle(number_at(column, column.highs, data_code(column, <uint32_t> split.code)),
-                         number_at(column, column.lows, data_code(column, code_above(node, column, split))), column.is_float32)
+        return middle_of(column, data_code(column, <uint32_t> split.code), data_code(column, code_above(node, column, split)))
 
     cdef double ordinal_threshold(self, const Node* node, const Split* split) noexcept nogil:
         """The value before the lowest one on the right."""
