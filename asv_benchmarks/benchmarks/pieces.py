@@ -10,6 +10,7 @@ on. In the order of a fit and of a prediction:
 `Bootstrap`          which rows a tree draws, and the records made of them
 `Order`              which features a node tries
 `Root`               one large node: counting or sorting, and the scan of cuts
+`Classes`            one node of several classes: counting in lanes, and the scan of cuts
 `Scan`               the scan of cuts alone
 `Random`             one random cut of each feature of a large node, instead of all
 `Divide`             partition of a large node, and opening its children: with it minus without
@@ -241,6 +242,20 @@ class Root:
         self.growth = Growth(columns, y, criterion, "dense", tuning=self.ways[way], max_depth=1)
 
     def time_stump(self, codes, criterion, way):
+        self.growth.run()
+
+
+class Classes:
+    """The best of all cuts of 16 features in a node of three or seven classes, which then is divided, by counting."""
+
+    params = ([2, 255], [3, 7])
+    param_names = ("codes", "classes")
+
+    def setup(self, codes, classes):
+        X = np.floor(np.random.default_rng(1).random((data.scaled(50_000), 16)) ** 4 * codes)
+        self.growth = Growth(code_columns(X), made_target(X, classes), "gini", "dense", tuning=COUNT, max_depth=1)
+
+    def time_stump(self, codes, classes):
         self.growth.run()
 
 

@@ -64,13 +64,24 @@ cdef inline void fill_words(const uint32_t* row, const word_t* word, Py_ssize_t 
                             Py_ssize_t n_codes, bint in_copies) noexcept nogil:
     """Add packed words of records to a histogram over their codes.
 
-    In four copies of the histogram, one behind the other, that are summed up then: a counter that follows
-    itself waits for itself, and where codes are few, or one is frequent, most do.
+    n_codes : with the one for missing, if the column has it
+
+    Two codes are not counted: the words of code 1 are added up, and all words. Else, perhaps in four copies of the
+    histogram, one behind the other, that are summed up then: a counter that follows itself waits for itself, and where codes
+    are few, or one is frequent, most do.
     """
     cdef Py_ssize_t i, end = n - n % 4 if in_copies else 0
     cdef word_t* second = histogram + n_codes
     cdef word_t* third = second + n_codes
     cdef word_t* fourth = third + n_codes
+    cdef word_t ones = 0, total = 0
+    if n_codes == 2:
+        for i in range(n):
+            ones += word[i] & -<word_t> codes[row[i]]
+            total += word[i]
+        histogram[0] += total - ones
+        histogram[1] += ones
+        return
     for i in range(0, end, 4):
         histogram[codes[row[i]]] += word[i]
         second[codes[row[i + 1]]] += word[i + 1]

@@ -1,4 +1,4 @@
-/* The loops of scan.h, few.h, side.h, coarse.h and ranks.h, compiled for several instruction sets (C99 and C++). */
+/* The loops of scan.h, lanes.h, few.h, side.h, coarse.h and ranks.h, compiled for several instruction sets (C99 and C++). */
 #ifndef DFOREST_LOOPS_H
 #define DFOREST_LOOPS_H
 
@@ -7,12 +7,15 @@
 #include "core/search/coarse.h"
 #include "core/search/few.h"
 #include "core/grow/ranks.h"
+#include "core/search/lanes.h"
 #include "core/search/scan.h"
 #include "core/search/side.h"
 
 typedef struct {
     const char *name;
     int64_t (*gini)(const uint64_t *run, int64_t n, uint64_t offset, double weight, double first, double *score);
+    int64_t (*gini_lanes)(const uint64_t *run, const uint64_t *more, int64_t n, const uint64_t *offset, double weight,
+                          const int64_t *draws, int n_classes, double *score);
     int64_t (*square)(const uint64_t *run, int64_t n, uint64_t offset, double weight, double mean, double remainder,
                       double *score);
     void (*few_pairs)(const df_few *few, uint64_t offset, double weight, double first, df_cut *cut);
@@ -55,6 +58,11 @@ typedef struct {
     attribute static int64_t df_gini_##name(const uint64_t *run, int64_t n, uint64_t offset, double weight, double first, \
                                             double *score) {                                                              \
         return df_gini_loop(run, n, offset, weight, first, score);                                                        \
+    }                                                                                                                     \
+    attribute static int64_t df_gini_lanes_##name(const uint64_t *run, const uint64_t *more, int64_t n,                   \
+                                                  const uint64_t *offset, double weight, const int64_t *draws,            \
+                                                  int n_classes, double *score) {                                         \
+        return df_gini_lanes_loop(run, more, n, offset, weight, draws, n_classes, score);                                 \
     }                                                                                                                     \
     attribute static int64_t df_square_##name(const uint64_t *run, int64_t n, uint64_t offset, double weight,             \
                                               double mean, double remainder, double *score) {                             \
@@ -125,6 +133,7 @@ typedef struct {
     }                                                                                                                     \
     static const df_loops df_loops_##name = {#name,                                                                       \
                                              df_gini_##name,                                                              \
+                                             df_gini_lanes_##name,                                                        \
                                              df_square_##name,                                                            \
                                              df_few_pairs_##name,                                                         \
                                              df_small_pairs_##name,                                                       \

@@ -28,6 +28,8 @@ cdef extern from "core/loops.h" nogil:
         const char* name
         int64_t (*gini)(const uint64_t* run, int64_t n, uint64_t offset, double weight, double first,
                         double* score) noexcept nogil
+        int64_t (*gini_lanes)(const uint64_t* run, const uint64_t* more, int64_t n, const uint64_t* offset, double weight,
+                              const int64_t* draws, int n_classes, double* score) noexcept nogil
         int64_t (*square)(const uint64_t* run, int64_t n, uint64_t offset, double weight, double mean, double remainder,
                           double* score) noexcept nogil
         void (*few_pairs)(const df_few* few, uint64_t offset, double weight, double first, df_cut* cut) noexcept nogil

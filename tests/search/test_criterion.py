@@ -133,3 +133,4 @@ def test_a_subclass_scores_its_own_cuts():
     for criterion, arguments in ((Gini, (2,)), (SquaredError, ())):
         assert fast_scans(criterion().configure(*arguments)).takes_words
         assert fast_scans(type("Mine", (criterion,), {})().configure(*arguments)) is None
+    assert [fast_scans(Gini().configure(n)).takes_lanes for n in (2, 3, 8, 9)] == [False, True, True, False]

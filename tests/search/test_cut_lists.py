@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dforest.core import loops
 from dforest.core.data import CodedColumn, DataView
 from dforest.core.search.absolute_error import AbsoluteError
 from dforest.core.search.criterion import Gini
@@ -143,7 +144,7 @@ def plain_list(codes, records, n_values, n_words):
 def random_node(seed, way, kind=CONTINUOUS):
     """(probe, codes, records of the rows drawn, number of values): one random column, of 1 to 300 codes."""
     rng = np.random.default_rng(seed)
-    n, n_codes, n_classes = int(rng.integers(2, 120)), int(rng.choice([1, 2, 5, 60, 255])), int(rng.choice([0, 2, 3, 9]))
+    n, n_codes, n_classes = int(rng.integers(2, 120)), int(rng.choice([1, 2, 5, 60, 255])), int(rng.choice([0, 2, 3, 4, 5, 8, 9]))
     has_missing = bool(rng.integers(2))
     codes = rng.integers(0, n_codes + has_missing, n)
     target = rng.integers(0, n_classes, n) if n_classes else rng.integers(-50, 50, n)
@@ -168,6 +169,20 @@ def random_node(seed, way, kind=CONTINUOUS):
 def test_lists_are_those_of_plain_python(seed, way):
     probe, codes, records, n_codes = random_node(seed, way)
     assert probe.cumulated(0) == plain_list(codes, records, n_codes, len(records[0]))
+
+
+@BY_WAY
+@pytest.mark.parametrize("most", [255, 256, 65_535, 65_536, 200_000])
+@pytest.mark.parametrize("n_codes", [2, 30])
+def test_rows_drawn_often(n_codes, most, way):
+    """Counts, and their sums, at the limits of 8 and 16 bits, and beyond."""
+    rng = np.random.default_rng(most)
+    codes, target = rng.integers(0, n_codes, 60), rng.integers(0, 6, 60)
+    counts = np.ones(60, int)
+    counts[7] = most - 59 if most > 60_000 else most
+    probe = node_of([column_of(codes, n_codes)], target, n_classes=6, counts=counts, tuning=WAYS[way])
+    records = [[int(c), int(c), *(int(c) * (t == k) for k in range(6))] for c, t in zip(counts, target, strict=True)]
+    assert probe.cumulated(0) == plain_list(codes.tolist(), records, n_codes, 8)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -205,3 +220,31 @@ def test_the_best_cut_does_not_depend_on_how_it_is_found(seed):
             node = node_of([column], target, n_classes=2, tuning=way | more | {"buckets": 7})
             found.append(node.best(0, min_draws=2, by_buckets=True))
     assert all(one == found[0] for one in found), found
+
+
+@pytest.mark.parametrize("name", loops.names())
+@pytest.mark.parametrize("n_classes", range(3, 9))
+def test_lanes_score_as_statistics_do(n_classes, name):
+    """Columns of 2 to 200 codes: cuts that are counted are scored many at once, those that are sorted one by one."""
+    rng = np.random.default_rng(n_classes)
+    loops.use(name)
+    try:
+        for n_codes in (2, 3, 17, 200):
+            n = int(rng.integers(100, 1000))
+            codes = rng.integers(0, n_codes + 1, n) if rng.integers(2) else rng.integers(0, n_codes, n)
+            target = (codes * n_classes // (n_codes + 1) + rng.integers(0, 3, n)) % n_classes
+            column, counts = column_of(codes, n_codes, has_missing=True), rng.integers(0, 9, n)
+            options = {"n_classes": n_classes, "counts": counts}
+            found = [node_of([column], target, tuning=way, **options).best(0, min_draws=20) for way in WAYS.values()]
+            assert found[0] is not None
+            assert all(one == found[0] for one in found), found
+    finally:
+        loops.use()
+
+
+def test_useless_cuts_of_many_classes():
+    """Each value has a draw of each class, so that no cut scores: after 20 of 40 values, both sides have as many draws."""
+    codes = np.repeat(np.arange(40), 5)
+    node = node_of([column_of(codes, 40)], np.tile(np.arange(5), 40), n_classes=5, tuning=WAYS["counted"])
+    found = node.best(0)
+    assert (found["score"], found["code"]) == (0.0, 19)

@@ -10,9 +10,8 @@ A `Chooser` belongs to one thread and owns its scratch; the lists are a producer
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from dforest.core.search.cut_list cimport LONE, RUN, SINGLES, add_missing, left_draws
+from dforest.core.search.cut_list cimport LANES, LONE, RUN, SINGLES, add_missing, left_draws
 from dforest.core.search.scans cimport scans_of
-from dforest.core.search.words cimport draws_of
 from dforest.rules.cut cimport (
     df_is_allowed,
     df_is_valid,
@@ -165,29 +164,36 @@ cdef class Chooser:
     cdef Choice best_packed(self, const Node* node, const CutList* cuts, bint missing_left,
                             const LeafRules* rules) noexcept nogil:
         """`best_entry` from words. With at least 2 draws on each side of 9, left sides of 1, 3, 6 and 8 leave 3 and 6."""
-        cdef const uint64_t* run = cuts.run
-        cdef uint64_t offset = cuts.missing_word if missing_left else 0
-        cdef bint is_pairs = cuts.is_pairs
+        cdef uint64_t[2] offset
         cdef int64_t least = df_least_draws(rules), total = node.statistics[0], imbalance
+        cdef int64_t n_missing = cuts.missing[0] if missing_left else 0
         cdef Py_ssize_t i, first = 0, last = cuts.n
         cdef Choice choice
         choice.entry = -1
         choice.score = -1.0
         choice.middle = 0.0
         choice.imbalance = 0
-        while first < last and draws_of(run[first] + offset, is_pairs) < least:
+        offset[0] = cuts.missing_word[0] if missing_left else 0
+        offset[1] = cuts.missing_word[1] if missing_left else 0
+        while first < last and left_draws(cuts, first, self.n_words) + n_missing < least:
             first += 1
-        while last > first and total - draws_of(run[last - 1] + offset, is_pairs) < least:
+        while last > first and total - left_draws(cuts, last - 1, self.n_words) - n_missing < least:
             last -= 1
         if first < last:
-            choice.entry = first + self.scans.best_word(run + first, last - first, offset, node.statistics, &choice.score)
-            if self.is_foreign and not self.criterion.can_be_used("best_word", choice.entry - first, last - first, choice.score):
+            if cuts.manner == LANES:
+                choice.entry = self.scans.best_lanes(cuts.run + first, cuts.more + first, last - first, offset, node.statistics,
+                                                     &choice.score)
+            else:
+                choice.entry = self.scans.best_word(cuts.run + first, last - first, offset[0], node.statistics, &choice.score)
+            choice.entry += first
+            if self.is_foreign and not self.criterion.can_be_used("best_lanes" if cuts.manner == LANES else "best_word",
+                                                                  choice.entry - first, last - first, choice.score):
                 choice.entry = -1
                 choice.score = -1.0
         if choice.entry >= 0 and choice.score == 0.0:
             choice.imbalance = total + 1
             for i in range(first, last):
-                imbalance = df_imbalance(0.0, draws_of(run[i] + offset, is_pairs), total)
+                imbalance = df_imbalance(0.0, left_draws(cuts, i, self.n_words) + n_missing, total)
                 if imbalance < choice.imbalance:
                     choice.imbalance = imbalance
                     choice.entry = i

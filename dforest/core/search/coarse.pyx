@@ -214,7 +214,7 @@ cdef class CoarseSearch:
         memcpy(self.number, self.found.code, self.found.n * sizeof(uint32_t))
         self.found.run = self.edges + 1        # as other lists borrow what this one borrowed
         self.found.code = self.number
-        return self.found.n + (self.found.missing_word > 0) > 1
+        return self.found.n + (self.found.missing_word[0] > 0) > 1
 
     cdef bint find_few(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
         """Look for the best cut in a node of few records: by buckets first, then with codes where several records share one."""
@@ -328,15 +328,15 @@ cdef class CoarseSearch:
         right[0] = self.chooser.best_packed(node, &self.found, False, rules)
         left.entry = -1
         left.score = 0.0
-        if self.found.missing_word > 0:
+        if self.found.missing_word[0] > 0:
             left[0] = self.chooser.best_packed(node, &self.found, True, rules)
 
     cdef void open_buckets(self, const Node* node, double highest, const LeafRules* rules) noexcept nogil:
         """Fill `open` with the buckets in which a cut may score as much as the highest so far."""
         cdef Py_ssize_t i, n_open = 0
         cdef bint reaches = self.reach(node, 0, highest * (1.0 - MARGIN), rules)
-        if self.found.missing_word > 0:
-            reaches = self.reach(node, self.found.missing_word, highest * (1.0 - MARGIN), rules)
+        if self.found.missing_word[0] > 0:
+            reaches = self.reach(node, self.found.missing_word[0], highest * (1.0 - MARGIN), rules)
         if reaches:
             for i in range(self.found.n):
                 self.open[n_open] = <uint8_t> i
@@ -347,7 +347,7 @@ cdef class CoarseSearch:
         """A bound for the scores in all open buckets."""
         cdef Py_ssize_t i, j
         cdef double weight = <double> node.statistics[1], first = <double> node.statistics[2], highest = 0.0
-        cdef uint64_t missing = self.found.missing_word
+        cdef uint64_t missing = self.found.missing_word[0]
         if df_least_draws(rules) > 1:
             return INFINITY
         for j in range(self.n_open):
@@ -401,8 +401,8 @@ cdef class CoarseSearch:
         """Replace `best` by the best of the cuts in open buckets and at two edges (-1: none). IN keys : [n] sorted"""
         cdef CutList cuts
         self.tally.blank(&cuts)
-        cuts.missing_word = self.found.missing_word
-        unpack_word(cuts.missing_word, cuts.is_pairs, cuts.missing)
+        cuts.missing_word[0] = self.found.missing_word[0]
+        unpack_word(cuts.missing_word[0], cuts.is_pairs, cuts.missing)
         cuts.n = self.merge(column, keys, n, min(right, left), max(right, left), &cuts)
         self.chooser.choose(node, column, &cuts, rules, best)
 

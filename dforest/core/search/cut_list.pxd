@@ -9,7 +9,7 @@ A list borrows its arrays from whoever made it, until that one makes the next.
 """
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from dforest.core.search.words cimport draws_of, unpack_word
+from dforest.core.search.words cimport df_lane_draws, draws_of, unpack_lanes, unpack_word
 
 cdef enum CutKind:
     RUN                       # each left side holds the one before, and the draws of one more value
@@ -18,6 +18,7 @@ cdef enum CutKind:
 
 cdef enum Manner:             # how the draws of a node are added up
     WORDS                     # weights of 1: as packed words
+    LANES                     # three to eight classes, weights of 1, at most DF_LANE_DRAWS draws: 16 bits for each, if counted
     CLASSES                   # more classes, weights of 1: by a counter of 32 bits for each
     SUMS                      # weights of 1: the number of draws and the sum of their targets
     RECORDS                   # any: as whole statistics
@@ -27,12 +28,13 @@ cdef struct CutList:
     Manner manner             # by which the left sides come about
     Py_ssize_t n              # cuts
     bint is_packed            # left sides are words, in `run`; else statistics, in `left`
-    bint is_pairs             # these words are of two classes; else of numbers
+    bint is_pairs             # these words are of two classes; else, but for LANES, of numbers
     uint32_t* code            # [n] the highest code on the left, or the category; not of LONE
     uint64_t lone             # LONE: the highest code on the left
-    uint64_t* run             # [n] the left sides in words
+    uint64_t* run             # [n] the left sides in words; of LANES, classes 0 to 3
+    uint64_t* more            # [n] LANES: classes 4 to 7; this and `run` have room for the next multiple of 8
     int64_t* left             # [n, n_words] the left sides
-    uint64_t missing_word     # the missing values, if is_packed
+    uint64_t[2] missing_word  # the missing values, if is_packed; the second one of LANES
     int64_t* missing          # [n_words] the missing values, packed or not
     const uint64_t* subset    # LONE, of categories: a bit for each that goes left; else NULL
     const uint32_t* place     # RUN of categories: which of those that occur, in ascending order, is added; else NULL
@@ -42,8 +44,13 @@ cdef struct CutList:
 cdef inline void expand(CutList* cuts, Py_ssize_t n_words) noexcept nogil:
     """Have the left sides as statistics, if they are words."""
     cdef Py_ssize_t i
-    if cuts.is_packed:
-        cuts.is_packed = False
+    if not cuts.is_packed:
+        return
+    cuts.is_packed = False
+    if cuts.manner == LANES:
+        for i in range(cuts.n):
+            unpack_lanes(cuts.run[i], cuts.more[i], cuts.left + i * n_words, n_words)
+    else:
         for i in range(cuts.n):
             unpack_word(cuts.run[i], cuts.is_pairs, cuts.left + i * n_words)
 
@@ -60,4 +67,8 @@ cdef inline void add_missing(CutList* cuts, Py_ssize_t n_words) noexcept nogil:
 
 cdef inline int64_t left_draws(const CutList* cuts, Py_ssize_t i, Py_ssize_t n_words) noexcept nogil:
     """Draws on the left of a cut."""
-    return draws_of(cuts.run[i], cuts.is_pairs) if cuts.is_packed else cuts.left[i * n_words]
+    if not cuts.is_packed:
+        return cuts.left[i * n_words]
+    if cuts.manner == LANES:
+        return <int64_t> (df_lane_draws(cuts.run[i]) + df_lane_draws(cuts.more[i]))
+    return draws_of(cuts.run[i], cuts.is_pairs)

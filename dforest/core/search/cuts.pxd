@@ -32,7 +32,8 @@ cdef class Cuts:
     cdef Side side                   # for single cuts
     cdef Categories categories
     cdef Chooser chooser
-    cdef bint scans_words            # packed words are scored as they are
+    cdef bint scans_words            # packed words are scored as they are,
+    cdef bint scans_lanes            # and lanes are
     cdef bint is_bounded             # some feature has a direction
     cdef bint is_open                # `open_node` was called since `close_node`
     cdef double score_of_two         # of a node of two records, once it is known; -1: not yet

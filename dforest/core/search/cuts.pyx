@@ -6,7 +6,7 @@ from libc.stdint cimport uint32_t
 
 from dforest.core.loops cimport DF_FEW_DRAWS
 from dforest.core.search.chooser cimport chooser_class_of, take_cut
-from dforest.core.search.cut_list cimport CutList, add_missing, expand
+from dforest.core.search.cut_list cimport LANES, CutList, add_missing, expand
 from dforest.core.search.side cimport CodeRange
 from dforest.core.types cimport CATEGORICAL, MOST_BUCKETS
 from dforest.rules.cut cimport df_is_valid, df_leads_left
@@ -45,6 +45,7 @@ cdef class Cuts:
         self.chooser = chooser_class_of(criterion)(
             criterion, n_records, min(n_records, n_codes if self.is_bounded else n_categories) + 1, self.is_bounded)
         self.scans_words = self.chooser.scans is not None and self.chooser.scans.takes_words
+        self.scans_lanes = self.chooser.scans is not None and self.chooser.scans.takes_lanes
         self.words = NodeWords(criterion, is_unit, n_records)
         self.few = FewRecords(criterion, self.chooser.scans, is_unit, tuning)
         self.small = SmallNodes(criterion, self.chooser.scans, is_unit, tuning)
@@ -97,7 +98,8 @@ cdef class Cuts:
         self.tally.cumulate(node, column, &cuts)
         if cuts.n + (cuts.missing[0] > 0) == 1:
             return True
-        if column.kind == CATEGORICAL or self.is_bounded or not self.scans_words:
+        if column.kind == CATEGORICAL or self.is_bounded or not (
+                self.scans_lanes if cuts.manner == LANES else self.scans_words):
             expand(&cuts, self.criterion.n_words)
         if column.kind == CATEGORICAL:
             self.categories.arrange(node, &cuts)

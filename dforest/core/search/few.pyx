@@ -184,7 +184,7 @@ cdef class SmallNodes:
             for i in range(node.n):
                 self.row[i] = records[i].row
                 self.word[i] = records[i].count << (16 * records[i].target)
-        fill_words[uint32_t, uint8_t](self.row, self.word, node.n, codes, histogram, column.n_codes + 1,
+        fill_words[uint32_t, uint8_t](self.row, self.word, node.n, codes, histogram, column.n_codes + column.has_missing,
                                       node.n >= self.copy_from * (<int64_t> column.n_codes + 1))
         missing[0] = histogram[column.n_codes] if column.has_missing else 0
         if (histogram[first] & 0xFFFF) + (histogram[first] >> 16) == node.statistics[0]:

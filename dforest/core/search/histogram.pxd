@@ -5,7 +5,7 @@ alone, where few occur. Of records with the codes 3, 0 and 3, and two, one and o
 the list has the codes 0 and 3 with 1 and 4 draws on their left.
 """
 cimport cython
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.cut_list cimport CutList, Manner
@@ -25,6 +25,8 @@ cdef class Histogram:
 
     cdef void count(self, const Node* node, const Column* column, bint marked, CutList* cuts) noexcept nogil
     cdef void count_words(self, const Node* node, const Column* column, bint in_copies, CutList* cuts) noexcept nogil
+    cdef void add_two(self, const Node* node, const uint8_t* codes) noexcept nogil
+    cdef void count_lanes(self, const Node* node, const Column* column, bint marked, CutList* cuts) noexcept nogil
     cdef void mark_words(self, const Node* node, const Column* column, uint32_t* codes, CutList* cuts) noexcept nogil
     cdef void take(self, Manner manner, uint32_t code, int64_t* statistic) noexcept nogil
     cdef void take_classes(self, uint32_t code, int64_t* to, const int64_t* before) noexcept nogil

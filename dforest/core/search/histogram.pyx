@@ -3,14 +3,14 @@
 A `Histogram` belongs to one thread and owns its scratch, of which counters and marks are all 0 between calls.
 """
 cimport cython
-from libc.stdint cimport uint8_t, uint16_t
+from libc.stdint cimport uint16_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from dforest.core.codes cimport fill_words, gather_and_mark
 from dforest.core.loops cimport loops
 from dforest.core.search.cut_list cimport CLASSES, RECORDS, SUMS
-from dforest.core.search.words cimport unpack_word
+from dforest.core.search.words cimport DF_CLASS_LANES, unpack_lanes, unpack_word
 from dforest.core.types cimport Record, add_draws, code_t
 
 cdef extern from *:
@@ -18,6 +18,13 @@ cdef extern from *:
     #define df_lowest_bit(x) __builtin_ctzll(x)
     """
     int df_lowest_bit(uint64_t x) nogil
+
+cdef extern from "core/search/lanes.h" nogil:
+    void df_put_lanes(uint16_t* lanes, int64_t code, const uint64_t* words)
+    void df_take_lanes(uint16_t* lanes, int64_t code, uint64_t* taken)
+    int64_t df_walk_lanes(uint16_t* lanes, int64_t n_codes, uint64_t* run, uint64_t* more, uint32_t* codes)
+    int64_t df_walk_marked_lanes(uint16_t* lanes, uint64_t* marks, int64_t n_codes, uint64_t* run, uint64_t* more,
+                                 uint32_t* codes)
 
 
 cdef void fill(Manner manner, Histogram histogram, const Node* node, const code_t* codes) noexcept nogil:
@@ -37,6 +44,19 @@ cdef void fill(Manner manner, Histogram histogram, const Node* node, const code_
     else:
         for i in range(n):
             add_draws(histogram.criterion.kind, histogram.counters + codes[records[i].row] * histogram.n_words, &records[i])
+
+
+cdef void fill_lanes(const uint32_t* row, const uint32_t* slot, Py_ssize_t n, const code_t* codes, uint16_t* lanes,
+                     uint64_t* marks) noexcept nogil:
+    """Add n records to a histogram of lanes. INOUT marks : NULL, or a bit for each code that occurs"""
+    cdef Py_ssize_t i
+    cdef uint32_t code
+    for i in range(n):
+        lanes[DF_CLASS_LANES * <Py_ssize_t> codes[row[i]] + (slot[i] & 0xFFFF)] += <uint16_t> (slot[i] >> 16)
+    if marks != NULL:
+        for i in range(n):
+            code = codes[row[i]]
+            marks[code >> 6] |= <uint64_t> 1 << (code & 63)
 
 
 cdef void mark(uint64_t* marks, const Node* node, const code_t* codes) noexcept nogil:
@@ -127,7 +147,7 @@ cdef class Histogram:
         loops.rank_sums(codes, self.words.word, node.n, self.marks, self.before, run, cuts.code)
         if last[0] & missing:
             n -= 1
-            cuts.missing_word = run[n]
+            cuts.missing_word[0] = run[n]
             unpack_word(run[n], cuts.is_pairs, cuts.missing)
         memset(self.marks, 0, n_marks * sizeof(uint64_t))
         for i in range(n):
@@ -144,17 +164,17 @@ cdef class Histogram:
         cdef uint64_t sum = 0, word
         cdef uint32_t* codes = cuts.code
         cdef uint32_t code, n_codes = column.n_codes
-        cdef Py_ssize_t n = 0
+        cdef Py_ssize_t n = 0, n_all = <Py_ssize_t> n_codes + column.has_missing
         if column.width == 1:
-            fill_words[uint64_t, uint8_t](row, words, node.n, <const uint8_t*> column.codes, histogram, n_codes + 1, in_copies)
+            fill_words[uint64_t, uint8_t](row, words, node.n, <const uint8_t*> column.codes, histogram, n_all, in_copies)
         elif column.width == 2:
-            fill_words[uint64_t, uint16_t](row, words, node.n, <const uint16_t*> column.codes, histogram, n_codes + 1, in_copies)
+            fill_words[uint64_t, uint16_t](row, words, node.n, <const uint16_t*> column.codes, histogram, n_all, in_copies)
         else:
-            fill_words[uint64_t, uint32_t](row, words, node.n, <const uint32_t*> column.codes, histogram, n_codes + 1, in_copies)
+            fill_words[uint64_t, uint32_t](row, words, node.n, <const uint32_t*> column.codes, histogram, n_all, in_copies)
         if column.has_missing:
-            cuts.missing_word = histogram[n_codes]
+            cuts.missing_word[0] = histogram[n_codes]
             histogram[n_codes] = 0
-            unpack_word(cuts.missing_word, cuts.is_pairs, cuts.missing)
+            unpack_word(cuts.missing_word[0], cuts.is_pairs, cuts.missing)
         for code in range(n_codes):      # no branches: a code that does not occur is written over
             word = histogram[code]
             histogram[code] = 0
@@ -163,6 +183,53 @@ cdef class Histogram:
             codes[n] = code
             n += word != 0
         cuts.n = n
+
+    cdef void add_two(self, const Node* node, const uint8_t* codes) noexcept nogil:
+        """Add the draws of a column of the codes 0 and 1 to a histogram of lanes: those of code 1 are added up."""
+        cdef uint64_t[2] ones
+        cdef uint64_t[2] zeros
+        cdef uint64_t sum
+        cdef Py_ssize_t begin = 0, end, i
+        ones[0] = ones[1] = zeros[0] = zeros[1] = 0
+        while begin < node.n:
+            end = min(begin + self.words.chunk, node.n)
+            sum = 0
+            for i in range(begin, end):
+                sum += self.words.word[i] & -<uint64_t> codes[self.words.row[i]]
+            self.words.add_lanes(sum, ones)
+            begin = end
+        for i in range(self.n_words - 2):
+            zeros[i // 4] += <uint64_t> node.statistics[2 + i] << (16 * (i % 4))
+        zeros[0] -= ones[0]
+        zeros[1] -= ones[1]
+        df_put_lanes(<uint16_t*> self.counters, 0, zeros)
+        df_put_lanes(<uint16_t*> self.counters, 1, ones)
+
+    cdef void count_lanes(self, const Node* node, const Column* column, bint marked, CutList* cuts) noexcept nogil:
+        """Make the list of a column, by lanes."""
+        cdef uint16_t* lanes = <uint16_t*> self.counters
+        cdef uint64_t* marks = self.marks if marked else NULL
+        cdef const uint32_t* row = self.words.row
+        cdef const uint32_t* slot = self.words.slot
+        cuts.is_packed = True
+        if column.n_codes + column.has_missing == 2 and column.width == 1 and self.words.chunk > 0:
+            self.add_two(node, <const uint8_t*> column.codes)
+            marked = False
+        elif column.width == 1:
+            fill_lanes(row, slot, node.n, <const uint8_t*> column.codes, lanes, marks)
+        elif column.width == 2:
+            fill_lanes(row, slot, node.n, <const uint16_t*> column.codes, lanes, marks)
+        else:
+            fill_lanes(row, slot, node.n, <const uint32_t*> column.codes, lanes, marks)
+        if column.has_missing:
+            df_take_lanes(lanes, column.n_codes, cuts.missing_word)
+            unpack_lanes(cuts.missing_word[0], cuts.missing_word[1], cuts.missing, self.n_words)
+            if marked:
+                marks[column.n_codes >> 6] &= ~(<uint64_t> 1 << (column.n_codes & 63))
+        if marked:
+            cuts.n = df_walk_marked_lanes(lanes, marks, column.n_codes, cuts.run, cuts.more, cuts.code)
+        else:
+            cuts.n = df_walk_lanes(lanes, column.n_codes, cuts.run, cuts.more, cuts.code)
 
     cdef inline void take(self, Manner manner, uint32_t code, int64_t* statistic) noexcept nogil:
         """Move what the counters have of a code to a statistic."""

@@ -23,6 +23,7 @@ from dforest.rules.criteria cimport df_measure
 cdef class FastScans:
     cdef Criterion criterion         # whose cuts are scored
     cdef readonly bint takes_words   # `best_word` takes the place of `best_cut`
+    cdef readonly bint takes_lanes   # so does `best_lanes`
     cdef readonly int few            # most records of a node where `best_few` does; at most DF_FEW; 0: in none
     cdef readonly bint takes_small   # `best_small` does in small nodes of two classes
     cdef readonly bint has_bounds    # `CoarseSearch` knows bounds for its scores: two classes by Gini impurity
@@ -34,6 +35,11 @@ cdef class FastScans:
     # statistics of the left sides are run[i] + offset, in words of scan.h; total: [n_words], the node's.
     cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
                               double* score) noexcept nogil
+
+    # `best_word` for three to eight classes, in words of lanes.h: the left sides are run[i] + offset[0], and from class 4 on
+    # more[i] + offset[1]. Both arrays may be read up to the next multiple of 8.
+    cdef Py_ssize_t best_lanes(self, const uint64_t* run, const uint64_t* more, Py_ssize_t n, const uint64_t* offset,
+                               const int64_t* total, double* score) noexcept nogil
 
     # The best cut among few records (few.h); all ways to part two records are worth the same. OUT cut : the first of the
     # best ones

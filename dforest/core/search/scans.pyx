@@ -3,6 +3,7 @@
 A `FastScans` owns nothing; its loops are those of `dforest.core.loops`.
 """
 from dforest.core.loops cimport DF_FEW, DF_FEW_CLASSES, loops
+from dforest.core.search.words cimport DF_CLASS_LANES
 from dforest.rules.criteria cimport df_measure_squares
 
 from dforest.core.search.criterion import Gini
@@ -44,7 +45,7 @@ cdef FastScans scans_of(Criterion criterion):
 
 
 cdef class FastScans:
-    """Base class; see scans.pxd. One that sets none of its three attributes is never asked.
+    """Base class; see scans.pxd. One that sets none of its attributes is never asked.
 
     Parameters
     ----------
@@ -62,6 +63,10 @@ cdef class FastScans:
                               double* score) noexcept nogil:
         return -1
 
+    cdef Py_ssize_t best_lanes(self, const uint64_t* run, const uint64_t* more, Py_ssize_t n, const uint64_t* offset,
+                               const int64_t* total, double* score) noexcept nogil:
+        return -1
+
     cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil:
         cut.score = -1.0
 
@@ -71,16 +76,21 @@ cdef class FastScans:
 
 
 cdef class GiniScans(FastScans):
-    """Gini impurity: two classes by all scans, up to 8 among few records."""
+    """Gini impurity: two classes by all scans but that of lanes, more by this one and among few records."""
 
     def __cinit__(self, Criterion criterion not None):
         cdef Py_ssize_t n_classes = criterion.n_classes
         self.takes_words = self.takes_small = self.has_bounds = n_classes == 2
+        self.takes_lanes = 2 < n_classes <= DF_CLASS_LANES
         self.few = DF_FEW if n_classes == 2 else DF_FEW // 2 if n_classes <= DF_FEW_CLASSES else 0
 
     cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
                               double* score) noexcept nogil:
         return loops.gini(run, n, offset, <double> total[1], <double> total[2], score)
+
+    cdef Py_ssize_t best_lanes(self, const uint64_t* run, const uint64_t* more, Py_ssize_t n, const uint64_t* offset,
+                               const int64_t* total, double* score) noexcept nogil:
+        return loops.gini_lanes(run, more, n, offset, <double> total[1], &total[2], <int> self.criterion.n_classes, score)
 
     cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil:
         if self.takes_small:

@@ -58,6 +58,7 @@ cdef class Sorter:
         """Make the list of a column."""
         cdef Py_ssize_t n = node.n, n_values = node.n
         cdef uint64_t* keys
+        cuts.is_packed = cuts.manner == WORDS
         gather_keys[Record](node.records, n, column, self.keys)
         keys = self.sort_keys(n)
         cuts.sorted = keys
@@ -67,7 +68,7 @@ cdef class Sorter:
             if n_values < n:               # as a list of one cut, which the list of the values writes over
                 self.walk(keys + n_values, n - n_values, node.records, cuts)
                 if cuts.manner == WORDS:
-                    cuts.missing_word = cuts.run[0]
+                    cuts.missing_word[0] = cuts.run[0]
                     unpack_word(cuts.run[0], cuts.is_pairs, cuts.missing)
                 else:
                     memcpy(cuts.missing, cuts.left, self.n_words * sizeof(int64_t))

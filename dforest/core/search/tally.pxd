@@ -31,7 +31,9 @@ cdef class Tally:
     cdef bint packs                  # words may be used
     cdef Manner manner               # of the open node
     cdef Py_ssize_t n_words
+    cdef bint packs_lanes            # or lanes
     cdef uint64_t* run               # [records] for CutList.run; NULL: no list is packed
+    cdef uint64_t* more              # [records] for CutList.more; NULL: no list has lanes
     cdef int64_t* left               # [records, n_words] for CutList.left
     cdef uint32_t* code              # [records] for CutList.code
     cdef int64_t* missing            # [n_words] for CutList.missing

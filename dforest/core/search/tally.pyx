@@ -3,11 +3,11 @@
 A `Tally` belongs to one thread and owns its scratch, which the lists that it makes borrow.
 """
 cimport cython
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-from dforest.core.search.cut_list cimport CLASSES, RECORDS, RUN, SUMS, WORDS
-from dforest.core.search.words cimport DF_PAIR_DRAWS, DF_SUM_DRAWS
+from dforest.core.search.cut_list cimport CLASSES, LANES, RECORDS, RUN, SUMS, WORDS
+from dforest.core.search.words cimport DF_LANE_DRAWS, DF_PAIR_DRAWS, DF_SUM_DRAWS
 from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM
 
 
@@ -38,6 +38,7 @@ cdef class Tally:
         self.words = words
         self.packs = (words.is_unit and (criterion.n_classes == 2 or criterion.kind == TARGET_SUM) and criterion.is_additive
                       and not in_order)
+        self.packs_lanes = words.own_slot != NULL and criterion.is_additive and not in_order
         self.n_words = criterion.n_words
         self.tuning.sort_below = tuning.get("sort_below", 20)
         self.tuning.codes_per_record = tuning.get("codes_per_record", 8)
@@ -49,16 +50,20 @@ cdef class Tally:
         n_counted = min(n_codes, self.tuning.codes_per_record * n_records)
         self.histogram = Histogram(criterion, words, n_counted, min(n_codes, self.tuning.codes_per_mark * n_records))
         self.sorter = Sorter(criterion, words, n_records, tuning.get("insertion_below", 24))
-        # Values, missing ones, all categories, and where values that do not occur are written.
-        n_values = min(n_records, n_codes) + 3
+        # Values, missing ones, all categories, and where values that do not occur are written; up to a multiple of 8.
+        n_values = (min(n_records, n_codes) + 3 + 7) // 8 * 8
         self.left = <int64_t*> malloc(n_values * self.n_words * sizeof(int64_t))
         self.code = <uint32_t*> malloc(n_values * sizeof(uint32_t))
         self.missing = <int64_t*> malloc(self.n_words * sizeof(int64_t))
         if self.left == NULL or self.code == NULL or self.missing == NULL:
             raise MemoryError()
-        if self.packs:
-            self.run = <uint64_t*> malloc(n_values * sizeof(uint64_t))
+        if self.packs or self.packs_lanes:
+            self.run = <uint64_t*> calloc(n_values, sizeof(uint64_t))
             if self.run == NULL:
+                raise MemoryError()
+        if self.packs_lanes:
+            self.more = <uint64_t*> calloc(n_values, sizeof(uint64_t))
+            if self.more == NULL:
                 raise MemoryError()
 
     def __dealloc__(self):
@@ -66,6 +71,7 @@ cdef class Tally:
         free(self.code)
         free(self.missing)
         free(self.run)
+        free(self.more)
 
     cdef void open_node(self, const Node* node) noexcept nogil:
         """Get ready for the columns of a node."""
@@ -77,7 +83,7 @@ cdef class Tally:
         if self.packs and total[0] < (DF_PAIR_DRAWS if self.criterion.kind == CLASS_WEIGHTS else DF_SUM_DRAWS):
             return WORDS
         if self.criterion.kind == CLASS_WEIGHTS:
-            return CLASSES
+            return LANES if self.packs_lanes and total[0] <= DF_LANE_DRAWS else CLASSES
         return SUMS if self.criterion.kind == TARGET_SUM else RECORDS
 
     cdef void blank(self, CutList* cuts) noexcept nogil:
@@ -89,8 +95,9 @@ cdef class Tally:
         cuts.is_pairs = self.words.is_pairs
         cuts.code = self.code
         cuts.run = self.run
+        cuts.more = self.more
         cuts.left = self.left
-        cuts.missing_word = 0
+        cuts.missing_word[0] = cuts.missing_word[1] = 0
         cuts.missing = self.missing
         cuts.subset = NULL
         cuts.place = NULL
@@ -111,5 +118,9 @@ cdef class Tally:
             self.sorter.sort(node, column, cuts)
         elif cuts.is_packed:
             self.histogram.count_words(node, column, node.n >= self.tuning.copy_from * (n_codes + 1), cuts)
+        elif cuts.manner == LANES:
+            if not self.words.is_made:
+                self.words.make(node)
+            self.histogram.count_lanes(node, column, n_codes >= self.tuning.mark_from * node.n, cuts)
         else:
             self.histogram.count(node, column, n_codes >= self.tuning.mark_from * node.n, cuts)

@@ -2,8 +2,9 @@
 
 A *word* of 64 bits holds the statistic of draws of weight 1, so that one addition adds a draw (scan.h). Of two classes it
 has the draws of class 0 in the low half and those of class 1 in the high one; of numbers, how many draws there are, and
-their sum of targets; of up to 8 classes, the draws of each class in 16 or 8 bits. What the records of a node have in words
-is made once for the node, when a feature first needs it; threads that share the node all read what its owner made.
+their sum of targets; of up to 8 classes, the draws of each class in 16 or 8 bits. Histograms of three to eight classes have
+*lanes* of 16 bits in two words (lanes.h). What the records of a node have in words is made once for the node, when a feature
+first needs it; threads that share the node all read what its owner made.
 """
 cimport cython
 from libc.stdint cimport int64_t, uint32_t, uint64_t
@@ -19,6 +20,14 @@ cdef extern from "core/search/scan.h" nogil:
     const uint64_t DF_SUM_MASK
     uint64_t df_sum_word(uint32_t count, int target)
 
+cdef extern from "core/search/lanes.h" nogil:
+    enum:
+        DF_CLASS_LANES
+    const int64_t DF_LANE_DRAWS
+    uint32_t df_lane_of(int k)
+    uint64_t df_lane_draws(uint64_t word)
+    uint64_t df_lanes_of_bytes(uint64_t counts)
+
 cdef inline int64_t draws_of(uint64_t word, bint is_pairs) noexcept nogil:
     """How many draws a word stands for: of two classes (`is_pairs`), or of numbers."""
     return <int64_t> (word >> 32) + <uint32_t> word if is_pairs else <int64_t> (word >> DF_SUM_BITS)
@@ -32,6 +41,13 @@ cdef inline void unpack_word(uint64_t word, bint is_pairs, int64_t* statistic) n
     else:
         statistic[2] = <int64_t> (word & DF_SUM_MASK) - statistic[0] * DF_SUM_BIAS
 
+cdef inline void unpack_lanes(uint64_t word, uint64_t more, int64_t* statistic, Py_ssize_t n_words) noexcept nogil:
+    """Set a statistic to what the lanes of two words stand for."""
+    cdef Py_ssize_t k
+    statistic[0] = statistic[1] = <int64_t> (df_lane_draws(word) + df_lane_draws(more))
+    for k in range(n_words - 2):
+        statistic[2 + k] = <int64_t> ((word if k < 4 else more) >> (16 * (k & 3)) & 0xFFFF)
+
 
 @cython.final
 cdef class NodeWords:
@@ -43,11 +59,15 @@ cdef class NodeWords:
     cdef Py_ssize_t room           # its records, and up to the next multiple of DF_STRIDE
     cdef Py_ssize_t chunk          # how many words can be added without overflow; 0: the records have no words
     cdef const uint32_t* row       # [room] rows of the records; both may be another thread's, or
-    cdef const uint64_t* word      # [room] their words
+    cdef const uint64_t* word      # [room] their words, or
+    cdef const uint32_t* slot      # [n] of three to eight classes: how often drawn in the high half, which lane in the low one
     cdef uint32_t* own_row         # [records + DF_STRIDE] these,
-    cdef uint64_t* own_word        # [records + DF_STRIDE] and these
+    cdef uint64_t* own_word        # [records + DF_STRIDE] these,
+    cdef uint32_t* own_slot        # [records] and these; NULL: there are none
+    cdef uint32_t[8] lane          # of each class
 
     cdef void close(self) noexcept nogil
     cdef void make(self, const Node* node) noexcept nogil
     cdef void borrow(self, NodeWords other) noexcept nogil
+    cdef void add_lanes(self, uint64_t word, uint64_t* lanes) noexcept nogil
     cdef void unpack(self, uint64_t word, int64_t* statistic) noexcept nogil

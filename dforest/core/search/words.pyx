@@ -1,7 +1,7 @@
 """The records of a node as packed words: see words.pxd.
 
-A `NodeWords` belongs to one thread and owns `own_row` and `own_word`; `row` and `word` may lead to those of the thread whose
-node is shared.
+A `NodeWords` belongs to one thread and owns `own_row`, `own_word` and `own_slot`; `row`, `word` and `slot` may lead to those of
+the thread whose node is shared.
 """
 cimport cython
 from libc.stdlib cimport free, malloc
@@ -34,10 +34,17 @@ cdef class NodeWords:
         self.own_word = <uint64_t*> malloc((n_records + DF_STRIDE) * sizeof(uint64_t))
         if self.own_row == NULL or self.own_word == NULL:
             raise MemoryError()
+        if is_unit and 0 < self.class_bits < 32:
+            for k in range(DF_CLASS_LANES):
+                self.lane[k] = df_lane_of(k)
+            self.own_slot = <uint32_t*> malloc(n_records * sizeof(uint32_t))
+            if self.own_slot == NULL:
+                raise MemoryError()
 
     def __dealloc__(self):
         free(self.own_row)
         free(self.own_word)
+        free(self.own_slot)
 
     cdef void close(self) noexcept nogil:
         """Forget the words of a node."""
@@ -50,6 +57,7 @@ cdef class NodeWords:
         self.chunk = other.chunk
         self.row = other.row
         self.word = other.word
+        self.slot = other.slot
 
     cdef void make(self, const Node* node) noexcept nogil:
         """Make the words of a node."""
@@ -60,6 +68,7 @@ cdef class NodeWords:
         self.is_made = True
         self.row = self.own_row
         self.word = self.own_word
+        self.slot = self.own_slot
         self.room = (n + DF_STRIDE - 1) // DF_STRIDE * DF_STRIDE
         for i in range(DF_STRIDE):          # behind the records: the row of the first one, and nothing to add
             self.own_row[n + i] = records[0].row
@@ -71,12 +80,23 @@ cdef class NodeWords:
             for i in range(n):
                 self.own_word[i] = <uint64_t> records[i].count << (self.class_bits * records[i].target)
                 most = max(most, records[i].count)
+            if self.own_slot != NULL:
+                for i in range(n):
+                    self.own_slot[i] = records[i].count << 16 | self.lane[records[i].target]
         elif self.is_unit and self.criterion.kind == TARGET_SUM:
             largest = (<int64_t> 1 << (64 - DF_SUM_BITS)) - 1
             for i in range(n):
                 self.own_word[i] = df_sum_word(records[i].count, records[i].target)
                 most = max(most, records[i].count)
         self.chunk = largest // most // DF_STRIDE * DF_STRIDE
+
+    cdef void add_lanes(self, uint64_t word, uint64_t* lanes) noexcept nogil:
+        """Add what a word of three to eight classes stands for to two words of lanes."""
+        if self.class_bits == 16:
+            lanes[0] += word
+        else:
+            lanes[0] += df_lanes_of_bytes(word)
+            lanes[1] += df_lanes_of_bytes(word >> 32)
 
     cdef void unpack(self, uint64_t word, int64_t* statistic) noexcept nogil:
         """Add what a word stands for to a statistic."""
