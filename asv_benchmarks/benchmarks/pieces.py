@@ -188,7 +188,7 @@ class Coding:
 
 
 class Bootstrap:
-    """The draws of one tree; `time_rows` goes on to the records of a root that is a leaf at once."""
+    """The draws of one tree: dealt out to blocks, and drawn; `time_rows` goes on to records of a root that is a leaf at once."""
 
     params = ([1000, 1_000_000],)
     param_names = ("rows",)
@@ -199,6 +199,9 @@ class Bootstrap:
         y = made_target(X, 2)
         self.growth = Growth(columns, y, "gini", draws=self.n, max_depth=0)
         self.every_row = Growth(columns, y, "gini", max_depth=0)
+
+    def time_deal(self, rows):
+        sampling.Bootstrap(self.n).block_draws(self.n, 0)
 
     def time_counts(self, rows):
         sampling.Bootstrap(self.n).counts(self.n, 0)

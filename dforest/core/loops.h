@@ -1,9 +1,10 @@
-/* The loops of scan.h, lanes.h, few.h, side.h, coarse.h and ranks.h, compiled for several instruction sets (C99 and C++). */
+/* The loops of draws.h, scan.h, lanes.h, few.h, side.h, coarse.h and ranks.h, for several instruction sets (C99 and C++). */
 #ifndef DFOREST_LOOPS_H
 #define DFOREST_LOOPS_H
 
 #include <stddef.h>
 
+#include "core/draws.h"
 #include "core/search/coarse.h"
 #include "core/search/few.h"
 #include "core/grow/ranks.h"
@@ -34,6 +35,10 @@ typedef struct {
     void (*extent64)(const uint64_t *code, int64_t n, uint64_t missing, df_extent *extent);
     uint64_t (*side32)(const uint32_t *code, const uint64_t *word, int64_t n, uint32_t last);
     uint64_t (*side64)(const uint64_t *code, const uint64_t *word, int64_t n, uint64_t last);
+    int64_t (*ones)(uint32_t seed, uint64_t node, int64_t first, int64_t n);
+    int64_t (*below)(uint32_t seed, uint64_t node, int64_t first, int64_t n, uint32_t left, uint32_t right, int64_t *n_draws);
+    void (*draw_block)(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t *counts);
+    df_records records;
 } df_loops;
 
 #define DF_NO_CUT(cut) \
@@ -131,6 +136,17 @@ typedef struct {
                                                 uint64_t last) {                                                          \
         return df_side64_loop(code, word, n, last);                                                                       \
     }                                                                                                                     \
+    attribute static int64_t df_ones_##name(uint32_t seed, uint64_t node, int64_t first, int64_t n) {                     \
+        return df_ones_loop(df_words_##name, seed, node, first, n);                                                       \
+    }                                                                                                                     \
+    attribute static int64_t df_below_##name(uint32_t seed, uint64_t node, int64_t first, int64_t n, uint32_t left,       \
+                                             uint32_t right, int64_t *n_draws) {                                          \
+        return df_below_loop(df_words_##name, seed, node, first, n, left, right, n_draws);                                \
+    }                                                                                                                     \
+    attribute static void df_draw_block_##name(uint32_t seed, int64_t block, int64_t n, int64_t n_draws,                  \
+                                               uint32_t *counts) {                                                        \
+        df_draw_block_loop(df_words_##name, seed, block, n, n_draws, counts);                                             \
+    }                                                                                                                     \
     static const df_loops df_loops_##name = {#name,                                                                       \
                                              df_gini_##name,                                                              \
                                              df_gini_lanes_##name,                                                        \
@@ -147,7 +163,11 @@ typedef struct {
                                              df_extent32_##name,                                                          \
                                              df_extent64_##name,                                                          \
                                              df_side32_##name,                                                            \
-                                             df_side64_##name};
+                                             df_side64_##name,                                                            \
+                                             df_ones_##name,                                                              \
+                                             df_below_##name,                                                             \
+                                             df_draw_block_##name,                                                        \
+                                             df_records_##name};
 
 #define DF_NO_ATTRIBUTE
 DF_COMPILE_LOOPS(portable, DF_NO_ATTRIBUTE)

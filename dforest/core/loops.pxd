@@ -1,5 +1,7 @@
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
+from dforest.rules.records cimport df_record
+
 cdef extern from "core/loops.h" nogil:
     enum:
         DF_FEW
@@ -51,5 +53,11 @@ cdef extern from "core/loops.h" nogil:
         void (*extent64)(const uint64_t* code, int64_t n, uint64_t missing, df_extent* extent) noexcept nogil
         uint64_t (*side32)(const uint32_t* code, const uint64_t* word, int64_t n, uint32_t last) noexcept nogil
         uint64_t (*side64)(const uint64_t* code, const uint64_t* word, int64_t n, uint64_t last) noexcept nogil
+        int64_t (*ones)(uint32_t seed, uint64_t node, int64_t first, int64_t n) noexcept nogil
+        int64_t (*below)(uint32_t seed, uint64_t node, int64_t first, int64_t n, uint32_t left, uint32_t right,
+                         int64_t* n_draws) noexcept nogil
+        void (*draw_block)(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t* counts) noexcept nogil
+        int64_t (*records)(int64_t first, int64_t n, const uint32_t* counts, const int32_t* target, const uint32_t* weight,
+                           df_record* out) noexcept nogil
 
 cdef const df_loops* loops         # those in use

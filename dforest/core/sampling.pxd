@@ -3,7 +3,7 @@
 A plan of another kind is one class here: a subclass of `SamplingPlan` that has
 
 - `tree_draws`, how many draws a tree has;
-- `deal`, which divides these among blocks of rows, for any run of blocks without the others;
+- `deal`, which divides these among blocks of rows, for any run of blocks without the others, perhaps with the help of threads;
 - `draw_block`, which says how often each row of one block is drawn, given how many draws fell into the block;
 - `leaves_rows_out`, set in `__cinit__`, and `parameters`, which a plan is compared, shown and pickled by.
 
@@ -33,6 +33,15 @@ cdef inline Py_ssize_t rows_of_block(Py_ssize_t n_rows, Py_ssize_t block) noexce
     return min(n_rows - block * DF_BLOCK, <Py_ssize_t> DF_BLOCK)
 
 
+# Does one item of what threads deal out together.
+ctypedef void (*Work)(void* context, Py_ssize_t item) noexcept nogil
+
+cdef struct Helpers:              # threads that a caller of `deal` has at hand, itself included
+    void* context                 # handed to `share`
+    # Have `work` called with every item, 0 to n_items - 1, in any order, by any of the threads.
+    int (*share)(void* context, Py_ssize_t n_items, Work work, void* job) except -1 nogil
+
+
 cdef class SamplingPlan:
     cdef readonly bint leaves_rows_out     # a tree may leave rows out
 
@@ -40,8 +49,9 @@ cdef class SamplingPlan:
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil
 
     # How many of a tree's draws fall into each of the blocks from `first` to `last` - 1; all blocks together have `tree_draws`.
-    # OUT n_draws : [last - first]
-    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) except -1 nogil
+    # IN helpers : NULL, or threads that may help. OUT n_draws : [last - first]
+    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
+                  Helpers* helpers) except -1 nogil
 
     # How often each row of a block is drawn, given n_draws, the number that `deal` has for the block, which is the sum of the
     # counts. OUT counts : [rows of the block]
@@ -56,6 +66,8 @@ cdef class AllRows(SamplingPlan):
 cdef class Bootstrap(SamplingPlan):
     cdef readonly int64_t n_draws
 
+    cdef int deal_together(self, uint32_t seed, Py_ssize_t n_rows, int64_t* n_draws, Helpers* helpers) except -1 nogil
+
 
 cdef class TreeDraws:
     cdef readonly tuple plans
@@ -67,7 +79,8 @@ cdef class TreeDraws:
     cdef const uint32_t[::1] seed          # `seeds`, for these threads
     cdef int64_t[:, ::1] dealt             # `of_block`, for these threads
 
-    cdef int deal(self, Py_ssize_t tree, Turn* turn) except -1 nogil
+    cdef int deal_all(self, int n_threads) except -1
+    cdef int deal(self, Py_ssize_t tree, Helpers* helpers) except -1 nogil
     # How many blocks have rows of the stretch.
     cdef Py_ssize_t n_blocks(self) noexcept nogil
     # The first row of a block, counted in the stretch; of the block after the last one, how many rows there are.

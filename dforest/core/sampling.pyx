@@ -14,7 +14,11 @@ blocks as leaves, padded to a power of two; padding holds no rows. Of 10,000 row
         2       3              node 2: even halves; k draws take k random bits, and as many go left as there are ones
       0   1   2   -            node 3: all its draws are block 2's, as there is no block 3
 
-At most one node of a level has halves that are neither even nor empty.
+At most one node of a level has halves that are neither even nor empty: the last one that has rows.
+
+A large tree's draws are dealt out by several threads: level after level, some words of the uneven node's stream or the bits of an
+even node at a time, until nodes have PIECE_BLOCKS blocks; and then node after node, each to its end. Random words are computed
+many at a time (`core/draws.h`).
 """
 from operator import index
 
@@ -26,15 +30,21 @@ from cython cimport final
 
 import numpy as np
 
-from dforest.core.threads cimport Turn, poll, share
+from dforest.core.loops cimport loops
+from dforest.core.threads cimport Turn, check_signals, df_add_to_long, poll, share
 from dforest.rules.random cimport DF_BLOCK
-from dforest.rules.sampling cimport df_draw_block, df_draws_to_left
+from dforest.rules.sampling cimport df_draws_to_left
 
 MOST_ROWS = 2**32 - 1          # numbers of rows have 32 bits
 MOST_DRAWS = 2**32 - 1         # counts of draws have 32 bits
 
 cdef enum:
     MANY = 1 << 16             # what dealing one tree's draws counts as work, in nanoseconds or so: see threads.pxd
+    FEW_DRAWS = 16             # of a node with uneven halves that go left one by one ...
+    FEW_BITS = 128             # ... and of one with even halves: more words at a time take longer
+    MANY_DRAWS = 1 << 18       # of a tree, that threads deal out together
+    PIECE_BLOCKS = 1 << 6      # of a node that one thread deals out to its end
+    WORDS_TOGETHER = 1 << 17   # of an uneven node's stream, that one thread looks at in one go
 
 
 def checked_integer(name, number, least, most):
@@ -76,7 +86,8 @@ cdef class SamplingPlan:
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
         return n_rows
 
-    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) except -1 nogil:
+    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
+                  Helpers* helpers) except -1 nogil:
         with gil:
             raise TypeError(f"{type(self).__name__} has no code that deals draws out to blocks: see dforest/core/sampling.pxd")
 
@@ -130,7 +141,7 @@ cdef class SamplingPlan:
         result = np.empty(min(n, last * DF_BLOCK) - first * DF_BLOCK, np.uint32)
         cdef uint32_t[::1] out = result
         with nogil:
-            self.deal(tree, n, first, last, &n_draws[0])
+            self.deal(tree, n, first, last, &n_draws[0], NULL)
             for block in range(first, last):
                 self.draw_block(tree, n, block, n_draws[block - first], &out[(block - first) * DF_BLOCK])
         return result
@@ -142,7 +153,7 @@ cdef class SamplingPlan:
         result = np.empty(count_blocks(n), np.int64)
         cdef int64_t[::1] out = result
         with nogil:
-            self.deal(tree, n, 0, out.shape[0], &out[0])
+            self.deal(tree, n, 0, out.shape[0], &out[0], NULL)
         return result
 
     def __reduce__(self):
@@ -162,7 +173,8 @@ cdef class SamplingPlan:
 cdef class AllRows(SamplingPlan):
     """Every row once."""
 
-    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) except -1 nogil:
+    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
+                  Helpers* helpers) except -1 nogil:
         cdef Py_ssize_t block
         for block in range(first, last):
             n_draws[block - first] = rows_of_block(n_rows, block)
@@ -194,40 +206,164 @@ cdef class Bootstrap(SamplingPlan):
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
         return self.n_draws
 
-    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) except -1 nogil:
-        cdef int64_t pending[64]         # draws of the right siblings still to come, by level
-        cdef int64_t block = first, begin, middle, end, draws = self.n_draws, left
-        cdef int height = 0, level = 0
-        while (<int64_t> 1 << height) < count_blocks(n_rows):
-            height += 1
-        while True:
-            # Down to this block, from the root, or from the highest node that starts at it.
-            while level < height:
-                begin = block >> (height - level) << (height - level)      # of the node, in blocks
-                middle = begin + (<int64_t> 1 << (height - level - 1))
-                end = begin + (<int64_t> 1 << (height - level))
-                left = df_draws_to_left(seed, (<uint64_t> 1 << level) + (<uint64_t> block >> (height - level)), draws,
-                                        rows_before(n_rows, middle) - rows_before(n_rows, begin),
-                                        rows_before(n_rows, end) - rows_before(n_rows, middle))
-                level += 1
-                pending[level] = draws - left
-                draws = left if block < middle else draws - left
-            n_draws[block - first] = draws
-            block += 1
-            if block == last:
-                return 0
-            # The next block is the first of a right sibling, at the level where the carry stops.
-            while (block >> (height - level)) & 1 == 0:
-                level -= 1
-            draws = pending[level]
+    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
+                  Helpers* helpers) except -1 nogil:
+        if helpers != NULL and self.n_draws >= MANY_DRAWS and last - first == count_blocks(n_rows):
+            self.deal_together(seed, n_rows, n_draws, helpers)
+        else:
+            deal_below(seed, n_rows, 0, self.n_draws, first, last, n_draws)
+        return 0
+
+    cdef int deal_together(self, uint32_t seed, Py_ssize_t n_rows, int64_t* n_draws, Helpers* helpers) except -1 nogil:
+        cdef Dealing job
+        cdef Py_ssize_t last
+        cdef int64_t n_words
+        job.seed = seed
+        job.n_rows = n_rows
+        job.height = height_of(n_rows)
+        job.n_draws = n_draws
+        n_draws[0] = self.n_draws
+        job.level = 0
+        job.n_blocks = <Py_ssize_t> 1 << job.height
+        while job.n_blocks > PIECE_BLOCKS:
+            last = n_rows // (job.n_blocks * DF_BLOCK)            # the node that has not all of its rows
+            helpers.share(helpers.context, last, deal_even, &job)
+            halves_of(n_rows, last * job.n_blocks, job.n_blocks, &job.left, &job.right)
+            if job.right > 0:
+                job.first_word = job.n_left = job.n_right = 0
+                n_words = n_draws[last * job.n_blocks]
+                while n_words > 0:
+                    job.last_word = job.first_word + n_words
+                    helpers.share(helpers.context, (n_words + WORDS_TOGETHER - 1) // WORDS_TOGETHER, deal_words, &job)
+                    job.first_word = job.last_word
+                    n_words = n_draws[last * job.n_blocks] - job.n_left - job.n_right
+                n_draws[last * job.n_blocks] = job.n_left
+                n_draws[last * job.n_blocks + job.n_blocks // 2] = job.n_right
+            job.level += 1
+            job.n_blocks //= 2
+        helpers.share(helpers.context, (count_blocks(n_rows) + job.n_blocks - 1) // job.n_blocks, deal_rest, &job)
+        return 0
 
     cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, int64_t n_draws,
                          uint32_t* counts) noexcept nogil:
-        df_draw_block(seed, block, rows_of_block(n_rows, block), n_draws, counts)
+        loops.draw_block(seed, block, rows_of_block(n_rows, block), n_draws, counts)
 
 
-cdef inline int64_t rows_before(int64_t n_rows, int64_t block) noexcept nogil:
-    return min(n_rows, block * DF_BLOCK)
+cdef struct Dealing:               # what threads know that deal a tree's draws out together, level after level
+    uint32_t seed
+    Py_ssize_t n_rows
+    int height, level              # of the tree of blocks; the level whose nodes are halved
+    Py_ssize_t n_blocks            # of a node of this level
+    int64_t* n_draws               # [blocks of the rows] of each node, at its first block
+    int64_t left, right            # rows of the halves of the uneven node
+    int64_t first_word, last_word  # of its stream: those that are looked at, the last one excluded
+    int64_t n_left, n_right        # draws that went there so far
+
+
+cdef inline int height_of(Py_ssize_t n_rows) noexcept nogil:
+    """How many levels the tree of blocks has above the blocks."""
+    cdef int height = 0
+    while (<Py_ssize_t> 1 << height) < count_blocks(n_rows):
+        height += 1
+    return height
+
+
+cdef inline void halves_of(Py_ssize_t n_rows, int64_t first, int64_t n_blocks, int64_t* left, int64_t* right) noexcept nogil:
+    """How many rows the halves of a node have, of n_blocks blocks from `first` on."""
+    cdef int64_t rows = min(n_rows - first * DF_BLOCK, n_blocks * DF_BLOCK)
+    left[0] = min(rows, n_blocks // 2 * DF_BLOCK)
+    right[0] = rows - left[0]
+
+
+cdef int64_t draws_to_left(uint32_t seed, uint64_t node, int64_t n_draws, int64_t left, int64_t right) noexcept nogil:
+    """See `df_draws_to_left`."""
+    cdef int64_t first = 0, n_left = 0, n_decided = 0, n_words, n
+    if right == 0 or n_draws <= (FEW_BITS if left == right else FEW_DRAWS):
+        return df_draws_to_left(seed, node, n_draws, left, right)
+    if left == right:
+        return loops.ones(seed, node, 0, n_draws)
+    while n_decided < n_draws:
+        n_words = n_draws - n_decided
+        n_left += loops.below(seed, node, first, n_words, <uint32_t> left, <uint32_t> right, &n)
+        n_decided += n
+        first += n_words
+    return n_left
+
+
+cdef void deal_below(uint32_t seed, Py_ssize_t n_rows, int top, int64_t draws, int64_t first, int64_t last,
+                     int64_t* n_draws) noexcept nogil:
+    """Deal `draws` out, those of a node of the level `top`, to some of its blocks. OUT n_draws : [last - first]"""
+    cdef int64_t pending[64]             # draws of the right siblings still to come, by level
+    cdef int64_t block = first, begin, left_rows, right_rows, left
+    cdef int height = height_of(n_rows), level = top
+    while True:
+        # Down to this block, from the top, or from the highest node that starts at it.
+        while level < height:
+            begin = block >> (height - level) << (height - level)      # of the node, in blocks
+            halves_of(n_rows, begin, <int64_t> 1 << (height - level), &left_rows, &right_rows)
+            left = draws_to_left(seed, (<uint64_t> 1 << level) + (<uint64_t> block >> (height - level)), draws, left_rows,
+                                 right_rows)
+            level += 1
+            pending[level] = draws - left
+            draws = draws - left if (block >> (height - level)) & 1 else left
+        n_draws[block - first] = draws
+        block += 1
+        if block == last:
+            return
+        # The next block is the first of a right sibling, at the level where the carry stops.
+        while (block >> (height - level)) & 1 == 0:
+            level -= 1
+        draws = pending[level]
+
+
+cdef void deal_even(void* context, Py_ssize_t item) noexcept nogil:
+    """Divide the draws of a node that has all of its rows among its halves."""
+    cdef Dealing* job = <Dealing*> context
+    cdef int64_t* draws = job.n_draws + item * job.n_blocks
+    cdef int64_t half = job.n_blocks // 2 * DF_BLOCK, left
+    left = draws_to_left(job.seed, (<uint64_t> 1 << job.level) + item, draws[0], half, half)
+    draws[job.n_blocks // 2] = draws[0] - left
+    draws[0] = left
+
+
+cdef void deal_words(void* context, Py_ssize_t item) noexcept nogil:
+    """Look at some words of the uneven node's stream. It is the last one of its level that has rows."""
+    cdef Dealing* job = <Dealing*> context
+    cdef uint64_t node = (<uint64_t> 1 << job.level) + job.n_rows // (job.n_blocks * DF_BLOCK)
+    cdef int64_t first = job.first_word + item * WORDS_TOGETHER, n, n_left
+    n_left = loops.below(job.seed, node, first, min(job.last_word - first, <int64_t> WORDS_TOGETHER), <uint32_t> job.left,
+                         <uint32_t> job.right, &n)
+    df_add_to_long(job.n_left, n_left)
+    df_add_to_long(job.n_right, n - n_left)
+
+
+cdef void deal_rest(void* context, Py_ssize_t item) noexcept nogil:
+    """Deal the draws of a node out to its blocks."""
+    cdef Dealing* job = <Dealing*> context
+    cdef Py_ssize_t first = item * job.n_blocks
+    deal_below(job.seed, job.n_rows, job.level, job.n_draws[first], first, min(first + job.n_blocks, count_blocks(job.n_rows)),
+               job.n_draws + first)
+
+
+cdef struct Workers:               # of the process, as helpers
+    int n_threads
+    Work work
+    void* job
+
+
+cdef int do_work(void* context, Py_ssize_t item, Turn* turn) except -1 nogil:
+    (<Workers*> context).work((<Workers*> context).job, item)
+    return 0
+
+
+cdef int share_among_workers(void* context, Py_ssize_t n_items, Work work, void* job) except -1 nogil:
+    """See `Helpers.share`. IN context : Workers"""
+    cdef Workers* workers = <Workers*> context
+    workers.work = work
+    workers.job = job
+    with gil:
+        share(do_work, workers, n_items, workers.n_threads)
+    return 0
 
 
 def check_plans(plans):
@@ -295,7 +431,7 @@ cdef class TreeDraws:
                 raise ValueError(f"stretch={stretch!r} of {n_rows} rows needs of_block")
             self.of_block = np.empty(shape, np.int64)
             self.dealt = self.of_block
-            share(deal_tree, <void*> self, n_trees, n_threads)
+            self.deal_all(n_threads)
             return
         self.of_block = np.ascontiguousarray(of_block, np.int64)
         if self.of_block.shape != shape:
@@ -305,9 +441,23 @@ cdef class TreeDraws:
     def __dealloc__(self):
         free(self.plan)
 
-    cdef int deal(self, Py_ssize_t tree, Turn* turn) except -1 nogil:
-        (<SamplingPlan> self.plan[tree]).deal(self.seed[tree], self.n_rows, 0, self.dealt.shape[1], &self.dealt[tree, 0])
-        return poll(turn, MANY)
+    cdef int deal_all(self, int n_threads) except -1:
+        """Deal all trees' draws out: each tree's by one thread, but together those of the last trees, too few for all threads."""
+        cdef Workers workers = Workers(n_threads, NULL, NULL)
+        cdef Helpers helpers = Helpers(&workers, share_among_workers)
+        cdef Py_ssize_t n_trees = self.dealt.shape[0], n_apart = n_trees, t
+        if n_threads > 1 and any(plan.count_draws(self.n_rows) >= MANY_DRAWS for plan in self.plans[-n_threads:]):
+            n_apart = n_trees // n_threads * n_threads
+        share(deal_tree, <void*> self, n_apart, n_threads)
+        for t in range(n_apart, n_trees):
+            check_signals()
+            with nogil:
+                self.deal(t, &helpers)
+        return 0
+
+    cdef int deal(self, Py_ssize_t tree, Helpers* helpers) except -1 nogil:
+        return (<SamplingPlan> self.plan[tree]).deal(self.seed[tree], self.n_rows, 0, self.dealt.shape[1], &self.dealt[tree, 0],
+                                                     helpers)
 
     cdef Py_ssize_t n_blocks(self) noexcept nogil:
         return self.dealt.shape[1]
@@ -322,7 +472,8 @@ cdef class TreeDraws:
 
 
 cdef int deal_tree(void* context, Py_ssize_t tree, Turn* turn) except -1 nogil:
-    return (<TreeDraws> context).deal(tree, turn)
+    (<TreeDraws> context).deal(tree, NULL)
+    return poll(turn, MANY)
 
 
 cdef enum:

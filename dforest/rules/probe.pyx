@@ -40,6 +40,9 @@ from dforest.rules.numerics cimport df_add_product, df_exact_sum, df_floor_mean
 from dforest.rules.out_of_bag cimport df_error, df_leading_class, df_open_permutation, df_permute
 from dforest.rules.random cimport DF_THRESHOLD, df_feature_path, df_stream, df_stream_open
 from dforest.rules.records cimport df_draw_kind, df_leaf_rules, df_record
+from dforest.rules.sampling cimport df_draw_block, df_draws_to_left, df_write_records
+
+from dforest.rules.records import record
 
 
 def sum_draws(int kind, const df_record[::1] records not None, Py_ssize_t n_words):
@@ -406,3 +409,36 @@ def permuted_rows(uint32_t seed, uint64_t feature, const uint32_t[::1] rows not 
     for i in range(0, out.shape[0], at_once):
         df_permute(&stream, &out[0], i, min(i + at_once, <int64_t> out.shape[0]), out.shape[0])
     return result
+
+
+def draws_to_left(uint32_t seed, uint64_t node, int64_t n_draws, int64_t left, int64_t right):
+    """How many draws of a node of the bootstrap's tree go to its left half, of `left` against `right` rows: int."""
+    return df_draws_to_left(seed, node, n_draws, left, right)
+
+
+def draw_block(uint32_t seed, int64_t block, int64_t n, int64_t n_draws):
+    """How often each of a block's n rows is drawn by the bootstrap: ndarray of shape (n,), dtype uint32."""
+    result = np.empty(n, np.uint32)
+    cdef uint32_t[::1] out = result
+    df_draw_block(seed, block, n, n_draws, &out[0])
+    return result
+
+
+def records(int64_t first, const uint32_t[::1] counts, const int32_t[::1] target not None, const uint32_t[::1] weight, int64_t n):
+    """The records of n rows from `first` on that are drawn: ndarray, dtype df_record.
+
+    Parameters
+    ----------
+    first : int
+    counts : ndarray of shape (n,), dtype uint32, or None
+        How often each of these rows is drawn; None: once.
+    target : ndarray of shape (n_rows,), dtype int32
+        Of all rows.
+    weight : ndarray of shape (n_rows,), dtype uint32, or None
+        Of all rows; None: all are 1.
+    n : int
+    """
+    result = np.zeros(n, record("df_record"))
+    cdef df_record[::1] out = result
+    return result[: df_write_records(first, n, NULL if counts is None else &counts[0], &target[0],
+                                     NULL if weight is None else &weight[0], &out[0])]

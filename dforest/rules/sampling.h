@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "random.h"
+#include "records.h"
 
 /* The number of ones among the bits of x. */
 static inline int df_ones(uint32_t x) {
@@ -45,6 +46,29 @@ static inline void df_draw_block(uint32_t seed, int64_t block, int64_t n, int64_
     df_stream_open(&stream, seed, (uint64_t)block, DF_BOOTSTRAP_DRAW);
     for (i = 0; i < n_draws; ++i)
         counts[df_below(&stream, (uint32_t)n)] += 1;
+}
+
+/* Write the records of those rows that are drawn, of n rows from `first` on; return their number.
+ * IN counts : [n] of these rows, NULL: every row once; target : of all rows; weight : of all rows, NULL: all are 1 */
+static inline int64_t df_write_records(int64_t first, int64_t n, const uint32_t *counts, const int32_t *target,
+                                       const uint32_t *weight, df_record *records) {
+    df_record some[64]; /* as no branch is to be guessed, a record is written in any case, but not where others write */
+    int64_t begin, end, i, n_some, n_records = 0;
+    for (begin = 0; begin < n; begin = end) {
+        end = begin + 64 < n ? begin + 64 : n;
+        n_some = 0;
+        for (i = begin; i < end; ++i) {
+            df_record *to = some + n_some;
+            to->row = (uint32_t)(first + i);
+            to->count = counts ? counts[i] : 1;
+            to->target = target[first + i];
+            to->weight = weight ? weight[first + i] : 1;
+            n_some += to->count > 0;
+        }
+        for (i = 0; i < n_some; ++i)
+            records[n_records++] = some[i];
+    }
+    return n_records;
 }
 
 #endif

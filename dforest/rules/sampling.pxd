@@ -1,6 +1,10 @@
 """What the bootstrap draws; see sampling.h."""
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+
+from dforest.rules.records cimport df_record
 
 cdef extern from "rules/sampling.h" nogil:
     int64_t df_draws_to_left(uint32_t seed, uint64_t node, int64_t n_draws, int64_t left, int64_t right)
     void df_draw_block(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t* counts)
+    int64_t df_write_records(int64_t first, int64_t n, const uint32_t* counts, const int32_t* target, const uint32_t* weight,
+                             df_record* records)

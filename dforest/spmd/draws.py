@@ -45,7 +45,7 @@ class DrawDealer:
             Of each tree, on all ranks.
         seeds : ndarray of shape (n_trees,), dtype uint32
         n_threads : int
-            Most threads, each of which deals out the draws of a tree.
+            Most threads. Each deals out the draws of a tree; all together those of large trees that are too few for that.
 
         Returns
         -------

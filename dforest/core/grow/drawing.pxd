@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint32_t
 
 from dforest.core.data cimport DataView
 from dforest.core.grow.team cimport Team
-from dforest.core.sampling cimport SamplingPlan
+from dforest.core.sampling cimport Helpers, SamplingPlan
 from dforest.core.types cimport Record
 
 
@@ -28,5 +28,6 @@ cdef class Drawing:
     # OUT scratch : [most_records]
     cdef Py_ssize_t draw_together(self, Team team, int member, uint32_t seed, Record* out, Record* scratch) except -1 nogil
 
-    cdef int deal(self, uint32_t seed) except -1 nogil
+    cdef int deal(self, uint32_t seed, Helpers* helpers) except -1 nogil
+    cdef void count_records(self, Py_ssize_t block) noexcept nogil
     cdef Py_ssize_t draw_block(self, Py_ssize_t block, Record* out) noexcept nogil

@@ -15,8 +15,14 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from dforest.core.grow.chunks cimport CHUNK_BLOCKS, Chunk, cut_chunks, place_runs
-from dforest.core.sampling cimport count_blocks, rows_of_block
+from dforest.core.grow.team cimport Team
+from dforest.core.loops cimport loops
+from dforest.core.sampling cimport Helpers, Work, count_blocks, rows_of_block
 from dforest.rules.random cimport DF_BLOCK
+
+cdef struct Leader:                # a member of a team, with the help of idle ones: see Helpers
+    PyObject* team
+    int member
 
 cdef struct Job:                   # what threads know that draw a tree together
     PyObject* drawing              # Drawing
@@ -69,44 +75,44 @@ cdef class Drawing:
                              f"{self.data.n_rows} rows with weights")
         self.counts, self.weights = counts, weights
 
-    cdef int deal(self, uint32_t seed) except -1 nogil:
+    cdef int deal(self, uint32_t seed, Helpers* helpers) except -1 nogil:
         """Begin a tree: set how many draws each block has, or, where counts are known, how many records."""
-        cdef Py_ssize_t n_rows = self.data.n_rows, n_blocks = count_blocks(n_rows), block, row
-        cdef int64_t n
+        cdef Py_ssize_t n_blocks = count_blocks(self.data.n_rows), block
         self.seed = seed
         self.weight = &self.weights[0] if self.weights is not None else self.data.weight
         if self.counts is None:
-            return self.plan.deal(seed, n_rows, 0, n_blocks, self.of_block)
+            return self.plan.deal(seed, self.data.n_rows, 0, n_blocks, self.of_block, helpers)
+        if helpers != NULL:
+            return helpers.share(helpers.context, n_blocks, count_records, <void*> self)
         for block in range(n_blocks):
-            n = 0
-            for row in range(block * DF_BLOCK, block * DF_BLOCK + rows_of_block(n_rows, block)):
-                n += self.counts[row] > 0
-            self.of_block[block] = n
+            count_records(<void*> self, block)
         return 0
+
+    cdef void count_records(self, Py_ssize_t block) noexcept nogil:
+        """Set how many records a block has, where counts are known."""
+        cdef const uint32_t* counts = &self.counts[block * DF_BLOCK]
+        cdef Py_ssize_t i
+        cdef uint32_t n = 0
+        for i in range(rows_of_block(self.data.n_rows, block)):
+            n += counts[i] > 0
+        self.of_block[block] = n
 
     cdef Py_ssize_t draw_block(self, Py_ssize_t block, Record* out) noexcept nogil:
         """Write the records of one block in row order; return their number. OUT out : [records of the block]"""
         cdef uint32_t drawn[DF_BLOCK]
         cdef const uint32_t* counts = drawn
-        cdef Py_ssize_t n_rows = self.data.n_rows, first = block * DF_BLOCK, i, n = 0
+        cdef Py_ssize_t n_rows = self.data.n_rows, first = block * DF_BLOCK
         if self.of_block[block] == 0:
             return 0
         if self.counts is not None:
             counts = &self.counts[first]
         else:
             self.plan.draw_block(self.seed, n_rows, block, self.of_block[block], drawn)
-        for i in range(rows_of_block(n_rows, block)):
-            if counts[i] > 0:
-                out[n].row = <uint32_t> (first + i)
-                out[n].count = counts[i]
-                out[n].target = self.data.target[first + i]
-                out[n].weight = self.weight[first + i] if self.weight != NULL else 1
-                n += 1
-        return n
+        return loops.records(first, rows_of_block(n_rows, block), counts, self.data.target, self.weight, out)
 
     cdef Py_ssize_t draw(self, uint32_t seed, Record* out) except -1 nogil:
         cdef Py_ssize_t block, n = 0
-        self.deal(seed)
+        self.deal(seed, NULL)
         for block in range(count_blocks(self.data.n_rows)):
             n += self.draw_block(block, out + n)
         return n
@@ -115,7 +121,9 @@ cdef class Drawing:
         cdef Py_ssize_t n_rows = self.data.n_rows, n_blocks = count_blocks(n_rows)
         cdef Py_ssize_t i, block, n_chunks, at = 0, n
         cdef Job job
-        self.deal(seed)
+        cdef Leader leader = Leader(<PyObject*> team, member)
+        cdef Helpers helpers = Helpers(&leader, share_among_team)
+        self.deal(seed, &helpers)
         job.drawing = <PyObject*> self
         job.out = out
         job.scratch = scratch
@@ -131,6 +139,16 @@ cdef class Drawing:
         finally:
             free(job.chunks)
         return n
+
+
+cdef int share_among_team(void* context, Py_ssize_t n_items, Work work, void* job) except -1 nogil:
+    """See `Helpers.share`. IN context : Leader"""
+    cdef Leader* leader = <Leader*> context
+    return (<Team> leader.team).share_items(leader.member, n_items, work, job)
+
+
+cdef void count_records(void* context, Py_ssize_t block) noexcept nogil:
+    (<Drawing> context).count_records(block)
 
 
 cdef void draw_chunk(void* context, Py_ssize_t item) noexcept nogil:

@@ -48,8 +48,8 @@ DF_KERNEL df_write_draws(int64_t n_trees, int64_t n_rows, const uint32_t *counts
             const int64_t at = group.number * group.n_items + item;
             const df_tree_block own = df_tree_block_at(at, n_rows);
             if (own.tree < n_trees)
-                df_write_block(own.first, own.n, counts ? counts + own.tree * n_rows + own.first : counts, target,
-                               weight ? weight + own.tree * weight_stride : weight, records + firsts[at]);
+                df_write_records(own.first, own.n, counts ? counts + own.tree * n_rows + own.first : counts, target,
+                                 weight ? weight + own.tree * weight_stride : weight, records + firsts[at]);
         });
     }
 }
