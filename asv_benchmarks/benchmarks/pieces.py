@@ -7,6 +7,7 @@ on. In the order of a fit and of a prediction:
 ===================  =====================================================================
 `Frame`              labels of a frame's columns to numbers
 `Coding`             values to codes: sorting, binning
+`Copies`             codes by row, and the codes of a subtree's rows in a block
 `Bootstrap`          which rows a tree draws, and the records made of them
 `Order`              which features a node tries
 `Root`               one large node: counting or sorting, and the scan of cuts
@@ -27,6 +28,8 @@ import numpy as np
 from dforest import pruning
 from dforest.core import sampling
 from dforest.core.binning import code_columns
+from dforest.core.data import DataView
+from dforest.core.grow.block import filled
 from dforest.core.objective import ClassObjective, NumberObjective
 from dforest.core.predict.packed import PackedForest
 from dforest.core.search.criterion import Entropy, Gini
@@ -185,6 +188,27 @@ class Coding:
     def time_code_columns(self, values, max_codes):
         takes_keys = max_codes == "keys"
         code_columns(self.X, 0 if takes_keys else max_codes, self.weight, takes_keys=takes_keys)
+
+
+class Copies:
+    """Codes by row, and a block's worth of every tenth row: of one byte, or ranked."""
+
+    params = (["uint8", "uint32"], [30, 300])
+    param_names = ("codes", "columns")
+
+    def setup(self, codes, columns):
+        n = data.scaled(LARGE)
+        self.columns, _ = made_columns(n, columns, codes)
+        self.target = np.zeros(n, np.int32)
+        self.rows = np.arange(0, n, 10, dtype=np.uint32)
+        self.view = DataView(self.columns, self.target)
+        self.view.add_rows(1)
+
+    def time_rows(self, codes, columns):
+        DataView(self.columns, self.target).add_rows(1)
+
+    def time_block(self, codes, columns):
+        filled(self.view, self.rows)
 
 
 class Bootstrap:

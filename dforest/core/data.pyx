@@ -1,7 +1,7 @@
 """What a tree is grown on: coded columns, targets and weights of the training rows.
 
 A `DataView` borrows NumPy arrays and keeps them alive; it copies nothing but pointers. It is read
-only and shared by all threads. It owns the buckets of codes that `add_coarse` gives it.
+only and shared by all threads. It owns the buckets of codes that `add_coarse` gives it, and the codes by row of `add_rows`.
 """
 from collections import namedtuple
 
@@ -185,7 +185,7 @@ cdef class DataView:
             bytes = max(bytes, self.columns[j].width)
         return bytes
 
-    cdef int add_coarse(self, uint64_t n_buckets) except -1:
+    cpdef int add_coarse(self, uint64_t n_buckets) except -1:
         """Have n_buckets buckets of neighbouring codes in each column of more codes; 0: none. Before threads share the data."""
         cdef Py_ssize_t j, n_coarse = 0
         cdef Column* column
@@ -210,4 +210,10 @@ cdef class DataView:
             else:
                 write_buckets[uint32_t](column, self.n_rows, <const uint32_t*> column.codes, to)
             to += self.n_rows
+        return 0
+
+    cpdef int add_rows(self, int n_threads) except -1:
+        """Have the codes by row, unless there are: after `add_coarse`, and before threads share the data."""
+        if self.rows is None:
+            self.rows = RowCodes.of(self.columns, self.n_features, self.n_rows, n_threads)
         return 0

@@ -1,19 +1,27 @@
 """A copy of what the records of one subtree need: see block.pyx."""
 cimport cython
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from dforest.core.data cimport DataView
 from dforest.core.grow.ranker cimport Ranker
+from dforest.core.row_codes cimport RowCodes
+from dforest.core.search.splitter cimport Splitter
 from dforest.core.types cimport Column, Node, Record
 
+# Whether blocks make it faster to grow trees of n_records records by these rules; if so, the data must have codes by row.
+cdef bint blocks_pay(DataView data, Splitter splitter, rules, Py_ssize_t n_records)
 
-cdef enum:
-    SMALLEST_BLOCK = 64            # records of a subtree that is worth copying
+# The blocks of a grower, the smallest one. IN max_depth : of a node
+cdef Block make_blocks(DataView data, Splitter splitter, rules, int64_t max_depth, Py_ssize_t n_records)
 
 
 @cython.final
 cdef class Block:
     cdef DataView data
+    cdef RowCodes held             # the data's codes by row
+    cdef Block outer               # which this block's subtree may lie in; None: there are no such blocks
+    cdef Py_ssize_t least_records  # of a subtree that is worth copying
+    cdef int64_t deepest           # depth of the root of one; nodes below that have too few levels to come
     cdef Py_ssize_t most_records   # of a subtree that fits; 0: none does
     cdef bint is_open              # it holds the subtree of the node at hand
     cdef Py_ssize_t base           # its subtree is done when fewer nodes than this wait on the grower's stack
@@ -26,25 +34,50 @@ cdef class Block:
 
     cdef int reserve(self, size_t n_bytes, Py_ssize_t n_records) except -1
 
-    cdef inline bint takes(self, Py_ssize_t n) noexcept nogil:
-        """Whether a subtree of n records fits, and is worth copying."""
-        return SMALLEST_BLOCK <= n <= self.most_records
+    cdef inline void enter(self, Record* records, Py_ssize_t n, Py_ssize_t depth, Py_ssize_t n_waiting) noexcept nogil:
+        """Look at a node, whose subtree may be worth copying, here or in the outer block: see `fill`."""
+        if self.is_open:
+            return
+        if self.outer is not None:
+            self.outer.enter(records, n, depth, n_waiting)
+        if self.least_records <= n <= self.most_records and depth <= self.deepest:
+            self.fill(records, n, n_waiting)
 
     cdef inline void lend(self, Node* node) noexcept nogil:
-        """Say where the codes and targets of a node's records are: here, or in the data."""
-        node.columns = self.columns if self.is_open else self.data.columns
-        node.rows = self.rows if self.is_open else NULL
-        node.y = self.y if self.is_open else self.data.y
+        """Say where the codes and targets of a node's records are: here, in the outer block, or in the data."""
+        if self.is_open:
+            node.columns = self.columns
+            node.rows = self.rows
+            node.y = self.y
+        elif self.outer is not None:
+            self.outer.lend(node)
+        else:
+            node.columns = self.data.columns
+            node.rows = NULL
+            node.y = self.data.y
 
     cdef inline void leave(self, Py_ssize_t n_waiting) noexcept nogil:
         """Look at the next node, which the subtree does not have if fewer nodes wait behind it than when the block was filled."""
         self.is_open = self.is_open and n_waiting >= self.base
+        if self.outer is not None:
+            self.outer.leave(n_waiting)
 
     cdef inline void close(self) noexcept nogil:
+        """Look at no subtree any more."""
         self.is_open = False
+        if self.outer is not None:
+            self.outer.is_open = False
+
+    cdef inline Py_ssize_t first_inside(self, Py_ssize_t n_waiting) noexcept nogil:
+        """The first of the waiting nodes that the subtree in the block has; `n_waiting` if it has none."""
+        return self.base if self.is_open else n_waiting
+
+    # Say which rows of the data the records of a node are that waits in the block's subtree, so that others may grow it; and
+    # number them by their places in the block again. INOUT records : [n]
+    cdef void release(self, Record* records, Py_ssize_t n) noexcept nogil
+    cdef void take_back(self, Record* records, Py_ssize_t n) noexcept nogil
 
     # Copy what the records of a subtree need, and number the records by their place in the block.
-    # INOUT draws : [n] the subtree's
-    # OUT scratch : [n]
+    # INOUT records : [n] the subtree's
     # IN n_waiting : nodes on the grower's stack, without the subtree's
-    cdef void fill(self, Record* records, Py_ssize_t n, uint32_t* scratch, Py_ssize_t n_waiting) noexcept nogil
+    cdef void fill(self, Record* records, Py_ssize_t n, Py_ssize_t n_waiting) noexcept nogil

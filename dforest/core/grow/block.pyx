@@ -10,6 +10,13 @@ Where a column has buckets, the buckets are copied and the codes are not: `Node.
 column has far more codes than the subtree has records, ranks take the place of the codes (`dforest.core.grow.ranker`):
 `Column.origins` leads to the codes.
 
+Blocks lie in one another, where the data are much larger than the *outer* block. That one has the codes of a subtree so large
+that some of its columns, not all of them together, stay in a cache; the inner block has those of a subtree in it. Both are filled
+from the data's codes by row (`dforest.core.row_codes`).
+
+Waiting nodes of an outer block's subtree may be given away to other threads: then their records are numbered by the data's rows
+again. Those of an inner block's subtree are not worth it.
+
 A `Block` belongs to one grower, owns its memory, and is filled again for each subtree.
 """
 cimport cython
@@ -17,15 +24,56 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+import numpy as np
+
 from dforest.core.grow.ranker cimport MOST_RANKED
-from dforest.core.types cimport column_t
+from dforest.core.row_codes cimport df_gather_bytes
+from dforest.core.types cimport code_at, column_t, data_row
+
+from dforest.rules.records import record
 
 
-cdef void gather(const uint32_t* rows, Py_ssize_t n, const column_t* codes, column_t* to) noexcept nogil:
-    """Copy the codes of n rows."""
+cdef enum:
+    SMALLEST_BLOCK = 64            # records of a subtree that is worth copying
+    BLOCK_BYTES = 1 << 18
+    OUTER_BYTES = 1 << 22
+    OUTER_FROM = 2                 # outer blocks' worth of records in trees for which there is one, and inner ones' in it
+    COPIED_PER_VISIT = 10          # a code is copied in about a tenth of the time that a visit takes out of a block
+    LEVELS = 12                    # of nodes in a block, where their depth has no limit
+
+
+cdef Py_ssize_t levels_that_pay(DataView data, Splitter splitter):
+    """How many levels of nodes a block has to be good for: its columns are copied once, and max_features read at each level."""
+    cdef Py_ssize_t by_level = splitter.tuning.get("copied_per_visit", COPIED_PER_VISIT) * splitter.max_features
+    return (data.n_features + by_level - 1) // by_level
+
+
+cdef bint blocks_pay(DataView data, Splitter splitter, rules, Py_ssize_t n_records):
+    cdef Py_ssize_t levels = LEVELS if rules.max_depth is None else min(LEVELS, rules.max_depth)
+    return (not rules.max_leaf_nodes and not splitter.has_own_tests and n_records >= SMALLEST_BLOCK
+            and splitter.tuning.get("block_bytes", BLOCK_BYTES) > 0 and levels_that_pay(data, splitter) <= levels)
+
+
+cdef Block make_blocks(DataView data, Splitter splitter, rules, int64_t max_depth, Py_ssize_t n_records):
+    cdef Block block, outer
+    cdef dict tuning = splitter.tuning
+    if not blocks_pay(data, splitter, rules, n_records):
+        return Block(data, 0, 0, tuning, False)
+    block = Block(data, tuning.get("block_bytes", BLOCK_BYTES), n_records, tuning, splitter.takes_ranks)
+    outer = Block(data, tuning.get("outer_bytes", OUTER_BYTES), n_records // OUTER_FROM, tuning, False)
+    block.least_records = SMALLEST_BLOCK
+    outer.least_records = OUTER_FROM * block.most_records
+    block.deepest = outer.deepest = max_depth - levels_that_pay(data, splitter)
+    if outer.least_records <= outer.most_records:
+        block.outer = outer
+    return block
+
+
+cdef void gather(const uint32_t* rows, Py_ssize_t n, const uint8_t* codes, Py_ssize_t stride, column_t* to) noexcept nogil:
+    """Copy the codes of n rows. IN codes : that of row 0, with `stride` bytes from row to row"""
     cdef Py_ssize_t i
     for i in range(n):
-        to[i] = codes[rows[i]]
+        to[i] = (<const column_t*> (codes + rows[i] * stride))[0]
 
 
 @cython.final
@@ -47,6 +95,7 @@ cdef class Block:
 
     def __cinit__(self, DataView data not None, size_t n_bytes, Py_ssize_t n_records, dict tuning not None, bint takes_ranks):
         self.data = data
+        self.held = data.rows
         if n_bytes > 0 and takes_ranks:
             self.ranker = Ranker(tuning)
         self.reserve(n_bytes, n_records)
@@ -89,17 +138,21 @@ cdef class Block:
         memcpy(self.columns, self.data.columns, n_features * sizeof(Column))
         return 0
 
-    cdef void fill(self, Record* records, Py_ssize_t n, uint32_t* rows, Py_ssize_t n_waiting) noexcept nogil:
-        cdef Py_ssize_t i, j
+    cdef void fill(self, Record* records, Py_ssize_t n, Py_ssize_t n_waiting) noexcept nogil:
+        cdef Py_ssize_t i, j, stride = self.held.stride
         cdef int32_t width = 8
+        cdef uint32_t* rows = self.rows
         cdef uint8_t* to = self.bytes
+        cdef const uint8_t* codes
         cdef double* y = <double*> to
         cdef uint32_t* origins = self.origins
         cdef const Column* column
         cdef Column* copy
         self.y = y if self.data.y != NULL else NULL
-        for i in range(n):             # they are read once for each column, so they are put close together
-            rows[i] = records[i].row
+        cdef const uint32_t* of_outer = self.outer.rows if self.outer is not None and self.outer.is_open else NULL
+        for i in range(n):
+            rows[i] = data_row(of_outer, records[i].row)
+            records[i].row = <uint32_t> i
         if self.data.y != NULL:
             for i in range(n):
                 y[i] = self.data.y[rows[i]]
@@ -111,32 +164,120 @@ cdef class Block:
                 copy.width = 2
                 copy.origins = origins
                 origins += n + 1
-        while width > 0:               # wide codes first: all are aligned
+        while width > 1:               # wide codes first: all are aligned
             for j in range(self.data.n_features):
                 column = &self.data.columns[j]
                 copy = &self.columns[j]
-                if width != (copy.width if copy.coarse == NULL else 1):
+                if copy.coarse != NULL or copy.width != width:
                     continue
-                if copy.coarse != NULL:
-                    gather[uint8_t](rows, n, column.coarse, to)
-                    copy.coarse = to
-                    to += n
-                    continue
+                codes = self.held.codes + self.held.place[j]
                 if copy.origins != NULL:
-                    copy.n_codes = self.ranker.rank(rows, n, column, <uint16_t*> to, <uint32_t*> copy.origins)
-                elif width == 1:
-                    gather[uint8_t](rows, n, <const uint8_t*> column.codes, <uint8_t*> to)
+                    copy.n_codes = self.ranker.rank(rows, n, column, codes, stride, <uint16_t*> to, <uint32_t*> copy.origins)
                 elif width == 2:
-                    gather[uint16_t](rows, n, <const uint16_t*> column.codes, <uint16_t*> to)
+                    gather[uint16_t](rows, n, codes, stride, <uint16_t*> to)
                 elif width == 4:
-                    gather[uint32_t](rows, n, <const uint32_t*> column.codes, <uint32_t*> to)
+                    gather[uint32_t](rows, n, codes, stride, <uint32_t*> to)
                 else:
-                    gather[uint64_t](rows, n, <const uint64_t*> column.codes, <uint64_t*> to)
+                    gather[uint64_t](rows, n, codes, stride, <uint64_t*> to)
                 copy.codes = to
                 to += n * width
             width //= 2
-        for i in range(n):
-            self.rows[i] = rows[i]
-            records[i].row = <uint32_t> i
+        df_gather_bytes(rows, n, self.held.codes + self.held.first_byte, stride, self.held.n_bytes, to)
+        for j in range(self.data.n_features):
+            copy = &self.columns[j]
+            if copy.coarse != NULL:
+                copy.coarse = to
+            elif copy.width == 1:
+                copy.codes = to
+            else:
+                continue
+            to += n
         self.is_open = True
         self.base = n_waiting
+
+    cdef void release(self, Record* records, Py_ssize_t n) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(n):
+            records[i].row = self.rows[records[i].row]
+
+    cdef void take_back(self, Record* records, Py_ssize_t n) noexcept nogil:
+        """Partitions are stable: the records of a node have the order that they had when the block was filled."""
+        cdef Py_ssize_t i
+        cdef uint32_t place = 0
+        for i in range(n):
+            while self.rows[place] != records[i].row:
+                place += 1
+            records[i].row = place
+
+
+def filled(DataView data not None, const uint32_t[::1] rows not None, Block outer=None, bint takes_ranks=True):
+    """A block that has some rows, for tests and benchmarks.
+
+    Parameters
+    ----------
+    data : DataView
+        With codes by row.
+    rows : ndarray of shape (n,), dtype uint32
+        Numbers of the rows, in the outer block if there is one; 16 or more.
+    outer : Block, optional
+    takes_ranks : bool, default=True
+
+    Returns
+    -------
+    Block
+    records : ndarray of shape (n,), dtype df_record
+        As `Block.fill` leaves them.
+    """
+    cdef Py_ssize_t n = rows.shape[0]
+    cdef Record[::1] records = np.zeros(n, record("df_record"))
+    cdef Block block = Block(data, n * (8 + 8 * data.n_features), n, {}, takes_ranks)
+    np.asarray(records)["row"] = rows
+    block.outer = outer
+    block.fill(&records[0], n, 0)
+    return block, np.asarray(records)
+
+
+def contents(Block block not None, Record[::1] records not None):
+    """What a block has of some of its records, for tests.
+
+    Parameters
+    ----------
+    block : Block
+    records : ndarray of shape (n,), dtype df_record
+        In the order that they have in the block.
+
+    Returns
+    -------
+    codes : list of ndarray of shape (n,), dtype uint64
+        For each column the buckets, if it has buckets, or else the data's codes.
+    y : list of float
+        Targets; empty for classification.
+    released, taken_back : ndarray of shape (n,), dtype uint32
+        The rows that the records have after `release`, and after `take_back`.
+    """
+    cdef Py_ssize_t i, j, n = records.shape[0]
+    cdef uint32_t row
+    cdef const Column* column
+    cdef uint64_t[::1] out
+    codes = []
+    for j in range(block.data.n_features):
+        column = &block.columns[j]
+        out = np.empty(n, np.uint64)
+        for i in range(n):
+            row = records[i].row
+            if column.coarse != NULL:
+                out[i] = column.coarse[row]
+            elif column.width == 8:
+                out[i] = (<const uint64_t*> column.codes)[row]
+            elif column.origins == NULL:
+                out[i] = code_at(column, row)
+            elif code_at(column, row) < column.n_codes:
+                out[i] = column.origins[code_at(column, row)]
+            else:
+                out[i] = block.data.columns[j].n_codes
+        codes.append(np.asarray(out))
+    y = [block.y[records[i].row] for i in range(n)] if block.y != NULL else []
+    block.release(&records[0], n)
+    released = np.asarray(records)["row"].copy()
+    block.take_back(&records[0], n)
+    return codes, y, released, np.asarray(records)["row"].copy()

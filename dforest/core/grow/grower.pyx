@@ -8,7 +8,7 @@ to be known of a step is in a part of its own:
     place       where a node stands
     stack       the nodes to come, depth first, and the subtrees that are given away
     frontier    the nodes to come, best first
-    block       a copy of what a small subtree's records need
+    block       copies of what a subtree's records need
     judge       whether a node is split and how, or what it predicts
     partition   which records go left
     writer      the tree as it is written
@@ -27,6 +27,7 @@ cimport cython
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcpy
 
+from dforest.core.grow.block cimport make_blocks
 from dforest.core.grow.frontier cimport Candidate
 from dforest.core.grow.judge cimport Judgement
 from dforest.core.grow.partition cimport partition, partition_by_test, partition_together
@@ -73,11 +74,7 @@ cdef class Grower:
         self.most_records = most_records
         self.drawing = drawing
         self.judge = Judge(data, objective, criterion, splitter, rules.limits(n_rows), most_records)
-        # A block is filled once and read max_features times for each level below: about a dozen.
-        pays = (data.n_features <= 12 * splitter.max_features and not self.max_leaf_nodes
-                and not splitter.has_own_tests)
-        n_bytes = splitter.tuning.get("block_bytes", 1 << 18) if pays else 0
-        self.block = Block(data, n_bytes, most_records, splitter.tuning, splitter.takes_ranks)
+        self.block = make_blocks(data, splitter, rules, self.judge.limits.max_depth, most_records)
         self.path = PathFeatures(data.n_features if splitter.needs_path_features else 0)
         self.stack = Stack(splitter.tuning.get("share_from", SHARE_FROM))
         self.frontier = Frontier()
@@ -223,12 +220,10 @@ cdef class Grower:
             if self.splitter.needs_path_features:
                 self.path.leave(place.depth)
             self.poll(place.n)
-            if self.team.has_idle():           # a block's subtree can't be given away, as its records have other numbers
-                self.stack.give(self.team, self.trunk, self.path, self.block.base if self.block.is_open else self.stack.n)
-            if (not self.block.is_open and self.block.takes(place.n)
-                    and not (place.n // 2 >= self.stack.share_from and self.team.runs_short())):
-                self.block.fill(self.trunk.records + place.first, place.n, <uint32_t*> (self.trunk.scratch + place.first),
-                                self.stack.n)
+            if self.team.has_idle():
+                self.stack.give(self.team, self.trunk, self.path, self.block)
+            if not (place.n // 2 >= self.stack.share_from and self.team.runs_short()):
+                self.block.enter(self.trunk.records + place.first, place.n, place.depth, self.stack.n)
             self.fill_node(&place, &node)
             self.judge.find_split(&node, place.is_right, &split)
             if split.feature < 0:

@@ -1,5 +1,5 @@
 """Ranks of a column's codes among those that occur in a few records: see ranker.pyx."""
-from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from dforest.core.data cimport DataView
 from dforest.core.types cimport Column
@@ -19,5 +19,5 @@ cdef class Ranker:
 
     cdef int reserve(self, DataView data, Py_ssize_t n_records) except -1
     cdef bint is_worth_it(self, const Column* column, Py_ssize_t n) noexcept nogil
-    cdef uint32_t rank(self, const uint32_t* rows, Py_ssize_t n, const Column* column, uint16_t* ranks,
-                       uint32_t* origins) noexcept nogil
+    cdef uint32_t rank(self, const uint32_t* rows, Py_ssize_t n, const Column* column, const uint8_t* codes, Py_ssize_t stride,
+                       uint16_t* ranks, uint32_t* origins) noexcept nogil

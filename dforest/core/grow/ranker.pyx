@@ -11,10 +11,31 @@ A `Ranker` belongs to one thread and owns its scratch.
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-from dforest.core.codes cimport gather_and_mark, gather_keys
 from dforest.core.loops cimport loops
 from dforest.core.sorting cimport radix_sort
 from dforest.core.types cimport CATEGORICAL
+
+
+ctypedef fused wide_t:       # columns of 8 bits are never ranked
+    uint16_t
+    uint32_t
+
+
+cdef void mark_codes(const uint32_t* rows, Py_ssize_t n, const wide_t* codes, Py_ssize_t step, uint32_t* to,
+                     uint64_t* marks) noexcept nogil:
+    """Copy the codes of n rows, `step` codes apart from row to row, and mark each that occurs."""
+    cdef Py_ssize_t i
+    cdef uint32_t code
+    for i in range(n):
+        code = codes[rows[i] * step]
+        to[i] = code
+        marks[code >> 6] |= <uint64_t> 1 << (code & 63)
+
+
+cdef void fill_keys(const uint32_t* rows, Py_ssize_t n, const wide_t* codes, Py_ssize_t step, uint64_t* keys) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        keys[i] = <uint64_t> codes[rows[i] * step] << 32 | <uint64_t> i
 
 
 cdef class Ranker:
@@ -57,26 +78,33 @@ cdef class Ranker:
         return (column.kind != CATEGORICAL and not column.has_keys and column.width > 1
                 and <double> column.n_codes > self.ranked_above * <double> n)
 
-    cdef uint32_t rank(self, const uint32_t* rows, Py_ssize_t n, const Column* column, uint16_t* ranks,
-                       uint32_t* origins) noexcept nogil:
+    cdef uint32_t rank(self, const uint32_t* rows, Py_ssize_t n, const Column* column, const uint8_t* codes, Py_ssize_t stride,
+                       uint16_t* ranks, uint32_t* origins) noexcept nogil:
         """Rank the codes of n records, given their rows; return how many values occur.
 
+        IN codes : the column's code of row 0, with `stride` bytes from row to row
         OUT ranks : [n]
         OUT origins : [n + 1] by rank
         """
-        cdef uint32_t* codes = <uint32_t*> self.keys
+        cdef uint32_t* found = <uint32_t*> self.keys
         cdef const uint64_t* sorted
         cdef Py_ssize_t i, n_words
         cdef uint32_t n_values
         if <int64_t> column.n_codes <= self.codes_per_mark * n:
-            gather_and_mark(rows, n, column, codes, self.marks)
+            if column.width == 2:
+                mark_codes(rows, n, <const uint16_t*> codes, stride // 2, found, self.marks)
+            else:
+                mark_codes(rows, n, <const uint32_t*> codes, stride // 4, found, self.marks)
             n_words = column.n_codes // 64 + 1
             n_values = loops.before(self.marks, n_words, self.before)
             n_values -= (self.marks[column.n_codes >> 6] >> (column.n_codes & 63)) & 1
-            loops.ranks(codes, n, self.marks, self.before, ranks, origins)
+            loops.ranks(found, n, self.marks, self.before, ranks, origins)
             memset(self.marks, 0, n_words * sizeof(uint64_t))
             return n_values
-        gather_keys[uint32_t](rows, n, column, self.keys)
+        if column.width == 2:
+            fill_keys(rows, n, <const uint16_t*> codes, stride // 2, self.keys)
+        else:
+            fill_keys(rows, n, <const uint32_t*> codes, stride // 4, self.keys)
         sorted = radix_sort(self.keys, self.keys_to, n)
         n_values = 0
         for i in range(n):

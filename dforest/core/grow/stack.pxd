@@ -1,6 +1,7 @@
 """The nodes of a piece that are still to come, depth first: see stack.pyx."""
 cimport cython
 
+from dforest.core.grow.block cimport Block
 from dforest.core.grow.buffers cimport ensure_room
 from dforest.core.grow.path_features cimport PathFeatures
 from dforest.core.grow.place cimport Place
@@ -40,9 +41,10 @@ cdef class Stack:
         self.n_offered = min(self.n_offered, self.n)
         out[0] = self.places[self.n]
 
-    # Give pending subtrees to idle members of a team, those nearest to the root first; only the first `end` nodes of the stack.
+    # Give pending subtrees to idle members of a team, those nearest to the root first; but none in the subtree that the block
+    # has, unless that is an outer one.
     # IN path : the features on the path to the node taken last, if somebody asks for them
-    cdef void give(self, Team team, Trunk* trunk, PathFeatures path, Py_ssize_t end) noexcept nogil
+    cdef void give(self, Team team, Trunk* trunk, PathFeatures path, Block block) noexcept nogil
 
 
 # Take a subtree that was given away, which ends it; return its trunk. OUT place : where its uppermost node stands, in the piece

@@ -48,10 +48,12 @@ cdef class Stack:
     def __dealloc__(self):
         free(self.places)
 
-    cdef void give(self, Team team, Trunk* trunk, PathFeatures path, Py_ssize_t end) noexcept nogil:
+    cdef void give(self, Team team, Trunk* trunk, PathFeatures path, Block block) noexcept nogil:
         cdef Place* place
         cdef Subtree* subtree
-        cdef Py_ssize_t n_path_features
+        cdef Py_ssize_t n_path_features, end = block.first_inside(self.n), in_outer = self.n
+        if block.outer is not None:
+            in_outer = block.outer.first_inside(self.n)
         while self.n_offered < end and team.has_idle():
             place = &self.places[self.n_offered]
             if place.n < self.share_from or place.piece >= 0:
@@ -71,7 +73,11 @@ cdef class Stack:
             subtree.place.is_right = False
             subtree.place.piece = begin_piece(trunk)
             place.piece = subtree.place.piece
+            if self.n_offered >= in_outer:
+                block.outer.release(trunk.records + place.first, place.n)
             if not team.offer(subtree):
+                if self.n_offered >= in_outer:
+                    block.outer.take_back(trunk.records + place.first, place.n)
                 free(subtree)
                 end_piece(trunk)
                 place.piece = -1

@@ -15,6 +15,7 @@ import numpy as np
 
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.data cimport DataView
+from dforest.core.grow.block cimport blocks_pay
 from dforest.core.grow.drawing cimport Drawing
 from dforest.core.grow.grower cimport Grower
 from dforest.core.grow.stack cimport SHARE_FROM
@@ -82,6 +83,8 @@ class Growers:
         self._growers = {}         # by the number of the thread in the team
         splitter.prepare(data, criterion)
         data.add_coarse(splitter.wanted_buckets(data, criterion))
+        if blocks_pay(data, splitter, rules, most_records):
+            data.add_rows(n_threads)
 
     def _make_drawing(self):
         """What a grower draws trees with; None: records are given."""
