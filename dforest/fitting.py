@@ -35,16 +35,22 @@ class ForestSink:
         The earlier forest, whose trees come first.
     on_tree : callable, optional
         Called after each new tree with the number of new trees so far.
+    n_threads : int, default=1
+        How many threads may prepare trees at the same time, and put them together in the end.
     """
 
-    def __init__(self, dtype, n_trees, before=None, on_tree=None):
-        self._assembly = Assembly(dtype, n_trees, before)
+    def __init__(self, dtype, n_trees, before=None, on_tree=None, n_threads=1):
+        self._assembly = Assembly(dtype, n_trees, before, n_threads)
         self._before = before
         self._on_tree = on_tree
         self._exponents = []  # of the new trees' weights
 
+    def prepare(self, tree):
+        """Put a tree in its place among all; see `Sink`."""
+        self._assembly.add(tree.number, tree.arrays)
+        return tree._replace(arrays=None)
+
     def put(self, tree):
-        self._assembly.append(tree.arrays)
         self._exponents.append(tree.weight_exponent)
         if self._on_tree is not None:
             self._on_tree(len(self._exponents))
@@ -65,6 +71,7 @@ class ForestSink:
         return Forest.assembled(
             self._assembly,
             self._before,
+            n_new,
             n_rows=np.full(n_new, problem.n_rows, np.int64),
             plans=(problem.sampling,) * n_new,
             weight_exponent=np.array(self._exponents, np.int64),

@@ -35,6 +35,7 @@ from dforest.core.predict.packed import PackedForest
 from dforest.core.search.criterion import Entropy, Gini
 from dforest.core.search.feature_order import FeatureOrder
 from dforest.core.search.regression import SquaredError
+from dforest.core.threads import each
 from dforest.engines.cpu import CpuEngine
 from dforest.estimators import importance, oob
 from dforest.estimators.base import SPLITTERS
@@ -114,11 +115,12 @@ class Growth:
         CpuEngine(1).open(self.problem).grow(range(n_trees), kept)
         return kept.trees
 
-    def forest(self, trees):
-        """The forest of some grown trees."""
-        sink = ForestSink(np.float64, len(trees))
+    def forest(self, trees, n_threads=1):
+        """The forest of some grown trees, put together by several threads."""
+        sink = ForestSink(np.float64, len(trees), n_threads=n_threads)
+        each(len(trees), lambda t, _: sink.prepare(trees[t]), n_threads)
         for tree in trees:
-            sink.put(tree)
+            sink.put(tree._replace(arrays=None))
         return sink.forest(
             self.problem, n_categories=np.zeros(self.problem.n_features, np.int32), criterion=self.name, splitter=None
         )
@@ -438,6 +440,10 @@ class Assemble:
 
     def time_arrays(self, name):
         self.growth.forest(self.trees)
+
+    def time_arrays_by_two(self, name):
+        """By two threads, at the same time."""
+        self.growth.forest(self.trees, 2)
 
     def time_pack(self, name):
         PackedForest(self.forest, self.values, self.forest.leaf_row[self.forest.feature < 0])

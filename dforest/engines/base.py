@@ -34,7 +34,12 @@ class GrownTree(NamedTuple):
 
 
 class Sink(Protocol):
-    """Where trees go."""
+    """Where trees go.
+
+    A sink may have another method, ``prepare(tree)``, for what can be done with a tree whatever its turn. It is called with each
+    finished tree, lent until it returns, by the thread that finished it: in any order, by several threads at the same time,
+    perhaps with trees that are never put. It returns what takes the tree's place in `put`, with nothing of it that was lent.
+    """
 
     def put(self, tree):
         """Take a tree.
@@ -54,8 +59,8 @@ class Sink(Protocol):
 class InOrder:
     """Puts trees into a sink in the order of their numbers, whichever is finished first.
 
-    A tree that is early waits, as a copy. The thread that brings the tree whose turn it is puts that one, and all that waited
-    for it, into the sink.
+    A tree that is early waits: as a copy, or as what the sink's `prepare` made of it, if there is such a method. The thread that
+    brings the tree whose turn it is puts that one, and all that waited for it, into the sink.
 
     Parameters
     ----------
@@ -73,6 +78,7 @@ class InOrder:
 
     def __init__(self, sink, first=0):
         self._sink = sink
+        self._prepare = getattr(sink, "prepare", None)
         self._next = first
         self._waiting = {}  # trees by number
         self._is_busy = False  # a thread is at the sink
@@ -93,8 +99,10 @@ class InOrder:
         bool
             Whether growing is to go on, as far as the sink has said.
         """
+        if self._prepare is not None:
+            tree = self._prepare(tree)
         if not self._take_turn(tree.number):
-            self._waiting[tree.number] = tree._replace(arrays=tree.arrays.copy())
+            self._waiting[tree.number] = tree if self._prepare is not None else tree._replace(arrays=tree.arrays.copy())
             # It is this tree's turn now, or the thread at the sink will find it.
             if not self._take_turn(tree.number):
                 return self.is_open

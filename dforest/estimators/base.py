@@ -267,7 +267,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         if plan.grown is not None:
             # float32 values and thresholds are exact in float64, not the other way round.
             rows.parts = [part.astype(np.result_type(part, plan.grown.threshold), copy=False) for part in rows.parts]
-        sink = ForestSink(rows.parts[0].dtype, plan.n_trees, plan.grown, plan.on_tree)
+        sink = ForestSink(rows.parts[0].dtype, plan.n_trees, plan.grown, plan.on_tree, n_threads)
         self.forest_, self.fit_report_ = grow_forest(
             self._state_problem(plan, rows, splitter, engine),
             engine,

@@ -130,7 +130,7 @@ def _check_leaves(session, X, problem, trees):
     """Raise AssertionError unless `Session.leaves` has the leaves that rows reach by walking down the trees."""
     sink = ForestSink(X.dtype, len(trees))
     for tree in trees:
-        sink.put(tree)
+        sink.put(sink.prepare(tree))
     forest = sink.forest(problem, n_categories=np.zeros(problem.n_features, np.int32), criterion="any", splitter=None)
     down = forest.packed().apply(X, 1)
     for t in range(3, 7):

@@ -78,6 +78,23 @@ def test_many_threads():
         assert [tree.number for tree in kept.trees] == [tree.weight_exponent for tree in kept.trees] == list(range(400))
 
 
+def test_a_sink_that_prepares():
+    """It does so as trees come, and is given what it made of them in order, without copies."""
+    prepared = []
+
+    class Preparing(Kept):
+        def prepare(self, tree):
+            prepared.append(tree.number)
+            return tree._replace(arrays=Letter(tree.arrays.text.upper()))
+
+    kept = Preparing()
+    ordered = InOrder(kept)
+    for number in (2, 0, 3, 1):
+        ordered.put(GrownTree(number, Letter("abcd"[number]), 0))
+    assert prepared == [2, 0, 3, 1]
+    assert letters(kept) == "ABCD"
+
+
 def test_an_error_of_a_sink_is_raised():
     class Broken:
         def put(self, tree):

@@ -1,11 +1,14 @@
-"""Trees put together, and tables of distinct rows, against what plain Python makes of them."""
+"""Trees put together, by one thread or several, against what plain Python makes of them."""
+
+import threading
 
 import numpy as np
 import pytest
 
 from dforest import RandomForestClassifier, RandomForestRegressor
+from dforest.core.forest import assembly as assembly_module
 from dforest.core.forest.arrays import Forest
-from dforest.core.forest.assembly import Assembly, RowTable, TreeArrays, unique_rows
+from dforest.core.forest.assembly import Assembly, TreeArrays
 from dforest.core.objective import NumberObjective
 from dforest.core.scratch import scratch
 
@@ -31,8 +34,8 @@ def made_tree(seed):
 
 def put_together(trees, dtype=np.float64):
     assembly = Assembly(dtype, len(trees))
-    for tree in trees:
-        assembly.append(tree)
+    for number, tree in enumerate(trees):
+        assembly.add(number, tree)
     return assembly.release(NumberObjective())
 
 
@@ -67,23 +70,81 @@ def test_trees_one_after_another(n_trees, dtype):
     assert_same(put_together(trees, dtype), expected(trees, dtype))
 
 
-def test_trees_are_lent():
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (2, 1, 0)])
+def test_trees_are_lent(order):
     trees = [made_tree(seed) for seed in range(3)]
     assembly = Assembly(np.float64, 3)
-    for tree in trees:
+    for number in order:
+        tree = trees[number]
         lent = tree.copy()
-        assembly.append(lent)
+        assembly.add(number, lent)
         for part in lent:
             part[...] = 7
     assert_same(assembly.release(NumberObjective()), expected(trees, np.float64))
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 6])
+@pytest.mark.parametrize("room", ["enough", "scarce"])
+@pytest.mark.parametrize("seed", range(4))
+def test_any_order(seed, room, n_threads, monkeypatch):
+    """Distinct leaves are numbered by the trees' order, not by that in which trees come; room may have to be made again."""
+    if room == "scarce":
+        monkeypatch.setattr(assembly_module, "MOST_AHEAD", 1)
+        monkeypatch.setattr(assembly_module, "LEAST_BYTES", 1)
+    trees = [made_tree(100 * seed + number) for number in range(50)]
+    order = np.random.default_rng(seed).permutation(len(trees))
+    assembly = Assembly(np.float32, len(trees), n_threads=n_threads)
+    for number in order:
+        assembly.add(int(number), trees[number])
+    assert_same(assembly.release(NumberObjective()), expected(trees, np.float32))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_several_threads(seed):
+    trees = [made_tree(1000 * seed + number) for number in range(200)]
+    assembly = Assembly(np.float64, len(trees), n_threads=5)
+    numbers = iter(np.random.default_rng(seed).permutation(len(trees)).tolist())
+
+    def work():
+        for number in numbers:
+            assembly.add(number, trees[number])
+
+    threads = [threading.Thread(target=work) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert_same(assembly.release(NumberObjective()), expected(trees, np.float64))
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("n_wanted", [1, 4, 6])
+def test_trees_that_nobody_wants(n_wanted, n_threads):
+    """Growing was stopped: leaves of later trees alone are left out, and those of both are numbered as if these had not come."""
+    trees = [made_tree(seed) for seed in range(9)]
+    assembly = Assembly(np.float64, 20, n_threads=n_threads)
+    for number in (8, 1, 5, 0, 4, 3, 2):
+        assembly.add(number, trees[number])
+    assert_same(assembly.release(NumberObjective(), n_wanted), expected(trees[:n_wanted], np.float64))
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_trees_of_an_earlier_forest(n_threads):
+    rng = np.random.default_rng(0)
+    X, y = rng.random((300, 3)), rng.random(300)
+    forest = RandomForestRegressor(6, random_state=0).fit(X, y)
+    assert forest.forest_.n_trees == 6
+    again = RandomForestRegressor(2, random_state=0, warm_start=True, n_jobs=n_threads).fit(X, y).set_params(n_estimators=6)
+    for name, array in again.fit(X, y).forest_.as_dict().items():
+        np.testing.assert_array_equal(array, getattr(forest.forest_, name), err_msg=name)
 
 
 def test_room_for_very_many_trees_is_not_taken_at_once():
     """It would be more memory than there is."""
     trees = [made_tree(seed) for seed in range(200)]
     assembly = Assembly(np.float64, 10**15)
-    for tree in trees:
-        assembly.append(tree)
+    for number, tree in enumerate(trees):
+        assembly.add(number, tree)
     assert_same(assembly.release(NumberObjective()), expected(trees, np.float64))
 
 
@@ -92,8 +153,8 @@ def test_other_trees_than_expected(n_expected):
     """Fewer, where growing was stopped, or more."""
     trees = [made_tree(seed) for seed in range(7)]
     assembly = Assembly(np.float64, n_expected)
-    for tree in trees:
-        assembly.append(tree)
+    for number, tree in enumerate(trees):
+        assembly.add(number, tree)
     assert_same(assembly.release(NumberObjective()), expected(trees, np.float64))
 
 
@@ -113,32 +174,6 @@ def test_arrays_have_no_room_left(kind):
         while owner.base is not None:
             owner = owner.base
         assert owner.nbytes == array.nbytes
-
-
-@pytest.mark.parametrize("n", [0, 1, 40, 5000])
-@pytest.mark.parametrize("n_distinct", [1, 30, 4000])
-def test_distinct_rows(n, n_distinct):
-    rows = np.random.default_rng(n).integers(0, n_distinct, (n, 2)) * [1, 0]
-    first = list(dict.fromkeys(rows[:, 0].tolist()))
-    distinct, numbers = unique_rows(rows)
-    assert distinct[:, 0].tolist() == first and numbers.dtype == np.uint32
-    np.testing.assert_array_equal(distinct[numbers], rows)
-    table = RowTable(2)
-    for part in np.array_split(rows, 7):
-        np.testing.assert_array_equal(distinct[table.add(part)], part)
-    assert len(table) == len(first)
-    whole, second = table.release((0, 2), (1, 2))
-    np.testing.assert_array_equal(whole, distinct)
-    np.testing.assert_array_equal(second, distinct[:, 1:])
-    assert len(table) == 0
-    with pytest.raises(ValueError, match="released"):
-        table.add(rows)
-
-
-def test_rows_of_another_length():
-    table = RowTable(2)
-    with pytest.raises(ValueError, match="rows of 3 words, in a table of rows of 2"):
-        table.add(np.zeros((1, 3), np.int64))
 
 
 def test_memory_that_there_is_not():

@@ -19,10 +19,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 import numpy as np
 
-from dforest.core.forest.assembly import NODE_ARRAYS, Assembly, TreeArrays, unique_rows
+from dforest.core.forest.assembly import NODE_ARRAYS, Assembly, TreeArrays
 from dforest.core.forest.compact import expand, shrink
 from dforest.core.forest.check import check_forest
 from dforest.core.forest.node_table import class_table, number_table, target_power
+from dforest.core.forest.row_table import unique_rows
 from dforest.core.predict.packed import PackedForest
 from dforest.core.predict.predictor import Predictor
 
@@ -137,7 +138,7 @@ class Forest:
         raise AttributeError(f"{name} can't be deleted: a forest does not change")
 
     @classmethod
-    def assembled(cls, assembly, before=None, **settings):
+    def assembled(cls, assembly, before=None, n_new=None, **settings):
         """The forest of trees that have been put together.
 
         Parameters
@@ -146,14 +147,17 @@ class Forest:
             Of all its trees; it ends.
         before : Forest, optional
             Whose trees came first.
+        n_new : int, optional
+            How many trees are wanted beside these; None: all that have come.
         **settings
             The attributes that are no arrays of nodes or leaves, of the other trees.
         """
+        n_trees = None if n_new is None else n_new + (0 if before is None else before.n_trees)
         if before is not None:
             for name in _OF_TREES:
                 parts = getattr(before, name), settings[name]
                 settings[name] = sum(parts, ()) if name == "plans" else np.concatenate(parts)
-        return cls._of(assembly.release(settings["objective"]), settings)
+        return cls._of(assembly.release(settings["objective"], n_trees), settings)
 
     def _leaf_words(self):
         return self.objective.join_leaves(self.leaf_draws, self.leaf_weight, self.leaf_value, self.leaf_impurity)
@@ -163,11 +167,10 @@ class Forest:
         return TreeArrays(*(getattr(self, name) for name in NODE_ARRAYS), words[self.leaf_row[self.feature < 0]], self.inner,
                           np.diff(self.payload_offsets), self.payload_words)
 
-    def trees(self):
-        """All trees, one after another, as `TreeArrays`."""
+    def tree_reader(self):
+        """A function that returns a tree, given its number, as `TreeArrays`."""
         words = self._leaf_words()
-        for t in range(self.n_trees):
-            yield self.tree(t)._as_tree(words)
+        return lambda t: self.tree(t)._as_tree(words)
 
     def __getstate__(self):
         return {**self._settings(), "arrays": shrink(self.as_dict())}
@@ -325,11 +328,11 @@ class Forest:
         if type(cut) is not np.ndarray or cut.dtype != np.bool_ or cut.shape != self.feature.shape:
             raise ValueError(f"cut must be an array of bool with the shape {self.feature.shape}")
         is_cut = [cut[a:b].any() for a, b in zip(self.node_offsets, self.node_offsets[1:])]
-        words = None if all(is_cut) else self._leaf_words()
+        whole_tree = None if all(is_cut) else self.tree_reader()
         assembly = Assembly(self.threshold.dtype, self.n_trees)
         for t in range(self.n_trees):
-            assembly.append(self._cut_tree(t, cut[self.node_offsets[t] : self.node_offsets[t + 1]]) if is_cut[t]
-                            else self.tree(t)._as_tree(words))
+            assembly.add(t, self._cut_tree(t, cut[self.node_offsets[t] : self.node_offsets[t + 1]]) if is_cut[t]
+                         else whole_tree(t))
         return Forest.assembled(assembly, **self._settings())
 
     def _cut_tree(self, t, cut):
