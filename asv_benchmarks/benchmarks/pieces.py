@@ -16,6 +16,7 @@ on. In the order of a fit and of a prediction:
 `Random`             one random cut of each feature of a large node, instead of all
 `Divide`             partition of a large node, and opening its children: with it minus without
 `SmallNodes`         trees of few rows: what a node costs whatever its size
+`Wide`               a tree of many columns, whose small nodes have codes far from each other
 `Tree`               one whole tree: where the pieces above are put together
 `Assemble`           a forest's arrays from its trees, and packed nodes from these
 `Walk`               rows through packed nodes, without validation
@@ -394,6 +395,26 @@ class SmallNodes:
 
     def time_trees(self, criterion, way):
         self.growth.run(max(2, self.n_trees // data.DIVISOR))
+
+
+class Wide:
+    """One tree of some rows and 25 times as many codes as a block has room for, few of which a node tries.
+
+    Codes are asked for ahead, or not.
+    """
+
+    params = (["hist", "dense"], ["ahead", "not ahead"])
+    param_names = ("method", "codes")
+
+    def setup(self, method, codes):
+        X = np.random.default_rng(1).random((data.scaled(16_000), 400))
+        self.growth = Growth(
+            code_columns(X, 256 if method == "hist" else 0), made_target(X, 2), "gini", method, max_features=20,
+            tuning={"fetch_up_to": 4096 if codes == "ahead" else 0},
+        )  # fmt: skip
+
+    def time_tree(self, method, codes):
+        self.growth.run()
 
 
 class Tree:

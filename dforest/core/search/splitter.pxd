@@ -128,6 +128,7 @@ cdef class Splitter(Component):
     cdef int64_t share_visits_from  # features of a node are shared if there are as many records times features
     cdef Py_ssize_t* first         # [n_features] those drawn last at the current node that aren't known constant ...
     cdef uint8_t* found_constant   # [n_features] ... and whether threads that share them found them so
+    cdef Py_ssize_t fetch_above, fetch_up_to  # records of a node whose codes are asked for ahead
 
     # Look at the data once, before clones of this splitter do, and raise if they are not for it; changes nothing.
     cdef int prepare(self, DataView data, Criterion criterion) except -1
@@ -178,6 +179,7 @@ cdef class Splitter(Component):
     # The base class's own
     cdef void mark(self, Py_ssize_t feature, const Node* node) noexcept nogil
     cdef Py_ssize_t try_next(self, const Node* node, Py_ssize_t n_wanted, Split* out) except -1 nogil
+    cdef bint fetches(self, const Node* node) noexcept nogil
     cdef void foresee(self, const Node* node, Py_ssize_t n) noexcept nogil
     cdef int share_features(self, const Node* node, Py_ssize_t n, Split* out) except -1 nogil
     cdef int try_features(self, SharedSearch* search) except -1 nogil

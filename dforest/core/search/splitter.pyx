@@ -16,7 +16,23 @@ from dforest.rules.cut cimport df_last_left, df_threshold_code
 
 from dforest.core.component import SplitterError
 
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #define df_prefetch(address) __builtin_prefetch(address)
+    #else
+    #define df_prefetch(address) ((void)(address))
+    #endif
+    """
+    void df_prefetch(const void* address) nogil
+
+cdef enum:
+    FETCHED_RECORDS = 128      # codes that are on their way to a cache at a time, about, but those of one feature ...
+    FETCHED_FEATURES = 8       # ... at least, and of so many at most
+    FETCH_BYTES_FROM = 1 << 19     # all codes, in a cache of a thread's own otherwise
+
 cdef int64_t SHARE_VISITS_FROM = 1 << 17       # worth waking a thread up for, by default
+cdef Py_ssize_t FETCH_UP_TO = 4096             # records of a node, by default: codes of larger ones are close to each other
 cdef Py_ssize_t FORESEE_UP_TO = 64             # records of a node whose cuts are drawn ahead, by default
 
 
@@ -74,6 +90,15 @@ cdef uint32_t scan_next(const Node* node, const code_t* codes, uint32_t code, ui
         if c > code and c < lowest:
             lowest = c
     return lowest
+
+
+cdef void fetch_codes(const Node* node, const Column* column) noexcept nogil:
+    """Have the codes of a node's records brought to a cache, without waiting for them."""
+    cdef Py_ssize_t i
+    cdef const char* codes = <const char*> (column.codes if column.coarse == NULL else column.coarse)
+    cdef Py_ssize_t width = column.width if column.coarse == NULL else 1
+    for i in range(node.n):
+        df_prefetch(codes + width * <Py_ssize_t> node.records[i].row)
 
 
 cdef int try_features(void* context, void* own) except -1 nogil:
@@ -168,6 +193,8 @@ cdef class Splitter:
         if self.has_own_tests:
             self.divisions = Divisions(criterion, n_records)
         self.order = FeatureOrder(n)
+        if data.n_rows * n * data.widest() >= FETCH_BYTES_FROM or "fetch_up_to" in self.tuning:
+            self.fetch_up_to = self.tuning.get("fetch_up_to", FETCH_UP_TO)
         self.is_constant = <uint8_t*> calloc(n, sizeof(uint8_t))
         self.marks = <Mark*> malloc(n * sizeof(Mark))
         self.first = <Py_ssize_t*> malloc(n * sizeof(Py_ssize_t))
@@ -300,6 +327,7 @@ cdef class Splitter:
         If constant features are skipped, those known constant don't count among the n_wanted.
         """
         cdef Py_ssize_t i, feature, n = 0, n_marks = self.n_marks, n_drawn = self.order.n_drawn
+        cdef Py_ssize_t ahead = 0      # features whose codes are on their way
         cdef double before
         while (n if self.skip_constant_features else self.order.n_drawn - n_drawn) < n_wanted and (
                 self.order.n_drawn < self.data.n_features):
@@ -308,7 +336,13 @@ cdef class Splitter:
                 self.first[n] = feature
                 n += 1
         self.foresee(node, n)
+        if self.fetches(node):
+            ahead = max(1, min(FETCHED_FEATURES, FETCHED_RECORDS // node.n))
+            for i in range(min(n, ahead)):
+                fetch_codes(node, &node.columns[self.first[i]])
         for i in range(n):
+            if 0 < ahead < n - i:
+                fetch_codes(node, &node.columns[self.first[i + ahead]])
             if (self.team is not None and self.team.has_idle() and i + 1 < n
                     and node.n * (n - i) >= self.share_visits_from):
                 memmove(self.first, self.first + i, (n - i) * sizeof(Py_ssize_t))
@@ -323,6 +357,10 @@ cdef class Splitter:
 
     cdef void foresee(self, const Node* node, Py_ssize_t n) noexcept nogil:
         """Get ready for the first n features of `first`, which are tried next."""
+
+    cdef inline bint fetches(self, const Node* node) noexcept nogil:
+        """Whether a node's codes are worth asking for ahead: they are far from each other, and not in a block."""
+        return self.fetch_above < node.n <= self.fetch_up_to and node.columns == self.data.columns
 
     cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
         return self.cuts.find(node, &node.columns[feature], rules, best)
@@ -376,6 +414,7 @@ cdef class RandomSplitter(Splitter):
 
     cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:
         Splitter.attach(self, data, criterion, n_records)
+        self.fetch_above = self.tuning.get("foresee_up_to", FORESEE_UP_TO)
         self.foresee_up_to = min(n_records, <Py_ssize_t> self.tuning.get("foresee_up_to", FORESEE_UP_TO))
         self.drafts = <Draft*> calloc(data.n_features, sizeof(Draft))
         self.ahead_bytes = (self.foresee_up_to + DF_STRIDE) * self.cuts.side.code_bytes
