@@ -7,6 +7,7 @@ on. In the order of a fit and of a prediction:
 ===================  =====================================================================
 `Frame`              labels of a frame's columns to numbers
 `Coding`             values to codes: sorting, binning
+`SharedCoding`       columns that threads share: the steps of their sorts
 `Copies`             codes by row, and the codes of a subtree's rows in a block
 `Bootstrap`          which rows a tree draws, and the records made of them
 `Order`              which features a node tries
@@ -191,6 +192,19 @@ class Coding:
     def time_code_columns(self, values, max_codes):
         takes_keys = max_codes == "keys"
         code_columns(self.X, 0 if takes_keys else max_codes, self.weight, takes_keys=takes_keys)
+
+
+class SharedCoding:
+    """Two columns to bins, on one thread, and on two that share both of them."""
+
+    params = (["float32", "float64"], [1, 2])
+    param_names = ("values", "threads")
+
+    def setup(self, values, threads):
+        self.X = np.random.default_rng(0).standard_normal((data.scaled(LARGE), 2)).astype(values)
+
+    def time_code_columns(self, values, threads):
+        code_columns(self.X, 256, n_threads=threads)
 
 
 class Copies:

@@ -8,7 +8,9 @@ Words: an *edge* belongs to the bin below it: the middle between the bin's large
 bin's smallest. The edge of the last bin is infinite. Missing values (NaN) have the code after the
 last. Columns of categories hold their codes already.
 
-Columns are coded in parallel, each by one thread with a `Workspace` of its own.
+Columns are coded in parallel, each by one thread with a `Workspace` of its own. Where there are many more threads than columns,
+the threads share columns: the rows of some columns are divided into *chunks*, and all chunks pass one step after another, such as
+reading values, or one digit of a radix sort (`SharedColumn`).
 """
 from libc.float cimport FLT_MAX
 from libc.math cimport INFINITY, isinf
@@ -16,7 +18,9 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 import numpy as np
 
-from dforest.core.key_sort cimport Pair, key_in, make_item, number_in, pair_t, sort_items
+from libc.string cimport memset
+
+from dforest.core.key_sort cimport DIGIT, DIGIT_BITS, Pair, key_in, make_item, number_in, pair_t, sort_items
 from dforest.core.types cimport CATEGORICAL, CONTINUOUS, code_t
 from dforest.rules.bins cimport df_bin_ends_before, df_bin_ends_with
 from dforest.rules.numerics cimport df_middle
@@ -37,6 +41,7 @@ ctypedef fused real_t:
     float
     double
 
+ROWS_IN_CHUNK = 1 << 14    # least
 BLOCK_BYTES = 1 << 25      # most that columns copied out of X take, for one thread
 
 cdef inline uint64_t key_of(real_t x) noexcept nogil:
@@ -129,16 +134,21 @@ cdef void merge(Workspace space, pair_t* items, int64_t bins, const uint32_t* we
     space.n_codes = n_bins
 
 
-cdef void write_codes(Workspace space, pair_t* items, code_t* codes) noexcept nogil:
-    cdef Py_ssize_t i, begin = 0
-    cdef uint32_t code
-    if space.n_present < space.n:
-        for i in range(space.n):
-            codes[i] = <code_t> space.n_codes
-    for code in range(space.n_codes):
-        for i in range(begin, space.ends[code]):
+cdef void write_codes(Workspace space, pair_t* items, code_t* codes, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
+    """Write the codes of the rows of items begin, ..., end - 1."""
+    cdef Py_ssize_t i
+    cdef uint32_t code = 0, beyond = space.n_codes, middle
+    while code < beyond:                     # the first bin that ends after `begin`
+        middle = code + (beyond - code) // 2
+        if <Py_ssize_t> space.ends[middle] <= begin:
+            code = middle + 1
+        else:
+            beyond = middle
+    while begin < end:
+        for i in range(begin, min(end, <Py_ssize_t> space.ends[code])):
             codes[number_in(items[i])] = <code_t> code
         begin = space.ends[code]
+        code += 1
 
 
 cdef void write_values(Workspace space, pair_t* items, double[:, ::1] out) noexcept nogil:
@@ -159,12 +169,9 @@ cdef void write_values(Workspace space, pair_t* items, double[:, ::1] out) noexc
             out[0, code] = INFINITY
 
 
-cdef code_by_items(Workspace space, pair_t* items, int64_t max_codes, const uint32_t* weight, dtype):
-    """The `CodedColumn` of what `divide` has sorted."""
+cdef name_codes(Workspace space, pair_t* items, int64_t max_codes, const uint32_t* weight, dtype):
+    """The `CodedColumn` of what has been sorted and divided; codes of values that are not missing are yet to be written."""
     cdef bint has_missing = space.n_present < space.n
-    cdef uint8_t[::1] codes8
-    cdef uint16_t[::1] codes16
-    cdef uint32_t[::1] codes32
     cdef Py_ssize_t largest
     if max_codes and <int64_t> space.n_codes > max_codes - has_missing:
         with nogil:
@@ -173,20 +180,37 @@ cdef code_by_items(Workspace space, pair_t* items, int64_t max_codes, const uint
     write_values(space, items, numbers)
     values = np.asarray(numbers).astype(dtype)
     largest = <Py_ssize_t> space.n_codes - 1 + has_missing
-    if largest <= 0xFF:
-        codes = codes8 = np.empty(space.n, np.uint8)
-        with nogil:
-            write_codes(space, items, &codes8[0])
-    elif largest <= 0xFFFF:
-        codes = codes16 = np.empty(space.n, np.uint16)
-        with nogil:
-            write_codes(space, items, &codes16[0])
-    else:
-        codes = codes32 = np.empty(space.n, np.uint32)
-        with nogil:
-            write_codes(space, items, &codes32[0])
+    codes = np.empty(space.n, np.uint8 if largest <= 0xFF else np.uint16 if largest <= 0xFFFF else np.uint32)
+    if has_missing:
+        codes[...] = space.n_codes
     edges, lows, highs = values if max_codes else 3 * [values[0]]
-    return CodedColumn(np.asarray(codes), edges, lows, highs, bool(has_missing), 0)
+    return CodedColumn(codes, edges, lows, highs, bool(has_missing), 0)
+
+
+cdef write_into(Workspace space, pair_t* items, codes, Py_ssize_t begin, Py_ssize_t end):
+    """`write_codes`, whatever type codes have."""
+    cdef uint8_t[::1] codes8
+    cdef uint16_t[::1] codes16
+    cdef uint32_t[::1] codes32
+    if codes.itemsize == 1:
+        codes8 = codes
+        with nogil:
+            write_codes(space, items, &codes8[0], begin, end)
+    elif codes.itemsize == 2:
+        codes16 = codes
+        with nogil:
+            write_codes(space, items, &codes16[0], begin, end)
+    else:
+        codes32 = codes
+        with nogil:
+            write_codes(space, items, &codes32[0], begin, end)
+
+
+cdef code_by_items(Workspace space, pair_t* items, int64_t max_codes, const uint32_t* weight, dtype):
+    """The `CodedColumn` of what `divide` has sorted."""
+    column = name_codes(space, items, max_codes, weight, dtype)
+    write_into(space, items, column.codes, 0, space.n_present)
+    return column
 
 
 def code_column(Workspace space not None, const real_t[::1] x not None, int64_t max_codes, const uint32_t[::1] weight=None):
@@ -217,6 +241,231 @@ def code_column(Workspace space not None, const real_t[::1] x not None, int64_t 
         with nogil:
             divide(space, &x[0], <Pair*> space.items[0])
         return code_by_items(space, <Pair*> space.sorted, max_codes, w, np.float64)
+
+
+cdef void read_chunk(const real_t* x, Py_ssize_t begin, Py_ssize_t end, pair_t* items) noexcept nogil:
+    """Make items of rows begin, ..., end - 1 whose values are not missing."""
+    cdef Py_ssize_t i, n = 0
+    for i in range(begin, end):
+        if x[i] == x[i]:
+            items[n] = make_item(items, key_of(x[i]), i)
+            n += 1
+
+
+cdef void count_digits(const pair_t* items, Py_ssize_t begin, Py_ssize_t end, int shift, uint32_t* counts) noexcept nogil:
+    cdef Py_ssize_t i
+    memset(counts, 0, DIGIT * sizeof(uint32_t))
+    for i in range(begin, end):
+        counts[(key_in(items[i]) >> shift) & (DIGIT - 1)] += 1
+
+
+cdef void deal_out(const pair_t* items, Py_ssize_t begin, Py_ssize_t end, int shift, const uint32_t[:, ::1] counts, Py_ssize_t chunk,
+                   pair_t* to) noexcept nogil:
+    """Put the items of a chunk where a stable sort by one digit puts them, given the digits' counts in all chunks."""
+    cdef uint32_t places[DIGIT]
+    cdef uint32_t total = 0, digit
+    cdef Py_ssize_t i, c
+    memset(places, 0, DIGIT * sizeof(uint32_t))
+    for c in range(counts.shape[0]):
+        for digit in range(DIGIT):
+            places[digit] += counts[c, digit]
+    for digit in range(DIGIT):
+        total += places[digit]
+        places[digit] = total - places[digit]      # items of lower digits
+    for c in range(chunk):
+        for digit in range(DIGIT):
+            places[digit] += counts[c, digit]
+    for i in range(begin, end):
+        digit = (key_in(items[i]) >> shift) & (DIGIT - 1)
+        to[places[digit]] = items[i]
+        places[digit] += 1
+
+
+cdef Py_ssize_t find_ends(const pair_t* items, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t n, uint32_t* ends) noexcept nogil:
+    """How many of the items begin, ..., end - 1 are the last of their value, of n sorted ones.
+
+    OUT ends : [that many] one past each of these, or NULL
+    """
+    cdef Py_ssize_t i, found = 0
+    for i in range(begin, end):
+        if i + 1 == n or key_in(items[i + 1]) != key_in(items[i]):
+            if ends != NULL:
+                ends[found] = <uint32_t> (i + 1)
+            found += 1
+    return found
+
+
+cdef class SharedColumn:
+    """A column that several threads code together, with what `code_column` makes of it.
+
+    Each method but the first and `name` does a step for one chunk; a step is begun when the one before it is done for all.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n,), dtype float32 or float64
+        May be written to until the first step.
+    n_chunks : int
+    """
+    cdef Workspace space
+    cdef Py_ssize_t n_chunks
+    cdef const float[::1] x32
+    cdef const double[::1] x64
+    cdef Py_ssize_t[::1] found         # [n_chunks] present values, or ends of values, in each chunk
+    cdef uint32_t[:, ::1] counts       # [n_chunks, DIGIT] of one digit in each chunk
+    cdef readonly object column        # CodedColumn
+
+    def __cinit__(self, x, Py_ssize_t n_chunks):
+        self.space = Workspace(len(x), x.dtype == np.float32)
+        self.n_chunks = n_chunks
+        if self.space.is_float32:
+            self.x32 = x
+        else:
+            self.x64 = x
+        self.found = np.zeros(n_chunks, np.intp)
+        self.counts = np.empty((n_chunks, DIGIT), np.uint32)
+        self.space.sorted = self.space.items[0]
+
+    @property
+    def n_digits(self):
+        """Of a key."""
+        return ((32 if self.space.is_float32 else 64) + DIGIT_BITS - 1) // DIGIT_BITS
+
+    cdef Py_ssize_t begin_of(self, Py_ssize_t chunk, Py_ssize_t n) noexcept nogil:
+        return n // self.n_chunks * chunk + min(chunk, n % self.n_chunks)
+
+    cdef Py_ssize_t found_before(self, Py_ssize_t chunk) noexcept nogil:
+        cdef Py_ssize_t c, n = 0
+        for c in range(chunk):
+            n += self.found[c]
+        return n
+
+    def count_present(self, Py_ssize_t chunk):
+        """Count the values that are not missing."""
+        cdef Py_ssize_t i, n = 0
+        with nogil:
+            for i in range(self.begin_of(chunk, self.space.n), self.begin_of(chunk + 1, self.space.n)):
+                n += self.x32[i] == self.x32[i] if self.space.is_float32 else self.x64[i] == self.x64[i]
+        self.found[chunk] = n
+
+    def read(self, Py_ssize_t chunk):
+        """Make items of the values."""
+        cdef Py_ssize_t begin = self.begin_of(chunk, self.space.n), end = self.begin_of(chunk + 1, self.space.n)
+        with nogil:
+            if chunk == 0:
+                self.space.n_present = self.found_before(self.n_chunks)
+            if self.space.is_float32:
+                read_chunk(&self.x32[0], begin, end, <uint64_t*> self.space.sorted + self.found_before(chunk))
+            else:
+                read_chunk(&self.x64[0], begin, end, <Pair*> self.space.sorted + self.found_before(chunk))
+
+    def count(self, Py_ssize_t chunk, int digit):
+        """Count the values of a digit among the items."""
+        cdef Py_ssize_t n = self.space.n_present
+        cdef Py_ssize_t begin = self.begin_of(chunk, n), end = self.begin_of(chunk + 1, n)
+        with nogil:
+            if self.space.is_float32:
+                count_digits(<const uint64_t*> self.space.sorted, begin, end, digit * DIGIT_BITS, &self.counts[chunk, 0])
+            else:
+                count_digits(<const Pair*> self.space.sorted, begin, end, digit * DIGIT_BITS, &self.counts[chunk, 0])
+
+    def deal(self, Py_ssize_t chunk, int digit):
+        """Sort the items by a digit, into the other buffer."""
+        cdef Py_ssize_t n = self.space.n_present
+        cdef Py_ssize_t begin = self.begin_of(chunk, n), end = self.begin_of(chunk + 1, n)
+        cdef void* to = self.space.items[self.space.sorted == self.space.items[0]]
+        with nogil:
+            if self.space.is_float32:
+                deal_out(<const uint64_t*> self.space.sorted, begin, end, digit * DIGIT_BITS, self.counts, chunk, <uint64_t*> to)
+            else:
+                deal_out(<const Pair*> self.space.sorted, begin, end, digit * DIGIT_BITS, self.counts, chunk, <Pair*> to)
+
+    def swap(self):
+        """Go on with what `deal` has written."""
+        self.space.sorted = self.space.items[self.space.sorted == self.space.items[0]]
+
+    def find_ends(self, Py_ssize_t chunk, bint writes):
+        """Find where values end among the sorted items: first how many do, then where."""
+        cdef Py_ssize_t n = self.space.n_present, found
+        cdef Py_ssize_t begin = self.begin_of(chunk, n), end = self.begin_of(chunk + 1, n)
+        cdef uint32_t* ends = NULL
+        with nogil:
+            if writes:
+                ends = <uint32_t*> self.space.items[self.space.sorted == self.space.items[0]] + self.found_before(chunk)
+            if self.space.is_float32:
+                found = find_ends(<const uint64_t*> self.space.sorted, begin, end, n, ends)
+            else:
+                found = find_ends(<const Pair*> self.space.sorted, begin, end, n, ends)
+        if not writes:
+            self.found[chunk] = found
+
+    def name(self, int64_t max_codes, const uint32_t[::1] weight):
+        """Give the values codes; not by chunks."""
+        cdef const uint32_t* w = &weight[0] if weight is not None else NULL
+        self.space.ends = <uint32_t*> self.space.items[self.space.sorted == self.space.items[0]]
+        self.space.n_codes = <uint32_t> self.found_before(self.n_chunks)
+        if self.space.is_float32:
+            self.column = name_codes(self.space, <uint64_t*> self.space.sorted, max_codes, w, np.float32)
+        else:
+            self.column = name_codes(self.space, <Pair*> self.space.sorted, max_codes, w, np.float64)
+
+    def write(self, Py_ssize_t chunk):
+        """Write the codes of rows; the `CodedColumn` is complete when all chunks have done so."""
+        cdef Py_ssize_t n = self.space.n_present
+        cdef Py_ssize_t begin = self.begin_of(chunk, n), end = self.begin_of(chunk + 1, n)
+        if self.space.is_float32:
+            write_into(self.space, <uint64_t*> self.space.sorted, self.column.codes, begin, end)
+        else:
+            write_into(self.space, <Pair*> self.space.sorted, self.column.codes, begin, end)
+        return self.column
+
+
+def code_together(X, numbers, max_codes, weight, n_threads, n_together, n_chunks):
+    """Code some columns, of which the threads share some at a time.
+
+    Parameters
+    ----------
+    X, max_codes, weight, n_threads
+        As of `code_columns`.
+    numbers : list of int
+        Which columns.
+    n_together : int
+        How many are worked on at the same time.
+    n_chunks : int
+        How many chunks the rows of each are divided into.
+
+    Returns
+    -------
+    list of CodedColumn
+    """
+    coded = []
+    values = scratch((min(n_together, len(numbers)), len(X)), X.dtype)
+    shared = [SharedColumn(x, n_chunks) for x in values]
+    edges = [len(X) * chunk // n_chunks for chunk in range(n_chunks + 1)]
+    for first in range(0, len(numbers), n_together):
+        taken = numbers[first : first + n_together]
+        now = shared[: len(taken)]
+
+        def step(work):
+            each(len(now) * n_chunks, lambda i, _: work(now[i % len(now)], i // len(now)), n_threads)
+
+        def copy(chunk, _):
+            for to, j in zip(values, taken):
+                to[edges[chunk] : edges[chunk + 1]] = X[edges[chunk] : edges[chunk + 1], j]
+
+        each(n_chunks, copy, n_threads)
+        step(lambda column, chunk: column.count_present(chunk))
+        step(lambda column, chunk: column.read(chunk))
+        for digit in range(now[0].n_digits):
+            step(lambda column, chunk: column.count(chunk, digit))
+            step(lambda column, chunk: column.deal(chunk, digit))
+            for column in now:
+                column.swap()
+        for writes in (False, True):
+            step(lambda column, chunk: column.find_ends(chunk, writes))
+        each(len(now), lambda i, _: now[i].name(max_codes, weight), n_threads)
+        step(lambda column, chunk: column.write(chunk))
+        coded += [column.column for column in now]
+    return coded
 
 
 cdef bint fits_float32(const real_t* x, Py_ssize_t n) noexcept nogil:
@@ -304,15 +553,26 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
     width = -(-n_features // (-(-n_features // (width * n_threads)) * n_threads))
     n_blocks = -(-n_features // width)
     # Scratch takes `width` + 4 times a column for each thread; it is kept to about twice the size of X.
-    n_threads = max(1, min(n_threads, n_blocks, 2 * n_features // (width + 4)))
+    n_alone = max(1, min(n_threads, n_blocks, 2 * n_features // (width + 4)))
+    to_sort = [j for j in range(n_features) if kinds[j] != CATEGORICAL and not (takes_keys and kinds[j] == CONTINUOUS)]
+    if n_threads >= 2 * n_alone and n_rows >= 2 * ROWS_IN_CHUNK:
+        n_together = min(len(to_sort), n_alone)
+        n_chunks = min(-(-2 * n_threads // n_alone), n_rows // ROWS_IN_CHUNK)
+        for j, column in zip(to_sort, code_together(X, to_sort, max_codes, weight, n_threads, n_together, n_chunks)):
+            columns[j] = column._replace(kind=kinds[j])
+    n_threads = n_alone
     spaces = [Workspace(n_rows, X.dtype == np.float32) for _ in range(n_threads)]
     copies = [scratch((width, n_rows), X.dtype) for _ in range(n_threads)]
 
     def work(b, number):
         space, first = spaces[number], b * width
+        if all(columns[first : first + width]):
+            return
         block = copies[number][: n_features - first]
         block[...] = X[:, first : first + width].T
         for j, x in enumerate(block, first):
+            if columns[j] is not None:
+                continue
             if kinds[j] == CATEGORICAL:
                 columns[j] = code_categories(x, n_categories[j])
             elif takes_keys and kinds[j] == CONTINUOUS:

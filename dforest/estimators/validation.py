@@ -164,9 +164,12 @@ def check_classes(y):
         If `y` holds no classes, or classes without an order.
     """
     try:
-        check_classification_targets(y)
         if y.dtype.kind in "biu" and int(y.max()) - int(y.min()) < len(y):
-            return _count_classes(y)
+            classes, numbers = _count_classes(y)
+            if 2 * len(classes) > len(y):
+                check_classification_targets(y)  # which finds the classes once more, and warns that they are many
+            return classes, numbers
+        check_classification_targets(y)
         classes, y = np.unique(y, return_inverse=True)
     except TypeError:
         types = sorted({type(label).__name__ for label in y})
@@ -183,7 +186,7 @@ def _count_classes(y):
     place = (wide - lowest).astype(np.intp)
     is_there = np.bincount(place) > 0
     numbers = np.cumsum(is_there, dtype=np.int32) - np.int32(1)
-    return (np.flatnonzero(is_there).astype(wide.dtype) + lowest).astype(y.dtype), numbers[place]
+    return (np.flatnonzero(is_there).astype(wide.dtype) + lowest).astype(y.dtype), numbers.take(place)
 
 
 def check_targets(y):
