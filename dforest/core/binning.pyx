@@ -259,8 +259,8 @@ cdef void count_digits(const pair_t* items, Py_ssize_t begin, Py_ssize_t end, in
         counts[(key_in(items[i]) >> shift) & (DIGIT - 1)] += 1
 
 
-cdef void deal_out(const pair_t* items, Py_ssize_t begin, Py_ssize_t end, int shift, const uint32_t[:, ::1] counts, Py_ssize_t chunk,
-                   pair_t* to) noexcept nogil:
+cdef void deal_out(const pair_t* items, Py_ssize_t begin, Py_ssize_t end, int shift, const uint32_t[:, ::1] counts,
+                   Py_ssize_t chunk, pair_t* to) noexcept nogil:
     """Put the items of a chunk where a stable sort by one digit puts them, given the digits' counts in all chunks."""
     cdef uint32_t places[DIGIT]
     cdef uint32_t total = 0, digit
