@@ -116,6 +116,7 @@ cdef struct Scale:
 cdef struct Node:
     Record* records
     Py_ssize_t n           # records, not draws
+    Record* scratch        # NULL; or [n] memory that the search for a split may write to, on the thread whose node it is
     const Column* columns  # [n_features] codes by Record.row: of all rows, or copied for this subtree
     const uint32_t* rows   # NULL; or, in a block, the data's row by Record.row: for codes of columns with buckets
     const double* y        # exact targets by Record.row: of all rows, or copied for this subtree; NULL for classification

@@ -177,6 +177,7 @@ cdef class Grower:
         """Tell of a node what is known before it is opened."""
         node.records = self.trunk.records + place.first
         node.n = place.n
+        node.scratch = self.trunk.scratch + place.first
         node.path = place.path
         node.depth = place.depth
         node.scale = place.scale

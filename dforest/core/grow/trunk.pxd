@@ -14,7 +14,7 @@ from dforest.core.types cimport LeafRules, Node, Record, data_row
 
 cdef struct Trunk:                 # room for [capacity] records; all 0 before it is made
     Record* records                    # [n] the records, those of each node together
-    Record* scratch                  # [n] for partitions: a node uses the stretch where its draws are
+    Record* scratch                # [n] for searches and partitions: a node uses the stretch where its records are
     # Where the leaves of a tree are asked for, else NULL: the row of each record, which numbers in a block hide, and whether
     # the record is the first of its leaf. Written as leaves are, so they are complete when the last piece is finished.
     uint32_t* rows                 # [n]

@@ -26,7 +26,7 @@ cdef class Cuts:
     one_hot : bool
         Whether categories are divided from the rest one by one.
     tuning : dict
-        Size thresholds of `Tally`, `FewRecords`, `SmallNodes` and `Side`.
+        Size thresholds of `NodeWords`, `Tally`, `FewRecords`, `SmallNodes` and `Side`.
     """
 
     def __cinit__(self, Criterion criterion not None, DataView data not None, Py_ssize_t n_records, bint one_hot,
@@ -46,7 +46,7 @@ cdef class Cuts:
             criterion, n_records, min(n_records, n_codes if self.is_bounded else n_categories) + 1, self.is_bounded)
         self.scans_words = self.chooser.scans is not None and self.chooser.scans.takes_words
         self.scans_lanes = self.chooser.scans is not None and self.chooser.scans.takes_lanes
-        self.words = NodeWords(criterion, is_unit, n_records)
+        self.words = NodeWords(criterion, is_unit, n_records, tuning)
         self.few = FewRecords(criterion, self.chooser.scans, is_unit, tuning)
         self.small = SmallNodes(criterion, self.chooser.scans, is_unit, tuning)
         self.tally = Tally(criterion, self.words, n_records, n_codes, self.chooser.needs_order, tuning)

@@ -58,12 +58,14 @@ cdef class NodeWords:
     cdef bint is_made              # for the open node, whose words follow
     cdef Py_ssize_t room           # its records, and up to the next multiple of DF_STRIDE
     cdef Py_ssize_t chunk          # how many words can be added without overflow; 0: the records have no words
-    cdef const uint32_t* row       # [room] rows of the records; both may be another thread's, or
-    cdef const uint64_t* word      # [room] their words, or
+    # What the node has; or what another thread has made of it.
+    cdef const uint32_t* row       # [room] rows of the records
+    cdef const uint64_t* word      # [room] their words
     cdef const uint32_t* slot      # [n] of three to eight classes: how often drawn in the high half, which lane in the low one
-    cdef uint32_t* own_row         # [records + DF_STRIDE] these,
-    cdef uint64_t* own_word        # [records + DF_STRIDE] these,
-    cdef uint32_t* own_slot        # [records] and these; NULL: there are none
+    cdef Py_ssize_t lent_from      # records of a node whose rows and words lie in the node's scratch; smaller ones' here
+    cdef uint32_t* own_row         # [records + DF_STRIDE]
+    cdef uint64_t* own_word        # [records + DF_STRIDE]
+    cdef uint32_t* own_slot        # [records] NULL: there are none
     cdef uint32_t[8] lane          # of each class
 
     cdef void close(self) noexcept nogil

@@ -9,6 +9,9 @@ from libc.stdlib cimport free, malloc
 from dforest.core.loops cimport DF_STRIDE
 from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, Record
 
+cdef enum:
+    LEAST_LENT = 3 * DF_STRIDE     # 16 bytes of scratch a record have room for 12, and for DF_STRIDE records more
+
 
 @cython.final
 cdef class NodeWords:
@@ -22,12 +25,15 @@ cdef class NodeWords:
         Whether all weights are 1.
     n_records : int
         Of the largest node.
+    tuning : dict
+        ``lent_from``: the field, if it is not to have its default.
     """
 
-    def __cinit__(self, Criterion criterion not None, bint is_unit, Py_ssize_t n_records):
+    def __cinit__(self, Criterion criterion not None, bint is_unit, Py_ssize_t n_records, dict tuning not None):
         self.criterion = criterion
         self.is_unit = is_unit
         self.is_pairs = criterion.kind == CLASS_WEIGHTS
+        self.lent_from = max(LEAST_LENT, tuning.get("lent_from", 4096))
         if self.is_pairs and criterion.n_words <= 2 + 8:
             self.class_bits = 32 if criterion.n_words <= 2 + 2 else 16 if criterion.n_words <= 2 + 4 else 8
         self.own_row = <uint32_t*> malloc((n_records + DF_STRIDE) * sizeof(uint32_t))
@@ -65,20 +71,25 @@ cdef class NodeWords:
         cdef const Record* records = node.records
         cdef uint32_t most = 1
         cdef int64_t largest = 0           # count of a record that has room in a word
+        cdef uint32_t* row = self.own_row
+        cdef uint64_t* word = self.own_word
+        if node.scratch != NULL and n >= self.lent_from:
+            word = <uint64_t*> node.scratch
+            row = <uint32_t*> (word + n + DF_STRIDE)
         self.is_made = True
-        self.row = self.own_row
-        self.word = self.own_word
+        self.row = row
+        self.word = word
         self.slot = self.own_slot
         self.room = (n + DF_STRIDE - 1) // DF_STRIDE * DF_STRIDE
         for i in range(DF_STRIDE):          # behind the records: the row of the first one, and nothing to add
-            self.own_row[n + i] = records[0].row
-            self.own_word[n + i] = 0
+            row[n + i] = records[0].row
+            word[n + i] = 0
         for i in range(n):
-            self.own_row[i] = records[i].row
+            row[i] = records[i].row
         if self.is_unit and self.class_bits > 0:
             largest = (<int64_t> 1 << self.class_bits) - 1
             for i in range(n):
-                self.own_word[i] = <uint64_t> records[i].count << (self.class_bits * records[i].target)
+                word[i] = <uint64_t> records[i].count << (self.class_bits * records[i].target)
                 most = max(most, records[i].count)
             if self.own_slot != NULL:
                 for i in range(n):
@@ -86,7 +97,7 @@ cdef class NodeWords:
         elif self.is_unit and self.criterion.kind == TARGET_SUM:
             largest = (<int64_t> 1 << (64 - DF_SUM_BITS)) - 1
             for i in range(n):
-                self.own_word[i] = df_sum_word(records[i].count, records[i].target)
+                word[i] = df_sum_word(records[i].count, records[i].target)
                 most = max(most, records[i].count)
         self.chunk = largest // most // DF_STRIDE * DF_STRIDE
 
