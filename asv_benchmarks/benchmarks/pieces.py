@@ -21,6 +21,7 @@ on. In the order of a fit and of a prediction:
 `Tree`               one whole tree: where the pieces above are put together
 `Assemble`           a forest's arrays from its trees, and packed nodes from these
 `Walk`               rows through packed nodes, without validation
+`SmallTrees`         that, of trees that are copied for many rows
 `Afterwards`         what is computed from a grown forest
 ===================  =====================================================================
 """
@@ -504,6 +505,22 @@ class Walk:
 
     def time_paths(self, name, rows):
         self.packed.paths(self.leaves)
+
+
+class SmallTrees:
+    """Rows of numbers through fifty trees of depth 8 on one thread: many rows, for which trees are copied with keys, or few."""
+
+    params = (["waves", "grid", "friedman"], [100, 4000])
+    param_names = ("problem", "rows")
+
+    def setup(self, name, rows):
+        problem = data.load(name, ROWS)
+        forest = forest_for(problem, "RandomForest", n_estimators=50, max_depth=8)
+        self.packed = forest.fit(problem.X, problem.y).forest_.packed()
+        self.X = np.ascontiguousarray(problem.X_test[:rows])
+
+    def time_mean(self, name, rows):
+        self.packed.mean(self.X, 1)
 
 
 class Afterwards:

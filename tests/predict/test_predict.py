@@ -394,3 +394,52 @@ def test_few_rows_go_down_a_deep_tree_of_a_splitters_own_tests():
     for row in (0, 1, 350, 699):
         assert tree.predict(X[row : row + 1]) == y[row]
     assert tree.score(X, y) == 1.0
+
+
+def numbers_near(thresholds, dtype, rng, n):
+    """Values without missing ones: thresholds and their neighbours, and numbers that one float32 or another does not have."""
+
+    def with_neighbours(values):
+        return np.concatenate([values, *(np.nextafter(values, values.dtype.type(end)) for end in (np.inf, -np.inf))])
+
+    largest, least = np.finfo(np.float32).max, np.finfo(np.float32).smallest_subnormal
+    values = np.concatenate([with_neighbours(thresholds), [0, np.inf, largest, least, 1]]).astype(dtype)
+    if dtype == np.float64:
+        values = np.append(with_neighbours(values), [1e300, 1e-300])
+    values = np.append(values, -values)
+    return rng.choice(values, (n, 3))
+
+
+@DTYPES
+@pytest.mark.parametrize("n", [40, 64, 333, 5000])
+@pytest.mark.parametrize("max_depth", [1, 4, None])
+def test_many_rows_of_numbers_go_down_small_trees(dtype, n, max_depth):
+    """They lie in tiles then, and trees of at most four slots a row have keys for thresholds: as row by row, to the bit."""
+    rng = np.random.default_rng(n)
+    X = rng.standard_normal((60, 3)).astype(np.float32)
+    X[:20] = X[20:40].round()  # thresholds of 0 and 0.5, too
+    model = RandomForestRegressor(20, method="dense", max_depth=max_depth, random_state=0).fit(X, X[:, 0] + X[:, 1] * X[:, 2])
+    forest, packed = model.forest_, model.forest_.packed()
+    assert packed.slot_size == 8 and np.diff(forest.node_offsets).max() < 4 * n
+    X = numbers_near(np.unique(forest.threshold[forest.feature >= 0]).astype(np.float32), dtype, rng, n)
+    expected = np.concatenate([packed.mean(X[i : i + 1], 1) for i in range(n)])
+    assert packed.mean(X, 1).tobytes() == packed.mean(X, 3).tobytes() == expected.tobytes()
+    np.testing.assert_array_equal(expected[:50], slow_mean(forest, X[:50], forest.leaf_value[:, None]))
+    X[n // 2, 1] = np.nan  # its block is walked otherwise
+    rest = np.arange(n) != n // 2
+    assert packed.mean(X, 1)[rest].tobytes() == expected[rest].tobytes()
+
+
+@pytest.mark.parametrize("n", [700, 2000])
+def test_many_rows_of_numbers_go_down_trees_that_differ(n):
+    """A long chain, whose leaves are at all depths, among trees of which some have too many slots for so many rows."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6000, 2)).astype(np.float32)
+    y = np.where(rng.random(6000) < 0.5, 2.0 ** (X[:, 0] * 9), X[:, 1])
+    model = RandomForestRegressor(6, random_state=0, max_features=1.0).fit(X, y)
+    model.set_params(warm_start=True, n_estimators=24, max_samples=60).fit(X, y)
+    slots = np.diff(model.forest_.node_offsets) + 1
+    assert slots.max() > 4 * 700 and slots.mean() < 4 * 700  # those of 2000 rows are all small
+    X = rng.standard_normal((n, 2)).astype(np.float32)
+    packed = model.forest_.packed()
+    assert packed.mean(X, 1).tobytes() == np.concatenate([packed.mean(X[i : i + 1], 1) for i in range(n)]).tobytes()

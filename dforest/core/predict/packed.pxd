@@ -45,6 +45,7 @@ cdef class PackedForest:
     cdef int share_blocks(self, Job* job, const df_rows* rows, Py_ssize_t n, Py_ssize_t n_block, int n_threads) except -1
     cdef int walk(self, Py_ssize_t t, const Descent* down, Turn* turn) except -1 nogil
     cdef int walk_tests(self, Py_ssize_t t, const Descent* down) except -1 nogil
+    cdef bint takes_tiles(self, Py_ssize_t most_slots) noexcept nogil
     cdef int predict_block(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil
     cdef int apply_block(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil
     cdef int check(self, Py_ssize_t n_features) except -1

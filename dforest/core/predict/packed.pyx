@@ -2,7 +2,8 @@
 
 A block of rows passes all trees before the next block starts, so that a tree is fetched once per
 block; a row's sum over trees is formed by one thread in the order of the trees, so it has the same
-bits on any number of threads. How a row goes down a tree, and what slots are: see `walk.h`.
+bits on any number of threads. How a row goes down a tree, and what slots are: see `walk.h`; how many
+rows without missing values go down trees that are small for so many: `tiles.h`.
 
 A `PackedForest` owns its slots and leaf values, read only; any number of threads may use one.
 """
@@ -15,8 +16,8 @@ import numpy as np
 
 from dforest.core.threads cimport Turn, current_turn, poll, share
 from dforest.core.predict.walk cimport (
-    DF_LANES, DF_VALUE_ROWS, df_add_values, df_child, df_is_leaf, df_mode, df_narrow,
-    df_packed, df_place, df_tree, df_walk_rows, df_walk_trees, df_wide,
+    DF_LANES, DF_MOST_KEYED, DF_MOST_PLACES, DF_NUMBERS, DF_VALUE_ROWS, df_add_values, df_child, df_fill_tiles, df_is_leaf,
+    df_key_slots, df_keyed, df_mode, df_narrow, df_packed, df_place, df_tree, df_walk_rows, df_walk_tiles, df_walk_trees, df_wide,
 )
 
 from dforest.core.predict.packing import empty_aligned, is_float32, payload_words, slot_numbers, steps_of_rows, write_slots
@@ -31,6 +32,8 @@ cdef enum:
     SOME_STEPS = 1 << 24      # steps that rows take together, at most, until it is asked whether to give up; 16 rows take any
     ROW_STEPS = 16            # steps of a row down a tree, about
     VALUES = 1 << 17          # sums of a block, rows times outputs, at most
+    STEPS_PER_FEATURE = 2     # steps of a row down all trees that are worth its copy in a tile
+    SLOTS_PER_ROW = 4         # of a tree that is worth a copy with keys
 
 cdef struct Reached:          # a node, and which rows reach it
     uint32_t at
@@ -277,15 +280,30 @@ cdef class PackedForest:
             free(stack)
         return 0
 
+    cdef bint takes_tiles(self, Py_ssize_t most_slots) noexcept nogil:
+        """Whether rows of numbers are worth a copy in tiles: if there are many steps, and trees mostly of so many slots."""
+        return (not self.forest.is_wide and self.splitter is None and self.n_features <= DF_MOST_PLACES
+                and self.n_steps >= STEPS_PER_FEATURE * self.n_features
+                and self.forest.starts[self.n_trees] <= most_slots * self.n_trees)
+
     cdef int predict_block(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil:
         """Predict n rows of a job, from the first one on."""
         cdef Py_ssize_t t, i, k, best, n_outputs = self.n_outputs, n_trees = self.n_trees
         # One row down many trees at a time, or many rows down one: the one that leaves fewer lanes without work.
         cdef bint by_row = n * lanes(n_trees) < n_trees * lanes(n) and self.splitter is None
         cdef int mode = df_mode(&self.forest, job.rows, first, n, self.n_features)
-        cdef Py_ssize_t n_at = max(n, n_trees)
-        cdef uint32_t* at = <uint32_t*> malloc(2 * n_at * sizeof(uint32_t) + n * n_outputs * sizeof(double))
-        cdef double* sums = <double*> (at + 2 * n_at) if job.means == NULL else job.means + first * n_outputs
+        cdef Py_ssize_t n_at = lanes(max(n, n_trees)), n_slots
+        # Trees of at most so many slots are copied, and go to rows in tiles.
+        cdef Py_ssize_t most_slots = min(SLOTS_PER_ROW * n, <Py_ssize_t> DF_MOST_KEYED)
+        cdef Py_ssize_t n_tiles = lanes(n) * self.n_features
+        if by_row or mode != DF_NUMBERS or not self.takes_tiles(most_slots):
+            most_slots = n_tiles = 0
+        cdef uint32_t* at = <uint32_t*> malloc(2 * n_at * sizeof(uint32_t) + n * n_outputs * sizeof(double)
+                                               + most_slots * sizeof(df_keyed) + n_tiles * sizeof(uint32_t))
+        cdef double* room = <double*> (at + 2 * n_at)
+        cdef double* sums = room if job.means == NULL else job.means + first * n_outputs
+        cdef df_keyed* keyed = <df_keyed*> (room + n * n_outputs)
+        cdef uint32_t* tiles = <uint32_t*> (keyed + most_slots)
         cdef Descent down = Descent(job.rows, NULL, first, n, mode, at, at + n_at)
         if at == NULL:
             with gil:
@@ -300,8 +318,16 @@ cdef class PackedForest:
                                       sums + i * n_outputs)
                     poll(turn, n_trees * (ROW_STEPS + n_outputs))
             else:
+                if most_slots > 0:
+                    df_fill_tiles(job.rows, first, n, self.n_features, tiles)
                 for t in range(n_trees):
-                    self.walk(t, &down, turn)
+                    n_slots = self.forest.starts[t + 1] - self.forest.starts[t]
+                    if n_slots <= most_slots:
+                        df_key_slots(&self.forest, t, n_slots, keyed)
+                        df_walk_tiles(keyed, self.n_first[t], tiles, self.n_features, n, at, down.left)
+                        poll(turn, n * self.depth[t])
+                    else:
+                        self.walk(t, &down, turn)
                     df_add_values(&self.forest, t, at, n, &self.values[self.bases[t], 0], n_outputs, sums)
                     poll(turn, n * n_outputs)
             for i in range(n * n_outputs):

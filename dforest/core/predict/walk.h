@@ -369,9 +369,12 @@ DF_FUNCTION void df_add_values(const df_packed *forest, size_t t, const uint32_t
             sums[i] += values[df_value_row(tree, at[i], forest)];
     else if (n_outputs == 2)
         for (i = 0; i < n; i++) {
+            double first, second;                        /* both are read before either sum is written: one addition of two */
             value = values + 2 * (size_t) df_value_row(tree, at[i], forest);
-            sums[2 * i] += value[0];
-            sums[2 * i + 1] += value[1];
+            first = sums[2 * i] + value[0];
+            second = sums[2 * i + 1] + value[1];
+            sums[2 * i] = first;
+            sums[2 * i + 1] = second;
         }
     else
         for (i = 0; i < n; i++) {

@@ -25,6 +25,7 @@ cdef extern from "core/predict/walk.h" nogil:
         DF_MISSING_LEFT
         DF_IS_SUBSET
         DF_LANES
+        DF_NUMBERS
         DF_SUBSETS
         DF_VALUE_ROWS
     const char* df_tree(const df_packed* forest, size_t tree)
@@ -45,3 +46,14 @@ cdef extern from "core/predict/walk.h" nogil:
     void df_walk_trees(const df_packed* forest, size_t n_trees, const df_rows* rows, size_t i, uint32_t* at, int mode)
     void df_add_values(const df_packed* forest, size_t t, const uint32_t* at, size_t n, const double* values,
                        size_t n_outputs, double* sums)
+
+cdef extern from "core/predict/tiles.h" nogil:
+    ctypedef struct df_keyed:
+        pass
+    enum:
+        DF_MOST_KEYED
+        DF_MOST_PLACES
+    void df_fill_tiles(const df_rows* rows, size_t first, size_t n, size_t n_features, uint32_t* tiles)
+    void df_key_slots(const df_packed* forest, size_t t, size_t n_slots, df_keyed* keyed)
+    void df_walk_tiles(const df_keyed* tree, int n_first, const uint32_t* tiles, size_t n_features, size_t n, uint32_t* at,
+                       uint32_t* left)
