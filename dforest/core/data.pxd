@@ -17,5 +17,6 @@ cdef class DataView:
     cdef object owners, target_owners  # the NumPy arrays behind the other pointers
 
     cdef int widest(self) noexcept
+    cdef bint has_buckets(self, Py_ssize_t j, uint64_t n_buckets) noexcept
     cpdef int add_coarse(self, uint64_t n_buckets) except -1
     cpdef int add_rows(self, int n_threads) except -1

@@ -185,6 +185,10 @@ cdef class DataView:
             bytes = max(bytes, self.columns[j].width)
         return bytes
 
+    cdef bint has_buckets(self, Py_ssize_t j, uint64_t n_buckets) noexcept:
+        """Whether `add_coarse` makes buckets of column j."""
+        return n_buckets > 0 and self.columns[j].kind != CATEGORICAL and self.columns[j].n_codes > n_buckets + 1
+
     cpdef int add_coarse(self, uint64_t n_buckets) except -1:
         """Have n_buckets buckets of neighbouring codes in each column of more codes; 0: none. Before threads share the data."""
         cdef Py_ssize_t j, n_coarse = 0
@@ -193,13 +197,13 @@ cdef class DataView:
         if self.coarse != NULL or n_buckets == 0:
             return 0
         for j in range(self.n_features):
-            n_coarse += self.columns[j].kind != CATEGORICAL and self.columns[j].n_codes > n_buckets + 1
+            n_coarse += self.has_buckets(j, n_buckets)
         self.coarse = to = <uint8_t*> malloc(n_coarse * self.n_rows + 1)
         if self.coarse == NULL:
             raise MemoryError()
         for j in range(self.n_features):
             column = &self.columns[j]
-            if column.kind == CATEGORICAL or column.n_codes <= n_buckets + 1:
+            if not self.has_buckets(j, n_buckets):
                 continue
             column.scale = (n_buckets << 32) // column.n_codes
             column.coarse = to

@@ -41,6 +41,11 @@ cdef Py_ssize_t padded(Py_ssize_t n_bytes) noexcept nogil:
     return stride
 
 
+def row_bytes(widths):
+    """Bytes from row to row of `RowCodes`, given the bytes that a row has of each column."""
+    return padded(sum(widths))
+
+
 cdef void spread(RowCodes rows, Py_ssize_t first, Py_ssize_t n, const column_t* codes, Py_ssize_t place) noexcept nogil:
     """Write the codes of a column into n rows from `first` on."""
     cdef Py_ssize_t i, stride = rows.stride

@@ -69,6 +69,21 @@ cdef Block make_blocks(DataView data, Splitter splitter, rules, int64_t max_dept
     return block
 
 
+def block_memory(DataView data not None, Splitter splitter not None, rules, Py_ssize_t n_records):
+    """Bytes that the blocks of one grower take, for trees of at most n_records records; 0: they don't pay."""
+    cdef Py_ssize_t n_bytes = 0
+    cdef Block block
+    if not blocks_pay(data, splitter, rules, n_records):
+        return 0
+    block = make_blocks(data, splitter, rules, n_records, n_records)
+    while block is not None:
+        n_bytes += block.n_bytes + block.most_records * sizeof(uint32_t)
+        if block.ranker is not None:      # keys, twice
+            n_bytes += block.most_records * 2 * sizeof(uint64_t)
+        block = block.outer
+    return n_bytes
+
+
 cdef void gather(const uint32_t* rows, Py_ssize_t n, const uint8_t* codes, Py_ssize_t stride, column_t* to) noexcept nogil:
     """Copy the codes of n rows. IN codes : that of row 0, with `stride` bytes from row to row"""
     cdef Py_ssize_t i
@@ -95,6 +110,7 @@ cdef class Block:
 
     def __cinit__(self, DataView data not None, size_t n_bytes, Py_ssize_t n_records, dict tuning not None, bint takes_ranks):
         self.data = data
+        self.n_bytes = n_bytes
         self.held = data.rows
         if n_bytes > 0 and takes_ranks:
             self.ranker = Ranker(tuning)
@@ -125,6 +141,7 @@ cdef class Block:
         if n_ranked > 0:
             self.most_records = min(self.most_records, MOST_RANKED)
             self.ranker.reserve(self.data, self.most_records)
+            self.n_bytes += n_ranked * (self.most_records + 1) * sizeof(uint32_t)
             self.origins = <uint32_t*> malloc(n_ranked * (self.most_records + 1) * sizeof(uint32_t))
             if self.origins == NULL:
                 raise MemoryError()

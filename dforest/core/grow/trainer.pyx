@@ -56,6 +56,12 @@ def tree_seeds(uint64_t seed, trees):
     return result
 
 
+def bucketed_columns(DataView data not None, Splitter splitter not None, Criterion criterion not None):
+    """Which columns get buckets before trees are grown: list of bool."""
+    cdef uint64_t n_buckets = splitter.wanted_buckets(data, criterion)
+    return [data.has_buckets(j, n_buckets) for j in range(data.n_features)]
+
+
 class Growers:
     """Threads that grow trees of one problem. Their growers, and the memory of these, stay from call to call.
 

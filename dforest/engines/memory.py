@@ -1,0 +1,141 @@
+"""How much memory growing a forest on the processor takes, before it is grown.
+
+Memory that is reserved and never written to costs nothing, and does not count: a thread reserves room for as many records as
+there are rows, and a bootstrap of as many draws has 0.632 times as many.
+"""
+
+import math
+from dataclasses import dataclass
+
+from dforest.core.data import DataView
+from dforest.core.grow.block import block_memory
+from dforest.core.grow.trainer import bucketed_columns
+from dforest.core.row_codes import row_bytes
+from dforest.core.sampling import Bootstrap
+from dforest.core.search.splitter import RandomSplitter
+
+_RECORD = 16  # bytes of a df_record
+_NODE = 24  # bytes of a node that is being written
+_FOREST_NODE = 4 + 4 + 1  # bytes of a forest's node beside its threshold: feature, link, side of missing values
+_LANES = range(3, 9)  # numbers of classes that are counted in lanes, for which a record has a slot
+
+
+@dataclass(frozen=True)
+class MemoryEstimate:
+    """Bytes that growing a forest on the processor takes.
+
+    Attributes
+    ----------
+    codes : int
+        Coded columns. They are there before, and not in the `total`.
+    buckets : int
+        Of columns of many codes, where splits are searched by buckets first.
+    rows : int
+        The codes by row, which all threads share.
+    records : int
+        Of each thread: the records of a tree, and the scratch of searches and partitions.
+    search : int
+        Of each thread: what else is as large as a tree's largest node, codes of one column and lists of its cuts.
+    blocks : int
+        Of each thread: codes of subtrees.
+    tree : int
+        Of each thread: the tree that it writes.
+    forest : int
+        All trees, put together.
+    n_threads : int
+        How many threads grow trees.
+    """
+
+    codes: int
+    buckets: int
+    rows: int
+    records: int
+    search: int
+    blocks: int
+    tree: int
+    forest: int
+    n_threads: int
+
+    @property
+    def of_thread(self):
+        """Bytes of each thread."""
+        return self.records + self.search + self.blocks + self.tree
+
+    @property
+    def total(self):
+        """All bytes but those of the codes."""
+        return self.buckets + self.rows + self.n_threads * self.of_thread + self.forest
+
+
+def estimate_memory(problem, n_trees, n_threads, n_leaves=None):
+    """Estimate the memory that growing a forest on the processor takes.
+
+    Parameters
+    ----------
+    problem : Problem
+    n_trees, n_threads : int
+        How many trees, and at most how many threads, which take one tree each.
+    n_leaves : int, optional
+        Leaves of a tree, if this is known: it depends on the noise in the targets. None means as many as a tree has rows for
+        numbers, and a fifth of that for classes, or as many as the growth rules allow, if these are fewer.
+
+    Returns
+    -------
+    MemoryEstimate
+    """
+    targets, splitter, criterion, rules = problem.targets, problem.splitter, problem.criterion, problem.rules
+    n_rows, n_words = len(targets.classes), problem.objective.n_leaf_words
+    data = DataView(list(problem.columns), targets.classes, targets.numbers, targets.weight, problem.directions)
+    n_records = _distinct_rows(problem.sampling, n_rows)
+    has_buckets = bucketed_columns(data, splitter, criterion)
+    widths = [1 if few else column.codes.itemsize for column, few in zip(problem.columns, has_buckets, strict=True)]
+    blocks = block_memory(data, splitter, rules, problem.sampling.most_records(n_rows))
+    n_leaves = _leaves(problem, n_records) if n_leaves is None else n_leaves
+    n_nodes = 2 * n_leaves - 1
+    n_threads = min(n_threads, n_trees)
+    of_trees = (n_trees + n_threads) * n_nodes * (_FOREST_NODE + problem.columns[0].values.itemsize)
+    # Leaves of classes repeat themselves; those of numbers are looked up in a table of words, numbers and hashes, and moved.
+    of_leaves = 0 if criterion.n_classes else n_trees * n_leaves * (2 * 8 * n_words + 24)
+    return MemoryEstimate(
+        codes=sum(column.codes.nbytes for column in problem.columns),
+        buckets=n_rows * sum(has_buckets),
+        rows=n_rows * row_bytes(widths) if blocks else 0,
+        records=2 * _RECORD * n_records,
+        search=_search_bytes(problem, widths, n_records),
+        blocks=blocks,
+        tree=n_nodes * _NODE + n_leaves * 8 * n_words,
+        forest=of_trees + of_leaves,
+        n_threads=n_threads,
+    )
+
+
+def _distinct_rows(plan, n_rows):
+    """How many rows a tree draws, about."""
+    if isinstance(plan, Bootstrap):
+        return min(n_rows, math.ceil(-n_rows * math.expm1(-plan.n_draws / n_rows)))
+    return plan.most_records(n_rows)
+
+
+def _leaves(problem, n_records):
+    rules = problem.rules
+    most = [n_records // (5 if problem.criterion.n_classes else 1), problem.n_draws // rules.min_samples_leaf]
+    if rules.max_leaf_nodes is not None:
+        most.append(rules.max_leaf_nodes)
+    if rules.max_depth is not None:
+        most.append(1 << min(rules.max_depth, 62))
+    return max(1, min(most))
+
+
+def _search_bytes(problem, widths, n_records):
+    """What the search for splits has for each record of the largest node, or each value of a column of many codes."""
+    criterion, is_unit = problem.criterion, problem.targets.weight is None
+    if isinstance(problem.splitter, RandomSplitter):
+        return n_records * max(4, *widths)
+    slots = 4 * n_records if is_unit and criterion.n_classes in _LANES else 0
+    n_codes = max((len(column.values) for column, width in zip(problem.columns, widths, strict=True) if width > 1), default=0)
+    if n_codes == 0:
+        return slots
+    n_values = min(n_codes, n_records)
+    if is_unit and criterion.n_classes in (0, 2):  # codes of the records; counters; a packed word, and a code, for each value
+        return slots + 4 * n_records + 8 * n_codes + 12 * n_values
+    return slots + 8 * max(criterion.n_words, 4) * n_codes + (8 * criterion.n_words + 4) * n_values  # with whole left sides
