@@ -21,6 +21,10 @@ data, *MODULES = (
 )
 sys.path.remove(str(FOLDER))
 pieces = sys.modules["benchmarks.pieces"]
+sys.path.insert(0, str(FOLDER))
+schedule = importlib.import_module("schedule")
+sys.path.remove(str(FOLDER))
+Piece = schedule.Piece
 
 
 def methods_of(found):
@@ -129,3 +133,48 @@ def test_comparison_says_what_failed():
     assert "| dforest | failed: took more than 0 s |" in finished.stdout, finished.stderr
     finished = compare("--libraries", "oak")
     assert finished.returncode == 2 and "no library 'oak'" in finished.stderr
+
+
+def test_pieces_one_after_another():
+    assert schedule.list_schedule([3, 1, 1, 2], 1) == 7
+    assert schedule.list_schedule([3, 1, 1, 2], 2) == 4  # 3, and 1 1 2
+    assert schedule.list_schedule([3, 1, 1, 2], 9) == 3
+
+
+def test_schedule_of_trees():
+    """Ten alike, of a root and two subtrees: whoever is free takes the next tree, then a subtree of another's."""
+    tree = Piece(10_000, 1.0, (Piece(6000, 2.0), Piece(4000, 4.0)))
+    assert schedule.grow_schedule([tree] * 10, 1) == 70
+    assert schedule.grow_schedule([tree] * 10, 1, after=0.5) == 75
+    assert schedule.grow_schedule([tree] * 10, 5) == 14
+    # Two subtrees side by side; then a third thread has nothing to do.
+    assert schedule.grow_schedule([tree], 2) == schedule.grow_schedule([tree], 3) == 5
+    assert schedule.grow_schedule([tree], 2, after=0.5) == 5.5
+    # Three trees, two threads: 7, and the third one from there, in 1 + 4.
+    assert schedule.grow_schedule([tree] * 3, 2) == 12
+
+
+def test_nodes_that_idle_threads_share():
+    tree = Piece(100_000, 8.0, (Piece(60_000, 2.0), Piece(40_000, 4.0)))
+    assert schedule.grow_schedule([tree], 4, n_tried=4) == 2 + 4
+    assert schedule.grow_schedule([tree], 4, n_tried=2) == 4 + 4
+    assert schedule.grow_schedule([tree], 4, n_tried=1) == 8 + 4  # too few visits
+
+
+def test_a_tree_as_pieces():
+    draws, right = [9, 5, 3, 2, 4], [4, 3, 0, 0, 0]
+    tree = schedule.pieces_of(draws, right, [1.0, 2.0, 4.0, 8.0, 16.0], share_from=5)
+    assert tree == Piece(9, 1.0, (Piece(5, 2.0, (Piece(3, 4.0), Piece(2, 8.0))), Piece(4, 16.0)))
+    assert schedule.pieces_of(draws, right, [1.0, 2.0, 4.0, 8.0, 16.0], share_from=6).children[0] == Piece(5, 14.0)
+
+
+def test_the_simulation_prints_its_table(capsys):
+    schedule.main(["--problems", "waves,friedman", "--rows", "3000", "--trees", "3", "--threads", "1,2,64"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 + 2 * 3
+    for problem, first in (("waves", 2), ("friedman", 5)):
+        cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[first : first + 3]]
+        assert [row[:2] for row in cells] == [[problem, "1"], [problem, "2"], [problem, "64"]]
+        assert float(cells[0][2]) == 1 and 1 < float(cells[1][2]) <= 2.05 < 64
+        for row in cells:
+            assert abs(sum(map(float, row[4:])) - 100) < 0.5
