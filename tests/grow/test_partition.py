@@ -15,16 +15,18 @@ SIZES = [1, 2, 3, 100, 8191, 8193, 30_000]
 
 COMPILED = """
 cimport cython
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from dforest.core.component cimport CONTRACT
 from dforest.core.component import declare_contract
 from dforest.core.data cimport DataView
-from dforest.core.grow.partition cimport partition, partition_by_test, partition_together
+from dforest.core.grow.partition cimport partition, partition_by_test, partition_summing, partition_together
 from dforest.core.grow.team cimport Task, Team
 from dforest.core.search.splitter cimport Splitter
+from dforest.core.search.sums cimport Sums, SumsKind
+from dforest.core.search.words cimport unpack_sums
 from dforest.core.threads cimport df_glance
 from dforest.core.types cimport CATEGORICAL, CONTINUOUS, Column, Record, Node, Split, df_rows
 declare_contract(__name__, CONTRACT)
@@ -80,6 +82,37 @@ def partition_by_codes(uint32_t[:, ::1] draws, codes_t[::1] codes, uint64_t n_co
         return partition_together(team, 0, &node, &split, scratch)
     finally:
         free(scratch)
+
+
+def partition_and_sum(uint32_t[:, ::1] draws, uint8_t[::1] codes, uint64_t code, int kind, int64_t[::1] statistics):
+    cdef Column column
+    cdef Node node
+    cdef Split split
+    cdef Sums left, right
+    cdef Record* scratch = <Record*> malloc(draws.shape[0] * sizeof(Record))
+    memset(&column, 0, sizeof(Column))
+    memset(&node, 0, sizeof(Node))
+    memset(&split, 0, sizeof(Split))
+    column.codes = &codes[0]
+    column.width = 1
+    column.kind = CONTINUOUS
+    column.n_codes = 256
+    node.records = <Record*> &draws[0, 0]
+    node.n = draws.shape[0]
+    node.columns = &column
+    node.statistics = &statistics[0]
+    split.code = code
+    left.kind = right.kind = <SumsKind> kind
+    try:
+        n_left = partition_summing(&node, &split, scratch, statistics.shape[0], &left, &right)
+    finally:
+        free(scratch)
+    sides = []
+    for sums in (left, right):
+        left = sums
+        unpack_sums(&left, &statistics[0], statistics.shape[0])
+        sides.append(list(statistics))
+    return n_left, sides
 
 
 def partition_by_rows(uint32_t[:, ::1] draws, uint64_t[::1] left, uint32_t[::1] rows, DataView data):
@@ -187,6 +220,38 @@ def test_worked_example(compiled):
     assert split(draws) == 2
     assert draws[:, 0].tolist() == [1, 3, 0, 2]
     assert draws[:, 1].tolist() == [2, 4, 1, 3]
+
+
+KINDS = {2: 1, 3: 2, 4: 2, 5: 2, 8: 2, 0: 3}  # of sums, by the number of classes, 0: numbers
+
+
+@pytest.mark.parametrize("n_classes", KINDS)
+@pytest.mark.parametrize("n", [2, 3, 40, 500])
+def test_both_sides_are_added_up(n, n_classes, compiled):
+    """Draws, weights and classes or the sum of targets, as in plain Python."""
+    rng = np.random.default_rng(n + n_classes)
+    target = rng.integers(0, n_classes, n) if n_classes else rng.choice([-(2**31) + 1, -5, 0, 1, 2**31 - 1], n)
+    counts = rng.integers(1, 2 * (65_535 // n), n) if n_classes else rng.integers(1, 9, n)
+    counts[-1] = max(1, 65_535 - counts[:-1].sum()) if n_classes else counts[-1]
+    while counts.sum() > 65_535:
+        counts[counts.argmax()] = 1
+    codes = rng.integers(0, 200, n).astype(np.uint8)
+    codes[:2] = 0, 199
+    draws = np.stack([np.arange(n), counts, target.astype(np.int64) & 0xFFFFFFFF, np.ones(n)], axis=1).astype(np.uint32)
+
+    def statistic(which):
+        own = [counts[which & (target == k)].sum() for k in range(n_classes)] or [(counts * target)[which].sum()]
+        return [int(word) for word in (counts[which].sum(), counts[which].sum(), *own)]
+
+    for cut in (0, 50, 198):
+        before = draws.copy()
+        total = np.array(statistic(np.ones(n, bool)), np.int64)
+        n_left, sides = compiled.partition_and_sum(draws, codes, cut, KINDS[n_classes], total)
+        goes = codes <= cut
+        assert n_left == goes.sum()
+        assert draws.tolist() == before[np.argsort(~goes, kind="stable")].tolist()
+        assert sides == [statistic(goes), statistic(~goes)]
+        draws = before
 
 
 def random_column(width, n_rows, n_codes, seed):

@@ -30,12 +30,13 @@ from libc.string cimport memcpy
 from dforest.core.grow.block cimport make_blocks
 from dforest.core.grow.frontier cimport Candidate
 from dforest.core.grow.judge cimport Judgement
-from dforest.core.grow.partition cimport partition, partition_by_test, partition_together
+from dforest.core.grow.partition cimport partition_by_test, partition_summing, partition_together
 from dforest.core.grow.place cimport given_place, place_children, root_place
 from dforest.core.grow.split_check cimport refuse_division
 from dforest.core.grow.stack cimport SHARE_FROM, take_subtree
 from dforest.core.grow.team cimport Task
 from dforest.core.grow.trunk cimport begin_tree, free_trunk, note_leaf, reserve_trunk
+from dforest.core.search.sums cimport NO_SUMS
 from dforest.core.threads cimport check_signals
 from dforest.core.types cimport Record
 from dforest.rules.node cimport df_leaf_rules_of
@@ -119,7 +120,7 @@ cdef class Grower:
         self.path.leave(-1)
         root = root_place(trunk.n)
         self.fill_node(&root, &node)
-        self.judge.open(&node, False)
+        self.judge.open(&node, False, &root.sums)
         root.scale = node.scale
         begin_tree(trunk, tree, seed, node.statistics[1], df_leaf_rules_of(&self.judge.limits, node.statistics[1]))
         return self.grow_piece(trunk, 0, &root)
@@ -193,15 +194,17 @@ cdef class Grower:
         return n_visits >= self.splitter.share_visits_from and self.team.has_idle()
 
     cdef int divide(self, const Node* node, const Split* split, Place* left, Place* right) except -1 nogil:
-        """Partition a node's records, and set its children's places but for their parent."""
+        """Partition a node's records, and add them up if it is open; and set its children's places but for their parent."""
         cdef Py_ssize_t first = node.records - self.trunk.records, n_left
         cdef Record* scratch = self.trunk.scratch + first
+        left.sums.kind = right.sums.kind = NO_SUMS
         if self.splitter.has_own_tests:
             n_left = partition_by_test(self.splitter, node, split, scratch)
         elif self.is_shared(node.n):
             n_left = partition_together(self.team, self.member, node, split, scratch)
         else:
-            n_left = partition(node, split, scratch)
+            left.sums.kind = right.sums.kind = self.judge.sums_of_sides(node)
+            n_left = partition_summing(node, split, scratch, self.criterion.n_words, &left.sums, &right.sums)
         if n_left == 0 or n_left == node.n:
             refuse_division(self.splitter, node, n_left)
         place_children(node, first, n_left, node.columns[split.feature].direction, split.middle, left, right)
@@ -226,7 +229,7 @@ cdef class Grower:
             if not (place.n // 2 >= self.stack.share_from and self.team.runs_short()):
                 self.block.enter(self.trunk.records + place.first, place.n, place.depth, self.stack.n)
             self.fill_node(&place, &node)
-            self.judge.find_split(&node, place.is_right, &split)
+            self.judge.find_split(&node, place.is_right, &place.sums, &split)
             if split.feature < 0:
                 self.add_leaf(&node, place.parent, place.is_right)
                 continue
@@ -253,6 +256,7 @@ cdef class Grower:
             candidate = &self.frontier.candidates[number]
             self.poll(candidate.place.n)
             self.fill_node(&candidate.place, &node)
+            node.statistics = NULL             # it is not open
             self.divide(&node, &candidate.split, &left, &right)
             left.parent = right.parent = number
             self.add_candidate(&left)
@@ -269,8 +273,9 @@ cdef class Grower:
             self.frontier.recall_path(place.parent, self.path)
         self.fill_node(place, &node)
         self.splitter.forget_constants()       # what was found constant was so in another subtree
-        self.judge.find_split(&node, place.is_right, &candidate.split)
-        candidate.place.scale = node.scale     # by which its draws are quantised from here on
+        self.judge.find_split(&node, place.is_right, &place.sums, &candidate.split)
+        candidate.place.scale = node.scale     # by which its draws are quantised from here on,
+        candidate.place.sums.kind = NO_SUMS    # and no longer those that were added up
         if candidate.split.feature < 0:
             return 0
         uses_new_feature = self.splitter.needs_path_features and self.path.add(candidate.split.feature, place.depth)
@@ -293,7 +298,7 @@ cdef class Grower:
                 self.path.leave(candidate.place.depth)
             if candidate.left < 0:
                 self.fill_node(&candidate.place, &node)
-                self.judge.open(&node, candidate.place.is_right)
+                self.judge.open(&node, candidate.place.is_right, &candidate.place.sums)
                 self.add_leaf(&node, candidate.place.parent, candidate.place.is_right)
                 continue
             if self.splitter.needs_path_features:

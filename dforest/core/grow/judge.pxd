@@ -6,6 +6,7 @@ from dforest.core.data cimport DataView
 from dforest.core.grow.trunk cimport Trunk
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.splitter cimport Splitter
+from dforest.core.search.sums cimport Sums, SumsKind
 from dforest.core.types cimport Node, Split
 from dforest.rules.records cimport df_limits
 
@@ -22,6 +23,7 @@ cdef class Judge:
     cdef df_limits limits
     cdef Py_ssize_t first_weight, n_weights  # the words of a statistic that a leaf keeps: see Objective.weight_words
     cdef bint keeps_values         # a leaf keeps its judgement, too
+    cdef SumsKind sums_kind        # what a partition may add up for the sides to be opened
     cdef int64_t* statistics       # [words of the criterion] of the node opened last
     cdef const Trunk* trunk        # of the tree at hand, lent
 
@@ -29,11 +31,14 @@ cdef class Judge:
     cdef int enter(self, const Trunk* trunk) except -1 nogil
 
     # Look at a node's records, of which its fields records, n, columns, rows and y tell: set statistics and purity, perhaps a
-    # new scale.
-    cdef int open(self, Node* node, bint is_right) except -1 nogil
+    # new scale. sums: what is known of its draws, so that these need not be looked at
+    cdef int open(self, Node* node, bint is_right, const Sums* sums) except -1 nogil
 
     # Open a node, and find the split of highest score that all limits allow. OUT split : its feature is -1 if the node is a leaf
-    cdef int find_split(self, Node* node, bint is_right, Split* split) except -1 nogil
+    cdef int find_split(self, Node* node, bint is_right, const Sums* sums, Split* split) except -1 nogil
+
+    # What the partition of a node is to add up; of one that is not open (statistics: NULL), nothing.
+    cdef SumsKind sums_of_sides(self, const Node* node) noexcept nogil
 
     # The score of an open node's split in units of weight times impurity, comparable between nodes.
     cdef double absolute_score(self, const Node* node, const Split* split) noexcept nogil

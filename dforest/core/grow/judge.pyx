@@ -11,6 +11,8 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
 from dforest.core.grow.split_check cimport has_test, refuse_judgement, refuse_side, refuse_split
+from dforest.core.search.sums cimport LANE_SUMS, NO_SUMS, PAIR_SUMS
+from dforest.core.search.words cimport DF_LANE_DRAWS
 from dforest.rules.cut cimport df_is_side_valid
 from dforest.rules.node cimport df_absolute_score, df_clip, df_decreases_enough, df_is_leaf_by_size, df_is_pure_enough
 
@@ -45,6 +47,7 @@ cdef class Judge:
         self.first_weight = objective.weight_words.start
         self.n_weights = objective.n_weights
         self.keeps_values = objective.keeps_values
+        self.sums_kind = criterion.sums_kind() if criterion.is_built_in and data.weight == NULL else NO_SUMS
         criterion.attach(most_records)
         splitter.attach(data, criterion, most_records)
         if splitter.cuts is None:
@@ -60,9 +63,12 @@ cdef class Judge:
         self.trunk = trunk
         return self.splitter.open_tree(trunk.seed, &trunk.rules)
 
-    cdef int open(self, Node* node, bint is_right) except -1 nogil:
+    cdef int open(self, Node* node, bint is_right, const Sums* sums) except -1 nogil:
         node.statistics = self.statistics
-        self.criterion.open_node(node)
+        if sums.kind == NO_SUMS:
+            self.criterion.open_node(node)
+        else:
+            self.criterion.open_summed(node, sums)
         if not self.splitter.is_built_in and self.breaks_rules(node):
             refuse_side(self.splitter, &self.trunk.rules, self.limits.min_weight_fraction_leaf, self.trunk.root_weight, node,
                         is_right)
@@ -72,8 +78,15 @@ cdef class Judge:
         """Whether a node that is a side of a split has fewer draws, or less weight, than a leaf needs."""
         return node.depth > 0 and not df_is_side_valid(&self.trunk.rules, node.statistics[0], node.statistics[1])
 
-    cdef int find_split(self, Node* node, bint is_right, Split* split) except -1 nogil:
-        self.open(node, is_right)
+    cdef inline SumsKind sums_of_sides(self, const Node* node) noexcept nogil:
+        cdef int64_t n_draws = node.statistics[0] if node.statistics != NULL else 0
+        if n_draws == 0 or (self.sums_kind == LANE_SUMS and n_draws > DF_LANE_DRAWS) or (
+                self.sums_kind == PAIR_SUMS and n_draws >> 32):
+            return NO_SUMS
+        return self.sums_kind
+
+    cdef int find_split(self, Node* node, bint is_right, const Sums* sums, Split* split) except -1 nogil:
+        self.open(node, is_right, sums)
         split.feature = -1
         if self.is_leaf(node):
             return 0

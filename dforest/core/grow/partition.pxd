@@ -11,10 +11,16 @@ OUT scratch : [node.n] another array of records
 """
 from dforest.core.grow.team cimport Team
 from dforest.core.search.splitter cimport Splitter
+from dforest.core.search.sums cimport Sums
 from dforest.core.types cimport Node, Record, Split
 
 # By codes: a record goes left up to the code of the split, or by its category.
 cdef Py_ssize_t partition(const Node* node, const Split* split, Record* scratch) noexcept nogil
+
+# `partition` of an open node, which adds up either side's draws by the way, unless their kind is NO_SUMS.
+# INOUT left, right : of one kind, on either side
+cdef Py_ssize_t partition_summing(const Node* node, const Split* split, Record* scratch, Py_ssize_t n_words, Sums* left,
+                                  Sums* right) noexcept nogil
 
 # By codes, with the help of idle members of a team, of whom the caller is number `member`.
 cdef Py_ssize_t partition_together(Team team, int member, const Node* node, const Split* split, Record* scratch) except -1 nogil

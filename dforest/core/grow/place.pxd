@@ -5,6 +5,7 @@ A *place* is a value. It owns no memory: its records lie in the draws of its tre
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint64_t
 
+from dforest.core.search.sums cimport NO_SUMS, Sums
 from dforest.core.types cimport Node, Scale
 from dforest.rules.node cimport df_bounds, df_child_bounds
 from dforest.rules.random cimport DF_ROOT_PATH, df_child_path
@@ -18,6 +19,7 @@ cdef struct Place:
     bint is_right                  # it is its parent's right child
     Scale scale                    # of its records' targets
     double lower, upper            # bounds of what it may predict
+    Sums sums                      # what is known of its draws
     int piece                      # number of the piece that grows here, as the subtree was given away; -1: it was not
 
 
@@ -35,6 +37,7 @@ cdef inline Place root_place(Py_ssize_t n) noexcept nogil:
     root.scale.range = 0
     root.lower = -INFINITY
     root.upper = INFINITY
+    root.sums.kind = NO_SUMS
     return root
 
 
@@ -52,12 +55,13 @@ cdef inline Place given_place(const df_open_node* node) noexcept nogil:
     place.scale.range = node.range
     place.lower = node.lower
     place.upper = node.upper
+    place.sums.kind = NO_SUMS
     return place
 
 
 cdef inline void place_children(const Node* node, Py_ssize_t first, Py_ssize_t n_left, int32_t direction, double middle,
                                 Place* left, Place* right) noexcept nogil:
-    """Set the places of a partitioned node's children, but for their parent's number.
+    """Set the places of a partitioned node's children, but for their parent's number and what is known of their draws.
 
     A node of the records 10 to 15 whose first 4 go left has children of the records 10 to 13, and 14 and 15.
 

@@ -48,6 +48,7 @@ The share of the draws that the largest class does not have, as level (a):
 from libc.stdint cimport int64_t
 
 from dforest.core.component cimport Component
+from dforest.core.search.sums cimport Sums, SumsKind
 from dforest.core.types cimport DrawKind, Node
 
 
@@ -106,6 +107,11 @@ cdef class Criterion(Component):
 
     # Raise it.
     cdef int check(self) except -1 nogil
+
+    # The base class's own: which sums of a node's draws of weight 1 tell what `open_node` tells, and `open_node` for a node
+    # of which they are known. Of dforest's own criteria alone; by default none do.
+    cdef SumsKind sums_kind(self) noexcept nogil
+    cdef int open_summed(self, Node* node, const Sums* sums) except -1 nogil
 
     # The base class's own: `best_cut`, and if that scores 0 the evenest of all n cuts (df_imbalance, numerics.h); of
     # criteria that are not dforest's own, what it says is checked, and -1 with an error for the forest to raise is

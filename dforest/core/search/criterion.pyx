@@ -10,6 +10,8 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free
 
+from dforest.core.search.sums cimport LANE_SUMS, NO_SUMS, PAIR_SUMS
+from dforest.core.search.words cimport DF_CLASS_LANES, unpack_sums
 from dforest.core.types cimport CLASS_WEIGHTS, Record
 from dforest.rules.categories cimport df_class_response, df_largest_class
 from dforest.rules.criteria cimport df_class_impurity, df_has_one_class
@@ -146,6 +148,12 @@ cdef class Criterion:
     cdef int open_node(self, Node* node) except -1 nogil:
         with gil:
             raise TypeError(f"{type(self).__name__} does not define open_node")
+
+    cdef SumsKind sums_kind(self) noexcept nogil:
+        return NO_SUMS
+
+    cdef int open_summed(self, Node* node, const Sums* sums) except -1 nogil:
+        return self.open_node(node)
 
     cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:
         cdef Node again = node[0]
@@ -294,6 +302,16 @@ cdef class ClassCriterion(Criterion):
 
 cdef class RuleCriterion(ClassCriterion):
     """A criterion whose impurity and score are rules (criteria.h): those of its number there."""
+
+    cdef SumsKind sums_kind(self) noexcept nogil:
+        if self.n_classes == 2:
+            return PAIR_SUMS
+        return LANE_SUMS if 2 < self.n_classes <= DF_CLASS_LANES else NO_SUMS
+
+    cdef int open_summed(self, Node* node, const Sums* sums) except -1 nogil:
+        unpack_sums(sums, node.statistics, self.n_words)
+        node.is_pure = df_has_one_class(node.statistics, self.n_words)
+        return 0
 
     cdef double impurity(self, const int64_t* statistic) noexcept nogil:
         return df_class_impurity(self.number, statistic, self.n_words)

@@ -16,6 +16,7 @@ cdef class NumberCriterion(Criterion):
     # The mean target, in the units of the targets, of some draws of the open node.
     cdef double mean(self, const int64_t* statistic) noexcept nogil
 
+    cdef bint is_narrow(self, const Node* node) noexcept nogil
     cdef void requantise(self, Node* node) noexcept nogil
     cdef void add_up(self, const Node* node) noexcept nogil
 

@@ -13,6 +13,8 @@ from cython cimport view
 
 import numpy as np
 
+from dforest.core.search.sums cimport NO_SUMS, NUMBER_SUMS, Sums, SumsKind
+from dforest.core.search.words cimport unpack_sums
 from dforest.core.types cimport TARGET_SUM, TARGET_SUM_WIDE, Record
 from dforest.rules.categories cimport df_target_response
 from dforest.rules.criteria cimport (
@@ -70,17 +72,24 @@ cdef class NumberCriterion(Criterion):
         return self
 
     cdef int open_node(self, Node* node) except -1 nogil:
-        cdef Py_ssize_t i
-        cdef int32_t lo = node.records[0].target, hi = lo
-        for i in range(1, node.n):
-            lo = min(lo, node.records[i].target)
-            hi = max(hi, node.records[i].target)
         node.is_pure = node.n == 1
-        if df_is_narrow(node.n, <int64_t> hi - lo, node.scale.range):
+        if self.is_narrow(node):
             self.requantise(node)
         self.add_up(node)
         self.scale = node.scale
         return 0
+
+    cdef bint is_narrow(self, const Node* node) noexcept nogil:
+        """Whether targets lie close together: seldom, and so it is known after a few of them that they don't."""
+        cdef Py_ssize_t i
+        cdef int32_t target, lo = node.records[0].target, hi = lo
+        for i in range(node.n):
+            target = node.records[i].target
+            lo = min(lo, target)
+            hi = max(hi, target)
+            if not df_is_narrow(node.n, <int64_t> hi - lo, node.scale.range):
+                return False
+        return True
 
     cdef void add_up(self, const Node* node) noexcept nogil:
         """Set a node's statistics."""
@@ -196,6 +205,17 @@ cdef class SquaredError(NumberCriterion):
     def __cinit__(self, *args, **kwargs):
         self.is_additive = True
 
+    cdef SumsKind sums_kind(self) noexcept nogil:
+        return NO_SUMS if self.is_wide else NUMBER_SUMS
+
+    cdef int open_summed(self, Node* node, const Sums* sums) except -1 nogil:
+        if self.is_narrow(node):
+            return self.open_node(node)
+        node.is_pure = node.n == 1
+        unpack_sums(sums, node.statistics, self.n_words)
+        self.scale = node.scale
+        return 0
+
     cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:
         if not self.is_built_in:
             return Criterion.join_node(self, node, other)
@@ -273,6 +293,9 @@ cdef class Poisson(SquaredError):
         df_measure_deviance(node.statistics, self.kind == TARGET_SUM_WIDE, node.scale.centre, node.scale.exponent,
                             &self.measure)
         return 0
+
+    cdef SumsKind sums_kind(self) noexcept nogil:
+        return NO_SUMS                     # cuts are scored against more of the node
 
     cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:
         if not self.is_built_in:

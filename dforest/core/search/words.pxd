@@ -10,6 +10,7 @@ cimport cython
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from dforest.core.search.criterion cimport Criterion
+from dforest.core.search.sums cimport LANE_SUMS, NUMBER_SUMS, PAIR_SUMS, Sums
 from dforest.core.types cimport Node
 
 cdef extern from "core/search/scan.h" nogil:
@@ -47,6 +48,29 @@ cdef inline void unpack_lanes(uint64_t word, uint64_t more, int64_t* statistic, 
     statistic[0] = statistic[1] = <int64_t> (df_lane_draws(word) + df_lane_draws(more))
     for k in range(n_words - 2):
         statistic[2 + k] = <int64_t> ((word if k < 4 else more) >> (16 * (k & 3)) & 0xFFFF)
+
+cdef inline void unpack_sums(const Sums* sums, int64_t* statistic, Py_ssize_t n_words) noexcept nogil:
+    """Set a statistic to what is known."""
+    if sums.kind == PAIR_SUMS:
+        unpack_word(sums.word[0], True, statistic)
+    elif sums.kind == LANE_SUMS:
+        unpack_lanes(sums.word[0], sums.word[1], statistic, n_words)
+    else:
+        statistic[0] = statistic[1] = <int64_t> sums.word[0]
+        statistic[2] = <int64_t> sums.word[1]
+
+cdef inline void pack_sums(const int64_t* statistic, Py_ssize_t n_words, Sums* sums) noexcept nogil:
+    """Set the words of some kind to a statistic."""
+    cdef Py_ssize_t k
+    sums.word[0] = sums.word[1] = 0
+    if sums.kind == NUMBER_SUMS:
+        sums.word[0] = <uint64_t> statistic[0]
+        sums.word[1] = <uint64_t> statistic[2]
+    elif sums.kind == PAIR_SUMS:
+        sums.word[0] = <uint64_t> statistic[2] | <uint64_t> statistic[3] << 32
+    else:
+        for k in range(n_words - 2):
+            sums.word[k >> 2] |= <uint64_t> statistic[2 + k] << (16 * (k & 3))
 
 
 @cython.final

@@ -1,0 +1,16 @@
+"""What is known of a node's draws of weight 1 before anybody looks at them: sums that the partition of its parent has formed.
+
+Of two classes these are words of scan.h, of three to eight classes lanes (lanes.h), of numbers how many draws there are and
+their sum of targets. A *kind* says which they are.
+"""
+from libc.stdint cimport uint64_t
+
+cdef enum SumsKind:
+    NO_SUMS                    # nothing is known
+    PAIR_SUMS                  # two classes
+    LANE_SUMS                  # three to eight classes, of at most DF_LANE_DRAWS draws
+    NUMBER_SUMS                # numbers, in one word: see Criterion.is_wide
+
+cdef struct Sums:
+    SumsKind kind
+    uint64_t[2] word           # PAIR_SUMS: the first; LANE_SUMS: classes 0 to 3, 4 to 7; NUMBER_SUMS: draws, sum of targets
