@@ -22,17 +22,12 @@ import math
 import numpy as np
 
 from dforest.core.threads cimport Turn, poll, share
+from dforest.core.prefetch cimport df_prefetch
 from dforest.core.types cimport column_t
 from dforest.rules.records cimport df_record
 
 from dforest.core.scratch import scratch
 from dforest.rules import records as rules
-
-cdef extern from *:
-    """
-    #define df_prefetch(address) __builtin_prefetch(address)
-    """
-    void df_prefetch(const void* address) nogil
 
 ctypedef fused code_t:         # codes in letters
     uint8_t

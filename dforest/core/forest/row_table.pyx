@@ -18,6 +18,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from dforest.core.prefetch cimport df_prefetch
 from dforest.core.threads cimport (
     WAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, PyThread_type_lock,
 )
@@ -26,7 +27,6 @@ from dforest.core.threads import each
 
 cdef extern from *:
     """
-    #define df_prefetch(address) __builtin_prefetch(address)
     #define df_highest_bit(x) (63 - __builtin_clzll(x))
     #define df_count_bits(x) __builtin_popcountll(x)
     /* What was written before the number was published is seen by whoever sees the number. */
@@ -41,7 +41,6 @@ cdef extern from *:
         }
     }
     """
-    void df_prefetch(const void* address) nogil
     int df_highest_bit(uint64_t x) nogil
     int df_count_bits(uint64_t x) nogil
     uint32_t df_seen_number "df_seen"(uint32_t x) nogil

@@ -82,3 +82,7 @@ cdef class Block:
     # INOUT records : [n] the subtree's
     # IN n_waiting : nodes on the grower's stack, without the subtree's
     cdef void fill(self, Record* records, Py_ssize_t n, Py_ssize_t n_waiting) noexcept nogil
+
+    # The block's own: codes of several bytes, of n records from the first one on.
+    cdef void fetch_wide(self, Py_ssize_t first, Py_ssize_t n) noexcept nogil
+    cdef void gather_wide(self, Py_ssize_t first, Py_ssize_t n) noexcept nogil

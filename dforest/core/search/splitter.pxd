@@ -128,7 +128,8 @@ cdef class Splitter(Component):
     cdef int64_t share_visits_from  # features of a node are shared if there are as many records times features
     cdef Py_ssize_t* first         # [n_features] those drawn last at the current node that aren't known constant ...
     cdef uint8_t* found_constant   # [n_features] ... and whether threads that share them found them so
-    cdef Py_ssize_t fetch_above, fetch_up_to  # records of a node whose codes are asked for ahead
+    cdef Py_ssize_t fetch_up_to    # most records of a node whose codes are asked for ahead
+    cdef Py_ssize_t foresee_up_to  # most records of a node whose random cuts are drawn ahead; 0: of none
 
     # Look at the data once, before clones of this splitter do, and raise if they are not for it; changes nothing.
     cdef int prepare(self, DataView data, Criterion criterion) except -1
@@ -196,7 +197,6 @@ cdef struct Draft:           # of the cut of a feature
 
 
 cdef class RandomSplitter(Splitter):
-    cdef Py_ssize_t foresee_up_to  # most records of a node whose cuts of the first features are drawn ahead
     cdef Draft* drafts             # [n_features]
     cdef uint8_t* ahead            # [max_features, ahead_bytes] codes of these
     cdef Py_ssize_t ahead_bytes    # of foresee_up_to + DF_STRIDE codes

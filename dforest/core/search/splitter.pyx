@@ -9,6 +9,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memmove
 
 from dforest.core.loops cimport DF_STRIDE
+from dforest.core.prefetch cimport df_prefetch
 from dforest.rules.random cimport DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
 from dforest.core.threads cimport PyThread_acquire_lock, PyThread_release_lock, WAIT_LOCK
 from dforest.core.types cimport CATEGORICAL, CONTINUOUS, ORDINAL, Column, code_t, data_code, in_subset, middle_of, number_at
@@ -16,19 +17,10 @@ from dforest.rules.cut cimport df_last_left, df_threshold_code
 
 from dforest.core.component import SplitterError
 
-cdef extern from *:
-    """
-    #if defined(__GNUC__)
-    #define df_prefetch(address) __builtin_prefetch(address)
-    #else
-    #define df_prefetch(address) ((void)(address))
-    #endif
-    """
-    void df_prefetch(const void* address) nogil
-
 cdef enum:
     FETCHED_RECORDS = 128      # codes that are on their way to a cache at a time, about, but those of one feature ...
     FETCHED_FEATURES = 8       # ... at least, and of so many at most
+    FORESEEN_FEATURES = 16     # whose codes are on their way while random cuts are drawn ahead
     FETCH_BYTES_FROM = 1 << 19     # all codes, in a cache of a thread's own otherwise
 
 cdef int64_t SHARE_VISITS_FROM = 1 << 17       # worth waking a thread up for, by default
@@ -336,7 +328,7 @@ cdef class Splitter:
                 self.first[n] = feature
                 n += 1
         self.foresee(node, n)
-        if self.fetches(node):
+        if node.n > self.foresee_up_to and self.fetches(node):
             ahead = max(1, min(FETCHED_FEATURES, FETCHED_RECORDS // node.n))
             for i in range(min(n, ahead)):
                 fetch_codes(node, &node.columns[self.first[i]])
@@ -360,7 +352,7 @@ cdef class Splitter:
 
     cdef inline bint fetches(self, const Node* node) noexcept nogil:
         """Whether a node's codes are worth asking for ahead: they are far from each other, and not in a block."""
-        return self.fetch_above < node.n <= self.fetch_up_to and node.columns == self.data.columns
+        return node.n <= self.fetch_up_to and node.columns == self.data.columns
 
     cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
         return self.cuts.find(node, &node.columns[feature], rules, best)
@@ -414,7 +406,6 @@ cdef class RandomSplitter(Splitter):
 
     cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:
         Splitter.attach(self, data, criterion, n_records)
-        self.fetch_above = self.tuning.get("foresee_up_to", FORESEE_UP_TO)
         self.foresee_up_to = min(n_records, <Py_ssize_t> self.tuning.get("foresee_up_to", FORESEE_UP_TO))
         self.drafts = <Draft*> calloc(data.n_features, sizeof(Draft))
         self.ahead_bytes = (self.foresee_up_to + DF_STRIDE) * self.cuts.side.code_bytes
@@ -425,10 +416,16 @@ cdef class RandomSplitter(Splitter):
 
     cdef void foresee(self, const Node* node, Py_ssize_t n) noexcept nogil:
         """Draw the cuts of all features, step by step: what a step waits for in one does not hold up another."""
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, ahead = 0
         if node.n == 2 or node.n > self.foresee_up_to:
             return
+        if self.fetches(node):
+            ahead = min(n, FORESEEN_FEATURES)
+            for i in range(ahead):
+                fetch_codes(node, &node.columns[self.first[i]])
         for i in range(n):
+            if 0 < ahead < n - i:
+                fetch_codes(node, &node.columns[self.first[i + ahead]])
             self.begin_draft(node, self.first[i], self.ahead + i * self.ahead_bytes)
             self.drafts[self.first[i]].turn = self.cuts.side.turn
         for i in range(n):
