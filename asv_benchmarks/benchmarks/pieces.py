@@ -54,10 +54,10 @@ LARGE = 100_000  # rows of a node that is worked on alone
 NEVER = 2**62
 
 # Ways of working on a node, all of which yield the same tree.
-COUNT = {"sort_below": 0, "codes_per_record": 10**9, "mark_from": 2**31}
+COUNT = {"twig_up_to": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 2**31}
 MARK = {**COUNT, "mark_from": 0}
-RADIX = {"sort_below": NEVER, "insertion_below": 0}
-INSERTION = {"sort_below": NEVER, "insertion_below": NEVER}
+RADIX = {"twig_up_to": 0, "sort_below": NEVER, "insertion_below": 0}
+INSERTION = {"twig_up_to": 0, "sort_below": NEVER, "insertion_below": NEVER}
 
 
 class Kept:
@@ -397,9 +397,16 @@ class Divide:
 class SmallNodes:
     """Three hundred trees of 60 rows each, by all ways; "default": as the machinery chooses."""
 
-    params = (["gini 2", "gini 6", "squared_error"], ["default", "count", "mark", "radix", "insertion"])
+    params = (["gini 2", "gini 6", "squared_error"], ["default", "node by node", "count", "mark", "radix", "insertion"])
     param_names = ("criterion", "way")
-    ways = {"default": {}, "count": COUNT, "mark": MARK, "radix": RADIX, "insertion": INSERTION}
+    ways = {
+        "default": {},
+        "node by node": {"twig_up_to": 0},
+        "count": COUNT,
+        "mark": MARK,
+        "radix": RADIX,
+        "insertion": INSERTION,
+    }
     n_trees = 300
 
     def setup(self, criterion, way):

@@ -13,7 +13,7 @@ which raises ImportError where the installed dforest has another one. Without it
 """
 
 cdef enum:
-    CONTRACT = 6
+    CONTRACT = 7
 
 
 cdef class Component:

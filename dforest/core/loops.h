@@ -1,4 +1,4 @@
-/* The loops of draws.h, scan.h, lanes.h, few.h, side.h, coarse.h and ranks.h, for several instruction sets (C99 and C++). */
+/* The loops of draws.h, few.h and the other headers included here, for several instruction sets (C99 and C++). */
 #ifndef DFOREST_LOOPS_H
 #define DFOREST_LOOPS_H
 
@@ -9,6 +9,7 @@
 #include "core/search/few.h"
 #include "core/grow/ranks.h"
 #include "core/search/lanes.h"
+#include "core/grow/twig.h"
 #include "core/search/scan.h"
 #include "core/search/side.h"
 
@@ -39,6 +40,7 @@ typedef struct {
     int64_t (*below)(uint32_t seed, uint64_t node, int64_t first, int64_t n, uint32_t left, uint32_t right, int64_t *n_draws);
     void (*draw_block)(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t *counts);
     df_records records;
+    void (*twig[4])(df_twig *twig); /* by what the words of records are */
 } df_loops;
 
 #define DF_NO_CUT(cut) \
@@ -147,6 +149,9 @@ typedef struct {
                                                uint32_t *counts) {                                                        \
         df_draw_block_loop(df_words_##name, seed, block, n, n_draws, counts);                                             \
     }                                                                                                                     \
+    attribute static void df_twig_pairs_##name(df_twig *twig) { df_twig_grow_loop(twig, DF_TWIG_PAIRS); }                 \
+    attribute static void df_twig_classes_##name(df_twig *twig) { df_twig_grow_loop(twig, DF_TWIG_CLASSES); }             \
+    attribute static void df_twig_sums_##name(df_twig *twig) { df_twig_grow_loop(twig, DF_TWIG_SUMS); }                   \
     static const df_loops df_loops_##name = {#name,                                                                       \
                                              df_gini_##name,                                                              \
                                              df_gini_lanes_##name,                                                        \
@@ -167,7 +172,8 @@ typedef struct {
                                              df_ones_##name,                                                              \
                                              df_below_##name,                                                             \
                                              df_draw_block_##name,                                                        \
-                                             df_records_##name};
+                                             df_records_##name,                                                           \
+                                             {NULL, df_twig_pairs_##name, df_twig_classes_##name, df_twig_sums_##name}};
 
 #define DF_NO_ATTRIBUTE
 DF_COMPILE_LOOPS(portable, DF_NO_ATTRIBUTE)

@@ -1,4 +1,6 @@
-from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+from dforest.core.types cimport Column
 
 from dforest.rules.records cimport df_record
 
@@ -26,6 +28,43 @@ cdef extern from "core/loops.h" nogil:
         uint64_t lowest
         uint64_t highest
         uint64_t highest_value
+    enum:
+        DF_TWIG
+        DF_TWIG_PAIRS
+        DF_TWIG_CLASSES
+        DF_TWIG_SUMS
+    ctypedef struct df_twig_scale:
+        double centre
+        int64_t range
+        int32_t exponent
+    ctypedef struct df_twig_node:
+        uint64_t path, constants
+        int64_t depth
+        int32_t feature
+        uint32_t code, above
+        uint8_t first, n, parent, is_right, scale, is_pure, missing_left, only_missing_right
+    ctypedef struct df_twig:         # see twig.h
+        int64_t max_depth, least_split, least
+        uint32_t seed, n_features
+        int64_t max_features
+        bint skip_constant
+        int n_classes
+        uint32_t* features
+        uint32_t* swapped
+        const uint8_t* is_constant
+        const Column* columns
+        const uint32_t* data_rows
+        uint32_t* row                # [DF_TWIG], as what follows
+        uint32_t* count
+        int32_t* target
+        double* y
+        uint64_t* word
+        uint16_t* pair
+        uint8_t* order
+        df_twig_scale* scales
+        int n_scales
+        df_twig_node* nodes          # [2 * DF_TWIG]
+        int n_nodes
     ctypedef struct df_loops:
         const char* name
         int64_t (*gini)(const uint64_t* run, int64_t n, uint64_t offset, double weight, double first,
@@ -59,5 +98,6 @@ cdef extern from "core/loops.h" nogil:
         void (*draw_block)(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t* counts) noexcept nogil
         int64_t (*records)(int64_t first, int64_t n, const uint32_t* counts, const int32_t* target, const uint32_t* weight,
                            df_record* out) noexcept nogil
+        void (**twig)(df_twig* twig) noexcept nogil      # by what the words of records are, from 1
 
 cdef const df_loops* loops         # those in use

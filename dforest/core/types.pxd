@@ -60,23 +60,24 @@ cdef extern from "rules/criteria.h" nogil:
 cdef enum:
     MOST_BUCKETS = 255     # a bucket's number, and one for missing values, fit 8 bits
 
-cdef struct Column:
-    const void* codes      # n_rows codes
-    Kind kind
-    int32_t direction      # 1 or -1: predictions may only rise or only fall with the feature; 0: either
-    int32_t width          # bytes of a code: 1, 2 or 4; or 8, if these are keys
-    bint has_keys          # these are keys: values, lows and highs are NULL
-    uint64_t n_codes       # codes of values are 0, ..., n_codes - 1
-    bint has_missing       # if so, code n_codes means missing
-    const uint32_t* origins  # NULL; or these codes are ranks in a subtree, and this is the data's code of each
-    const void* values     # dense: its values; hist: the bins' upper edges; categorical: 0, 1, ...
-    const void* lows       # smallest value of each code
-    const void* highs      # largest value of each code
-    # NULL; or the bucket of each row's code, MOST_BUCKETS for missing. In a block these are copied in place of
-    # the codes, which remain the data's: see Node.rows.
-    const uint8_t* coarse
-    uint64_t scale         # see bucket_of
-    bint is_float32        # dtype of these three: float32 or float64
+cdef extern from "core/column.h" nogil:
+    ctypedef struct Column "df_coded_column":
+        const void* codes      # n_rows codes
+        Kind kind
+        int32_t direction      # 1 or -1: predictions may only rise or only fall with the feature; 0: either
+        int32_t width          # bytes of a code: 1, 2 or 4; or 8, if these are keys
+        bint has_keys          # these are keys: values, lows and highs are NULL
+        uint64_t n_codes       # codes of values are 0, ..., n_codes - 1
+        bint has_missing       # if so, code n_codes means missing
+        const uint32_t* origins  # NULL; or these codes are ranks in a subtree, and this is the data's code of each
+        const void* values     # dense: its values; hist: the bins' upper edges; categorical: 0, 1, ...
+        const void* lows       # smallest value of each code
+        const void* highs      # largest value of each code
+        # NULL; or the bucket of each row's code, MOST_BUCKETS for missing. In a block these are copied in place of
+        # the codes, which remain the data's: see Node.rows.
+        const uint8_t* coarse
+        uint64_t scale         # see bucket_of
+        bint is_float32        # dtype of these three: float32 or float64
 
 cdef inline uint32_t bucket_of(const Column* column, uint32_t code) noexcept nogil:
     """The number of the bucket of neighbouring codes that a value's code is in."""

@@ -20,6 +20,15 @@ static inline int df_is_leaf_by_size(const df_limits *limits, int64_t depth, int
            || (double)weight < 2.0 * limits->min_weight_fraction_leaf * (double)root_weight;
 }
 
+/* Where all weights are 1: the fewest draws of a node that is not a leaf by their number. */
+static inline int64_t df_least_split(const df_limits *limits, int64_t root_weight) {
+    const double by_weight = ceil(2.0 * limits->min_weight_fraction_leaf * (double)root_weight);
+    int64_t least = limits->min_samples_split;
+    if (least < 2 * limits->min_samples_leaf)
+        least = 2 * limits->min_samples_leaf;
+    return (double)least < by_weight ? (int64_t)by_weight : least;
+}
+
 /* Whether a node is a leaf as it is pure enough. Whoever has no threshold, 0, need not ask. */
 static inline int df_is_pure_enough(const df_limits *limits, double impurity) {
     return limits->impurity_threshold > 0.0 && impurity < limits->impurity_threshold;

@@ -13,6 +13,7 @@ cdef extern from "rules/node.h" nogil:
         double upper
     ctypedef struct df_quantiser:
         pass
+    int64_t df_least_split(const df_limits* limits, int64_t root_weight)
     bint df_is_leaf_by_size(const df_limits* limits, int64_t depth, int64_t n_draws, int64_t weight, int64_t root_weight)
     bint df_is_pure_enough(const df_limits* limits, double impurity)
     df_leaf_rules df_leaf_rules_of(const df_limits* limits, int64_t root_weight)

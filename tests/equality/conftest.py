@@ -8,30 +8,34 @@ import pytest
 from dforest.core import loops
 from dforest.estimators import base as estimator
 
+LONG_WAY = {"twig_up_to": 0, "few_below": 0}
+
 # Both extremes of every size threshold in the machinery, and the defaults.
 EXTREMES = {
     "default": {},
-    "count always": {"few_below": 0, "small_draws": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 2**31,
+    "few records node by node": {"twig_up_to": 0},
+    "twigs of three": {"twig_up_to": 3},
+    "count always": {**LONG_WAY, "small_draws": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 2**31,
                      "copy_from": 0, "block_bytes": 0, "share_from": 1, "share_visits_from": 0, "foresee_up_to": 0,
                      "fetch_up_to": 0, "compared_up_to": 0},
-    "count and mark always": {"few_below": 0, "small_draws": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 0,
+    "count and mark always": {**LONG_WAY, "small_draws": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 0,
                               "codes_per_mark": 10**9, "block_bytes": 2**24, "buckets": 0, "ranked_above": 0,
                               "foresee_up_to": 2**62, "compared_up_to": 2**62},
-    "few buckets": {"few_below": 0, "buckets": 3, "block_bytes": 3000},
-    "few buckets in small nodes": {"buckets": 4},
-    "one bucket": {"few_below": 0, "buckets": 1},
-    "some buckets": {"few_below": 0, "buckets": 20, "block_bytes": 0, "share_from": 1, "share_visits_from": 0,
+    "few buckets": {**LONG_WAY, "buckets": 3, "block_bytes": 3000},
+    "few buckets in small nodes": {"twig_up_to": 0, "buckets": 4},
+    "one bucket": {**LONG_WAY, "buckets": 1},
+    "some buckets": {**LONG_WAY, "buckets": 20, "block_bytes": 0, "share_from": 1, "share_visits_from": 0,
                      "fetch_up_to": 2**62},
     "ranks by sorting": {"buckets": 0, "ranked_above": 0, "codes_per_mark": 0},
     "no ranks": {"buckets": 0, "ranked_above": 10**9},
-    "count by code always": {"few_below": 0, "small_codes": 10**9, "copy_from": 2**31},
-    "insertion sort always": {"few_below": 0, "small_draws": 0, "sort_below": 2**62, "insertion_below": 2**62},
+    "count by code always": {**LONG_WAY, "small_codes": 10**9, "copy_from": 2**31},
+    "insertion sort always": {**LONG_WAY, "small_draws": 0, "sort_below": 2**62, "insertion_below": 2**62},
     "ranks in place of keys": {"keys": False},
     "portable loops": {"loops": "portable", "buckets": 5},
     "AVX2 loops": {"loops": "avx2"},
     "share everything": {"share_from": 1, "share_visits_from": 0},
     "share nothing": {"share_from": 2**62, "share_visits_from": 2**62},
-    "radix sort always": {"few_below": 0, "small_draws": 0, "sort_below": 2**62, "insertion_below": 0, "block_bytes": 3000},
+    "radix sort always": {**LONG_WAY, "small_draws": 0, "sort_below": 2**62, "insertion_below": 0, "block_bytes": 3000},
 }
 
 

@@ -12,6 +12,7 @@ from dforest.core.grow.place cimport Place
 from dforest.core.grow.stack cimport Stack
 from dforest.core.grow.team cimport Team
 from dforest.core.grow.trunk cimport Trunk
+from dforest.core.grow.twig cimport Twig
 from dforest.core.grow.writer cimport TreeWriter
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.splitter cimport Splitter
@@ -30,6 +31,7 @@ cdef class Grower:
     cdef readonly Drawing drawing          # None: records are given
     cdef Judge judge
     cdef Block block
+    cdef readonly Twig twig                # depth first
     cdef PathFeatures path                 # to the node at hand; empty unless the splitter asks for it
     cdef Stack stack                       # depth first
     cdef Frontier frontier                 # best first

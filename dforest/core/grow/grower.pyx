@@ -9,6 +9,7 @@ to be known of a step is in a part of its own:
     stack       the nodes to come, depth first, and the subtrees that are given away
     frontier    the nodes to come, best first
     block       copies of what a subtree's records need
+    twig        subtrees of few records, all at once
     judge       whether a node is split and how, or what it predicts
     partition   which records go left
     writer      the tree as it is written
@@ -77,6 +78,7 @@ cdef class Grower:
         self.judge = Judge(data, objective, criterion, splitter, rules.limits(n_rows), most_records)
         self.block = make_blocks(data, splitter, rules, self.judge.limits.max_depth, most_records)
         self.path = PathFeatures(data.n_features if splitter.needs_path_features else 0)
+        self.twig = Twig(data, self.judge, not self.max_leaf_nodes)
         self.stack = Stack(splitter.tuning.get("share_from", SHARE_FROM))
         self.frontier = Frontier()
         self.writer = TreeWriter(objective.n_leaf_words, not splitter.has_own_tests)
@@ -167,6 +169,7 @@ cdef class Grower:
         self.piece = piece
         self.block.close()
         self.judge.enter(trunk)
+        self.twig.enter(trunk)
         if self.max_leaf_nodes:
             self.grow_best_first(root)
         else:
@@ -226,6 +229,10 @@ cdef class Grower:
             self.poll(place.n)
             if self.team.has_idle():
                 self.stack.give(self.team, self.trunk, self.path, self.block)
+            if self.twig.takes(place.n):
+                self.fill_node(&place, &node)
+                if self.twig.grow(&place, &node, self.writer):
+                    continue
             if not (place.n // 2 >= self.stack.share_from and self.team.runs_short()):
                 self.block.enter(self.trunk.records + place.first, place.n, place.depth, self.stack.n)
             self.fill_node(&place, &node)

@@ -17,6 +17,7 @@ cdef class HistSplitter(Splitter):
 
     def __cinit__(self, *args, **kwargs):
         self.method = "hist"
+        self.grows_twigs = type(self) is HistSplitter
 
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
         cdef const Column* column = &node.columns[split.feature]

@@ -26,6 +26,7 @@ cdef class FastScans:
     cdef readonly bint takes_lanes   # so does `best_lanes`
     cdef readonly int few            # most records of a node where `best_few` does; at most DF_FEW; 0: in none
     cdef readonly bint takes_small   # `best_small` does in small nodes of two classes
+    cdef readonly int twig_words     # subtrees of few records are grown whole, by such words: see twig.h; 0: they are not
     cdef readonly bint has_bounds    # `CoarseSearch` knows bounds for its scores: two classes by Gini impurity
 
     # Take a node whose cuts are scored next.

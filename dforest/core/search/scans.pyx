@@ -2,7 +2,7 @@
 
 A `FastScans` owns nothing; its loops are those of `dforest.core.loops`.
 """
-from dforest.core.loops cimport DF_FEW, DF_FEW_CLASSES, loops
+from dforest.core.loops cimport DF_FEW, DF_FEW_CLASSES, DF_TWIG_CLASSES, DF_TWIG_PAIRS, DF_TWIG_SUMS, loops
 from dforest.core.search.words cimport DF_CLASS_LANES
 from dforest.rules.criteria cimport df_measure_squares
 
@@ -83,6 +83,7 @@ cdef class GiniScans(FastScans):
         self.takes_words = self.takes_small = self.has_bounds = n_classes == 2
         self.takes_lanes = 2 < n_classes <= DF_CLASS_LANES
         self.few = DF_FEW if n_classes == 2 else DF_FEW // 2 if n_classes <= DF_FEW_CLASSES else 0
+        self.twig_words = DF_TWIG_PAIRS if n_classes == 2 else DF_TWIG_CLASSES if n_classes <= DF_FEW_CLASSES else 0
 
     cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
                               double* score) noexcept nogil:
@@ -109,6 +110,7 @@ cdef class SquareScans(FastScans):
     def __cinit__(self, Criterion criterion not None):
         self.takes_words = not criterion.is_wide
         self.few = DF_FEW // 2 if self.takes_words else 0
+        self.twig_words = DF_TWIG_SUMS if self.takes_words else 0
 
     cdef void open_node(self, const Node* node) noexcept nogil:
         if self.takes_words:

@@ -104,6 +104,7 @@ cdef class Splitter(Component):
     cdef readonly bint needs_rows  # of X, in data.x; has_own_tests brings them too
     cdef readonly bint needs_path_features  # in nodes
     cdef bint takes_ranks          # only the order of codes matters: they may be ranks, see Column.origins
+    cdef bint grows_twigs          # what it finds is what twigs find: see dforest.core.grow.twig; dforest's own alone
     cdef readonly bint takes_keys  # in place of a continuous feature's codes: see Column.has_keys
     # Set by the forest, before `attach`
     cdef readonly Py_ssize_t max_features
@@ -144,6 +145,12 @@ cdef class Splitter(Component):
     # before each.
     cdef int open_tree(self, uint32_t seed, const LeafRules* rules) except -1 nogil
     cdef void forget_constants(self) noexcept nogil
+
+    # Of the nodes that left marks only the ancestors of the node at hand count, which are less deep.
+    cdef inline void forget_constants_from(self, Py_ssize_t depth) noexcept nogil:
+        while self.n_marks > 0 and self.marks[self.n_marks - 1].depth >= depth:
+            self.n_marks -= 1
+            self.is_constant[self.marks[self.n_marks].feature] = 0
 
     # (b) OUT out : feature -1 if there is no valid split
     cdef int find_split(self, const Node* node, Split* out) except -1 nogil

@@ -295,10 +295,7 @@ cdef class Splitter:
         out.feature = -1
         out.score = -1.0
         out.payload = NULL
-        # Of the nodes that left marks only the ancestors count, and they are the less deep ones.
-        while self.n_marks > 0 and self.marks[self.n_marks - 1].depth >= node.depth:
-            self.n_marks -= 1
-            self.is_constant[self.marks[self.n_marks].feature] = 0
+        self.forget_constants_from(node.depth)
         self.cuts.open_node(node)
         self.order.open(self.seed, node.path)
         # By rounds: max_features features; as many more as were constant, if these don't count; one by one.
