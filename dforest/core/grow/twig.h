@@ -83,11 +83,14 @@ typedef struct {
     int64_t of_class[DF_FEW_CLASSES];
     df_measure measure; /* sums */
     int64_t draws;
-    double score;           /* of its best cut so far; -1: there is none */
-    uint64_t left;          /* a bit for each record of the run that goes left by it */
     uint32_t row[DF_TWIG];  /* of its records */
     uint32_t code[DF_TWIG]; /* of the feature at hand */
     df_few few;             /* its records, in the order of the run, and these codes or ranks of them */
+    double score;           /* of the best cut so far; -1: there is none */
+    int missing_left;       /* by that cut */
+    uint32_t best_cut;      /* the highest code on its left */
+    uint32_t best_code[DF_TWIG];
+    uint64_t left;          /* a bit for each record of the run that goes left */
 } df_twig_open;
 
 /* The data's code of a record. */
@@ -205,20 +208,27 @@ DF_INLINE int df_twig_gather(const df_twig *twig, const int kind, const df_coded
     *missing = 0;
     few->n_missing = 0;
     few->missing = DF_FEW_NO_CODE;
-    if (column->width == 1 && column->coarse == NULL)
-        for (int i = 0; i < n; i++)
-            open->code[i] = ((const uint8_t *)column->codes)[open->row[i]];
-    else
-        for (int i = 0; i < n; i++)
-            open->code[i] = df_twig_code(column, twig->data_rows, open->row[i]);
-    for (int i = 0; i < n; i++)
-        differing |= open->code[i] ^ open->code[0];
+    if (column->width == 1 && column->coarse == NULL) {
+        const uint8_t *codes = (const uint8_t *)column->codes;
+        const uint32_t head = codes[open->row[0]];
+        for (int i = 0; i < n; i++) {
+            const uint32_t code = codes[open->row[i]];
+            open->code[i] = code;
+            few->code[i] = (int16_t)code;
+            differing |= code ^ head;
+        }
+    } else {
+        const uint32_t head = df_twig_code(column, twig->data_rows, open->row[0]);
+        for (int i = 0; i < n; i++) {
+            const uint32_t code = df_twig_code(column, twig->data_rows, open->row[i]);
+            open->code[i] = code;
+            few->code[i] = (int16_t)(code ^ 0x8000); /* the sign's bit turned: 16 bits order like unsigned numbers */
+            differing |= code ^ head;
+        }
+    }
     if (differing == 0)
         return 1;
-    if (column->width <= 2 && !column->has_missing) /* the sign's bit turned: they order like unsigned numbers */
-        for (int i = 0; i < n; i++)
-            few->code[i] = (int16_t)(open->code[i] ^ 0x8000);
-    else {
+    if (column->width > 2 || column->has_missing) {
         int32_t rank[DF_TWIG];
         uint32_t code[DF_TWIG];
         for (int i = 0; i < n; i++) {
@@ -293,7 +303,7 @@ DF_INLINE int df_twig_try(const df_twig *twig, const int kind, uint32_t feature,
     const df_few *few = &open->few;
     uint64_t missing;
     int64_t imbalance = 0, other_imbalance = 0;
-    int missing_left = 0, n_left, at = -1;
+    int missing_left = 0;
     df_cut cut, other;
     if (df_twig_gather(twig, kind, twig->columns + feature, open, &missing))
         return 1;
@@ -314,22 +324,35 @@ DF_INLINE int df_twig_try(const df_twig *twig, const int kind, uint32_t feature,
         df_twig_evenest(twig, open, 0, &cut, &imbalance);
     if (cut.score <= open->score)
         return 0;
-    n_left = 0; /* draws, without missing ones */
-    open->left = 0;
-    for (int i = 0; i < few->n; i++) {
-        const int is_missing = few->code[i] == few->missing, is_left = few->code[i] <= few->code[cut.place];
-        n_left += is_left ? (int)twig->count[open->run[i]] : 0;
-        open->left |= (uint64_t)(is_missing ? missing_left : is_left) << i;
-        if (!is_left && !is_missing && (at < 0 || few->code[i] < few->code[at]))
-            at = i;
-    }
     open->score = cut.score;
+    open->missing_left = missing_left;
+    open->best_cut = open->code[cut.place];
+    for (int i = 0; i < few->n; i++)
+        open->best_code[i] = open->code[i];
     node->feature = (int32_t)feature;
-    node->code = open->code[cut.place];
-    node->above = at < 0 ? 0 : open->code[at];
-    node->only_missing_right = (uint8_t)df_only_missing_right(n_left, few->n_missing, missing_left, open->draws);
-    node->missing_left = (uint8_t)df_missing_goes_left(n_left, few->n_missing, missing_left, open->draws);
     return 0;
+}
+
+/* Say all that there is to say of a node's split, once its feature and its cut are known. No branches: which records go left,
+ * nobody can foretell. */
+DF_INLINE void df_twig_finish(const df_twig *twig, df_twig_node *node, df_twig_open *open) {
+    const df_coded_column *column = twig->columns + node->feature;
+    const uint32_t missing = column->has_missing ? (uint32_t)column->n_codes : UINT32_MAX;
+    int n_left = 0, n_missing = 0; /* draws */
+    node->code = open->best_cut;
+    node->above = UINT32_MAX;
+    open->left = 0;
+    for (int i = 0; i < node->n; i++) {
+        const uint32_t code = open->best_code[i];
+        const int count = (int)twig->count[open->run[i]], is_missing = code == missing, is_left = code <= node->code;
+        const uint32_t on_right = code | (0u - (uint32_t)(is_missing | is_left));
+        n_left += count & -is_left;
+        n_missing += count & -is_missing;
+        node->above = on_right < node->above ? on_right : node->above;
+        open->left |= (uint64_t)(is_left | (is_missing & open->missing_left)) << i;
+    }
+    node->only_missing_right = (uint8_t)df_only_missing_right(n_left, n_missing, open->missing_left, open->draws);
+    node->missing_left = (uint8_t)df_missing_goes_left(n_left, n_missing, open->missing_left, open->draws);
 }
 
 /* Draw the features of a node of three records or more in their order, and keep the best cut. */
@@ -348,6 +371,8 @@ DF_INLINE void df_twig_search(df_twig *twig, const int kind, df_stream *stream, 
         n_counted += !(is_constant && twig->skip_constant);
     }
     df_undo_features(twig->features, twig->swapped, n_drawn);
+    if (node->feature >= 0)
+        df_twig_finish(twig, node, open);
 }
 
 /* Split a node of two records: every feature that parts them does it by the same score. */
@@ -406,6 +431,8 @@ DF_INLINE void df_twig_grow_loop(df_twig *twig, const int kind) {
                 df_stream stream;
                 df_stream_open(&stream, twig->seed, node->path, DF_FEATURES);
                 open.score = -1.0;
+                open.best_cut = 0;
+                open.missing_left = 0;
                 open.left = 0;
                 if (node->n == 2)
                     df_twig_part_two(twig, &stream, node, &open);
