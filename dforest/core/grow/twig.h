@@ -1,9 +1,9 @@
 /* Subtrees of few records, grown whole by one function (C99 and C++).
  *
- * A *twig* is such a subtree: a node of at most DF_TWIG records and all that is below it. Most nodes of a deep tree have two or
- * three records, so what counts here is what a node costs whatever it has. What a twig's records say is copied once: the i-th has
- * word[i] or pair[i], target[i] and row[i]. `order` has their numbers, those of each node together: a node is a *run* of `order`,
- * and a split parts a run. No record moves. Of five records and two splits,
+ * A *twig* is such a subtree: a node of at most DF_TWIG records and all that is below it. Most nodes that a deep tree splits have
+ * eight records or fewer, so what counts here is what a node costs whatever it has. What a twig's records say is copied once: the
+ * i-th has word[i] or pair[i], target[i] and row[i]. `order` has their numbers, those of each node together: a node is a *run* of
+ * `order`, and a split parts a run. No record moves. Of five records and two splits,
  *
  *     order            nodes
  *     0 1 2 3 4        a: 0 to 4
@@ -11,7 +11,8 @@
  *     4 | 1 | 0 2 3    d: 4; e: 1
  *
  * the nodes are written in preorder: a b d e c. Each cut is found and scored by the loops of few.h, and all rules are those of
- * rules/: a twig is what the long way, node by node, makes of its records.
+ * rules/: a twig is what the long way, node by node, makes of its records. Branches on what a few records say are avoided, as
+ * nobody can foretell them: they cost more than most of the arithmetic.
  *
  * Scores count draws: all weights are 1. There are no columns of categories or keys. Whoever grows a twig owns it and whatever it
  * points to. */
