@@ -12,7 +12,7 @@ from dforest.core import loops
 from dforest.core.sampling import Bootstrap, TreeDraws
 from dforest.rules import probe as rules
 from dforest.rules.arrays import BLOCK
-from dforest.testing.streams import BOOTSTRAP_DRAW, Stream
+from dforest.testing.streams import BOOTSTRAP_DRAW, THRESHOLD, Stream
 
 SEEDS = st.integers(0, 2**32 - 1)
 NODES = st.integers(1, 2**64 - 1)
@@ -124,3 +124,10 @@ def test_draws_of_many_rows_are_dealt_out_together(n_rows):
     half = 2 ** ((n_rows - 1) // BLOCK).bit_length() // 2
     left = rules.draws_to_left(5, 1, 2**18, half * BLOCK, n_rows - half * BLOCK)
     assert alone[0, :half].sum() == left and alone.sum() == 2**18
+
+
+@pytest.mark.usefixtures("each_set")
+@given(SEEDS, st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=3).map(lambda paths: (8 * paths)[5:] + paths[:1] * 5))
+def test_uniform_numbers_of_paths(seed, paths):
+    expected = [Stream(seed, path, THRESHOLD).uniform() for path in paths]
+    assert probe.uniforms(seed, np.array(paths, np.uint64)).tolist() == expected

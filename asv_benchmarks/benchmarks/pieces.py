@@ -17,6 +17,7 @@ on. In the order of a fit and of a prediction:
 `Random`             one random cut of each feature of a large node, instead of all
 `Divide`             partition of a large node, and opening its children: with it minus without
 `SmallNodes`         trees of few rows: what a node costs whatever its size
+`SmallRandom`        that, of random cuts
 `Wide`               a tree of many columns, whose small nodes have codes far from each other
 `Tree`               one whole tree: where the pieces above are put together
 `Assemble`           a forest's arrays from its trees, and packed nodes from these
@@ -417,6 +418,25 @@ class SmallNodes:
 
     def time_trees(self, criterion, way):
         self.growth.run(max(2, self.n_trees // data.DIVISOR))
+
+
+class SmallRandom:
+    """Three hundred trees of random cuts, of 60 rows each; "node by node": without twigs."""
+
+    params = (["hist", "dense"], ["gini 2", "gini 6", "squared_error"], ["default", "node by node"])
+    param_names = ("method", "criterion", "way")
+
+    def setup(self, method, criterion, way):
+        criterion, _, n_classes = criterion.partition(" ")
+        X = np.random.default_rng(1).random((60, 10))
+        columns = code_columns(X, 256 if method == "hist" else 0, takes_keys=method == "dense")
+        self.growth = Growth(
+            columns, made_target(X, int(n_classes or 0)), criterion, method, "random", max_features=3,
+            tuning=SmallNodes.ways[way],
+        )  # fmt: skip
+
+    def time_trees(self, method, criterion, way):
+        self.growth.run(max(2, SmallNodes.n_trees // data.DIVISOR))
 
 
 class Wide:

@@ -57,3 +57,22 @@ def records(int64_t first, const uint32_t[::1] counts, const int32_t[::1] target
     cdef df_record[::1] out = result
     return result, loops.records(first, n, NULL if counts is None else &counts[0], &target[0],
                                  NULL if weight is None else &weight[0], &out[0])
+
+
+def uniforms(uint32_t seed, const uint64_t[::1] paths not None):
+    """The first uniform number of the stream for thresholds of each path.
+
+    Parameters
+    ----------
+    seed : int
+    paths : ndarray of shape (n,)
+        A multiple of eight.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+    """
+    result = np.empty(paths.shape[0])
+    cdef double[::1] out = result
+    loops.uniforms(seed, &paths[0], <int> paths.shape[0], &out[0])
+    return result

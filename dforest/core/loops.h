@@ -41,6 +41,8 @@ typedef struct {
     void (*draw_block)(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t *counts);
     df_records records;
     void (*twig[4])(df_twig *twig); /* by what the words of records are */
+    void (*random_twig[4])(df_twig *twig);
+    df_uniforms uniforms;
 } df_loops;
 
 #define DF_NO_CUT(cut) \
@@ -149,9 +151,18 @@ typedef struct {
                                                uint32_t *counts) {                                                        \
         df_draw_block_loop(df_words_##name, seed, block, n, n_draws, counts);                                             \
     }                                                                                                                     \
-    attribute static void df_twig_pairs_##name(df_twig *twig) { df_twig_grow_loop(twig, DF_TWIG_PAIRS); }                 \
-    attribute static void df_twig_classes_##name(df_twig *twig) { df_twig_grow_loop(twig, DF_TWIG_CLASSES); }             \
-    attribute static void df_twig_sums_##name(df_twig *twig) { df_twig_grow_loop(twig, DF_TWIG_SUMS); }                   \
+    attribute static void df_twig_pairs_##name(df_twig *twig) { df_twig_grow_loop(twig, DF_TWIG_PAIRS, NULL); }           \
+    attribute static void df_random_pairs_##name(df_twig *twig) {                                                         \
+        df_twig_grow_loop(twig, DF_TWIG_PAIRS, df_uniforms_##name);                                                       \
+    }                                                                                                                     \
+    attribute static void df_twig_classes_##name(df_twig *twig) { df_twig_grow_loop(twig, DF_TWIG_CLASSES, NULL); }       \
+    attribute static void df_random_classes_##name(df_twig *twig) {                                                       \
+        df_twig_grow_loop(twig, DF_TWIG_CLASSES, df_uniforms_##name);                                                     \
+    }                                                                                                                     \
+    attribute static void df_twig_sums_##name(df_twig *twig) { df_twig_grow_loop(twig, DF_TWIG_SUMS, NULL); }             \
+    attribute static void df_random_sums_##name(df_twig *twig) {                                                          \
+        df_twig_grow_loop(twig, DF_TWIG_SUMS, df_uniforms_##name);                                                        \
+    }                                                                                                                     \
     static const df_loops df_loops_##name = {#name,                                                                       \
                                              df_gini_##name,                                                              \
                                              df_gini_lanes_##name,                                                        \
@@ -173,7 +184,9 @@ typedef struct {
                                              df_below_##name,                                                             \
                                              df_draw_block_##name,                                                        \
                                              df_records_##name,                                                           \
-                                             {NULL, df_twig_pairs_##name, df_twig_classes_##name, df_twig_sums_##name}};
+                                             {NULL, df_twig_pairs_##name, df_twig_classes_##name, df_twig_sums_##name},      \
+                                             {NULL, df_random_pairs_##name, df_random_classes_##name, df_random_sums_##name}, \
+                                             df_uniforms_##name};
 
 #define DF_NO_ATTRIBUTE
 DF_COMPILE_LOOPS(portable, DF_NO_ATTRIBUTE)

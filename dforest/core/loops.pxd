@@ -42,6 +42,7 @@ cdef extern from "core/loops.h" nogil:
         int64_t depth
         int32_t feature
         uint32_t code, above
+        double threshold
         uint8_t first, n, parent, is_right, scale, is_pure, missing_left, only_missing_right
     ctypedef struct df_twig:         # see twig.h
         int64_t max_depth, least_split, least
@@ -99,5 +100,7 @@ cdef extern from "core/loops.h" nogil:
         int64_t (*records)(int64_t first, int64_t n, const uint32_t* counts, const int32_t* target, const uint32_t* weight,
                            df_record* out) noexcept nogil
         void (**twig)(df_twig* twig) noexcept nogil      # by what the words of records are, from 1
+        void (**random_twig)(df_twig* twig) noexcept nogil
+        void (*uniforms)(uint32_t seed, const uint64_t* paths, int n, double* u) noexcept nogil
 
 cdef const df_loops* loops         # those in use

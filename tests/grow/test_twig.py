@@ -1,5 +1,7 @@
 """Subtrees of few records, grown whole: the nodes that the long way makes, and when there are twigs at all."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -26,6 +28,9 @@ def random_data(rng, n, n_features, n_classes):
     X[rng.random(n) < 0.2] = X[0]
     if rng.integers(2):
         X[rng.random(X.shape) < rng.choice([0.02, 0.3])] = np.nan
+    if rng.integers(2):
+        X = rng.choice([1.0, np.pi], n_features) * X  # numbers of float32, and of float64
+        X[rng.random(X.shape) < 0.02] = rng.choice([-np.inf, np.inf])
     if n_classes:
         return X, rng.permutation(np.arange(n) % n_classes)
     y = np.round(rng.standard_normal(n), int(rng.integers(0, 4)))
@@ -41,19 +46,24 @@ def random_rules(rng):
         "skip_constant_features": bool(rng.integers(2)),
         "bootstrap": bool(rng.integers(2)),
         "method": ["hist", "dense"][rng.integers(2)],
+        "splitter": ["best", "random"][rng.integers(2)],
     }
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3, 8])
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(50))
 def test_a_twig_has_the_nodes_of_the_long_way(seed, n_classes, each_loops):
     rng = np.random.default_rng([seed, n_classes])
-    n, n_features = int(rng.integers(2, 200)), int(rng.choice([1, 3, 9, 70]))
+    n, n_features = int(rng.integers(5, 200)), int(rng.choice([1, 3, 9, 70]))
     X, y = random_data(rng, max(n, n_classes), n_features, n_classes)
     kind = dforest.RandomForestClassifier if n_classes else dforest.RandomForestRegressor
-    forest = kind(3, random_state=seed, max_features=int(rng.integers(1, n_features + 1)), n_jobs=1, **random_rules(rng))
+    ordinal = rng.choice(n_features, int(rng.integers(0, 2)), replace=False)
+    forest = kind(3, random_state=seed, max_features=int(rng.integers(1, n_features + 1)), n_jobs=1, **random_rules(rng),
+                  ordinal_features=ordinal if len(ordinal) else None)  # fmt: skip
     grown = []
-    for tuning in ({"twig_up_to": 0}, {}, {"twig_up_to": 4}, {"block_bytes": 0}, {"buckets": 3}):
+    for tuning in (
+        {"twig_up_to": 0}, {}, {"twig_up_to": 4}, {"block_bytes": 0}, {"buckets": 3}, {"twig_up_to": 0, "foresee_up_to": 0},
+    ):  # fmt: skip
         estimator.TUNING.update(tuning)
         grown.append(forest.fit(X, y).forest_.as_dict())
         estimator.TUNING.clear()
@@ -101,7 +111,7 @@ def most_records(forest, X, y, monkeypatch, **fit):
 
 
 LONG_WAY = [
-    {"max_leaf_nodes": 9}, {"min_impurity_decrease": 0.1}, {"impurity_threshold": 0.1}, {"splitter": "random"},
+    {"max_leaf_nodes": 9}, {"min_impurity_decrease": 0.1}, {"impurity_threshold": 0.1},
     {"criterion": "entropy"}, {"categorical_features": [0]}, {"monotonic_cst": [1, 0, 0]}, {"class_weight": "balanced_subsample"},
 ]  # fmt: skip
 
@@ -109,10 +119,11 @@ LONG_WAY = [
 def test_twigs_are_grown_where_scores_count_draws(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 3, (60, 3)).astype(float), rng.integers(0, 2, 60)
-    for method in ("hist", "dense"):
-        assert most_records(dforest.RandomForestClassifier(method=method), X, y, monkeypatch) == 32
-        assert most_records(dforest.RandomForestRegressor(method=method), X, y, monkeypatch) == 32
-        assert most_records(dforest.RandomForestClassifier(method=method), X, np.arange(60) % 9, monkeypatch) == 0
+    for way in itertools.product(("hist", "dense"), ("best", "random")):
+        how = dict(zip(("method", "splitter"), way, strict=True))
+        assert most_records(dforest.RandomForestClassifier(**how), X, y, monkeypatch) == 32
+        assert most_records(dforest.RandomForestRegressor(**how), X, y, monkeypatch) == 32
+        assert most_records(dforest.RandomForestClassifier(**how), X, np.arange(60) % 9, monkeypatch) == 0
     for parameters in LONG_WAY:
         assert most_records(dforest.RandomForestClassifier(**parameters), X, y, monkeypatch) == 0, parameters
     weight = rng.integers(1, 3, 60)

@@ -14,13 +14,14 @@
  * rules/: a twig is what the long way, node by node, makes of its records. Branches on what a few records say are avoided, as
  * nobody can foretell them: they cost more than most of the arithmetic.
  *
- * Scores count draws: all weights are 1. There are no columns of categories or keys. Whoever grows a twig owns it and whatever it
- * points to. */
+ * Scores count draws: all weights are 1. There are no columns of categories, and keys for random cuts alone, of which
+ * random_twig.h tells. Whoever grows a twig owns it and whatever it points to. */
 #ifndef DFOREST_TWIG_H
 #define DFOREST_TWIG_H
 
 #include "core/column.h"
 #include "core/search/few.h"
+#include "core/search/random_cut.h"
 #include "rules/cut.h"
 #include "rules/feature_order.h"
 #include "rules/node.h"
@@ -43,8 +44,9 @@ typedef struct {
     uint64_t constants; /* which of the first 64 features are known to be constant */
     int64_t depth;
     int32_t feature;    /* -1: a leaf */
-    uint32_t code, above;
-    uint8_t first, n; /* its run of `order` */
+    uint32_t code, above; /* best cuts */
+    double threshold;     /* random cuts */
+    uint8_t first, n;     /* its run of `order` */
     uint8_t parent, is_right;
     uint8_t scale; /* among `scales` */
     uint8_t is_pure;
@@ -417,8 +419,13 @@ DF_INLINE int df_twig_part(uint8_t *run, int n, uint64_t left) {
     return n_left;
 }
 
-/* Grow a twig from its uppermost node. */
-DF_INLINE void df_twig_grow_loop(df_twig *twig, const int kind) {
+/* Splits at random cuts: see random_twig.h. */
+DF_INLINE void df_twig_search_random(df_twig *twig, const int kind, df_uniforms uniforms, df_stream *stream, df_twig_node *node,
+                                     df_twig_open *open);
+DF_INLINE void df_twig_part_two_random(df_twig *twig, df_stream *stream, df_twig_node *node, df_twig_open *open);
+
+/* Grow a twig from its uppermost node. uniforms : for random cuts; NULL: cuts are the best ones */
+DF_INLINE void df_twig_grow_loop(df_twig *twig, const int kind, df_uniforms uniforms) {
     df_twig_node stack[DF_TWIG + 1]; /* right children still to come */
     df_twig_node *node = &twig->nodes[0];
     df_twig_open open;
@@ -435,8 +442,12 @@ DF_INLINE void df_twig_grow_loop(df_twig *twig, const int kind) {
                 open.best_cut = 0;
                 open.missing_left = 0;
                 open.left = 0;
-                if (node->n == 2)
+                if (node->n == 2 && uniforms != NULL)
+                    df_twig_part_two_random(twig, &stream, node, &open);
+                else if (node->n == 2)
                     df_twig_part_two(twig, &stream, node, &open);
+                else if (uniforms != NULL)
+                    df_twig_search_random(twig, kind, uniforms, &stream, node, &open);
                 else
                     df_twig_search(twig, kind, &stream, node, &open);
             }
@@ -467,5 +478,7 @@ DF_INLINE void df_twig_grow_loop(df_twig *twig, const int kind) {
         *node = stack[--n_stack];
     }
 }
+
+#include "core/grow/random_twig.h"
 
 #endif

@@ -8,7 +8,7 @@ from dforest.core.grow.place cimport Place
 from dforest.core.grow.trunk cimport Trunk
 from dforest.core.grow.writer cimport TreeWriter
 from dforest.core.loops cimport df_twig
-from dforest.core.search.splitter cimport Splitter
+from dforest.core.search.splitter cimport RandomSplitter, Splitter
 from dforest.core.types cimport Node
 
 cdef enum:
@@ -21,6 +21,7 @@ cdef class Twig:
     cdef Judge judge
     cdef Splitter splitter
     cdef readonly Py_ssize_t most_records  # of a twig; 0: there are none
+    cdef bint is_random            # cuts are random, else the best ones
     cdef int words                 # what the words of records are: see few.h
     cdef const Trunk* trunk        # of the tree at hand, lent
     cdef df_twig* twig

@@ -1,8 +1,8 @@
 """Subtrees of few records, grown whole: what twig.h finds becomes part of the tree.
 
-A *twig* is a node of at most 32 records and all that is below it. Twigs are grown where a forest is what most are: best splits
-by columns of numbers, draws of weight 1, no limit that asks for impurities, and a criterion that has twigs among its fast scans
-(`dforest.core.search.scans`). Everything else goes the long way, node by node, to the same trees.
+A *twig* is a node of at most 32 records and all that is below it. Twigs are grown where a forest is what most are: splits, best
+or random, by columns of numbers, draws of weight 1, no limit that asks for impurities, and a criterion that has twigs among its
+fast scans (`dforest.core.search.scans`). Everything else goes the long way, node by node, to the same trees.
 
 A `Twig` belongs to a grower and owns what `df_twig` holds; splitter and judge are the grower's.
 """
@@ -21,7 +21,7 @@ from dforest.core.loops cimport (
 from dforest.core.search.scans cimport FastScans, scans_of
 from dforest.core.search.sums cimport NO_SUMS, Sums
 from dforest.core.search.words cimport df_sum_word
-from dforest.core.types cimport CATEGORICAL, Record, Split, data_row
+from dforest.core.types cimport CATEGORICAL, CONTINUOUS, Record, Split, data_row
 from dforest.rules.cut cimport df_least_draws
 from dforest.rules.node cimport df_clip, df_least_split
 from dforest.rules.records cimport df_limits
@@ -48,6 +48,7 @@ cdef class Twig:
         self.data = data
         self.judge = judge
         self.splitter = splitter
+        self.is_random = isinstance(splitter, RandomSplitter)
         self.twig = twig = <df_twig*> malloc(sizeof(df_twig))
         if twig == NULL:
             raise MemoryError()
@@ -57,6 +58,9 @@ cdef class Twig:
         for j in range(data.n_features):
             if data.columns[j].kind == CATEGORICAL or data.columns[j].direction != 0:
                 return
+            if (self.is_random and splitter.method == "dense" and data.columns[j].kind == CONTINUOUS
+                    and not data.columns[j].has_keys):
+                return                     # a random cut between ranks is looked for among all values
         self.words = scans.twig_words
         if self.words > 0:
             self.most_records = min(<Py_ssize_t> DF_TWIG, splitter.tuning.get("twig_up_to", TWIG_UP_TO))
@@ -83,7 +87,10 @@ cdef class Twig:
         if not self.load(place, node):
             return False
         self.splitter.forget_constants_from(node.depth)
-        loops.twig[self.words](self.twig)
+        if self.is_random:
+            loops.random_twig[self.words](self.twig)
+        else:
+            loops.twig[self.words](self.twig)
         self.write(node, place, writer)
         return True
 
@@ -140,6 +147,7 @@ cdef class Twig:
                 split.feature = found.feature
                 split.code = found.code
                 split.above = found.above
+                split.threshold = found.threshold
                 split.missing_left = found.missing_left
                 split.only_missing_right = found.only_missing_right
                 self.splitter.store_split(node, &split)

@@ -91,6 +91,7 @@ cdef class RandomDenseSplitter(RandomSplitter):
     def __cinit__(self, *args, **kwargs):
         self.method = "dense"
         self.takes_keys = type(self) is RandomDenseSplitter     # a subclass may look codes up in the data
+        self.grows_twigs = self.takes_keys
 
     cdef uint64_t draw_cut(self, const Column* column, uint64_t lo, uint64_t hi, double u, double* threshold) noexcept nogil:
         cdef uint64_t middle

@@ -4,8 +4,9 @@ from libc.stdint cimport uint32_t, uint64_t
 from dforest.core.search.splitter cimport code_above
 from dforest.core.types cimport CONTINUOUS, Column, Node, Split, number_at
 from dforest.rules.cut cimport df_threshold_code
-from dforest.rules.edges cimport df_nearest_edge_double, df_nearest_edge_float
-from dforest.rules.numerics cimport df_between
+
+cdef extern from "core/search/random_cut.h" nogil:
+    uint64_t df_draw_bin(const Column* column, uint64_t lo, uint64_t hi, double u, double* threshold)
 
 
 cdef class HistSplitter(Splitter):
@@ -31,14 +32,7 @@ cdef class RandomHistSplitter(RandomSplitter):
 
     def __cinit__(self, *args, **kwargs):
         self.method = "hist"
+        self.grows_twigs = type(self) is RandomHistSplitter
 
     cdef uint64_t draw_cut(self, const Column* column, uint64_t lo, uint64_t hi, double u, double* threshold) noexcept nogil:
-        cdef uint32_t first = <uint32_t> lo, last = <uint32_t> hi - 1, found
-        cdef double drawn = df_between(number_at(column, column.lows, first), number_at(column, column.highs, last + 1), u,
-                                       column.is_float32)
-        if column.is_float32:
-            found = df_nearest_edge_float(<const float*> column.values, column.n_codes - 1, first, last, drawn)
-        else:
-            found = df_nearest_edge_double(<const double*> column.values, column.n_codes - 1, first, last, drawn)
-        threshold[0] = number_at(column, column.values, found)
-        return found
+        return df_draw_bin(column, lo, hi, u, threshold)
