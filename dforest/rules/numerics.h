@@ -219,11 +219,67 @@ static inline double df_log(double x) {
     return exponent * DF_LN_2 + fraction;
 }
 
+/* ln(1 + x) for x from 0 on, without cancellation near 0. */
+static inline double df_log1p(double x) {
+    double s;
+    if (x > 0.41)
+        return df_log(1.0 + x);
+    s = x / (2.0 + x);
+    return 2.0 * s + 2.0 * s * df_atanh_tail(s);
+}
+
 /* Exact for powers of two. */
 static inline double df_log2(double x) {
     int exponent;
     double fraction = df_log_of_fraction(x, &exponent);
     return exponent + fraction * DF_LOG2_E;
+}
+
+/* Adding and subtracting it rounds a number below 2^51 in magnitude to the nearest integer, of two the even one; the sum's lowest
+ * bits are that integer. */
+#define DF_ROUNDER 6755399441055744.0 /* 1.5 * 2^52 */
+
+/* rint of a number below 2^31 in magnitude, in a way that compilers vectorise for any processor. */
+static inline int32_t df_nearest_integer(double x) {
+    const double t = x + DF_ROUNDER;
+    uint64_t bits;
+    memcpy(&bits, &t, 8);
+    return (int32_t)(uint32_t)bits;
+}
+
+/* Where df_exp stops to rise and to fall: what lies beyond counts as the bound, so that every result is positive, finite and
+ * normal. */
+#define DF_LEAST_EXPONENT (-708.0)
+#define DF_GREATEST_EXPONENT 709.0
+
+/* e^x, within 1 unit in the last place; 1 for 0, and NaN for NaN. One sequence of operations without branches or tables:
+ * x = k ln 2 + r with |r| <= ln 2 / 2, the Taylor series of e^r to r^13, whose rest is below 2^-57, and 2^k by its bits. ln 2 is
+ * the sum of two numbers, the first of which has 33 bits, so that its product with k is exact. */
+static inline double df_exp(double x) {
+    double t, k, r, p, power;
+    uint64_t bits;
+    x = x < DF_LEAST_EXPONENT ? DF_LEAST_EXPONENT : x;
+    x = x > DF_GREATEST_EXPONENT ? DF_GREATEST_EXPONENT : x;
+    t = x * DF_LOG2_E + DF_ROUNDER;
+    k = t - DF_ROUNDER;
+    r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;
+    p = 1.0 / 6227020800.0;
+    p = p * r + 1.0 / 479001600.0;
+    p = p * r + 1.0 / 39916800.0;
+    p = p * r + 1.0 / 3628800.0;
+    p = p * r + 1.0 / 362880.0;
+    p = p * r + 1.0 / 40320.0;
+    p = p * r + 1.0 / 5040.0;
+    p = p * r + 1.0 / 720.0;
+    p = p * r + 1.0 / 120.0;
+    p = p * r + 1.0 / 24.0;
+    p = p * r + 1.0 / 6.0;
+    p = p * r + 0.5;
+    p = 1.0 + (r + (r * r) * p);
+    memcpy(&bits, &t, 8);
+    bits = (bits + 1023) << 52; /* of k, the lowest bits of t, all but the exponent's are shifted out */
+    memcpy(&power, &bits, 8);
+    return p * power;
 }
 
 /* h(x) = (1 + x) ln(1 + x) - x for x >= -1: never negative, 0 at 0, without cancellation near 0. */

@@ -1,0 +1,184 @@
+/* The rules of boosted trees, shared by the CPU and device code (C99 and C++): gradients and hessians as integers, the words of
+ * histograms, cuts, leaves.
+ *
+ * Words: a *fine* integer is a row's gradient or hessian times a power of two, rounded; a *coarse* one has fewer bits, and is what
+ * histograms and nodes add up. The exponent of that power says what an integer stands for: q * 2^-exponent. A *word* of a
+ * histogram holds several sums over a few rows, which are spilled into whole integers before they overflow.
+ *
+ * Gain: Friedman, Annals of Statistics 29(5), 2001; Chen, Guestrin, "XGBoost: a scalable tree boosting system", KDD 2016.
+ * Histograms: Ke et al., "LightGBM: a highly efficient gradient boosting decision tree", NeurIPS 2017. */
+#ifndef DFOREST_BOOST_H
+#define DFOREST_BOOST_H
+
+#include "numerics.h"
+
+/* Kinds of words, chosen for each tree: gradient, hessian and count in one; where the hessian is constant, gradient and count in
+ * one; gradient and count in the first, hessian in the second. */
+typedef enum { DF_NARROW_WORDS, DF_CONSTANT_WORDS, DF_WIDE_WORDS } df_word_kind;
+
+enum {
+    DF_FINE_BITS = 30,            /* of fine integers, beside the sign */
+    DF_WEIGHTED_BITS = 20,        /* of these before they are multiplied by an integer weight ... */
+    DF_LARGEST_ROW_WEIGHT = 2048, /* ... which is at most this */
+    DF_GRADIENT_SHIFT = 17,       /* narrow words: bits that a coarse gradient ... */
+    DF_HESSIAN_SHIFT = 16,        /* ... and a coarse hessian leave out */
+    DF_SPILL = 4095,              /* the most rows whose sums a word holds */
+    DF_HEAVY_TAIL = 64,           /* how much larger than the mean the largest may be for narrow words */
+    DF_GREATEST_SCALE = 1000      /* exponents are at most this, so that 2^exponent is a number */
+};
+
+/* The exponent of fine integers, given the largest magnitude of what they stand for: rint(largest * 2^exponent) < 2^bits. 0 where
+ * all are 0. */
+static inline int32_t df_fine_exponent(double largest, int bits) {
+    int32_t exponent;
+    if (!(largest > 0.0))
+        return 0;
+    exponent = df_scale_exponent(largest, bits);
+    return exponent < DF_GREATEST_SCALE ? exponent : DF_GREATEST_SCALE;
+}
+
+/* The fine integer of a gradient or hessian. factor : 2^exponent */
+static inline int32_t df_fine(double x, double factor) { return df_nearest_integer(x * factor); }
+
+/* Whether the largest of n fine magnitudes is so far above their mean that coarse ones would leave out most of them. */
+static inline int df_has_heavy_tail(int64_t largest, int64_t sum, int64_t n) {
+    return df_product_above(largest, n, DF_HEAVY_TAIL, sum);
+}
+
+/* The kind of a tree's words. is_weighted : whether rows have different weights; the rest of fine magnitudes of all rows, where
+ * the hessian is not constant and there are no weights */
+static inline df_word_kind df_choose_words(int has_constant_hessian, int is_weighted, int is_heavy) {
+    if (is_weighted)
+        return DF_WIDE_WORDS;
+    if (has_constant_hessian)
+        return DF_CONSTANT_WORDS;
+    return is_heavy ? DF_WIDE_WORDS : DF_NARROW_WORDS;
+}
+
+/* The bits that coarse integers leave out, of fine ones. */
+static inline int32_t df_gradient_shift(df_word_kind kind) { return kind == DF_NARROW_WORDS ? DF_GRADIENT_SHIFT : 0; }
+
+static inline int32_t df_hessian_shift(df_word_kind kind) { return kind == DF_NARROW_WORDS ? DF_HESSIAN_SHIFT : 0; }
+
+/* A fine integer without its last bits, rounded to nearest, a half up: 3 and a shift of 1 give 2, -3 gives -1. */
+static inline int32_t df_coarse(int32_t fine, int32_t shift) {
+    return shift == 0 ? fine : (fine + ((int32_t)1 << (shift - 1))) >> shift;
+}
+
+/* A row's word. Narrow: [gradient 26 | hessian 26 | count 12], of coarse integers of at most 2^13 and 2^14; constant, and the
+ * first of wide words: [gradient 52 | count 12]. The second one of these is the hessian. Words are added up as they are; what
+ * the fields below borrow or carry is put right as they are taken apart. */
+static inline uint64_t df_narrow_word(int32_t gradient, int32_t hessian) {
+    return ((uint64_t)(int64_t)gradient << 38) + ((uint64_t)(int64_t)hessian << 12) + 1;
+}
+
+static inline uint64_t df_gradient_word(int32_t gradient) { return ((uint64_t)(int64_t)gradient << 12) + 1; }
+
+/* What histograms and nodes hold: sums of coarse gradients and hessians, and the number of rows. */
+typedef struct {
+    int64_t gradient, hessian, count;
+} df_boost_sums;
+
+static inline df_boost_sums df_sums_of_narrow(uint64_t word) {
+    df_boost_sums sums;
+    sums.count = (int64_t)(word & 0xFFF);
+    sums.hessian = (int64_t)(word >> 12 & 0x3FFFFFF);
+    sums.gradient = (int64_t)word >> 38;
+    return sums;
+}
+
+/* A constant hessian of 1: its sum is the number of rows. */
+static inline df_boost_sums df_sums_of_constant(uint64_t word) {
+    df_boost_sums sums;
+    sums.count = (int64_t)(word & 0xFFF);
+    sums.hessian = sums.count;
+    sums.gradient = (int64_t)word >> 12;
+    return sums;
+}
+
+static inline df_boost_sums df_sums_of_wide(uint64_t word, uint64_t hessian) {
+    df_boost_sums sums;
+    sums.count = (int64_t)(word & 0xFFF);
+    sums.hessian = (int64_t)hessian;
+    sums.gradient = (int64_t)word >> 12;
+    return sums;
+}
+
+static inline df_boost_sums df_other_side(df_boost_sums total, df_boost_sums side) {
+    total.gradient -= side.gradient;
+    total.hessian -= side.hessian;
+    total.count -= side.count;
+    return total;
+}
+
+/* What cuts of a tree are judged by, in units of its coarse hessians. */
+typedef struct {
+    double l2, min_hessian;
+    int64_t min_samples;
+} df_boost_limits;
+
+/* exponent : of the tree's coarse hessians */
+static inline df_boost_limits df_boost_limits_of(double l2, double min_hessian, int64_t min_samples_leaf, int32_t exponent) {
+    df_boost_limits limits;
+    limits.l2 = ldexp(l2, exponent);
+    limits.min_hessian = ldexp(min_hessian, exponent);
+    limits.min_samples = min_samples_leaf > 1 ? min_samples_leaf : 1;
+    return limits;
+}
+
+/* Whether a side of a cut has rows and hessian enough. */
+static inline int df_is_enough(const df_boost_limits *limits, int64_t count, double hessian) {
+    return count >= limits->min_samples && hessian >= limits->min_hessian && hessian + limits->l2 > 0.0;
+}
+
+/* The gain of a cut is G_L^2 / (H_L + l) + G_R^2 / (H_R + l) - G^2 / (H + l), here as the difference of a square, which cuts are
+ * compared by, and of what all cuts of a node have in common, 0 where l is. With l = 0, G_L = 3, H_L = 1, G_R = -1, H_R = 1:
+ * d = 1 * 3 - 1 * -1 = 4, 16 / (1 * 1 * 2) = 8 = 9 + 1 - 4 / 2. */
+static inline double df_cut_score(double l2, double gradient_left, double hessian_left, double gradient_right,
+                                  double hessian_right) {
+    const double a = hessian_left + l2, b = hessian_right + l2, d = b * gradient_left - a * gradient_right;
+    return (d * d) / ((a * b) * (a + b));
+}
+
+static inline double df_common_score(double l2, double gradient, double hessian) {
+    return l2 == 0.0 ? 0.0 : (l2 * (gradient * gradient)) / ((hessian + l2) * (hessian + (l2 + l2)));
+}
+
+/* A gain in units of the loss; exponents : of coarse integers */
+static inline double df_absolute_gain(double gain, int32_t gradient_exponent, int32_t hessian_exponent) {
+    return ldexp(gain, hessian_exponent - 2 * gradient_exponent);
+}
+
+/* Where missing values go that a node has none of: to the side of more rows, right of equal ones. */
+static inline int df_unseen_goes_left(int64_t n_left, int64_t n_right) { return n_left > n_right; }
+
+/* A Newton step, from sums of fine integers and their exponents; 0 where there is nothing to divide by. */
+static inline double df_newton_step(int64_t gradient, int64_t hessian, int32_t gradient_exponent, int32_t hessian_exponent,
+                                    double learning_rate, double l2) {
+    const double below = ldexp((double)hessian, -hessian_exponent) + l2;
+    return below > 0.0 ? -(learning_rate * ldexp((double)gradient, -gradient_exponent)) / below : 0.0;
+}
+
+/* Whether values of weight `upto`, of `total`, reach a quantile. The quantile is the least value up to which they do; if the
+ * weight up to there is exactly its share, the middle between this value and the next one. */
+static inline int df_reaches_quantile(int64_t upto, int64_t total, double quantile) {
+    return (double)upto >= quantile * (double)total;
+}
+
+static inline int df_ends_at_quantile(int64_t upto, int64_t total, double quantile) {
+    return (double)upto == quantile * (double)total;
+}
+
+static inline double df_between_values(double value, double next) { return 0.5 * value + 0.5 * next; }
+
+/* Huber's leaf: the median of y - F and the mean of what is left of it, kept within delta. The mean is that of fine integers. */
+static inline double df_huber_term(double residual, double median, double delta) {
+    const double d = residual - median;
+    return d > delta ? delta : d < -delta ? -delta : d;
+}
+
+static inline double df_huber_step(double median, const df_exact_sum *sum, int64_t weight, int32_t exponent, double learning_rate) {
+    return learning_rate * (median + ldexp(df_sum_value(sum) / (double)weight, -exponent));
+}
+
+#endif

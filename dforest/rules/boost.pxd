@@ -1,0 +1,42 @@
+"""The rules of boosted trees; see boost.h."""
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from dforest.rules.numerics cimport df_exact_sum
+
+cdef extern from "rules/boost.h" nogil:
+    ctypedef enum df_word_kind:
+        DF_NARROW_WORDS, DF_CONSTANT_WORDS, DF_WIDE_WORDS
+    enum:
+        DF_FINE_BITS, DF_WEIGHTED_BITS, DF_LARGEST_ROW_WEIGHT, DF_GRADIENT_SHIFT, DF_HESSIAN_SHIFT, DF_SPILL, DF_HEAVY_TAIL
+        DF_GREATEST_SCALE
+    ctypedef struct df_boost_sums:
+        int64_t gradient, hessian, count
+    ctypedef struct df_boost_limits:
+        double l2, min_hessian
+        int64_t min_samples
+    int32_t df_fine_exponent(double largest, int bits)
+    int32_t df_fine(double x, double factor)
+    bint df_has_heavy_tail(int64_t largest, int64_t sum, int64_t n)
+    df_word_kind df_choose_words(bint has_constant_hessian, bint is_weighted, bint is_heavy)
+    int32_t df_gradient_shift(df_word_kind kind)
+    int32_t df_hessian_shift(df_word_kind kind)
+    int32_t df_coarse(int32_t fine, int32_t shift)
+    uint64_t df_narrow_word(int32_t gradient, int32_t hessian)
+    uint64_t df_gradient_word(int32_t gradient)
+    df_boost_sums df_sums_of_narrow(uint64_t word)
+    df_boost_sums df_sums_of_constant(uint64_t word)
+    df_boost_sums df_sums_of_wide(uint64_t word, uint64_t hessian)
+    df_boost_sums df_other_side(df_boost_sums total, df_boost_sums side)
+    df_boost_limits df_boost_limits_of(double l2, double min_hessian, int64_t min_samples_leaf, int32_t exponent)
+    bint df_is_enough(const df_boost_limits* limits, int64_t count, double hessian)
+    double df_cut_score(double l2, double gradient_left, double hessian_left, double gradient_right, double hessian_right)
+    double df_common_score(double l2, double gradient, double hessian)
+    double df_absolute_gain(double gain, int32_t gradient_exponent, int32_t hessian_exponent)
+    bint df_unseen_goes_left(int64_t n_left, int64_t n_right)
+    double df_newton_step(int64_t gradient, int64_t hessian, int32_t gradient_exponent, int32_t hessian_exponent,
+                          double learning_rate, double l2)
+    bint df_reaches_quantile(int64_t upto, int64_t total, double quantile)
+    bint df_ends_at_quantile(int64_t upto, int64_t total, double quantile)
+    double df_between_values(double value, double next)
+    double df_huber_term(double residual, double median, double delta)
+    double df_huber_step(double median, const df_exact_sum* sum, int64_t weight, int32_t exponent, double learning_rate)

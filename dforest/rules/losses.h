@@ -1,0 +1,280 @@
+/* The losses of boosted trees, shared by the CPU and device code (C99 and C++): derivatives of a row's loss, the inverse of the
+ * link, the loss itself.
+ *
+ * Words: F is a row's *raw prediction*, y its target. The *gradient* and the *hessian* are the first and the second derivative
+ * of the loss by F, the latter 1 where a loss has a *constant hessian*. The *parameter* of a loss is its quantile, Huber's delta,
+ * or nothing. Losses are those of scikit-learn, without terms that do not depend on F. Every function is one sequence of IEEE
+ * operations; e^x is df_exp, which is finite, so that derivatives are finite for finite F and y. Nothing cancels but where F
+ * is close to the optimum.
+ *
+ * Formulas: J. H. Friedman, "Greedy function approximation: a gradient boosting machine", Annals of Statistics 29(5), 2001;
+ * exponential: J. Friedman, T. Hastie, R. Tibshirani, "Additive logistic regression", Annals of Statistics 28(2), 2000. */
+#ifndef DFOREST_LOSSES_H
+#define DFOREST_LOSSES_H
+
+#include <float.h>
+
+#include "numerics.h"
+
+/* Which targets a loss allows: all that are finite; from 0 on, not all 0; above 0; the numbers of two classes, 0 and 1; those
+ * of K classes, 0 to K - 1. */
+enum { DF_FINITE_TARGETS, DF_TARGETS_FROM_0, DF_TARGETS_ABOVE_0, DF_TWO_CLASSES, DF_CLASS_NUMBERS };
+
+/* How a leaf's value follows from its rows: one Newton step; or the median, the quantile, or Huber's mean around the median, of
+ * y - F. */
+enum { DF_NEWTON_LEAF, DF_MEDIAN_LEAF, DF_QUANTILE_LEAF, DF_HUBER_LEAF };
+
+/* All losses of one raw prediction a row: entry(number, name, whether the hessian is constant, allowed targets, leaves). Whoever
+ * adds one writes df_NAME_derivatives, df_NAME_prediction and df_NAME_loss. */
+#define DF_ROW_LOSSES(entry)                                                              \
+    entry(DF_SQUARED_LOSS, squared_error, 1, DF_FINITE_TARGETS, DF_NEWTON_LEAF)           \
+    entry(DF_ABSOLUTE_LOSS, absolute_error, 1, DF_FINITE_TARGETS, DF_MEDIAN_LEAF)         \
+    entry(DF_QUANTILE_LOSS, quantile, 1, DF_FINITE_TARGETS, DF_QUANTILE_LEAF)             \
+    entry(DF_HUBER_LOSS, huber, 1, DF_FINITE_TARGETS, DF_HUBER_LEAF)                      \
+    entry(DF_POISSON_LOSS, poisson, 0, DF_TARGETS_FROM_0, DF_NEWTON_LEAF)                 \
+    entry(DF_GAMMA_LOSS, gamma, 0, DF_TARGETS_ABOVE_0, DF_NEWTON_LEAF)                    \
+    entry(DF_LOG_LOSS, log_loss, 0, DF_TWO_CLASSES, DF_NEWTON_LEAF)                       \
+    entry(DF_EXPONENTIAL_LOSS, exponential, 0, DF_TWO_CLASSES, DF_NEWTON_LEAF)
+
+/* The others: a raw prediction for each class. */
+#define DF_LOSSES(entry) DF_ROW_LOSSES(entry) entry(DF_MULTINOMIAL_LOSS, multinomial, 0, DF_CLASS_NUMBERS, DF_NEWTON_LEAF)
+
+#define DF_ENTRY(number, name, is_constant, targets, leaf) number,
+typedef enum { DF_LOSSES(DF_ENTRY) DF_N_LOSSES } df_loss_number;
+#undef DF_ENTRY
+
+typedef struct {
+    const char *name;
+    int has_constant_hessian;
+    int targets; /* allowed */
+    int leaf;
+} df_loss_facts;
+
+static inline df_loss_facts df_facts_of_loss(int loss) {
+#define DF_ENTRY(number, name, is_constant, targets, leaf) {#name, is_constant, targets, leaf},
+    static const df_loss_facts facts[] = {DF_LOSSES(DF_ENTRY)};
+#undef DF_ENTRY
+    return facts[loss];
+}
+
+/* Derivatives of the loss of a row by its raw prediction. */
+typedef struct {
+    double gradient, hessian;
+} df_derivatives;
+
+static inline df_derivatives df_derivatives_of(double gradient, double hessian) {
+    df_derivatives d;
+    d.gradient = gradient;
+    d.hessian = hessian;
+    return d;
+}
+
+static inline double df_magnitude(double x) { return x < 0.0 ? -x : x; }
+
+/* Infinity becomes the largest number. */
+static inline double df_finite(double x) { return x > DBL_MAX ? DBL_MAX : x; }
+
+/* 1 / (1 + e^-x), and the same of -x. Neither loses digits where it is close to 0. */
+static inline double df_logistic(double x) {
+    const double e = df_exp(-df_magnitude(x)), larger = 1.0 / (1.0 + e);
+    return x < 0.0 ? e * larger : larger;
+}
+
+/* Half the squared error: (F - y)^2 / 2. */
+static inline df_derivatives df_squared_error_derivatives(double raw, double y, double parameter) {
+    (void)parameter;
+    return df_derivatives_of(raw - y, 1.0);
+}
+
+static inline double df_squared_error_prediction(double raw) { return raw; }
+
+static inline double df_squared_error_loss(double raw, double y, double parameter) {
+    (void)parameter;
+    return 0.5 * ((raw - y) * (raw - y));
+}
+
+/* |F - y|; -1 stands for the derivative at 0. */
+static inline df_derivatives df_absolute_error_derivatives(double raw, double y, double parameter) {
+    (void)parameter;
+    return df_derivatives_of(raw > y ? 1.0 : -1.0, 1.0);
+}
+
+static inline double df_absolute_error_prediction(double raw) { return raw; }
+
+static inline double df_absolute_error_loss(double raw, double y, double parameter) {
+    (void)parameter;
+    return df_magnitude(raw - y);
+}
+
+/* Pinball loss; parameter : the quantile q. q (y - F) where y is above F, else (1 - q) (F - y). */
+static inline df_derivatives df_quantile_derivatives(double raw, double y, double parameter) {
+    return df_derivatives_of(raw > y ? 1.0 - parameter : -parameter, 1.0);
+}
+
+static inline double df_quantile_prediction(double raw) { return raw; }
+
+static inline double df_quantile_loss(double raw, double y, double parameter) {
+    return raw > y ? (1.0 - parameter) * (raw - y) : parameter * (y - raw);
+}
+
+/* Half the squared error up to a distance of delta, the parameter, and beyond it delta (|F - y| - delta / 2). The second
+ * derivative is 0 there; 1 is taken everywhere, as Friedman does, so that outliers count in every node. */
+static inline df_derivatives df_huber_derivatives(double raw, double y, double parameter) {
+    double d = raw - y;
+    d = d > parameter ? parameter : d;
+    d = d < -parameter ? -parameter : d;
+    return df_derivatives_of(d, 1.0);
+}
+
+static inline double df_huber_prediction(double raw) { return raw; }
+
+static inline double df_huber_loss(double raw, double y, double parameter) {
+    const double d = df_magnitude(raw - y);
+    return d > parameter ? parameter * (d - 0.5 * parameter) : 0.5 * (d * d);
+}
+
+/* Half the Poisson deviance, y >= 0: e^F - y F. */
+static inline df_derivatives df_poisson_derivatives(double raw, double y, double parameter) {
+    const double e = df_exp(raw);
+    (void)parameter;
+    return df_derivatives_of(e - y, e);
+}
+
+static inline double df_poisson_prediction(double raw) { return df_exp(raw); }
+
+static inline double df_poisson_loss(double raw, double y, double parameter) {
+    (void)parameter;
+    return df_exp(raw) - y * raw;
+}
+
+/* Half the gamma deviance, y > 0: F + y e^-F. */
+static inline df_derivatives df_gamma_derivatives(double raw, double y, double parameter) {
+    const double ratio = df_finite(y * df_exp(-raw));
+    (void)parameter;
+    return df_derivatives_of(1.0 - ratio, ratio);
+}
+
+static inline double df_gamma_prediction(double raw) { return df_exp(raw); }
+
+static inline double df_gamma_loss(double raw, double y, double parameter) {
+    (void)parameter;
+    return raw + df_finite(y * df_exp(-raw));
+}
+
+/* Minus the logarithm of the probability of class y, that of class 1 being p = 1 / (1 + e^-F): ln(1 + e^F) - y F. The gradient is
+ * p - y, of which p is kept where y = 0 and p - 1 is formed as -1 / (1 + e^F) where y = 1. */
+static inline df_derivatives df_log_loss_derivatives(double raw, double y, double parameter) {
+    const double e = df_exp(-df_magnitude(raw)), larger = 1.0 / (1.0 + e), smaller = e * larger;
+    const double p = raw < 0.0 ? smaller : larger, other = raw < 0.0 ? larger : smaller;
+    (void)parameter;
+    return df_derivatives_of((1.0 - y) * p - y * other, larger * smaller);
+}
+
+static inline double df_log_loss_prediction(double raw) { return df_logistic(raw); }
+
+static inline double df_log_loss_loss(double raw, double y, double parameter) {
+    const double away = raw < 0.0 ? y * -raw : (1.0 - y) * raw; /* how far F lies on the wrong side of 0 */
+    (void)parameter;
+    return away + df_log1p(df_exp(-df_magnitude(raw)));
+}
+
+/* AdaBoost's loss: e^-F of class 1, e^F of class 0. The probability of class 1 at the optimum is 1 / (1 + e^-2F). */
+static inline df_derivatives df_exponential_derivatives(double raw, double y, double parameter) {
+    const double wrong = (1.0 - y) * df_exp(raw), right = y * df_exp(-raw);
+    (void)parameter;
+    return df_derivatives_of(wrong - right, wrong + right);
+}
+
+static inline double df_exponential_prediction(double raw) { return df_logistic(2.0 * raw); }
+
+static inline double df_exponential_loss(double raw, double y, double parameter) {
+    (void)parameter;
+    return (1.0 - y) * df_exp(raw) + y * df_exp(-raw);
+}
+
+/* By number, for code that is not compiled for one loss. */
+static inline df_derivatives df_derivatives_of_loss(int loss, double raw, double y, double parameter) {
+#define DF_ENTRY(number, name, is_constant, targets, leaf) \
+    case number:                                           \
+        return df_##name##_derivatives(raw, y, parameter);
+    switch (loss) { DF_ROW_LOSSES(DF_ENTRY) }
+#undef DF_ENTRY
+    return df_derivatives_of(0.0, 0.0);
+}
+
+/* What a raw prediction says of y: its mean, median or quantile, or the probability of class 1. */
+static inline double df_prediction_of_loss(int loss, double raw) {
+#define DF_ENTRY(number, name, is_constant, targets, leaf) \
+    case number:                                           \
+        return df_##name##_prediction(raw);
+    switch (loss) { DF_ROW_LOSSES(DF_ENTRY) }
+#undef DF_ENTRY
+    return raw;
+}
+
+static inline double df_value_of_loss(int loss, double raw, double y, double parameter) {
+#define DF_ENTRY(number, name, is_constant, targets, leaf) \
+    case number:                                           \
+        return df_##name##_loss(raw, y, parameter);
+    switch (loss) { DF_ROW_LOSSES(DF_ENTRY) }
+#undef DF_ENTRY
+    return 0.0;
+}
+
+/* Several classes: the class of the highest raw prediction, of equal ones the first. raw : [n_classes], `step` apart */
+static inline int64_t df_highest_class(const double *raw, int64_t step, int64_t n_classes) {
+    int64_t k, highest = 0;
+    for (k = 1; k < n_classes; k++)
+        highest = raw[k * step] > raw[highest * step] ? k : highest;
+    return highest;
+}
+
+/* e to the power of F_k less the highest F, for each class. Returns the sum of all but that of the highest class, which is 1.
+ * OUT powers : [n_classes], `step` apart, as raw is; may be raw itself */
+static inline double df_class_powers(const double *raw, double *powers, int64_t step, int64_t n_classes, int64_t highest) {
+    const double top = raw[highest * step];
+    double rest = 0.0;
+    int64_t k;
+    for (k = 0; k < n_classes; k++) {
+        powers[k * step] = df_exp(raw[k * step] - top);
+        rest += k == highest ? 0.0 : powers[k * step];
+    }
+    return rest;
+}
+
+/* The probabilities of the classes, e^F_k over the sum of these. OUT p : as raw; may be raw itself */
+static inline void df_multinomial_prediction(const double *raw, double *p, int64_t step, int64_t n_classes) {
+    const int64_t highest = df_highest_class(raw, step, n_classes);
+    const double scale = 1.0 / (1.0 + df_class_powers(raw, p, step, n_classes, highest));
+    int64_t k;
+    for (k = 0; k < n_classes; k++)
+        p[k * step] *= scale;
+}
+
+/* Minus the logarithm of the probability p of class y. Derivatives by the raw prediction of class k: p_k, less 1 for y; and
+ * p_k (1 - p_k). 1 - p_k is not formed by a difference for the highest class, the only one whose p_k may be close to 1.
+ * OUT gradient, hessian : [n_classes], `step` apart, as raw is; either may be raw itself */
+static inline void df_multinomial_derivatives(const double *raw, int64_t y, double *gradient, double *hessian, int64_t step,
+                                              int64_t n_classes) {
+    const int64_t highest = df_highest_class(raw, step, n_classes);
+    const double rest = df_class_powers(raw, gradient, step, n_classes, highest);
+    const double sum = 1.0 + rest, scale = 1.0 / sum;
+    double power, p, other;
+    int64_t k;
+    for (k = 0; k < n_classes; k++) {
+        power = gradient[k * step];
+        p = power * scale;
+        other = (k == highest ? rest : sum - power) * scale;
+        gradient[k * step] = k == y ? -other : p;
+        hessian[k * step] = p * other;
+    }
+}
+
+/* SCRATCH : as raw; may be raw itself */
+static inline double df_multinomial_loss(const double *raw, int64_t y, double *scratch, int64_t step, int64_t n_classes) {
+    const int64_t highest = df_highest_class(raw, step, n_classes);
+    const double below = raw[highest * step] - raw[y * step];
+    return below + df_log1p(df_class_powers(raw, scratch, step, n_classes, highest));
+}
+
+#endif

@@ -1,0 +1,201 @@
+"""The losses of boosted trees (rules/losses.h) and the functions they are made of, against exact numbers and scikit-learn."""
+
+import math
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+from sklearn._loss import loss as sk
+
+from dforest.rules import losses
+from dforest.rules.boost_probe import elementary
+
+ROW_LOSSES = [name for name in losses.LOSSES if name != "multinomial"]
+PARAMETER = {"quantile": 0.3, "huber": 0.7}
+OF_SKLEARN = {
+    "squared_error": sk.HalfSquaredError(),
+    "absolute_error": sk.AbsoluteError(),
+    "quantile": sk.PinballLoss(quantile=0.3),
+    "huber": sk.HuberLoss(delta=0.7),
+    "poisson": sk.HalfPoissonLoss(),
+    "gamma": sk.HalfGammaLoss(),
+    "log_loss": sk.HalfBinomialLoss(),
+    "exponential": sk.ExponentialLoss(),
+}
+
+
+def targets(name, n, rng):
+    """Random targets that a loss allows, 0 among them where it may be."""
+    kind = losses.LOSSES[name].targets
+    if kind in ("two_classes", "classes"):
+        return rng.integers(0, 2, n).astype(float)
+    y = rng.normal(size=n) if kind == "finite" else rng.exponential(size=n)
+    if kind == "from_0":
+        y[::3] = 0.0
+    return y
+
+
+def ulps(x, found, exact_of):
+    """The largest error of a function's values, in units in the last place of the exact ones, with 50 digits."""
+    with localcontext() as context:
+        context.prec = 50
+        worst = 0.0
+        for u, v in zip(x.tolist(), found.tolist(), strict=True):
+            exact = exact_of(Decimal(u))
+            worst = max(worst, float(abs(Decimal(v) - exact) / Decimal(math.ulp(float(exact)))))
+    return worst
+
+
+def test_exp_is_exact_to_a_unit():
+    rng = np.random.default_rng(0)
+    halves = np.log(2) * (np.arange(-1020, 1022) + 0.5)  # where the power of two changes, and the series ends
+    x = np.concatenate([
+        rng.uniform(-708, 709, 3000), rng.normal(size=2000), halves, np.nextafter(halves, 800), [-708.0, 709.0],
+        rng.normal(size=1000) * 2.0 ** rng.integers(-80, 0, 1000),
+    ])  # fmt: skip
+    assert ulps(x, elementary("exp", x), Decimal.exp) < 1.0
+
+
+def test_exp_keeps_within_bounds():
+    x = np.array([0.0, -0.0, -708.0, -709.0, -1e300, -np.inf, 709.0, 710.0, 1e300, np.inf])
+    found = elementary("exp", x)
+    assert found[:2].tolist() == [1.0, 1.0]
+    assert (found[2:6] == found[2]).all() and found[2] > np.finfo(float).tiny
+    assert (found[6:] == found[6]).all() and found[6] < np.inf
+    assert np.isnan(elementary("exp", np.array([np.nan]))).all()
+
+
+@pytest.mark.parametrize("around", [-708.0, -37.0, 0.0, 1e-300, 37.0, 709.0])
+def test_exp_rises_near_its_bounds(around):
+    steps = np.sort(np.concatenate([around + np.arange(-2000, 2000) * 2.0**-45, [around]]))
+    assert (np.diff(elementary("exp", steps)) >= 0.0).all()
+    x = np.linspace(-720, 720, 200_001)
+    assert (np.diff(elementary("exp", x)) >= 0.0).all()
+
+
+def test_logarithms_are_exact_to_two_units():
+    rng = np.random.default_rng(0)
+    near_1 = 1.0 + rng.normal(size=1000) * 2.0 ** rng.integers(-50, -3, 1000)
+    x = np.concatenate([rng.uniform(0.5, 2, 4000), 2.0 ** rng.uniform(-1000, 1000, 3000), near_1[near_1 != 1.0]])
+    assert ulps(x, elementary("log", x), Decimal.ln) < 2.0
+    x = np.concatenate([rng.uniform(0, 2, 4000), 2.0 ** rng.uniform(-60, 60, 2000), [0.41, np.nextafter(0.41, 1)]])
+    assert ulps(x, elementary("log1p", x), lambda u: (1 + u).ln()) < 2.0
+    assert elementary("log1p", np.array([0.0, 1e-300])).tolist() == [0.0, 1e-300]
+    assert elementary("log", np.array([1.0])).tolist() == [0.0]
+
+
+def test_what_is_known_of_losses():
+    constant = {name for name, loss in losses.LOSSES.items() if loss.has_constant_hessian}
+    assert constant == {"squared_error", "absolute_error", "quantile", "huber"}
+    assert [loss.number for loss in losses.LOSSES.values()] == list(range(9))
+    assert {name: loss.leaf for name, loss in losses.LOSSES.items() if loss.leaf != "newton"} == {
+        "absolute_error": "median", "quantile": "quantile", "huber": "huber"
+    }  # fmt: skip
+    assert losses.LOSSES["poisson"].targets == "from_0" and losses.LOSSES["gamma"].targets == "above_0"
+    assert losses.LOSSES["exponential"].targets == "two_classes" and losses.LOSSES["multinomial"].targets == "classes"
+
+
+@pytest.mark.parametrize("name", ROW_LOSSES)
+def test_losses_are_those_of_scikit_learn(name):
+    rng = np.random.default_rng(0)
+    raw = np.concatenate([rng.normal(size=500), rng.uniform(-30, 30, 500)])
+    y, parameter = targets(name, len(raw), rng), PARAMETER.get(name, 0.0)
+    gradient, hessian = losses.derivatives(name, raw, y, parameter)
+    theirs = OF_SKLEARN[name]
+    their_gradient, their_hessian = theirs.gradient_hessian(y, raw)
+    few_ulps = dict(rtol=3e-15, atol=0.0)
+    scale = np.abs(their_hessian) + y if name in ("poisson", "gamma") else np.ones(len(y))  # terms that may cancel
+    if name == "log_loss":
+        np.testing.assert_allclose(gradient, their_gradient, **few_ulps)
+    else:
+        np.testing.assert_allclose(gradient / scale, their_gradient / scale, rtol=3e-15, atol=3e-16)
+    if losses.LOSSES[name].has_constant_hessian:
+        assert (hessian == 1.0).all()
+    else:
+        np.testing.assert_allclose(hessian, their_hessian, **few_ulps)
+    np.testing.assert_allclose(losses.predictions(name, raw), theirs.link.inverse(raw), **few_ulps)
+    found, expected = losses.values(name, raw, y, parameter), theirs.loss(y, raw)
+    np.testing.assert_allclose(found, expected, rtol=3e-15, atol=3e-15 * (np.abs(raw) * (1 + y)).max())
+
+
+@pytest.mark.parametrize("name", ROW_LOSSES)
+def test_derivatives_are_differences_of_losses(name):
+    rng = np.random.default_rng(1)
+    raw = rng.uniform(-3, 3, 300)
+    y, parameter = targets(name, len(raw), rng), PARAMETER.get(name, 0.0)
+    step = 2.0**-17
+    smooth = np.ones(len(raw), bool)
+    if name in ("absolute_error", "quantile"):
+        smooth = np.abs(raw - y) > step
+    below, at, above = (losses.values(name, raw + d, y, parameter) for d in (-step, 0.0, step))
+    gradient, hessian = losses.derivatives(name, raw, y, parameter)
+    np.testing.assert_allclose(gradient[smooth], ((above - below) / (2 * step))[smooth], rtol=1e-5, atol=1e-5)
+    if not losses.LOSSES[name].has_constant_hessian or name == "squared_error":
+        np.testing.assert_allclose(hessian, (above - 2 * at + below) / step**2, rtol=1e-3, atol=1e-4)
+
+
+def test_nothing_is_lost_far_from_0():
+    """Of log loss: a probability close to 0, or to 1, keeps all of its digits, as a gradient and as a hessian."""
+    raw = np.array([40.0, 100.0, 700.0])
+    small = np.exp(-raw)
+    zeros, ones = np.zeros(3), np.ones(3)
+    for far, y, sign in ((-raw, zeros, 1), (raw, ones, -1)):
+        gradient, hessian = losses.derivatives("log_loss", far, y)
+        np.testing.assert_allclose(gradient, sign * small, rtol=1e-15)
+        np.testing.assert_allclose(hessian, small, rtol=1e-15)
+        np.testing.assert_allclose(losses.values("log_loss", far, y), small, rtol=1e-15)
+    for far, y in ((raw, zeros), (-raw, ones)):  # the wrong side
+        assert losses.derivatives("log_loss", far, y)[0].tolist() == [1.0 - 2.0 * y[0]] * 3
+        np.testing.assert_array_equal(losses.values("log_loss", far, y), raw)
+
+
+@pytest.mark.parametrize("name", ROW_LOSSES)
+def test_derivatives_are_finite(name):
+    raw = np.array([-1e300, -1e4, -710.0, 710.0, 1e4, 1e300])
+    kind = losses.LOSSES[name].targets
+    for target in (0.0, 1.0) if kind == "two_classes" else (1e-300, 1.0, 1e300):
+        for found in losses.derivatives(name, raw, np.full(6, target), PARAMETER.get(name, 0.0)):
+            assert np.isfinite(found).all()
+        assert (losses.derivatives(name, raw, np.full(6, target), PARAMETER.get(name, 0.0))[1] >= 0.0).all()
+
+
+def test_classes_that_change_places_change_signs():
+    raw = np.random.default_rng(0).normal(size=200) * 20
+    for name in ("log_loss", "exponential"):
+        g0, h0 = losses.derivatives(name, raw, np.zeros(200))
+        g1, h1 = losses.derivatives(name, -raw, np.ones(200))
+        np.testing.assert_array_equal(g0, -g1)
+        np.testing.assert_array_equal(h0, h1)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+@pytest.mark.parametrize("spread", [1.0, 30.0])
+def test_multinomial_is_that_of_scikit_learn(n_classes, spread):
+    rng = np.random.default_rng(0)
+    raw = rng.normal(size=(300, n_classes)) * spread
+    raw[::7] = np.round(raw[::7])  # equal ones
+    y = rng.integers(0, n_classes, 300)
+    theirs = sk.HalfMultinomialLoss(n_classes=n_classes)
+    gradient, hessian = losses.class_derivatives(raw, y)
+    their_gradient, their_hessian = theirs.gradient_hessian(y.astype(float), raw)
+    np.testing.assert_allclose(gradient, their_gradient, rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(hessian, their_hessian, rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(losses.class_predictions(raw), theirs.link.inverse(raw), rtol=1e-13, atol=0)
+    np.testing.assert_allclose(losses.class_values(raw, y), theirs.loss(y.astype(float), raw), rtol=1e-13, atol=1e-13)
+    # Of two classes it is log loss, to the last digits even where a probability is close to 1.
+    if n_classes == 2:
+        difference = np.ascontiguousarray(raw[:, 1] - raw[:, 0])
+        g, h = losses.derivatives("log_loss", difference, y.astype(float))
+        np.testing.assert_allclose(gradient[:, 1], g, rtol=2e-15)
+        np.testing.assert_allclose(hessian[:, 0], h, rtol=2e-15)
+        expected = losses.values("log_loss", difference, y.astype(float))
+        np.testing.assert_allclose(losses.class_values(raw, y), expected, rtol=2e-15)
+
+
+def test_arguments_are_checked():
+    with pytest.raises(ValueError, match="loss='multinomial'; allowed are"):
+        losses.derivatives("multinomial", np.zeros(2), np.zeros(2))
+    with pytest.raises(ValueError, match="raw has 2 rows, y has 3"):
+        losses.values("poisson", np.zeros(2), np.zeros(3))
+    with pytest.raises(ValueError, match="y has classes from 0 to 3; allowed are 0 to 2"):
+        losses.class_derivatives(np.zeros((2, 3)), np.array([0, 3]))
