@@ -344,19 +344,25 @@ def test_features_are_tried_on_until_one_can_be_split():
     assert len(orders) > 30 and all(sorted(order) == list(range(5)) for order in orders)
 
 
-def test_nothing_compiled_is_imported():
+@pytest.mark.parametrize(
+    ("module", "others"),
+    [
+        ("naive", ("coding", "sampling", "scores", "splits", "streams")),
+        ("boosting", ("coding", "losses", "scores", "splits", "streams")),
+    ],
+)
+def test_nothing_compiled_is_imported(module, others):
     code = """
-import sys, types
+import importlib, sys, types
 for name, folder in [("dforest", sys.argv[1]), ("dforest.testing", sys.argv[1] + "/testing")]:
     sys.modules[name] = types.ModuleType(name)       # without running the package's own imports
     sys.modules[name].__path__ = [folder]
-import dforest.testing.naive
+importlib.import_module("dforest.testing." + sys.argv[2])
 print(sorted(name for name in sys.modules if name.startswith("dforest")))
 """
-    output = subprocess.run(
-        [sys.executable, "-I", "-c", code, str(Path(naive.__file__).parent.parent)], check=True, capture_output=True, text=True
-    ).stdout
-    twin = [f"dforest.testing.{name}" for name in ("coding", "naive", "sampling", "scores", "splits", "streams")]
+    command = [sys.executable, "-I", "-c", code, str(Path(naive.__file__).parent.parent), module]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    twin = sorted(f"dforest.testing.{name}" for name in (module, *others))
     assert output.strip() == str(["dforest", "dforest.testing", *twin])
 
 

@@ -1,0 +1,187 @@
+"""The naive twin's losses of boosted trees (`losses.h`) and e^x (`numerics.h`) again, slow and plain.
+
+Words are those of `losses.h`: a *raw prediction* F is what trees add up; the *gradient* and the *hessian* are the derivatives of
+a row's loss by it. Every function takes and returns Python floats, and follows the core operation for operation, so that results
+have the same bits.
+"""
+
+from dforest.testing.coding import mean_target
+from dforest.testing.scores import atanh_tail, log
+
+LARGEST = 1.7976931348623157e308
+ROUNDER = 6755399441055744.0  # 1.5 * 2**52: adding and subtracting it rounds to an integer
+
+CONSTANT_HESSIAN = ("squared_error", "absolute_error", "quantile", "huber")
+BY_QUANTILE = ("absolute_error", "quantile", "huber")  # whose leaves are not Newton's steps
+
+
+def exp(x):
+    """e**x, with x kept within [-708, 709]."""
+    x = min(max(x, -708.0), 709.0)
+    k = (x * 1.4426950408889634 + ROUNDER) - ROUNDER
+    r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10
+    p = 1.0 / 6227020800.0
+    for factorial in (479001600.0, 39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0, 720.0, 120.0, 24.0, 6.0, 2.0):
+        p = p * r + 1.0 / factorial
+    return (1.0 + (r + (r * r) * p)) * 2.0 ** int(k)
+
+
+def log1p(x):
+    """ln(1 + x) for x from 0 on."""
+    if x > 0.41:
+        return log(1.0 + x)
+    s = x / (2.0 + x)
+    return 2.0 * s + 2.0 * s * atanh_tail(s)
+
+
+def probabilities(x):
+    """1 / (1 + e**-x) and 1 / (1 + e**x)."""
+    e = exp(-abs(x))
+    larger = 1.0 / (1.0 + e)
+    smaller = e * larger
+    return (smaller, larger) if x < 0.0 else (larger, smaller)
+
+
+def derivatives(loss, raw, y, parameter=0.0):
+    """(gradient, hessian) of a row's loss, for losses of one raw prediction.
+
+    Parameters
+    ----------
+    loss : str
+    raw, y : float
+    parameter : float
+        The quantile of "quantile", Huber's delta of "huber".
+    """
+    if loss == "squared_error":
+        return raw - y, 1.0
+    if loss == "absolute_error":
+        return (1.0 if raw > y else -1.0), 1.0
+    if loss == "quantile":
+        return (1.0 - parameter if raw > y else -parameter), 1.0
+    if loss == "huber":
+        return max(min(raw - y, parameter), -parameter), 1.0
+    if loss == "poisson":
+        return exp(raw) - y, exp(raw)
+    if loss == "gamma":
+        ratio = min(y * exp(-raw), LARGEST)
+        return 1.0 - ratio, ratio
+    if loss == "log_loss":
+        p, other = probabilities(raw)
+        return (1.0 - y) * p - y * other, p * other
+    assert loss == "exponential"
+    wrong, right = (1.0 - y) * exp(raw), y * exp(-raw)
+    return wrong - right, wrong + right
+
+
+def prediction(loss, raw):
+    """What a raw prediction says of y: its mean, median or quantile, or the probability of class 1."""
+    if loss in ("poisson", "gamma"):
+        return exp(raw)
+    if loss in ("log_loss", "exponential"):
+        return probabilities(raw if loss == "log_loss" else 2.0 * raw)[0]
+    return raw
+
+
+def value(loss, raw, y, parameter=0.0):
+    """The loss of a row."""
+    d = abs(raw - y)
+    if loss == "squared_error":
+        return 0.5 * (d * d)
+    if loss == "absolute_error":
+        return d
+    if loss == "quantile":
+        return (1.0 - parameter) * d if raw > y else parameter * d
+    if loss == "huber":
+        return parameter * (d - 0.5 * parameter) if d > parameter else 0.5 * (d * d)
+    if loss == "poisson":
+        return exp(raw) - y * raw
+    if loss == "gamma":
+        return raw + min(y * exp(-raw), LARGEST)
+    if loss == "log_loss":
+        away = y * -raw if raw < 0.0 else (1.0 - y) * raw
+        return away + log1p(exp(-abs(raw)))
+    assert loss == "exponential"
+    return (1.0 - y) * exp(raw) + y * exp(-raw)
+
+
+# Several classes: raw is a list of a number for each --------------------------------------------------
+
+
+def powers_of(raw):
+    """e to the power of each raw prediction less the highest one, the class of that, and the sum of all the others."""
+    highest = raw.index(max(raw))
+    powers = [exp(f - raw[highest]) for f in raw]
+    rest = 0.0
+    for k, power in enumerate(powers):
+        rest += 0.0 if k == highest else power
+    return powers, highest, rest
+
+
+def class_predictions(raw):
+    """The probabilities of the classes."""
+    powers, _, rest = powers_of(raw)
+    scale = 1.0 / (1.0 + rest)
+    return [power * scale for power in powers]
+
+
+def class_derivatives(raw, y):
+    """(gradients, hessians) of the multinomial loss of a row of class y."""
+    powers, highest, rest = powers_of(raw)
+    total = 1.0 + rest
+    scale = 1.0 / total
+    p = [power * scale for power in powers]
+    other = [(rest if k == highest else total - power) * scale for k, power in enumerate(powers)]
+    return [-other[k] if k == y else p[k] for k in range(len(raw))], [a * b for a, b in zip(p, other, strict=True)]
+
+
+def class_value(raw, y):
+    """The multinomial loss of a row of class y."""
+    _, highest, rest = powers_of(raw)
+    return (raw[highest] - raw[y]) + log1p(rest)
+
+
+# What a booster begins with ---------------------------------------------------------------------------
+
+
+def weighted_quantile(values, weight, quantile):
+    """The least value up to which values have this share of the weight; if exactly it, the middle between it and the next one."""
+    weight_of = dict.fromkeys(sorted(v + 0.0 for v in values), 0)
+    for v, w in zip(values, weight, strict=True):
+        weight_of[v + 0.0] += w
+    share = quantile * float(sum(weight))
+    upto = 0
+    values = list(weight_of)
+    for i, v in enumerate(values):
+        upto += weight_of[v]
+        if float(upto) >= share:
+            return 0.5 * v + 0.5 * values[i + 1] if float(upto) == share and i + 1 < len(values) else v
+
+
+def baselines(loss, y, weight, n_classes, quantile):
+    """What raw predictions begin with: a list of one number, or of one for each class.
+
+    Parameters
+    ----------
+    loss : str
+    y : list of float or of int
+    weight : list of int
+    n_classes : int
+        Of classification.
+    quantile : float
+        Of the loss "quantile".
+    """
+    if loss == "squared_error":
+        return [mean_target(y, weight)]
+    if loss in BY_QUANTILE:
+        return [weighted_quantile(y, weight, quantile if loss == "quantile" else 0.5)]
+    if loss in ("poisson", "gamma"):
+        return [log(mean_target(y, weight))]
+    of_class = [sum(w for v, w in zip(y, weight, strict=True) if v == k) for k in range(n_classes)]
+    if loss != "multinomial":
+        ratio = log(float(of_class[1]) / float(of_class[0]))
+        return [ratio if loss == "log_loss" else 0.5 * ratio]
+    logs = [log(float(w) / float(sum(of_class))) for w in of_class]
+    total = 0.0
+    for x in logs:
+        total += x
+    return [x - total / float(n_classes) for x in logs]
