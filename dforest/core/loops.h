@@ -7,6 +7,7 @@
 #include "core/draws.h"
 #include "core/search/coarse.h"
 #include "core/search/few.h"
+#include "core/grow/partition.h"
 #include "core/grow/ranks.h"
 #include "core/search/lanes.h"
 #include "core/grow/twig.h"
@@ -40,6 +41,8 @@ typedef struct {
     int64_t (*below)(uint32_t seed, uint64_t node, int64_t first, int64_t n, uint32_t left, uint32_t right, int64_t *n_draws);
     void (*draw_block)(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t *counts);
     df_records records;
+    int (*divide)(const df_record *records, int n, uint64_t mask, df_sums_kind kind, df_record *to_left, df_record *to_right,
+                  uint64_t *left);
     void (*twig[4])(df_twig *twig); /* by what the words of records are */
     void (*random_twig[4])(df_twig *twig);
     df_uniforms uniforms;
@@ -184,6 +187,7 @@ typedef struct {
                                              df_below_##name,                                                             \
                                              df_draw_block_##name,                                                        \
                                              df_records_##name,                                                           \
+                                             df_divide_##name,                                                            \
                                              {NULL, df_twig_pairs_##name, df_twig_classes_##name, df_twig_sums_##name},      \
                                              {NULL, df_random_pairs_##name, df_random_classes_##name, df_random_sums_##name}, \
                                              df_uniforms_##name};

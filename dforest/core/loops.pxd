@@ -1,5 +1,6 @@
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from dforest.core.search.sums cimport SumsKind
 from dforest.core.types cimport Column
 
 from dforest.rules.records cimport df_record
@@ -11,7 +12,9 @@ cdef extern from "core/loops.h" nogil:
         DF_FEW_CLASSES
         DF_SMALL_DRAWS
         DF_STRIDE
+        DF_MASKED
     const int16_t DF_FEW_NO_CODE
+    uint64_t df_mask_of_bytes(const uint8_t* codes, uint8_t cut, uint8_t also)
     ctypedef struct df_few:
         int n
         int least
@@ -97,6 +100,8 @@ cdef extern from "core/loops.h" nogil:
         int64_t (*below)(uint32_t seed, uint64_t node, int64_t first, int64_t n, uint32_t left, uint32_t right,
                          int64_t* n_draws) noexcept nogil
         void (*draw_block)(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t* counts) noexcept nogil
+        int (*divide)(const df_record* records, int n, uint64_t mask, SumsKind kind, df_record* to_left, df_record* to_right,
+                      uint64_t* left) noexcept nogil
         int64_t (*records)(int64_t first, int64_t n, const uint32_t* counts, const int32_t* target, const uint32_t* weight,
                            df_record* out) noexcept nogil
         void (**twig)(df_twig* twig) noexcept nogil      # by what the words of records are, from 1

@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pytest
 
+from dforest.core import loops
 from dforest.core.binning import code_columns
 from dforest.core.data import DataView
 from dforest.core.grow.team import Team
@@ -154,6 +155,14 @@ def help(Team team, int member):
 """
 
 
+@pytest.fixture(params=loops.names())
+def each_loops(request):
+    """Have the loops of one set in use."""
+    loops.use(request.param)
+    yield
+    loops.use()
+
+
 @pytest.fixture(scope="module")
 def compiled(compile_module):
     return compile_module("partitions", COMPILED)
@@ -212,7 +221,7 @@ class ByCodes:
         check(self, draws, list(self.left(draws)))
 
 
-def test_worked_example(compiled):
+def test_worked_example(compiled, each_loops):
     """Four records of the codes 5, 2, 7 and 2: by a cut after 4, the second and the fourth go left."""
     draws = records([0, 1, 2, 3])
     split = ByCodes(compiled, np.array([5, 2, 7, 2], np.uint8), 8, cut=4)
@@ -226,8 +235,8 @@ KINDS = {2: 1, 3: 2, 4: 2, 5: 2, 8: 2, 0: 3}  # of sums, by the number of classe
 
 
 @pytest.mark.parametrize("n_classes", KINDS)
-@pytest.mark.parametrize("n", [2, 3, 40, 500])
-def test_both_sides_are_added_up(n, n_classes, compiled):
+@pytest.mark.parametrize("n", [2, 3, 40, 64, 129, 500])
+def test_both_sides_are_added_up(n, n_classes, compiled, each_loops):
     """Draws, weights and classes or the sum of targets, as in plain Python."""
     rng = np.random.default_rng(n + n_classes)
     target = rng.integers(0, n_classes, n) if n_classes else rng.choice([-(2**31) + 1, -5, 0, 1, 2**31 - 1], n)
@@ -263,9 +272,9 @@ def random_column(width, n_rows, n_codes, seed):
 
 
 @pytest.mark.parametrize("missing_left", [False, True])
-@pytest.mark.parametrize("n", [1, 2, 3, 100, 3000])
+@pytest.mark.parametrize("n", [1, 2, 3, 64, 100, 3000])
 @pytest.mark.parametrize("width, n_codes", [(1, 2), (1, 255), (2, 40_000), (4, 10**6), (8, 2**64 - 1)])
-def test_codes_of_all_widths(width, n_codes, n, missing_left, compiled):
+def test_codes_of_all_widths(width, n_codes, n, missing_left, compiled, each_loops):
     codes = random_column(width, 50_000, n_codes, n)
     rows = np.random.default_rng(0).choice(50_000, n, replace=False)
     for cut in (0, n_codes // 3, n_codes - 1):

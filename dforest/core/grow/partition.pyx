@@ -1,7 +1,8 @@
 """Partitions of a node's records by its split: see partition.pxd.
 
-The loop over records has no branch that depends on them. A record is written to both places where it may belong, and only the
-place where it does belong moves on. Records a, b, c, d, of which b and d go left:
+Records are looked at 64 at a time: which of them go left is known first, a bit for each. The loop that then moves them
+(partition.h) has no branch that depends on records. One is written to both places where it may belong, and only the place where
+it does belong moves on. Records a, b, c, d, of which b and d go left:
 
     record    goes     draws          scratch
     a         right    a b c d        a
@@ -10,14 +11,15 @@ place where it does belong moves on. Records a, b, c, d, of which b and d go lef
     d         left     b d c d        a c d
                        b d a c                     the records of scratch[0, n_right) follow
 
-The draws that go left are added up in registers, as the loop waits for memory anyway; the right side has the node's others.
+The draws that go left are added up by the way; the right side has the node's others.
 """
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
-from libc.string cimport memcpy, memmove
+from libc.string cimport memcpy, memset
 
 from dforest.core.grow.chunks cimport Chunk, cut_chunks, place_runs
-from dforest.core.search.sums cimport LANE_SUMS, NO_SUMS, NUMBER_SUMS
+from dforest.core.loops cimport DF_MASKED, df_mask_of_bytes, loops
+from dforest.core.search.sums cimport NO_SUMS, SumsKind
 from dforest.core.search.words cimport pack_sums
 from dforest.core.types cimport MOST_BUCKETS, Column, bucket_of, column_t, data_row
 from dforest.rules.cut cimport df_category_goes_left, df_goes_left
@@ -45,28 +47,6 @@ ctypedef fused test_t:
     BucketTest
     SubsetTest
 
-# What is added up: see sums.pxd.
-
-cdef struct NoTotals:
-    int none
-
-cdef struct PairTotals:
-    uint64_t left
-
-cdef struct LaneTotals:
-    uint64_t left
-    uint64_t more
-
-cdef struct NumberTotals:
-    int64_t n_left
-    int64_t left
-
-ctypedef fused totals_t:
-    NoTotals
-    PairTotals
-    LaneTotals
-    NumberTotals
-
 cdef struct Job:                  # what threads know that partition a node together
     const Node* node
     const Split* split
@@ -90,53 +70,56 @@ cdef inline bint goes_left(test_t test, const column_t* codes, uint32_t row) noe
         return df_category_goes_left(code, test.subset, test.n_codes, test.missing_left)
 
 
-cdef inline void add_record(totals_t* totals, const Record* record, bint left) noexcept nogil:
-    """Add a record's draws of weight 1 to its side. No branches."""
-    cdef uint64_t word, second, taken = -<uint64_t> left
-    if totals_t is PairTotals:
-        totals.left += (<uint64_t> record.count << (32 * record.target)) & taken
-    elif totals_t is LaneTotals:
-        word = (<uint64_t> record.count << (16 * (record.target & 3))) & taken
-        second = -<uint64_t> (record.target >> 2)
-        totals.left += word & ~second
-        totals.more += word & second
-    elif totals_t is NumberTotals:
-        totals.n_left += <int64_t> (record.count & taken)
-        totals.left += <int64_t> record.count * record.target & <int64_t> taken
-
-
-cdef Py_ssize_t partition_codes(Record* records, Py_ssize_t n, const column_t* codes, test_t test, totals_t* totals,
-                                Record* scratch) noexcept nogil:
-    """Partition n records; see the worked example above. INOUT totals : of the records"""
-    cdef Py_ssize_t i, n_left = 0, n_right = 0
-    cdef bint left
-    cdef totals_t sums = totals[0]     # in registers
+cdef inline uint64_t mask_of(const Record* records, Py_ssize_t n, const column_t* codes, test_t test) noexcept nogil:
+    """Which of at most DF_MASKED records go left, a bit for each."""
+    cdef uint8_t code[DF_MASKED]
+    cdef uint64_t mask = 0
+    cdef Py_ssize_t i
+    if column_t is uint8_t and test_t is CodeTest:
+        if n < DF_MASKED:
+            memset(code, 0, DF_MASKED)
+        for i in range(n):
+            code[i] = codes[records[i].row]
+        mask = df_mask_of_bytes(code, <uint8_t> test.cut, <uint8_t> test.also)
+        return mask if n == DF_MASKED else mask & ((<uint64_t> 1 << n) - 1)
     for i in range(n):
+        mask |= <uint64_t> goes_left(test, codes, records[i].row) << i
+    return mask
+
+
+cdef Py_ssize_t partition_codes(Record* records, Py_ssize_t n, const column_t* codes, test_t test, SumsKind kind, uint64_t* sums,
+                                Record* scratch) noexcept nogil:
+    """Partition n records; see the worked example above. INOUT sums : [2] of the left side"""
+    cdef Py_ssize_t i = 0, here, gone, n_left = 0, n_right = 0
+    while i < n:
         # [0, n_left) goes left, [n_left, i) is free, [i, n) is to come; scratch[0, n_right) goes right
-        left = goes_left(test, codes, records[i].row)
-        add_record(&sums, records + i, left)
-        memcpy(scratch + n_right, records + i, sizeof(Record))     # in one piece, unlike an assignment
-        memmove(records + n_left, records + i, sizeof(Record))
-        n_left += left
-        n_right += not left
-    for i in range(n_right):         # no call of memcpy: most nodes are small
-        records[n_left + i] = scratch[i]
-    totals[0] = sums
+        here = min(<Py_ssize_t> DF_MASKED, n - i)
+        gone = loops.divide(records + i, <int> here, mask_of(records + i, here, codes, test), kind, records + n_left,
+                            scratch + n_right, sums)
+        n_left += gone
+        n_right += here - gone
+        i += here
+    if n_right >= DF_MASKED:
+        memcpy(records + n_left, scratch, n_right * sizeof(Record))
+    else:
+        for i in range(n_right):         # no call of memcpy: most nodes are small
+            records[n_left + i] = scratch[i]
     return n_left
 
 
-cdef inline Py_ssize_t partition_column(Record* records, Py_ssize_t n, const Column* column, test_t test,
-                                        totals_t* totals, Record* scratch) noexcept nogil:
+cdef inline Py_ssize_t partition_column(Record* records, Py_ssize_t n, const Column* column, test_t test, SumsKind kind,
+                                        uint64_t* sums, Record* scratch) noexcept nogil:
     """Partition n records by a column whose codes have up to 32 bits."""
     if column.width == 1:
-        return partition_codes(records, n, <const uint8_t*> column.codes, test, totals, scratch)
+        return partition_codes(records, n, <const uint8_t*> column.codes, test, kind, sums, scratch)
     if column.width == 2:
-        return partition_codes(records, n, <const uint16_t*> column.codes, test, totals, scratch)
-    return partition_codes(records, n, <const uint32_t*> column.codes, test, totals, scratch)
+        return partition_codes(records, n, <const uint16_t*> column.codes, test, kind, sums, scratch)
+    return partition_codes(records, n, <const uint32_t*> column.codes, test, kind, sums, scratch)
 
 
-cdef Py_ssize_t partition_adding(const Node* node, const Split* split, totals_t* totals, Record* scratch) noexcept nogil:
-    """Partition a node. INOUT totals : of its records"""
+cdef Py_ssize_t partition_adding(const Node* node, const Split* split, SumsKind kind, uint64_t* sums,
+                                 Record* scratch) noexcept nogil:
+    """Partition a node. INOUT sums : [2] of the left side"""
     cdef const Column* column = &node.columns[split.feature]
     cdef CodeTest by_code
     cdef BucketTest by_bucket
@@ -146,54 +129,37 @@ cdef Py_ssize_t partition_adding(const Node* node, const Split* split, totals_t*
         by_subset.subset = split.payload
         by_subset.n_codes = column.n_codes
         by_subset.missing_left = split.missing_left
-        return partition_column(node.records, node.n, column, by_subset, totals, scratch)
+        return partition_column(node.records, node.n, column, by_subset, kind, sums, scratch)
     missing_left = split.missing_left and column.has_missing
     if column.coarse == NULL:
         by_code.cut = split.code
         by_code.also = column.n_codes if missing_left else split.code
         if column.width == 8:
-            return partition_codes(node.records, node.n, <const uint64_t*> column.codes, by_code, totals, scratch)
-        return partition_column(node.records, node.n, column, by_code, totals, scratch)
+            return partition_codes(node.records, node.n, <const uint64_t*> column.codes, by_code, kind, sums, scratch)
+        return partition_column(node.records, node.n, column, by_code, kind, sums, scratch)
     by_bucket.buckets = column.coarse
     by_bucket.rows = node.rows
     by_bucket.cut = <uint32_t> split.code
     by_bucket.cut_bucket = bucket_of(column, <uint32_t> split.code)
     by_bucket.also = MOST_BUCKETS if missing_left else by_bucket.cut_bucket
-    return partition_column(node.records, node.n, column, by_bucket, totals, scratch)
+    return partition_column(node.records, node.n, column, by_bucket, kind, sums, scratch)
 
 
 cdef Py_ssize_t partition(const Node* node, const Split* split, Record* scratch) noexcept nogil:
-    cdef NoTotals none
-    none.none = 0
-    return partition_adding(node, split, &none, scratch)
+    cdef uint64_t[2] none
+    none[0] = none[1] = 0
+    return partition_adding(node, split, NO_SUMS, none, scratch)
 
 
 cdef Py_ssize_t partition_summing(const Node* node, const Split* split, Record* scratch, Py_ssize_t n_words, Sums* left,
                                   Sums* right) noexcept nogil:
-    cdef PairTotals pairs
-    cdef LaneTotals lanes
-    cdef NumberTotals numbers
     cdef Py_ssize_t n_left
-    if left.kind == NO_SUMS:
-        return partition(node, split, scratch)
-    pack_sums(node.statistics, n_words, right)
-    left.word[1] = 0
-    if left.kind == NUMBER_SUMS:
-        numbers.n_left = numbers.left = 0
-        n_left = partition_adding(node, split, &numbers, scratch)
-        left.word[0] = <uint64_t> numbers.n_left
-        left.word[1] = <uint64_t> numbers.left
-    elif left.kind == LANE_SUMS:
-        lanes.left = lanes.more = 0
-        n_left = partition_adding(node, split, &lanes, scratch)
-        left.word[0] = lanes.left
-        left.word[1] = lanes.more
-    else:
-        pairs.left = 0
-        n_left = partition_adding(node, split, &pairs, scratch)
-        left.word[0] = pairs.left
-    right.word[0] -= left.word[0]
-    right.word[1] -= left.word[1]
+    left.word[0] = left.word[1] = 0
+    n_left = partition_adding(node, split, left.kind, left.word, scratch)
+    if left.kind != NO_SUMS:
+        pack_sums(node.statistics, n_words, right)
+        right.word[0] -= left.word[0]
+        right.word[1] -= left.word[1]
     return n_left
 
 

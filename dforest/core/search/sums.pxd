@@ -5,11 +5,12 @@ their sum of targets. A *kind* says which they are.
 """
 from libc.stdint cimport uint64_t
 
-cdef enum SumsKind:
-    NO_SUMS                    # nothing is known
-    PAIR_SUMS                  # two classes
-    LANE_SUMS                  # three to eight classes, of at most DF_LANE_DRAWS draws
-    NUMBER_SUMS                # numbers, in one word: see Criterion.is_wide
+cdef extern from "core/search/sums.h" nogil:
+    ctypedef enum SumsKind "df_sums_kind":
+        NO_SUMS "DF_NO_SUMS"             # nothing is known
+        PAIR_SUMS "DF_PAIR_SUMS"         # two classes
+        LANE_SUMS "DF_LANE_SUMS"         # three to eight classes, of at most DF_LANE_DRAWS draws
+        NUMBER_SUMS "DF_NUMBER_SUMS"     # numbers, in one word: see Criterion.is_wide
 
 cdef struct Sums:
     SumsKind kind
