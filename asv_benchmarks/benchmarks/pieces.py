@@ -18,6 +18,7 @@ on. In the order of a fit and of a prediction:
 `Divide`             partition of a large node, and opening its children: with it minus without
 `SmallNodes`         trees of few rows: what a node costs whatever its size
 `SmallRandom`        that, of random cuts
+`MiddleNodes`        trees whose smallest inner nodes have 33 draws: counting, sums by code, scans and partitions, by loops
 `Wide`               a tree of many columns, whose small nodes have codes far from each other
 `Tree`               one whole tree: where the pieces above are put together
 `Assemble`           a forest's arrays from its trees, and packed nodes from these
@@ -30,7 +31,7 @@ on. In the order of a fit and of a prediction:
 import numpy as np
 
 from dforest import pruning
-from dforest.core import sampling
+from dforest.core import loops, sampling
 from dforest.core.binning import code_columns
 from dforest.core.data import DataView
 from dforest.core.grow.block import filled
@@ -437,6 +438,30 @@ class SmallRandom:
 
     def time_trees(self, method, criterion, way):
         self.growth.run(max(2, SmallNodes.n_trees // data.DIVISOR))
+
+
+class MiddleNodes:
+    """Twenty trees of a few thousand rows that are not divided below 33 draws, by all sets of loops."""
+
+    params = (["gini 2", "gini 6", "squared_error"], ["portable", "avx2", "avx512"])
+    param_names = ("criterion", "loops")
+    n_trees = 20
+
+    def setup(self, criterion, name):
+        if name not in loops.names():
+            raise NotImplementedError(f"this processor has no {name}")  # asv leaves the benchmark out
+        criterion, _, n_classes = criterion.partition(" ")
+        n_rows = data.scaled(4000)
+        columns, X = made_columns(n_rows, 10, "uint8")
+        y = made_target(X, int(n_classes or 0))
+        self.growth = Growth(columns, y, criterion, draws=n_rows, max_features=3, min_samples_split=33)
+        loops.use(name)
+
+    def teardown(self, criterion, name):
+        loops.use()
+
+    def time_trees(self, criterion, name):
+        self.growth.run(max(2, self.n_trees // data.DIVISOR))
 
 
 class Wide:

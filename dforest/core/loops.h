@@ -11,6 +11,7 @@
 #include "core/grow/ranks.h"
 #include "core/search/lanes.h"
 #include "core/grow/twig.h"
+#include "core/search/runs.h"
 #include "core/search/scan.h"
 #include "core/search/side.h"
 
@@ -41,6 +42,12 @@ typedef struct {
     int64_t (*below)(uint32_t seed, uint64_t node, int64_t first, int64_t n, uint32_t left, uint32_t right, int64_t *n_draws);
     void (*draw_block)(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t *counts);
     df_records records;
+    uint32_t (*pack_classes)(const df_record *records, int64_t n, int bits, uint32_t flip, uint32_t *row, uint64_t *word,
+                             uint32_t *slot);
+    uint32_t (*pack_sums)(const df_record *records, int64_t n, uint32_t *row, uint64_t *word);
+    void (*pack_small)(const df_record *records, int64_t n, uint32_t *row, uint32_t *word);
+    uint32_t (*run_small)(uint32_t *counters, int n, uint32_t *run);
+    int64_t (*run_words)(uint64_t *counters, int64_t n, uint64_t *run, uint32_t *codes);
     int (*divide)(const df_record *records, int n, uint64_t mask, df_sums_kind kind, df_record *to_left, df_record *to_right,
                   uint64_t *left);
     void (*twig[4])(df_twig *twig); /* by what the words of records are */
@@ -154,6 +161,16 @@ typedef struct {
                                                uint32_t *counts) {                                                        \
         df_draw_block_loop(df_words_##name, seed, block, n, n_draws, counts);                                             \
     }                                                                                                                     \
+    attribute static uint32_t df_pack_classes_##name(const df_record *records, int64_t n, int bits, uint32_t flip,        \
+                                                     uint32_t *row, uint64_t *word, uint32_t *slot) {                     \
+        return df_pack_classes_loop(records, n, bits, flip, row, word, slot);                                             \
+    }                                                                                                                     \
+    attribute static uint32_t df_pack_sums_##name(const df_record *records, int64_t n, uint32_t *row, uint64_t *word) {   \
+        return df_pack_sums_loop(records, n, row, word);                                                                  \
+    }                                                                                                                     \
+    attribute static void df_pack_small_##name(const df_record *records, int64_t n, uint32_t *row, uint32_t *word) {      \
+        df_pack_small_loop(records, n, row, word);                                                                        \
+    }                                                                                                                     \
     attribute static void df_twig_pairs_##name(df_twig *twig) { df_twig_grow_loop(twig, DF_TWIG_PAIRS, NULL); }           \
     attribute static void df_random_pairs_##name(df_twig *twig) {                                                         \
         df_twig_grow_loop(twig, DF_TWIG_PAIRS, df_uniforms_##name);                                                       \
@@ -187,6 +204,11 @@ typedef struct {
                                              df_below_##name,                                                             \
                                              df_draw_block_##name,                                                        \
                                              df_records_##name,                                                           \
+                                             df_pack_classes_##name,                                                      \
+                                             df_pack_sums_##name,                                                         \
+                                             df_pack_small_##name,                                                        \
+                                             df_run_small_##name,                                                         \
+                                             df_run_words_##name,                                                         \
                                              df_divide_##name,                                                            \
                                              {NULL, df_twig_pairs_##name, df_twig_classes_##name, df_twig_sums_##name},      \
                                              {NULL, df_random_pairs_##name, df_random_classes_##name, df_random_sums_##name}, \

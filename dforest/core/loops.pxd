@@ -100,6 +100,12 @@ cdef extern from "core/loops.h" nogil:
         int64_t (*below)(uint32_t seed, uint64_t node, int64_t first, int64_t n, uint32_t left, uint32_t right,
                          int64_t* n_draws) noexcept nogil
         void (*draw_block)(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t* counts) noexcept nogil
+        uint32_t (*pack_classes)(const df_record* records, int64_t n, int bits, uint32_t flip, uint32_t* row, uint64_t* word,
+                                 uint32_t* slot) noexcept nogil
+        uint32_t (*pack_sums)(const df_record* records, int64_t n, uint32_t* row, uint64_t* word) noexcept nogil
+        void (*pack_small)(const df_record* records, int64_t n, uint32_t* row, uint32_t* word) noexcept nogil
+        uint32_t (*run_small)(uint32_t* counters, int n, uint32_t* run) noexcept nogil
+        int64_t (*run_words)(uint64_t* counters, int64_t n, uint64_t* run, uint32_t* codes) noexcept nogil
         int (*divide)(const df_record* records, int n, uint64_t mask, SumsKind kind, df_record* to_left, df_record* to_right,
                       uint64_t* left) noexcept nogil
         int64_t (*records)(int64_t first, int64_t n, const uint32_t* counts, const int32_t* target, const uint32_t* weight,

@@ -13,7 +13,7 @@ it does belong moves on. Records a, b, c, d, of which b and d go left:
 
 The draws that go left are added up by the way; the right side has the node's others.
 """
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 

@@ -177,13 +177,10 @@ cdef class SmallNodes:
         cdef uint32_t* histogram = self.histogram
         cdef const uint8_t* codes = <const uint8_t*> column.codes
         cdef const Record* records = node.records
-        cdef Py_ssize_t i
-        cdef uint32_t code, sum = 0, first = codes[records[0].row]
+        cdef uint32_t first = codes[records[0].row]
         if not self.is_open:
             self.is_open = True
-            for i in range(node.n):
-                self.row[i] = records[i].row
-                self.word[i] = records[i].count << (16 * records[i].target)
+            loops.pack_small(records, node.n, self.row, self.word)
         fill_words[uint32_t, uint8_t](self.row, self.word, node.n, codes, histogram, column.n_codes + column.has_missing,
                                       node.n >= self.copy_from * (<int64_t> column.n_codes + 1))
         missing[0] = histogram[column.n_codes] if column.has_missing else 0
@@ -192,10 +189,7 @@ cdef class SmallNodes:
             return True
         if column.has_missing:
             histogram[column.n_codes] = 0
-        for code in range(column.n_codes):
-            sum += histogram[code]
-            histogram[code] = 0
-            self.run[code] = sum
+        loops.run_small(histogram, <int> column.n_codes, self.run)
         return False
 
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:

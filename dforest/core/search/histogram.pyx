@@ -10,7 +10,7 @@ from libc.string cimport memcpy, memset
 from dforest.core.codes cimport fill_words, gather_and_mark
 from dforest.core.loops cimport loops
 from dforest.core.search.cut_list cimport CLASSES, RECORDS, SUMS
-from dforest.core.search.words cimport DF_CLASS_LANES, unpack_lanes, unpack_word
+from dforest.core.search.words cimport DF_CLASS_LANES, df_add_bytes, df_lanes_of_halves, unpack_lanes, unpack_word
 from dforest.core.types cimport Record, add_draws, code_t
 
 cdef extern from *:
@@ -160,11 +160,8 @@ cdef class Histogram:
         cdef uint64_t* histogram = <uint64_t*> self.counters
         cdef const uint32_t* row = self.words.row
         cdef const uint64_t* words = self.words.word
-        cdef uint64_t* run = cuts.run
-        cdef uint64_t sum = 0, word
-        cdef uint32_t* codes = cuts.code
-        cdef uint32_t code, n_codes = column.n_codes
-        cdef Py_ssize_t n = 0, n_all = <Py_ssize_t> n_codes + column.has_missing
+        cdef uint32_t n_codes = column.n_codes
+        cdef Py_ssize_t n_all = <Py_ssize_t> n_codes + column.has_missing
         if column.width == 1:
             fill_words[uint64_t, uint8_t](row, words, node.n, <const uint8_t*> column.codes, histogram, n_all, in_copies)
         elif column.width == 2:
@@ -175,29 +172,30 @@ cdef class Histogram:
             cuts.missing_word[0] = histogram[n_codes]
             histogram[n_codes] = 0
             unpack_word(cuts.missing_word[0], cuts.is_pairs, cuts.missing)
-        for code in range(n_codes):      # no branches: a code that does not occur is written over
-            word = histogram[code]
-            histogram[code] = 0
-            sum += word
-            run[n] = sum
-            codes[n] = code
-            n += word != 0
-        cuts.n = n
+        cuts.n = loops.run_words(histogram, n_codes, cuts.run, cuts.code)
 
     cdef void add_two(self, const Node* node, const uint8_t* codes) noexcept nogil:
         """Add the draws of a column of the codes 0 and 1 to a histogram of lanes: those of code 1 are added up."""
         cdef uint64_t[2] ones
         cdef uint64_t[2] zeros
+        cdef uint64_t[2] halves
         cdef uint64_t sum
         cdef Py_ssize_t begin = 0, end, i
-        ones[0] = ones[1] = zeros[0] = zeros[1] = 0
+        cdef const uint32_t* row = self.words.row
+        cdef const uint64_t* word = self.words.word
+        halves[0] = halves[1] = ones[0] = ones[1] = zeros[0] = zeros[1] = 0
         while begin < node.n:
             end = min(begin + self.words.chunk, node.n)
             sum = 0
             for i in range(begin, end):
-                sum += self.words.word[i] & -<uint64_t> codes[self.words.row[i]]
-            self.words.add_lanes(sum, ones)
+                sum += word[i] & -<uint64_t> codes[row[i]]
+            if self.words.class_bits == 16:
+                ones[0] += sum
+            else:
+                df_add_bytes(sum, halves)
             begin = end
+        if self.words.class_bits < 16:
+            df_lanes_of_halves(halves, ones)
         for i in range(self.n_words - 2):
             zeros[i // 4] += <uint64_t> node.statistics[2 + i] << (16 * (i % 4))
         zeros[0] -= ones[0]

@@ -30,11 +30,19 @@ DF_INLINE uint64_t df_lane_draws(uint64_t word) {
     return (word >> 32) + (word & 0xFFFFFFFFull);
 }
 
-/* Four counts of 8 bits, one of each class, as lanes. */
-static inline uint64_t df_lanes_of_bytes(uint64_t counts) {
-    counts &= 0xFFFFFFFFull;
-    counts = (counts | counts << 16) & 0x0000FFFF0000FFFFull;
-    return (counts | counts << 8) & 0x00FF00FF00FF00FFull;
+/* Add eight counts of 8 bits, one of each class, to *halves*: 16 bits for each even class in one word, for each odd one in
+ * another. */
+DF_INLINE void df_add_bytes(uint64_t counts, uint64_t halves[2]) {
+    halves[0] += counts & 0x00FF00FF00FF00FFull;
+    halves[1] += counts >> 8 & 0x00FF00FF00FF00FFull;
+}
+
+/* Halves as lanes. */
+static inline void df_lanes_of_halves(const uint64_t halves[2], uint64_t lanes[2]) {
+    for (int k = 0; k < 2; k++) {
+        const uint64_t a = halves[0] >> 32 * k, b = halves[1] >> 32 * k;
+        lanes[k] = (a & 0xFFFF) | (b & 0xFFFF) << 16 | (a >> 16 & 0xFFFF) << 32 | (b >> 16 & 0xFFFF) << 48;
+    }
 }
 
 static inline void df_put_lanes(uint16_t *lanes, int64_t code, const uint64_t words[2]) {

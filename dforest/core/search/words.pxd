@@ -27,7 +27,8 @@ cdef extern from "core/search/lanes.h" nogil:
     const int64_t DF_LANE_DRAWS
     uint32_t df_lane_of(int k)
     uint64_t df_lane_draws(uint64_t word)
-    uint64_t df_lanes_of_bytes(uint64_t counts)
+    void df_add_bytes(uint64_t counts, uint64_t* halves)
+    void df_lanes_of_halves(const uint64_t* halves, uint64_t* lanes)
 
 cdef inline int64_t draws_of(uint64_t word, bint is_pairs) noexcept nogil:
     """How many draws a word stands for: of two classes (`is_pairs`), or of numbers."""
@@ -90,10 +91,9 @@ cdef class NodeWords:
     cdef uint32_t* own_row         # [records + DF_STRIDE]
     cdef uint64_t* own_word        # [records + DF_STRIDE]
     cdef uint32_t* own_slot        # [records] NULL: there are none
-    cdef uint32_t[8] lane          # of each class
+    cdef uint32_t flip             # the number of a class exclusive-or this is that of its lane
 
     cdef void close(self) noexcept nogil
     cdef void make(self, const Node* node) noexcept nogil
     cdef void borrow(self, NodeWords other) noexcept nogil
-    cdef void add_lanes(self, uint64_t word, uint64_t* lanes) noexcept nogil
     cdef void unpack(self, uint64_t word, int64_t* statistic) noexcept nogil

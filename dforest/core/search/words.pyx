@@ -6,7 +6,7 @@ the thread whose node is shared.
 cimport cython
 from libc.stdlib cimport free, malloc
 
-from dforest.core.loops cimport DF_STRIDE
+from dforest.core.loops cimport DF_STRIDE, loops
 from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, Record
 
 cdef enum:
@@ -41,8 +41,7 @@ cdef class NodeWords:
         if self.own_row == NULL or self.own_word == NULL:
             raise MemoryError()
         if is_unit and 0 < self.class_bits < 32:
-            for k in range(DF_CLASS_LANES):
-                self.lane[k] = df_lane_of(k)
+            self.flip = df_lane_of(0)
             self.own_slot = <uint32_t*> malloc(n_records * sizeof(uint32_t))
             if self.own_slot == NULL:
                 raise MemoryError()
@@ -69,8 +68,7 @@ cdef class NodeWords:
         """Make the words of a node."""
         cdef Py_ssize_t i, n = node.n
         cdef const Record* records = node.records
-        cdef uint32_t most = 1
-        cdef int64_t largest = 0           # count of a record that has room in a word
+        cdef uint32_t most
         cdef uint32_t* row = self.own_row
         cdef uint64_t* word = self.own_word
         if node.scratch != NULL and n >= self.lent_from:
@@ -84,30 +82,16 @@ cdef class NodeWords:
         for i in range(DF_STRIDE):          # behind the records: the row of the first one, and nothing to add
             row[n + i] = records[0].row
             word[n + i] = 0
-        for i in range(n):
-            row[i] = records[i].row
         if self.is_unit and self.class_bits > 0:
-            largest = (<int64_t> 1 << self.class_bits) - 1
-            for i in range(n):
-                word[i] = <uint64_t> records[i].count << (self.class_bits * records[i].target)
-                most = max(most, records[i].count)
-            if self.own_slot != NULL:
-                for i in range(n):
-                    self.own_slot[i] = records[i].count << 16 | self.lane[records[i].target]
+            most = loops.pack_classes(records, n, self.class_bits, self.flip, row, word, self.own_slot)
+            self.chunk = ((<int64_t> 1 << self.class_bits) - 1) // most // DF_STRIDE * DF_STRIDE
         elif self.is_unit and self.criterion.kind == TARGET_SUM:
-            largest = (<int64_t> 1 << (64 - DF_SUM_BITS)) - 1
-            for i in range(n):
-                word[i] = df_sum_word(records[i].count, records[i].target)
-                most = max(most, records[i].count)
-        self.chunk = largest // most // DF_STRIDE * DF_STRIDE
-
-    cdef void add_lanes(self, uint64_t word, uint64_t* lanes) noexcept nogil:
-        """Add what a word of three to eight classes stands for to two words of lanes."""
-        if self.class_bits == 16:
-            lanes[0] += word
+            most = loops.pack_sums(records, n, row, word)
+            self.chunk = ((<int64_t> 1 << (64 - DF_SUM_BITS)) - 1) // most // DF_STRIDE * DF_STRIDE
         else:
-            lanes[0] += df_lanes_of_bytes(word)
-            lanes[1] += df_lanes_of_bytes(word >> 32)
+            self.chunk = 0
+            for i in range(n):
+                row[i] = records[i].row
 
     cdef void unpack(self, uint64_t word, int64_t* statistic) noexcept nogil:
         """Add what a word stands for to a statistic."""

@@ -1,0 +1,163 @@
+/* Records as packed words (words.pxd), and words counted by code as sums up to each code (C99 and C++). */
+#ifndef DFOREST_RUNS_H
+#define DFOREST_RUNS_H
+
+#include "core/search/scan.h"
+#include "rules/records.h"
+#if defined(__GNUC__) && defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#define DF_PACKED 64 /* records at a time, so that they are in a cache for all loops over them */
+
+/* Rows of n records, their words of two to eight classes, with `bits` for each class, and, if slot is not NULL, how often they
+ * were drawn in the high half of 32 bits and their class exclusive-or `flip` in the low one. Returns the largest count. */
+DF_INLINE uint32_t df_pack_classes_loop(const df_record *records, int64_t n, int bits, uint32_t flip, uint32_t *row,
+                                        uint64_t *word, uint32_t *slot) {
+    uint32_t most = 0;
+    for (int64_t begin = 0; begin < n; begin += DF_PACKED) {
+        const int64_t end = n - begin < DF_PACKED ? n : begin + DF_PACKED;
+        for (int64_t i = begin; i < end; i++)
+            row[i] = records[i].row;
+        for (int64_t i = begin; i < end; i++)
+            most = records[i].count > most ? records[i].count : most;
+        for (int64_t i = begin; i < end; i++)
+            word[i] = (uint64_t)records[i].count << (bits * records[i].target);
+        if (slot)
+            for (int64_t i = begin; i < end; i++)
+                slot[i] = records[i].count << 16 | ((uint32_t)records[i].target ^ flip);
+    }
+    return most;
+}
+
+/* Rows of n records, and their words of sums. Returns the largest count. */
+DF_INLINE uint32_t df_pack_sums_loop(const df_record *records, int64_t n, uint32_t *row, uint64_t *word) {
+    uint32_t most = 0;
+    for (int64_t begin = 0; begin < n; begin += DF_PACKED) {
+        const int64_t end = n - begin < DF_PACKED ? n : begin + DF_PACKED;
+        for (int64_t i = begin; i < end; i++)
+            row[i] = records[i].row;
+        for (int64_t i = begin; i < end; i++)
+            most = records[i].count > most ? records[i].count : most;
+        for (int64_t i = begin; i < end; i++) /* as df_sum_word; the target's sign turned is target + 2^31 */
+            word[i] = ((uint64_t)records[i].count << DF_SUM_BITS)
+                      + (uint64_t)records[i].count * ((uint32_t)records[i].target ^ 0x80000000u);
+    }
+    return most;
+}
+
+/* Rows of n records, and words of two classes with 16 bits for each. */
+DF_INLINE void df_pack_small_loop(const df_record *records, int64_t n, uint32_t *row, uint32_t *word) {
+    for (int64_t begin = 0; begin < n; begin += DF_PACKED) {
+        const int64_t end = n - begin < DF_PACKED ? n : begin + DF_PACKED;
+        for (int64_t i = begin; i < end; i++)
+            row[i] = records[i].row;
+        for (int64_t i = begin; i < end; i++)
+            word[i] = records[i].count << (16 * records[i].target);
+    }
+}
+
+/* Sums of counters up to each of n; the counters become 0. Returns the last sum. */
+DF_INLINE uint32_t df_run_small_from(uint32_t sum, uint32_t *counters, int n, uint32_t *run) {
+    for (int i = 0; i < n; i++) {
+        sum += counters[i];
+        counters[i] = 0;
+        run[i] = sum;
+    }
+    return sum;
+}
+
+static inline uint32_t df_run_small_portable(uint32_t *counters, int n, uint32_t *run) {
+    return df_run_small_from(0, counters, n, run);
+}
+
+/* The sums up to each code that occurs, whose counter is not 0, and these codes, which are `first` and those that follow. The
+ * counters become 0. Returns how many codes occur; there is room for one more. No branches: a code that does not occur is
+ * written over. */
+DF_INLINE int64_t df_run_words_from(uint64_t sum, uint32_t first, uint64_t *counters, int64_t n, uint64_t *run,
+                                    uint32_t *codes) {
+    int64_t kept = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t word = counters[i];
+        counters[i] = 0;
+        sum += word;
+        run[kept] = sum;
+        codes[kept] = first + (uint32_t)i;
+        kept += word != 0;
+    }
+    return kept;
+}
+
+static inline int64_t df_run_words_portable(uint64_t *counters, int64_t n, uint64_t *run, uint32_t *codes) {
+    return df_run_words_from(0, 0, counters, n, run, codes);
+}
+
+#if defined(__GNUC__) && defined(__x86_64__)
+/* Eight or sixteen counters at a time: to each the one before is added, to each sum the one two before, and so on, and to all
+ * the sum of the counters before. */
+__attribute__((target("avx2"))) static inline uint32_t df_run_small_avx2(uint32_t *counters, int n, uint32_t *run) {
+    const __m256i zero = _mm256_setzero_si256(), upper = _mm256_setr_epi32(0, 0, 0, 0, -1, -1, -1, -1);
+    __m256i before = zero;
+    int i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m256i sum = _mm256_loadu_si256((const __m256i *)(counters + i));
+        _mm256_storeu_si256((__m256i *)(counters + i), zero);
+        sum = _mm256_add_epi32(sum, _mm256_slli_si256(sum, 4));
+        sum = _mm256_add_epi32(sum, _mm256_slli_si256(sum, 8));
+        sum = _mm256_add_epi32(sum, _mm256_and_si256(_mm256_permutevar8x32_epi32(sum, _mm256_set1_epi32(3)), upper));
+        sum = _mm256_add_epi32(sum, before);
+        before = _mm256_permutevar8x32_epi32(sum, _mm256_set1_epi32(7));
+        _mm256_storeu_si256((__m256i *)(run + i), sum);
+    }
+    return df_run_small_from((uint32_t)_mm256_cvtsi256_si32(before), counters + i, n - i, run + i);
+}
+#define df_run_words_avx2 df_run_words_portable
+
+#define DF_TARGET512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")))
+
+DF_TARGET512 static inline uint32_t df_run_small_avx512(uint32_t *counters, int n, uint32_t *run) {
+    const __m512i zero = _mm512_setzero_si512();
+    __m512i before = zero;
+    int i = 0;
+    for (; i + 16 <= n; i += 16) {
+        __m512i sum = _mm512_loadu_si512(counters + i);
+        _mm512_storeu_si512(counters + i, zero);
+        sum = _mm512_add_epi32(sum, _mm512_alignr_epi32(sum, zero, 15));
+        sum = _mm512_add_epi32(sum, _mm512_alignr_epi32(sum, zero, 14));
+        sum = _mm512_add_epi32(sum, _mm512_alignr_epi32(sum, zero, 12));
+        sum = _mm512_add_epi32(sum, _mm512_alignr_epi32(sum, zero, 8));
+        sum = _mm512_add_epi32(sum, before);
+        before = _mm512_permutexvar_epi32(_mm512_set1_epi32(15), sum);
+        _mm512_storeu_si512(run + i, sum);
+    }
+    return df_run_small_from((uint32_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(before)), counters + i, n - i, run + i);
+}
+
+/* Eight counters at a time; the sums of those that occur are brought together, and written. */
+DF_TARGET512 static inline int64_t df_run_words_avx512(uint64_t *counters, int64_t n, uint64_t *run, uint32_t *codes) {
+    const __m512i zero = _mm512_setzero_si512();
+    __m512i before = zero;
+    __m256i code = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    int64_t i = 0, kept = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m512i sum = _mm512_loadu_si512(counters + i);
+        const __mmask8 occurs = _mm512_test_epi64_mask(sum, sum);
+        _mm512_storeu_si512(counters + i, zero);
+        sum = _mm512_add_epi64(sum, _mm512_alignr_epi64(sum, zero, 7));
+        sum = _mm512_add_epi64(sum, _mm512_alignr_epi64(sum, zero, 6));
+        sum = _mm512_add_epi64(sum, _mm512_alignr_epi64(sum, zero, 4));
+        sum = _mm512_add_epi64(sum, before);
+        before = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), sum);
+        const int here = __builtin_popcount(occurs);
+        const __mmask8 kept_here = (__mmask8)((1u << here) - 1);
+        _mm512_mask_storeu_epi64(run + kept, kept_here, _mm512_maskz_compress_epi64(occurs, sum));
+        _mm256_mask_storeu_epi32(codes + kept, kept_here, _mm256_maskz_compress_epi32(occurs, code));
+        code = _mm256_add_epi32(code, _mm256_set1_epi32(8));
+        kept += here;
+    }
+    return kept + df_run_words_from((uint64_t)_mm_cvtsi128_si64(_mm512_castsi512_si128(before)), (uint32_t)i, counters + i, n - i,
+                                    run + kept, codes + kept);
+}
+#endif
+
+#endif
