@@ -3,7 +3,6 @@
 Each is a function of the headers beside this file. `dforest.rules.arrays` has the rules that drivers need.
 """
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.string cimport memset
 
 import numpy as np
 
@@ -26,17 +25,8 @@ from dforest.rules.cut cimport (
     df_valid_run,
 )
 from dforest.rules.edges cimport df_nearest_edge_double, df_nearest_edge_float
-from dforest.rules.node cimport (
-    DF_LEAF_BITS,
-    df_choose_scale,
-    df_leaf_mean,
-    df_leaf_offset,
-    df_mean_target,
-    df_quantised,
-    df_quantiser,
-    df_quantiser_of,
-)
-from dforest.rules.numerics cimport df_add_product, df_exact_sum, df_floor_mean
+from dforest.rules.node cimport df_mean_target, df_quantised, df_quantiser, df_quantiser_of
+from dforest.rules.numerics cimport df_floor_mean
 from dforest.rules.out_of_bag cimport df_error, df_leading_class, df_open_permutation, df_permute
 from dforest.rules.random cimport DF_THRESHOLD, df_feature_path, df_stream, df_stream_open
 from dforest.rules.records cimport df_draw_kind, df_leaf_rules, df_record
@@ -100,33 +90,6 @@ def mean_targets(const int64_t[:, ::1] totals not None, bint is_wide, double cen
     for i in range(totals.shape[0]):
         out[i] = df_mean_target(&totals[i, 0], is_wide, centre, exponent)
     return result
-
-
-def leaf_mean(const double[::1] y not None, const uint32_t[::1] weight not None):
-    """What a leaf with some targets predicts: their mean, from an exact sum.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n,), dtype float64
-    weight : ndarray of shape (n,), dtype uint32
-
-    Returns
-    -------
-    float
-    """
-    cdef Py_ssize_t i
-    cdef double centre, lo = np.min(y), hi = np.max(y)
-    cdef int32_t exponent
-    cdef int64_t total = 0
-    cdef df_exact_sum sum
-    if lo == hi:
-        return y[0]
-    exponent = df_choose_scale(lo, hi, DF_LEAF_BITS, &centre)
-    memset(&sum, 0, sizeof(sum))
-    for i in range(y.shape[0]):
-        df_add_product(&sum, weight[i], df_leaf_offset(y[i], centre, exponent))
-        total += weight[i]
-    return df_leaf_mean(&sum, total, centre, exponent, lo, hi)
 
 
 def are_valid(const df_leaf_rules[::1] rules not None, const int64_t[:, ::1] left not None, const int64_t[::1] total not None):

@@ -7,6 +7,7 @@ import pytest
 
 from dforest.problem import GrowthRules
 from dforest.rules import arrays, probe
+from dforest.rules.baselines import exact_mean
 from dforest.rules.records import constants, record
 from dforest.testing import streams
 from dforest.testing.coding import mean_target, scale_exponent
@@ -177,14 +178,14 @@ def test_means_of_targets():
 
 def test_values_of_leaves():
     ones = np.ones(3, np.uint32)
-    assert probe.leaf_mean(np.array([1.0, 2.0, 6.0]), ones) == 3.0
-    assert probe.leaf_mean(np.array([1.0, 2.0, 6.0]), np.array([4, 1, 1], np.uint32)) == 2.0
-    assert probe.leaf_mean(np.array([0.1, 0.1, 0.1]), ones) == 0.1  # though 0.1 + 0.1 + 0.1 > 0.3
-    assert probe.leaf_mean(np.array([-1.7e308, 1.7e308]), ones[:2]) == 0.0
+    assert exact_mean(np.array([1.0, 2.0, 6.0]), ones) == 3.0
+    assert exact_mean(np.array([1.0, 2.0, 6.0]), np.array([4, 1, 1], np.uint32)) == 2.0
+    assert exact_mean(np.array([0.1, 0.1, 0.1]), ones) == 0.1  # though 0.1 + 0.1 + 0.1 > 0.3
+    assert exact_mean(np.array([-1.7e308, 1.7e308]), ones[:2]) == 0.0
 
 
 def test_values_of_random_leaves_like_the_twin():
     rng = np.random.default_rng(1)
     for n in range(1, 40):
         y, weight = rng.normal(size=n) * 2.0 ** rng.integers(-300, 300), rng.integers(1, 1000, n).astype(np.uint32)
-        assert probe.leaf_mean(y, weight) == mean_target(y.tolist(), weight.tolist())
+        assert exact_mean(y, weight) == mean_target(y.tolist(), weight.tolist())

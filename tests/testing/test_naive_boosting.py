@@ -6,7 +6,7 @@ from sklearn._loss.loss import HuberLoss
 from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
 
-from dforest.rules import boost_probe
+from dforest.rules import baselines, boost_probe
 from dforest.rules import losses as compiled
 from dforest.testing import boosting, losses, scores
 from dforest.testing.boosting import flatten, grow_booster, predict_raw
@@ -79,6 +79,21 @@ def test_multinomial_has_the_bits_of_the_compiled_one(n_classes):
         assert losses.class_derivatives(f, y[i]) == (gradient[i].tolist(), hessian[i].tolist())
     assert [losses.class_predictions(f) for f in raw.tolist()] == compiled.class_predictions(raw).tolist()
     assert [losses.class_value(f, v) for f, v in zip(raw.tolist(), y, strict=True)] == compiled.class_values(raw, y).tolist()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", compiled.LOSSES)
+def test_baselines_have_the_bits_of_the_compiled_ones(loss, weighted):
+    rng = np.random.default_rng(0)
+    for n in (12, 200):
+        y = targets(loss, np.round(rng.normal(size=n), 1))
+        n_classes = 3 if loss == "multinomial" else 2
+        weight = rng.integers(1, 2**31, n).astype(np.uint32) if weighted else None
+        w = weight.tolist() if weighted else [1] * n
+        found = baselines.baselines(loss, y.astype(float), weight, n_classes, 0.25).tolist()
+        assert found == losses.baselines(loss, y.tolist(), w, n_classes, 0.25)
+        if not weighted:  # a weight of 1 is none
+            assert found == baselines.baselines(loss, y.astype(float), np.ones(n, np.uint32), n_classes, 0.25).tolist()
 
 
 @pytest.mark.parametrize("seed", range(5))
