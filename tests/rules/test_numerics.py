@@ -1,4 +1,4 @@
-"""Tests of keys.h, and of numerics.h where compilers have no integers of 128 bits, against those that have and Python's."""
+"""Tests of keys.h, and of numerics.h however it is compiled: without integers of 128 bits, or with vectors; against Python's."""
 
 import ctypes
 import shutil
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dforest
+from dforest.testing import losses
 
 SOURCE = """
 #include "rules/keys.h"
@@ -163,3 +164,31 @@ def test_digits_of_sums_add_up(numerics, bits):
         digits += own
         total += sum(map(int.__mul__, a.tolist(), b.tolist()))
         assert numerics.value_of_digits(digits.ctypes.data_as(ctypes.c_void_p)) == float(total)
+
+
+@pytest.mark.parametrize("options", [["-O0"], ["-O3"], ["-O3", "-fno-trapping-math", "-march=native"]], ids=" ".join)
+def test_exp_has_the_same_bits_however_it_is_compiled(options, tmp_path):
+    """-march=native may have fused multiplications, which -ffp-contract=off forbids."""
+    (tmp_path / "exp.c").write_text("""
+#include "rules/numerics.h"
+void exps(const double *x, double *out, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        out[i] = df_exp(x[i]);
+}
+""")
+    done = subprocess.run(
+        ["cc", *options, "-ffp-contract=off", "-shared", "-fPIC", "-I", dforest.get_include(),
+         "-o", tmp_path / "exp.so", tmp_path / "exp.c", "-lm"],
+        capture_output=True,
+        text=True,
+    )  # fmt: skip
+    if done.returncode != 0 and "-march=native" in options and "march" in done.stderr:
+        pytest.skip("the compiler has no -march=native")
+    assert done.returncode == 0, done.stderr
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.uniform(-720, 720, 2001), rng.normal(size=1000), [0.0, -0.0, -1e300, 1e300]])
+    out = np.empty_like(x)
+    pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (x, out)]
+    ctypes.CDLL(str(tmp_path / "exp.so")).exps(*pointers, ctypes.c_int64(len(x)))
+    assert out.tolist() == [losses.exp(v) for v in x.tolist()]
