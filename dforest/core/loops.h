@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "core/boost/loops.h"
 #include "core/draws.h"
 #include "core/search/coarse.h"
 #include "core/search/few.h"
@@ -53,6 +54,7 @@ typedef struct {
     void (*twig[4])(df_twig *twig); /* by what the words of records are */
     void (*random_twig[4])(df_twig *twig);
     df_uniforms uniforms;
+    const df_boost_loops *boost;
 } df_loops;
 
 #define DF_NO_CUT(cut) \
@@ -183,6 +185,7 @@ typedef struct {
     attribute static void df_random_sums_##name(df_twig *twig) {                                                          \
         df_twig_grow_loop(twig, DF_TWIG_SUMS, df_uniforms_##name);                                                        \
     }                                                                                                                     \
+    DF_COMPILE_BOOST(name, attribute)                                                                                     \
     static const df_loops df_loops_##name = {#name,                                                                       \
                                              df_gini_##name,                                                              \
                                              df_gini_lanes_##name,                                                        \
@@ -212,7 +215,8 @@ typedef struct {
                                              df_divide_##name,                                                            \
                                              {NULL, df_twig_pairs_##name, df_twig_classes_##name, df_twig_sums_##name},      \
                                              {NULL, df_random_pairs_##name, df_random_classes_##name, df_random_sums_##name}, \
-                                             df_uniforms_##name};
+                                             df_uniforms_##name,                                                          \
+                                             &df_boost_loops_##name};
 
 #define DF_NO_ATTRIBUTE
 DF_COMPILE_LOOPS(portable, DF_NO_ATTRIBUTE)

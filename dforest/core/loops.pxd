@@ -3,6 +3,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
 from dforest.core.search.sums cimport SumsKind
 from dforest.core.types cimport Column
 
+from dforest.rules.boost cimport df_boost_limits
 from dforest.rules.records cimport df_record
 
 cdef extern from "core/loops.h" nogil:
@@ -69,6 +70,38 @@ cdef extern from "core/loops.h" nogil:
         int n_scales
         df_twig_node* nodes          # [2 * DF_TWIG]
         int n_nodes
+    enum:
+        DF_BOOST_TILE
+        DF_BOOST_CODES
+    ctypedef struct df_boost_cut:          # see histogram.h
+        double score
+        int32_t code, missing_left
+        int64_t n_left, g_left, h_left, n_missing, g, h, n, most
+    ctypedef struct df_boost_rows:         # see gradients.h
+        const double* raw
+        const double* y
+        const uint32_t* times
+        const double* weight
+        double baseline, parameter
+    ctypedef struct df_boost_extent:
+        double gradient, hessian
+        int64_t* largest               # [2], as the next
+        int64_t* sum
+    ctypedef struct df_boost_loops:        # lists are by the kind of words
+        void (**fill)(const uint8_t* codes, int64_t stride, const int32_t* fine, const uint32_t* rows, int64_t first_row,
+                      int64_t n, const uint32_t* first, int begin, int end, uint64_t* words) noexcept nogil
+        void (**spill)(uint64_t* words, int64_t n_entries, int64_t* g, int64_t* h, int64_t* n) noexcept nogil
+        void (**cut)(const uint64_t* words, const int64_t* g, const int64_t* h, const int64_t* n, int n_codes, bint has_missing,
+                     const df_boost_limits* limits, df_boost_cut* cut) noexcept nogil
+        int64_t (*divide)(const uint32_t* rows, int64_t first_row, int64_t n, const uint8_t* codes, const uint8_t* goes_left,
+                          uint32_t* left, uint32_t* end) noexcept nogil
+        void (*extent)(int loss, const df_boost_rows* rows, int64_t begin, int64_t end, df_boost_extent* extent) noexcept nogil
+        void (*fine)(int loss, const df_boost_rows* rows, int64_t begin, int64_t end, const double* factors, bint has_hessian,
+                     int32_t* fine, df_boost_extent* extent) noexcept nogil
+        void (*class_extent)(const df_boost_rows* rows, const double* baseline, int64_t step, int64_t n_classes, int64_t begin,
+                             int64_t end, df_boost_extent* extent) noexcept nogil
+        void (*class_fine)(const df_boost_rows* rows, const double* baseline, int64_t step, int64_t n_classes, int64_t begin,
+                           int64_t end, const double* factors, int32_t* fine, df_boost_extent* extent) noexcept nogil
     ctypedef struct df_loops:
         const char* name
         int64_t (*gini)(const uint64_t* run, int64_t n, uint64_t offset, double weight, double first,
@@ -113,5 +146,6 @@ cdef extern from "core/loops.h" nogil:
         void (**twig)(df_twig* twig) noexcept nogil      # by what the words of records are, from 1
         void (**random_twig)(df_twig* twig) noexcept nogil
         void (*uniforms)(uint32_t seed, const uint64_t* paths, int n, double* u) noexcept nogil
+        const df_boost_loops* boost
 
 cdef const df_loops* loops         # those in use

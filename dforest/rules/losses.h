@@ -251,6 +251,13 @@ static inline void df_multinomial_prediction(const double *raw, double *p, int64
         p[k * step] *= scale;
 }
 
+/* Derivatives by the raw prediction of one class, given its power and the sum of those of all but the highest: see below. */
+static inline df_derivatives df_class_derivatives(double power, double rest, int is_highest, int is_target) {
+    const double sum = 1.0 + rest, scale = 1.0 / sum, p = power * scale;
+    const double other = (is_highest ? rest : sum - power) * scale;
+    return df_derivatives_of(is_target ? -other : p, p * other);
+}
+
 /* Minus the logarithm of the probability p of class y. Derivatives by the raw prediction of class k: p_k, less 1 for y; and
  * p_k (1 - p_k). 1 - p_k is not formed by a difference for the highest class, the only one whose p_k may be close to 1.
  * OUT gradient, hessian : [n_classes], `step` apart, as raw is; either may be raw itself */
@@ -258,15 +265,11 @@ static inline void df_multinomial_derivatives(const double *raw, int64_t y, doub
                                               int64_t n_classes) {
     const int64_t highest = df_highest_class(raw, step, n_classes);
     const double rest = df_class_powers(raw, gradient, step, n_classes, highest);
-    const double sum = 1.0 + rest, scale = 1.0 / sum;
-    double power, p, other;
     int64_t k;
     for (k = 0; k < n_classes; k++) {
-        power = gradient[k * step];
-        p = power * scale;
-        other = (k == highest ? rest : sum - power) * scale;
-        gradient[k * step] = k == y ? -other : p;
-        hessian[k * step] = p * other;
+        const df_derivatives d = df_class_derivatives(gradient[k * step], rest, k == highest, k == y);
+        gradient[k * step] = d.gradient;
+        hessian[k * step] = d.hessian;
     }
 }
 

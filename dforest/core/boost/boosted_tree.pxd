@@ -1,0 +1,91 @@
+"""A boosted tree as it grows: see boosted_tree.pyx for the words."""
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from dforest.core.boost.histograms cimport Histograms
+from dforest.core.crew cimport Crew
+from dforest.core.data cimport DataView
+from dforest.core.loops cimport df_boost_cut
+from dforest.core.search.feature_order cimport FeatureOrder
+from dforest.core.threads cimport Turn
+from dforest.rules.boost cimport df_boost_limits
+
+cdef struct BoostNode:
+    uint64_t path
+    int64_t first, n           # its run of the rows
+    int64_t g, h               # coarse sums of gradients and Hessians
+    int64_t most               # rows of the most frequent code, at most
+    double gain                # of its best cut, in units of the loss; 0: it is not split
+    double value               # of a leaf
+    int32_t feature
+    int32_t left               # number of its left child, before that of the right one; -1: it is a leaf
+    int32_t parent             # -1: the root has none
+    int32_t slot               # of its histogram; -1: it has none
+    int64_t depth
+    bint has_words             # its histogram has words, or else sums
+    bint missing_left
+    df_boost_cut cut           # once it has been searched
+
+cdef struct BoostScale:        # of the integers that stand for gradients and Hessians
+    int32_t fine_g, fine_h     # 1.0 is 2 to this power in fine integers
+    int32_t coarse_g, coarse_h  # and in coarse ones
+
+
+@cython.final
+cdef class BoostedTree:
+    cdef DataView data
+    cdef Crew crew
+    cdef Histograms histograms
+    # Limits
+    cdef readonly int64_t max_leaves   # 0: there is no limit
+    cdef int64_t max_depth
+    cdef double l2, min_hessian
+    cdef int64_t min_samples_leaf
+    cdef Py_ssize_t max_features
+    cdef df_boost_limits limits        # in units of this tree
+    # Sizes at which the machinery changes its ways
+    cdef int64_t part_rows             # of a part of a histogram, at least
+    cdef int64_t piece_rows            # of a node that several threads divide
+    cdef bint subtracts                # the large child's histogram is what remains of the parent's; else its rows are added up
+    # What the tree is grown from
+    cdef const int32_t* fine           # of its rows
+    cdef BoostScale scale
+    cdef uint32_t seed
+    cdef uint32_t* rows                # [n_rows] in the order of the leaves
+    cdef bint is_undivided             # `rows` is not filled: all rows are in the root
+    cdef uint32_t* moved               # [n_rows]
+    # What there is of it
+    cdef BoostNode* nodes
+    cdef Py_ssize_t n_nodes, room
+    cdef int32_t* frontier             # leaves that may be split: a heap, or a stack if there is no limit of leaves
+    cdef Py_ssize_t n_frontier, frontier_room
+    # What a call of the crew is about
+    cdef BoostNode* small
+    cdef BoostNode* large              # NULL: the root alone is searched
+    cdef bint searches_small, searches_large, parent_had_words
+    cdef int n_parts
+    cdef FeatureOrder order
+    cdef uint8_t* tried                # [2, n_columns] whether a cut of the column is looked for
+    cdef df_boost_cut* cuts            # [2, n_columns] of the small and the large node
+    cdef BoostNode* divided
+    cdef uint8_t* goes_left            # by code
+    cdef int64_t rows_per_piece
+    cdef int64_t* n_left               # of each piece of the divided node's rows, and then of all up to it
+    cdef Py_ssize_t n_left_room
+
+    cdef int grow(self, const int32_t* fine, const BoostScale* scale, uint32_t seed, Turn* turn) except -1 nogil
+    cdef int split(self, int32_t number) except -1 nogil
+    cdef int search_children(self, int32_t number) except -1 nogil
+    cdef void search(self) noexcept nogil
+    cdef void fill_part(self, int64_t item) noexcept nogil
+    cdef void search_column(self, int64_t item) noexcept nogil
+    cdef void draw_columns(self, const BoostNode* node, uint8_t* tried) noexcept nogil
+    cdef void choose(self, BoostNode* node, const df_boost_cut* cuts, const uint8_t* tried) noexcept nogil
+    cdef int divide(self, BoostNode* node) except -1 nogil
+    cdef void divide_piece(self, int64_t item) noexcept nogil
+    cdef void place_piece(self, int64_t item) noexcept nogil
+    cdef int32_t add_node(self, int32_t parent, int is_right, int64_t first, int64_t n) except -1 nogil
+    cdef bint may_be_split(self, const BoostNode* node) noexcept nogil
+    cdef bint goes_before(self, int32_t a, int32_t b) noexcept nogil
+    cdef int push(self, int32_t number) except -1 nogil
+    cdef int32_t pop(self) noexcept nogil

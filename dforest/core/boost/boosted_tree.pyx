@@ -1,0 +1,354 @@
+"""A boosted tree as it grows: best first, by a crew.
+
+Words: a tree's rows lie in one array of row numbers, so that each node has a *run* of it; a split divides a run, stably. Of the
+two children of a node, the *small* one has fewer rows, and its histogram is filled from them; that of the *large* one is what
+remains of their parent's. A *piece* of a node's rows is what a thread divides at a time. Nodes are numbered in order of creation,
+so both children of one come together, the left one first. The *frontier* has the leaves that may be split.
+
+Threads share the rows of a node, and the columns of two. All that is added up are integers, so neither the number of threads nor
+their turns make a difference.
+
+A `BoostedTree` serves one booster for one tree after another. It owns its rows and nodes; the fine integers are the booster's.
+"""
+cimport cython
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+from dforest.core.grow.buffers cimport ensure_room
+from dforest.core.loops cimport DF_BOOST_CODES, loops
+from dforest.core.threads cimport poll
+from dforest.rules.boost cimport df_absolute_gain, df_boost_limits_of, df_common_score, df_unseen_goes_left
+from dforest.rules.random cimport DF_ROOT_PATH, df_child_path
+
+
+cdef void fill_part(void* tree, int64_t item) noexcept nogil:
+    (<BoostedTree> tree).fill_part(item)
+
+
+cdef void search_column(void* tree, int64_t item) noexcept nogil:
+    (<BoostedTree> tree).search_column(item)
+
+
+cdef void divide_piece(void* tree, int64_t item) noexcept nogil:
+    (<BoostedTree> tree).divide_piece(item)
+
+
+cdef void place_piece(void* tree, int64_t item) noexcept nogil:
+    (<BoostedTree> tree).place_piece(item)
+
+
+@cython.final
+cdef class BoostedTree:
+    """One tree after another.
+
+    Parameters
+    ----------
+    data : DataView
+    histograms : Histograms
+    crew : Crew
+        Whose leader grows trees.
+    max_leaf_nodes : int or None
+    max_depth : int or None
+    min_samples_leaf : int
+        Rows of a leaf.
+    min_hessian, l2 : float
+        Least sum of Hessians of a leaf; what is added to it where gains are formed.
+    max_features : int
+        How many columns are tried in a node.
+    tuning : dict
+        `part_rows`, `piece_rows`, `subtracts`: the fields that are not to have their defaults.
+    """
+
+    def __cinit__(self, DataView data not None, Histograms histograms not None, Crew crew not None, max_leaf_nodes, max_depth,
+                  int64_t min_samples_leaf, double min_hessian, double l2, Py_ssize_t max_features,
+                  dict tuning not None):
+        self.data = data
+        self.histograms = histograms
+        self.crew = crew
+        self.max_leaves = max_leaf_nodes or 0
+        self.max_depth = data.n_rows if max_depth is None else min(max_depth, data.n_rows)
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.order = FeatureOrder(data.n_features)
+        self.part_rows = tuning.get("part_rows", 2048)
+        self.piece_rows = tuning.get("piece_rows", 8192)
+        self.subtracts = tuning.get("subtracts", True)
+        self.min_hessian = min_hessian
+        self.l2 = l2
+        self.rows = <uint32_t*> malloc(data.n_rows * sizeof(uint32_t))
+        self.moved = <uint32_t*> malloc(data.n_rows * sizeof(uint32_t))
+        self.cuts = <df_boost_cut*> malloc(2 * data.n_features * sizeof(df_boost_cut))
+        self.tried = <uint8_t*> malloc(2 * data.n_features)
+        self.goes_left = <uint8_t*> malloc(DF_BOOST_CODES)
+        if self.tried == NULL or self.rows == NULL or self.moved == NULL or self.cuts == NULL or self.goes_left == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        free(self.rows)
+        free(self.moved)
+        free(self.cuts)
+        free(self.tried)
+        free(self.goes_left)
+        free(self.nodes)
+        free(self.frontier)
+        free(self.n_left)
+
+    cdef int grow(self, const int32_t* fine, const BoostScale* scale, uint32_t seed, Turn* turn) except -1 nogil:
+        """Grow a tree, given the fine integers of all rows, and its seed."""
+        cdef int64_t n_leaves = 1
+        cdef int32_t number
+        self.fine = fine
+        self.scale = scale[0]
+        self.seed = seed
+        self.limits = df_boost_limits_of(self.l2, self.min_hessian, self.min_samples_leaf, scale.coarse_h)
+        self.n_nodes = self.n_frontier = 0
+        self.is_undivided = True
+        self.add_node(-1, 0, 0, self.data.n_rows)
+        self.nodes[0].most = self.histograms.most
+        if self.max_leaves != 1 and self.may_be_split(&self.nodes[0]):
+            self.small = &self.nodes[0]
+            self.large = NULL
+            self.small.slot = self.histograms.take()
+            self.small.has_words = self.histograms.fits_words(self.small.n, self.small.most)
+            self.searches_small = True
+            self.search()
+            self.push(0)
+        while self.n_frontier > 0:
+            number = self.pop()
+            self.split(number)
+            n_leaves += 1
+            if n_leaves == self.max_leaves:
+                self.histograms.leave(&self.nodes[number].slot)
+                break
+            self.search_children(number)
+            poll(turn, self.nodes[number].n)
+        while self.n_frontier > 0:
+            self.histograms.leave(&self.nodes[self.pop()].slot)
+        return 0
+
+    # Growth --------------------------------------------------------------------------------------------------------------
+
+    cdef int32_t add_node(self, int32_t parent, int is_right, int64_t first, int64_t n) except -1 nogil:
+        """Add a leaf; pointers to other nodes may be invalid then."""
+        cdef BoostNode* node
+        ensure_room(<void**> &self.nodes, &self.room, self.n_nodes + 1, sizeof(BoostNode))
+        node = &self.nodes[self.n_nodes]
+        self.n_nodes += 1
+        node.first = first
+        node.n = n
+        node.parent = parent
+        node.depth = self.nodes[parent].depth + 1 if parent >= 0 else 0
+        node.path = df_child_path(self.nodes[parent].path, is_right) if parent >= 0 else DF_ROOT_PATH
+        node.left = node.slot = node.feature = -1
+        node.gain = 0.0
+        return <int32_t> (self.n_nodes - 1)
+
+    cdef bint may_be_split(self, const BoostNode* node) noexcept nogil:
+        """Whether it is worth looking for a cut of a node."""
+        return node.n >= 2 * self.limits.min_samples and node.depth < self.max_depth
+
+    cdef int split(self, int32_t number) except -1 nogil:
+        """Divide a leaf by its best cut, and add its children."""
+        cdef BoostNode* node = &self.nodes[number]
+        cdef int64_t n_left = node.cut.n_left
+        cdef int32_t left
+        node.missing_left = (node.cut.missing_left if node.cut.n_missing > 0 else df_unseen_goes_left(n_left, node.n - n_left))
+        self.divide(node)
+        left = self.add_node(number, 0, node.first, n_left)
+        node = &self.nodes[number]
+        self.add_node(number, 1, node.first + n_left, node.n - n_left)
+        node = &self.nodes[number]
+        node.left = left
+        self.nodes[left].g = node.cut.g_left
+        self.nodes[left].h = node.cut.h_left
+        self.nodes[left + 1].g = node.g - node.cut.g_left
+        self.nodes[left + 1].h = node.h - node.cut.h_left
+        return 0
+
+    cdef int search_children(self, int32_t number) except -1 nogil:
+        """Find the best cuts of the children of a node."""
+        cdef BoostNode* node = &self.nodes[number]
+        cdef int32_t small = node.left if 2 * self.nodes[node.left].n <= node.n else node.left + 1
+        cdef int32_t large = 2 * node.left + 1 - small
+        self.small = &self.nodes[small]
+        self.large = &self.nodes[large]
+        self.searches_small = self.may_be_split(self.small)
+        self.searches_large = self.may_be_split(self.large)
+        if not self.searches_large:                # nor the small one
+            self.histograms.leave(&node.slot)
+            return 0
+        self.parent_had_words = node.has_words
+        self.small.most = min(node.most, self.small.n)
+        self.large.most = min(node.most, self.large.n)
+        self.small.has_words = self.large.has_words = self.histograms.fits_words(self.large.n, self.large.most)
+        self.small.slot = self.histograms.take()
+        self.large.slot = node.slot
+        node.slot = -1
+        if not self.subtracts:
+            self.large = NULL
+            if self.searches_small:
+                self.search()
+            self.small = &self.nodes[large]
+            self.searches_small = True
+        self.search()
+        self.push(small)
+        self.push(large)
+        return 0
+
+    cdef bint goes_before(self, int32_t a, int32_t b) noexcept nogil:
+        """Whether a leaf is split before another one: that of higher gain, of equal ones the first in preorder."""
+        cdef const BoostNode* nodes = self.nodes
+        if nodes[a].gain != nodes[b].gain:
+            return nodes[a].gain > nodes[b].gain
+        while nodes[a].parent != nodes[b].parent:  # up to siblings
+            if nodes[a].depth >= nodes[b].depth:
+                a = nodes[a].parent
+            else:
+                b = nodes[b].parent
+        return a < b
+
+    cdef int push(self, int32_t number) except -1 nogil:
+        """Put a leaf into the frontier, or see that it stays one."""
+        cdef Py_ssize_t at = self.n_frontier, above
+        if self.nodes[number].gain <= 0.0:
+            self.histograms.leave(&self.nodes[number].slot)
+            return 0
+        ensure_room(<void**> &self.frontier, &self.frontier_room, at + 1, sizeof(int32_t))
+        self.n_frontier += 1
+        while self.max_leaves > 0 and at > 0:
+            above = (at - 1) // 2
+            if not self.goes_before(number, self.frontier[above]):
+                break
+            self.frontier[at] = self.frontier[above]
+            at = above
+        self.frontier[at] = number
+        return 0
+
+    cdef int32_t pop(self) noexcept nogil:
+        """Take the leaf that is split next. If all will be, it is the one that came last: so the fewest histograms wait."""
+        cdef int32_t top = self.frontier[0], last
+        cdef Py_ssize_t at = 0, below
+        self.n_frontier -= 1
+        last = self.frontier[self.n_frontier]
+        if self.max_leaves == 0:
+            return last
+        while 2 * at + 1 < self.n_frontier:
+            below = 2 * at + 1
+            if below + 1 < self.n_frontier and self.goes_before(self.frontier[below + 1], self.frontier[below]):
+                below += 1
+            if not self.goes_before(self.frontier[below], last):
+                break
+            self.frontier[at] = self.frontier[below]
+            at = below
+        self.frontier[at] = last
+        return top
+
+    # Cuts ----------------------------------------------------------------------------------------------------------------
+
+    cdef void search(self) noexcept nogil:
+        """Have the histograms of the small and the large node, and their best cuts."""
+        self.n_parts = <int> max(<int64_t> 1, min(<int64_t> self.histograms.n_parts, self.small.n // self.part_rows))
+        if self.searches_small:
+            self.draw_columns(self.small, self.tried)
+        if self.large != NULL:
+            self.draw_columns(self.large, self.tried + self.histograms.n_columns)
+        self.crew.call(fill_part, <void*> self, self.n_parts)
+        self.crew.call(search_column, <void*> self, self.histograms.n_columns)
+        if self.searches_small:
+            self.choose(self.small, self.cuts, self.tried)
+        if self.large != NULL:
+            self.choose(self.large, self.cuts + self.histograms.n_columns, self.tried + self.histograms.n_columns)
+
+    cdef void draw_columns(self, const BoostNode* node, uint8_t* tried) noexcept nogil:
+        """Draw the columns that are tried in a node. OUT tried : [n_columns] whether each is"""
+        cdef Py_ssize_t _, n = self.histograms.n_columns
+        memset(tried, self.max_features >= n, n)
+        if self.max_features >= n:
+            return
+        self.order.open(self.seed, node.path)
+        for _ in range(self.max_features):
+            tried[self.order.next()] = True
+        self.order.close()
+
+    cdef void fill_part(self, int64_t item) noexcept nogil:
+        self.histograms.fill_part(<int> item, self.n_parts, NULL if self.is_undivided else self.rows + self.small.first,
+                                  self.small.first, self.small.n, self.fine, self.small.slot, self.small.has_words)
+
+    cdef void search_column(self, int64_t item) noexcept nogil:
+        cdef BoostNode* small = self.small
+        cdef BoostNode* large = self.large
+        self.histograms.join_parts(item, self.n_parts, small.slot, small.has_words)
+        if self.searches_small and self.tried[item]:
+            self.histograms.find_cut(item, small.slot, small.has_words, &self.limits, &self.cuts[item])
+        if large != NULL:
+            self.histograms.subtract(item, large.slot, small.slot, self.parent_had_words, large.has_words)
+            if self.tried[self.histograms.n_columns + item]:
+                self.histograms.find_cut(item, large.slot, large.has_words, &self.limits,
+                                         &self.cuts[self.histograms.n_columns + item])
+
+    cdef void choose(self, BoostNode* node, const df_boost_cut* cuts, const uint8_t* tried) noexcept nogil:
+        """Take the best cut of all columns that were tried, of equal ones that of the first column."""
+        cdef Py_ssize_t j, best = -1
+        cdef int64_t most = 0
+        cdef double common
+        for j in range(self.histograms.n_columns):
+            if tried[j]:
+                most = max(most, cuts[j].most)
+                if best < 0 or cuts[j].score > cuts[best].score:
+                    best = j
+        if self.max_features >= self.histograms.n_columns:
+            node.most = most
+        node.cut = cuts[best]
+        node.feature = <int32_t> best
+        node.g = node.cut.g
+        node.h = node.cut.h
+        common = df_common_score(self.limits.l2, <double> node.g, <double> node.h)
+        if node.cut.score > common:
+            node.gain = df_absolute_gain(node.cut.score - common, self.scale.coarse_g, self.scale.coarse_h)
+
+    # Rows ----------------------------------------------------------------------------------------------------------------
+
+    cdef int divide(self, BoostNode* node) except -1 nogil:
+        """Divide a node's rows by its cut."""
+        cdef int64_t n_pieces, i, total = 0, n_left
+        cdef int code, missing = self.histograms.n_codes[node.feature]
+        for code in range(DF_BOOST_CODES):
+            self.goes_left[code] = code <= node.cut.code or (code == missing and node.missing_left)
+        self.divided = node
+        self.rows_per_piece = node.n if self.crew.n_members == 1 or node.n < 2 * self.piece_rows else self.piece_rows
+        n_pieces = (node.n + self.rows_per_piece - 1) // self.rows_per_piece
+        ensure_room(<void**> &self.n_left, &self.n_left_room, n_pieces, sizeof(int64_t))
+        self.crew.call(divide_piece, <void*> self, n_pieces)
+        if n_pieces == 1:                          # those on the left are in their place
+            n_left = self.n_left[0]
+            for i in range(node.n - n_left):
+                self.rows[node.first + n_left + i] = self.moved[node.first + node.n - 1 - i]
+        else:
+            for i in range(n_pieces):
+                total += self.n_left[i]
+                self.n_left[i] = total
+            self.crew.call(place_piece, <void*> self, n_pieces)
+        self.is_undivided = False
+        return 0
+
+    cdef void divide_piece(self, int64_t item) noexcept nogil:
+        """Divide a piece: rows on the left come first, the others last and in reverse."""
+        cdef BoostNode* node = self.divided
+        cdef int64_t begin = node.first + item * self.rows_per_piece, end = min(node.first + node.n, begin + self.rows_per_piece)
+        self.n_left[item] = loops.boost.divide(
+            NULL if self.is_undivided else self.rows + begin, begin, end - begin,
+            <const uint8_t*> self.data.columns[node.feature].codes, self.goes_left,
+            (self.rows if end - begin == node.n else self.moved) + begin, self.moved + end)
+
+    cdef void place_piece(self, int64_t item) noexcept nogil:
+        """Put the rows of a piece where they belong."""
+        cdef BoostNode* node = self.divided
+        cdef int64_t begin = item * self.rows_per_piece, end = min(node.n, begin + self.rows_per_piece)
+        cdef int64_t before = self.n_left[item - 1] if item > 0 else 0, n_left = self.n_left[item] - before, i
+        cdef const uint32_t* moved = self.moved + node.first
+        cdef uint32_t* left = self.rows + node.first + before
+        cdef uint32_t* right = self.rows + node.first + node.cut.n_left + begin - before
+        for i in range(n_left):
+            left[i] = moved[begin + i]
+        for i in range(end - begin - n_left):
+            right[i] = moved[end - 1 - i]

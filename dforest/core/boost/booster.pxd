@@ -1,0 +1,74 @@
+"""Boosted trees grown round by round: see booster.pyx for the words."""
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+
+from dforest.core.boost.boosted_tree cimport BoostScale, BoostedTree
+from dforest.core.boost.histograms cimport Histograms
+from dforest.core.crew cimport Crew
+from dforest.core.data cimport DataView
+from dforest.core.loops cimport df_boost_extent, df_boost_rows
+from dforest.core.threads cimport Turn
+
+cdef extern from "core/boost/quantile.h" nogil:
+    ctypedef struct df_weighed:
+        double value
+        int64_t weight
+
+cdef struct Stretch:           # some rows of a leaf
+    int32_t node
+    int64_t first, n           # of the tree's rows
+    int64_t g, h               # sums of their fine integers
+
+
+@cython.final
+cdef class Booster:
+    cdef DataView data
+    cdef Crew crew
+    cdef Histograms histograms
+    cdef BoostedTree tree
+    cdef readonly int n_trees_per_round
+    cdef readonly int64_t n_trees      # that have been grown, or were there before
+    cdef uint64_t seed
+    cdef int loss
+    cdef int leaf                      # how the values of leaves are found, a DF_..._LEAF of losses.h
+    cdef double parameter
+    cdef const uint32_t* integer_weight  # [n_rows]; NULL: all are 1
+    cdef double learning_rate, l2
+    cdef bint has_hessian              # fine integers of a row are two
+    cdef bint counts_hessian           # it is 1, or the integer weight, as it is
+    cdef int fine_bits
+    cdef bint is_wide                  # words are wide, wherever there are Hessians
+    cdef int64_t chunk, stretch        # rows of one, at most
+    cdef int32_t weight_exponent       # `times` are weights times 2 to this power
+    cdef df_boost_rows rows
+    cdef double[:, ::1] raw            # [n_trees_per_round, n_rows] sums of leaf values
+    cdef int32_t* fine                 # [n_trees_per_round, n_rows, 1 or 2]
+    cdef double[::1] baseline          # [n_trees_per_round]
+    cdef double* factors               # [n_trees_per_round, 2] 2 to the power of the exponents of fine integers
+    cdef BoostScale* scales            # [n_trees_per_round]
+    cdef df_boost_extent* extents      # [chunks, n_trees_per_round]
+    cdef df_boost_extent* totals       # [n_trees_per_round]
+    cdef df_weighed* weighed           # [n_rows] by leaves; NULL: leaves are Newton's steps
+    cdef Stretch* stretches            # [n_stretches] all rows, leaf by leaf
+    cdef Py_ssize_t n_stretches, stretch_room
+    cdef int k                         # which tree of a round is grown
+    cdef object owners, grown          # of arrays; the trees of the round
+
+    cdef int lead(self, Turn* turn) except -1 nogil
+    cdef int weigh(self, weight) except -1
+    cdef bint is_heavy(self, int k) noexcept nogil
+    cdef int64_t n_chunks(self) noexcept nogil
+    cdef void measure(self, int64_t item) noexcept nogil
+    cdef void make_fine(self, int64_t item) noexcept nogil
+    cdef void join_extents(self) noexcept nogil
+    cdef const int32_t* fine_of(self, int k) noexcept nogil
+    cdef int finish_tree(self) except -1 nogil
+    cdef void make_steps(self) noexcept nogil
+    cdef int64_t weight_of(self, int64_t row) noexcept nogil
+    cdef void weigh_leaf(self, int64_t item) noexcept nogil
+    cdef double delta(self) noexcept nogil
+    cdef int list_stretches(self) except -1 nogil
+    cdef void add_up(self, int64_t item) noexcept nogil
+    cdef void move_on(self, int64_t item) noexcept nogil
+    cdef int keep_tree(self) except -1
+    cdef double threshold(self, Py_ssize_t column, Py_ssize_t code) noexcept

@@ -1,0 +1,435 @@
+"""Boosted trees, grown round by round.
+
+Words: a *round* grows one tree, or, for more than two classes, one for each class. The *raw prediction* of a row is a baseline
+and the sum of the values of the leaves that it reached, in the order of the trees; a booster keeps this sum, for all training
+rows. At the beginning of a round, gradients and Hessians of the loss by the raw predictions become *fine* integers
+(rules/boost.h), from which trees are grown. A *chunk* is the rows whose gradients one thread computes at a time, and a *stretch*
+some rows of a leaf.
+
+A `Booster` owns its arrays; what it was given it borrows, and keeps alive.
+"""
+cimport cython
+from libc.math cimport fabs, ldexp
+from libc.stdint cimport uint8_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+import numpy as np
+
+from dforest.core.boost.boosted_tree cimport BoostNode
+from dforest.core.grow.buffers cimport ensure_room
+from dforest.core.loops cimport loops
+from dforest.rules.boost cimport (
+    DF_CONSTANT_WORDS, DF_FINE_BITS, DF_LARGEST_ROW_WEIGHT, DF_WEIGHTED_BITS, DF_WIDE_WORDS, df_choose_words, df_fine_exponent,
+    df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_newton_step, df_word_kind,
+)
+from dforest.rules.losses cimport (
+    DF_HUBER_LEAF, DF_MULTINOMIAL_LOSS, DF_NEWTON_LEAF, DF_QUANTILE_LEAF, df_facts_of_loss, df_loss_facts,
+)
+from dforest.rules.random cimport df_tree_seed
+
+from dforest.core.boost.histograms import most_of_a_code
+from dforest.core.data import integer_weights
+from dforest.core.forest.assembly import TreeArrays
+
+cdef extern from "core/boost/quantile.h" nogil:
+    double df_weighted_quantile(df_weighed* values, int64_t n, double quantile)
+    double df_huber_leaf(df_weighed* residuals, int64_t n, double delta, double learning_rate)
+
+
+cdef void measure(void* booster, int64_t item) noexcept nogil:
+    (<Booster> booster).measure(item)
+
+
+cdef void make_fine(void* booster, int64_t item) noexcept nogil:
+    (<Booster> booster).make_fine(item)
+
+
+cdef void add_up(void* booster, int64_t item) noexcept nogil:
+    (<Booster> booster).add_up(item)
+
+
+cdef void weigh_leaf(void* booster, int64_t item) noexcept nogil:
+    (<Booster> booster).weigh_leaf(item)
+
+
+cdef void move_on(void* booster, int64_t item) noexcept nogil:
+    (<Booster> booster).move_on(item)
+
+
+cdef int lead(void* booster, Crew crew, Turn* turn) except -1 nogil:
+    return (<Booster> booster).lead(turn)
+
+
+@cython.final
+cdef class Booster:
+    """Grows the trees of a boosted model.
+
+    Parameters
+    ----------
+    columns : list of CodedColumn
+        Codes of one byte, by method hist.
+    loss : int
+        Its number: see `dforest.rules.losses.LOSSES`.
+    y : ndarray of shape (n_rows,), dtype float64
+        Targets, or numbers of classes.
+    weight : ndarray of shape (n_rows,), dtype float64, optional
+        Positive. None: all are 1.
+    n_classes : int, default=2
+        Only looked at where the loss is that of several classes.
+    parameter : float, default=0.0
+        Of the loss: its quantile; for Huber's, the share of rows that are no outliers.
+    baseline : ndarray of shape (n_trees_per_round,), dtype float64
+        What raw predictions begin with.
+    learning_rate : float
+        What the values of leaves are multiplied by.
+    max_leaf_nodes, max_depth : int or None
+    min_samples_leaf : int
+        Least number of rows of a leaf.
+    min_hessian : float
+        Least sum of Hessians of a leaf.
+    l2 : float
+        What is added to a leaf's sum of Hessians.
+    max_features : int
+        How many columns are tried in each node.
+    seed : int
+        Of the model, below 2**64.
+    n_threads : int
+    n_trees : int, default=0
+        How many trees there are already,
+    raw : ndarray of shape (n_trees_per_round, n_rows), dtype float64, optional
+        and what their leaves add up to; it is written to. None: zeros.
+    tuning : dict, optional
+        Sizes of the machinery that are not to have their defaults, for tests: see doc/internals.md.
+    """
+
+    def __init__(self, columns, int loss, const double[::1] y not None, weight=None, *, int n_classes=2, double parameter=0.0,
+                 baseline, double learning_rate, max_leaf_nodes, max_depth, int64_t min_samples_leaf, double min_hessian,
+                 double l2, Py_ssize_t max_features, uint64_t seed, int n_threads, int64_t n_trees=0, raw=None, tuning=None):
+        cdef Py_ssize_t n_rows = y.shape[0], K = n_classes if loss == DF_MULTINOMIAL_LOSS else 1
+        cdef df_loss_facts facts = df_facts_of_loss(loss)
+        cdef int kind
+        # Nobody looks at targets there, so that their memory stays untouched.
+        self.data = DataView(columns, np.zeros(n_rows, np.int32))
+        self.data.add_rows(n_threads)
+        tuning = tuning or {}
+        self.chunk = tuning.get("chunk_rows", 8192)
+        self.stretch = tuning.get("stretch_rows", 8192)
+        self.is_wide = tuning.get("wide_words", False)
+        self.n_trees_per_round = <int> K
+        self.n_trees = n_trees
+        self.seed = seed
+        self.loss = loss
+        self.leaf = facts.leaf
+        self.parameter = parameter
+        self.learning_rate = learning_rate
+        self.l2 = l2
+        self.fine_bits = DF_FINE_BITS
+        self.rows.y = &y[0]
+        self.raw = np.zeros((K, n_rows)) if raw is None else raw
+        self.baseline = np.array(baseline, np.float64)
+        if self.raw.shape[0] != K or self.raw.shape[1] != n_rows or self.baseline.shape[0] != K:
+            raise ValueError(f"raw has shape {np.shape(self.raw)} and baseline {np.shape(self.baseline)}; allowed are "
+                             f"{(K, n_rows)} and {(K,)}")
+        self.owners = [y]
+        if weight is not None:
+            self.weigh(weight)
+        is_weighted = self.rows.times != NULL or self.rows.weight != NULL
+        self.has_hessian = is_weighted or not facts.has_constant_hessian
+        self.counts_hessian = facts.has_constant_hessian and self.rows.weight == NULL
+        kind = DF_WIDE_WORDS if self.has_hessian else DF_CONSTANT_WORDS
+        self.crew = Crew(n_threads)
+        self.histograms = Histograms(self.data, most_of_a_code(columns, n_threads), kind, n_threads, tuning)
+        self.tree = BoostedTree(self.data, self.histograms, self.crew, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian,
+                                l2, max_features, tuning)
+        self.fine = <int32_t*> malloc(K * n_rows * (2 if self.has_hessian else 1) * sizeof(int32_t))
+        self.factors = <double*> malloc(2 * K * sizeof(double))
+        self.scales = <BoostScale*> malloc(K * sizeof(BoostScale))
+        self.extents = <df_boost_extent*> malloc(self.n_chunks() * K * sizeof(df_boost_extent))
+        self.totals = <df_boost_extent*> malloc(K * sizeof(df_boost_extent))
+        if self.leaf != DF_NEWTON_LEAF:
+            self.weighed = <df_weighed*> malloc(n_rows * sizeof(df_weighed))
+            if self.weighed == NULL:
+                raise MemoryError()
+        if (self.fine == NULL or self.factors == NULL or self.scales == NULL or self.extents == NULL or self.totals == NULL):
+            raise MemoryError()
+
+    cdef int weigh(self, weight) except -1:
+        """Take the weights of rows: as integers, if these are small; none if all are equal to one power of two."""
+        cdef const double[::1] weights = weight
+        cdef const uint32_t[::1] times
+        integers, exponent = integer_weights(weight)
+        self.owners.extend([weight, integers])
+        times = integers
+        self.integer_weight = &times[0]
+        if integers.max() > DF_LARGEST_ROW_WEIGHT:
+            self.rows.weight = &weights[0]
+            return 0
+        self.weight_exponent = exponent
+        if integers.max() > 1:
+            self.rows.times = &times[0]
+            self.fine_bits = DF_WEIGHTED_BITS
+        return 0
+
+    def __dealloc__(self):
+        free(self.fine)
+        free(self.factors)
+        free(self.scales)
+        free(self.extents)
+        free(self.totals)
+        free(self.stretches)
+        free(self.weighed)
+
+    @property
+    def raw_sums(self):
+        """The sums of leaf values of each row: ndarray of shape (n_trees_per_round, n_rows), dtype float64, not copied."""
+        return np.asarray(self.raw)
+
+    def grow_round(self):
+        """Grow the trees of a round.
+
+        Returns
+        -------
+        list of TreeArrays
+            A leaf keeps the words of `NumberObjective`: its rows twice, its value, and 0.
+        """
+        self.grown = []
+        self.crew.run(lead, <void*> self)
+        grown, self.grown = self.grown, None
+        return grown
+
+    cdef int lead(self, Turn* turn) except -1 nogil:
+        """Grow the trees of a round, as the crew's leader."""
+        cdef int64_t n = self.n_chunks()
+        cdef df_word_kind kind
+        cdef BoostScale* scale
+        cdef int k
+        self.rows.raw = &self.raw[0, 0]
+        self.rows.baseline = self.baseline[0]
+        self.rows.parameter = self.delta() if self.leaf == DF_HUBER_LEAF else self.parameter
+        self.crew.call(measure, <void*> self, n)
+        self.join_extents()
+        for k in range(self.n_trees_per_round):
+            scale = &self.scales[k]
+            scale.fine_g = df_fine_exponent(self.totals[k].gradient, self.fine_bits)
+            scale.fine_h = 0 if self.counts_hessian else df_fine_exponent(self.totals[k].hessian, self.fine_bits)
+            self.factors[2 * k] = ldexp(1.0, scale.fine_g)
+            self.factors[2 * k + 1] = ldexp(1.0, scale.fine_h)
+            scale.fine_g += self.weight_exponent
+            scale.fine_h += self.weight_exponent
+        self.crew.call(make_fine, <void*> self, n)
+        self.join_extents()
+        for k in range(self.n_trees_per_round):
+            scale = &self.scales[k]
+            kind = df_choose_words(not self.has_hessian, self.rows.times != NULL or self.rows.weight != NULL,
+                                   self.is_wide or self.is_heavy(k))
+            self.histograms.use(kind)
+            scale.coarse_g = scale.fine_g - df_gradient_shift(kind)
+            scale.coarse_h = scale.fine_h - df_hessian_shift(kind)
+            self.k = k
+            self.tree.grow(self.fine_of(k), scale, df_tree_seed(self.seed, <uint32_t> self.n_trees), turn)
+            self.finish_tree()
+            with gil:
+                self.keep_tree()
+            self.n_trees += 1
+        return 0
+
+    cdef bint is_heavy(self, int k) noexcept nogil:
+        """Whether a few rows have most of what the fine integers of the k-th tree stand for."""
+        cdef const df_boost_extent* of_all = &self.totals[k]
+        return (df_has_heavy_tail(of_all.largest[0], of_all.sum[0], self.data.n_rows)
+                or df_has_heavy_tail(of_all.largest[1], of_all.sum[1], self.data.n_rows))
+
+    # Gradients -----------------------------------------------------------------------------------------------------------
+
+    cdef int64_t n_chunks(self) noexcept nogil:
+        return (self.data.n_rows + self.chunk - 1) // self.chunk
+
+    cdef const int32_t* fine_of(self, int k) noexcept nogil:
+        """The fine integers for the k-th tree of a round."""
+        return self.fine + k * self.data.n_rows * (2 if self.has_hessian else 1)
+
+    cdef void measure(self, int64_t item) noexcept nogil:
+        """Find the largest derivatives of a chunk."""
+        cdef int64_t begin = item * self.chunk, end = min(self.data.n_rows, begin + self.chunk)
+        cdef df_boost_extent* extent = self.extents + item * self.n_trees_per_round
+        if self.loss == DF_MULTINOMIAL_LOSS:
+            loops.boost.class_extent(&self.rows, &self.baseline[0], self.data.n_rows, self.n_trees_per_round, begin, end, extent)
+        else:
+            loops.boost.extent(self.loss, &self.rows, begin, end, extent)
+
+    cdef void make_fine(self, int64_t item) noexcept nogil:
+        """Make the fine integers of a chunk."""
+        cdef int64_t begin = item * self.chunk, end = min(self.data.n_rows, begin + self.chunk)
+        cdef df_boost_extent* extent = self.extents + item * self.n_trees_per_round
+        if self.loss == DF_MULTINOMIAL_LOSS:
+            loops.boost.class_fine(&self.rows, &self.baseline[0], self.data.n_rows, self.n_trees_per_round, begin, end,
+                                   self.factors, self.fine, extent)
+        else:
+            loops.boost.fine(self.loss, &self.rows, begin, end, self.factors, self.has_hessian, self.fine, extent)
+
+    cdef void join_extents(self) noexcept nogil:
+        """What is known of all rows, from what is known of chunks."""
+        cdef int64_t i
+        cdef int j, k
+        cdef const df_boost_extent* of_chunk
+        cdef df_boost_extent* total
+        for k in range(self.n_trees_per_round):
+            total = &self.totals[k]
+            total.gradient = total.hessian = 0.0
+            total.largest[0] = total.largest[1] = total.sum[0] = total.sum[1] = 0
+            for i in range(self.n_chunks()):
+                of_chunk = &self.extents[i * self.n_trees_per_round + k]
+                total.gradient = max(total.gradient, of_chunk.gradient)
+                total.hessian = max(total.hessian, of_chunk.hessian)
+                for j in range(2):
+                    total.largest[j] = max(total.largest[j], of_chunk.largest[j])
+                    total.sum[j] += of_chunk.sum[j]
+
+    # Leaves --------------------------------------------------------------------------------------------------------------
+
+    cdef int finish_tree(self) except -1 nogil:
+        """Find the values of the leaves, and add them to the raw predictions."""
+        self.list_stretches()
+        if self.leaf == DF_NEWTON_LEAF:
+            self.crew.call(add_up, <void*> self, self.n_stretches)
+            self.make_steps()
+        else:
+            self.crew.call(weigh_leaf, <void*> self, self.tree.n_nodes)
+        self.crew.call(move_on, <void*> self, self.n_stretches)
+        return 0
+
+    cdef void make_steps(self) noexcept nogil:
+        """Newton's steps, from the sums of stretches."""
+        cdef Py_ssize_t at = 0
+        cdef int64_t g, h
+        cdef int32_t number
+        cdef const BoostScale* scale = &self.scales[self.k]
+        while at < self.n_stretches:
+            number = self.stretches[at].node
+            g = h = 0
+            while at < self.n_stretches and self.stretches[at].node == number:
+                g += self.stretches[at].g
+                h += self.stretches[at].h
+                at += 1
+            self.tree.nodes[number].value = df_newton_step(g, h, scale.fine_g, scale.fine_h, self.learning_rate, self.l2)
+
+    cdef inline int64_t weight_of(self, int64_t row) noexcept nogil:
+        """The integer weight of a row."""
+        return self.integer_weight[row] if self.integer_weight != NULL else 1
+
+    cdef void weigh_leaf(self, int64_t item) noexcept nogil:
+        """Find the value of a leaf by the quantile of what is missing from its raw predictions; other nodes have none."""
+        cdef BoostNode* node = &self.tree.nodes[item]
+        cdef df_weighed* weighed = self.weighed + node.first
+        cdef int64_t i, row
+        if node.left >= 0:
+            return
+        for i in range(node.n):
+            row = node.first + i if self.tree.is_undivided else <int64_t> self.tree.rows[node.first + i]
+            weighed[i].value = (self.rows.y[row] - (self.rows.raw[row] + self.rows.baseline)) + 0.0     # no -0.0
+            weighed[i].weight = self.weight_of(row)
+        if self.leaf == DF_HUBER_LEAF:
+            node.value = df_huber_leaf(weighed, node.n, self.rows.parameter, self.learning_rate)
+        else:
+            node.value = self.learning_rate * df_weighted_quantile(
+                weighed, node.n, self.rows.parameter if self.leaf == DF_QUANTILE_LEAF else 0.5)
+
+    cdef double delta(self) noexcept nogil:
+        """How far from its target a raw prediction is no outlier to Huber's loss: a quantile of the distances, by this thread."""
+        cdef int64_t i
+        for i in range(self.data.n_rows):
+            self.weighed[i].value = fabs(self.rows.y[i] - (self.rows.raw[i] + self.rows.baseline))
+            self.weighed[i].weight = self.weight_of(i)
+        return df_weighted_quantile(self.weighed, self.data.n_rows, self.parameter)
+
+    cdef int list_stretches(self) except -1 nogil:
+        cdef const BoostNode* node
+        cdef Stretch* stretch
+        cdef Py_ssize_t i
+        cdef int64_t begin
+        self.n_stretches = 0
+        for i in range(self.tree.n_nodes):
+            node = &self.tree.nodes[i]
+            begin = 0
+            while node.left < 0 and begin < node.n:
+                ensure_room(<void**> &self.stretches, &self.stretch_room, self.n_stretches + 1, sizeof(Stretch))
+                stretch = &self.stretches[self.n_stretches]
+                self.n_stretches += 1
+                stretch.node = <int32_t> i
+                stretch.first = node.first + begin
+                stretch.n = min(self.stretch, node.n - begin)
+                begin += stretch.n
+        return 0
+
+    cdef void add_up(self, int64_t item) noexcept nogil:
+        """Sum the fine integers of a stretch."""
+        cdef Stretch* stretch = &self.stretches[item]
+        cdef const int32_t* fine = self.fine_of(self.k)
+        cdef int64_t i, row, g = 0, h = 0
+        for i in range(stretch.first, stretch.first + stretch.n):
+            row = i if self.tree.is_undivided else <int64_t> self.tree.rows[i]
+            if self.has_hessian:
+                g += fine[2 * row]
+                h += fine[2 * row + 1]
+            else:
+                g += fine[row]
+        stretch.g = g
+        stretch.h = h if self.has_hessian else stretch.n
+
+    cdef void move_on(self, int64_t item) noexcept nogil:
+        """Add the leaf's value to the raw predictions of a stretch."""
+        cdef const Stretch* stretch = &self.stretches[item]
+        cdef double value = self.tree.nodes[stretch.node].value
+        cdef double* raw = &self.raw[self.k, 0]
+        cdef int64_t i
+        for i in range(stretch.first, stretch.first + stretch.n):
+            raw[i if self.tree.is_undivided else <int64_t> self.tree.rows[i]] += value
+
+    # Trees ---------------------------------------------------------------------------------------------------------------
+
+    cdef int keep_tree(self) except -1:
+        """Write the tree in preorder."""
+        cdef const BoostNode* nodes = self.tree.nodes
+        cdef const BoostNode* node
+        cdef Py_ssize_t n = self.tree.n_nodes, n_written = 0, n_leaves = 0
+        numbers_array = np.empty(n, np.int32)                  # of nodes to come, the next one last
+        parents_array = np.empty(n, np.int32)                  # for right children: where their parent has been written
+        feature_array, threshold_array = np.empty(n, np.int32), np.zeros(n)
+        right_array, missing_array = np.zeros(n, np.uint32), np.zeros(n, np.uint8)
+        leaves_array = np.zeros(((n + 1) // 2, 4), np.int64)
+        cdef int32_t[::1] waiting = numbers_array, parents = parents_array, features = feature_array
+        cdef double[::1] thresholds = threshold_array
+        cdef uint32_t[::1] rights = right_array
+        cdef uint8_t[::1] missing_left = missing_array
+        cdef int64_t[:, ::1] leaves = leaves_array
+        cdef Py_ssize_t n_waiting = 1
+        waiting[0] = 0
+        parents[0] = -1
+        while n_waiting > 0:
+            n_waiting -= 1
+            node = &nodes[waiting[n_waiting]]
+            if parents[n_waiting] >= 0:
+                rights[parents[n_waiting]] = <uint32_t> n_written
+            features[n_written] = node.feature if node.left >= 0 else -1
+            if node.left < 0:
+                leaves[n_leaves, 0] = leaves[n_leaves, 1] = node.n
+                memcpy(&leaves[n_leaves, 2], &node.value, sizeof(double))
+                n_leaves += 1
+            else:
+                thresholds[n_written] = self.threshold(node.feature, node.cut.code)
+                missing_left[n_written] = node.missing_left
+                waiting[n_waiting] = node.left + 1
+                parents[n_waiting] = <int32_t> n_written
+                waiting[n_waiting + 1] = node.left
+                parents[n_waiting + 1] = -1
+                n_waiting += 2
+            n_written += 1
+        self.grown.append(TreeArrays(feature_array, threshold_array, right_array, missing_array.view(bool), leaves_array,
+                                     np.empty((0, 2)), np.empty(0, np.int64), np.empty(0, np.uint64)))
+        return 0
+
+    cdef double threshold(self, Py_ssize_t column, Py_ssize_t code) noexcept:
+        """The upper edge of a bin."""
+        cdef const void* values = self.data.columns[column].values
+        return (<const float*> values)[code] if self.data.columns[column].is_float32 else (<const double*> values)[code]

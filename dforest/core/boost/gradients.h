@@ -1,0 +1,186 @@
+/* Gradients and Hessians of many rows, as fine integers (C99 and C++).
+ *
+ * Words: as in losses.h and boost.h. A row's raw prediction is a baseline and the sum of leaf values so far. Rows count by `times`,
+ * integer weights, or by `weight`; both are NULL where all weights are 1. Fine integers of a row stand together: its gradient,
+ * and its Hessian unless that is 1 for all rows.
+ *
+ * With more than two classes, a row has a sum of leaf values and fine integers for each class; those of a class stand together,
+ * and `step` rows lie between two classes. Rows are done in blocks, class by class, so that compilers vectorise the loops. */
+#ifndef DFOREST_BOOST_GRADIENTS_H
+#define DFOREST_BOOST_GRADIENTS_H
+
+#include "core/search/scan.h"
+#include "rules/boost.h"
+#include "rules/losses.h"
+
+typedef struct {
+    const double *raw; /* sums of leaf values */
+    const double *y;
+    const uint32_t *times;
+    const double *weight;
+    double baseline, parameter;
+} df_boost_rows;
+
+/* What is known of some rows: the largest magnitudes of their derivatives; or of their fine integers, without `times`, and the sums
+ * of these, of gradients and Hessians. */
+typedef struct {
+    double gradient, hessian;
+    int64_t largest[2], sum[2];
+} df_boost_extent;
+
+/* One loss: the largest derivatives of rows begin to end - 1. */
+#define DF_EXTENT_LOOP(number, name, is_constant, targets, leaf)                                                          \
+    DF_INLINE void df_extent_of_##name(const df_boost_rows *rows, int64_t begin, int64_t end, df_boost_extent *extent) {  \
+        const double *raw = rows->raw, *y = rows->y, *weight = rows->weight;                                              \
+        const double baseline = rows->baseline, parameter = rows->parameter;                                              \
+        double g = 0.0, h = 0.0;                                                                                          \
+        for (int64_t i = begin; i < end; i++) {                                                                           \
+            const df_derivatives d = df_##name##_derivatives(raw[i] + baseline, y[i], parameter);                         \
+            const double w = weight != NULL ? weight[i] : 1.0, a = df_magnitude(d.gradient) * w, b = d.hessian * w;       \
+            g = a > g ? a : g;                                                                                            \
+            h = b > h ? b : h;                                                                                            \
+        }                                                                                                                 \
+        extent->gradient = g;                                                                                             \
+        extent->hessian = h;                                                                                              \
+    }
+DF_ROW_LOSSES(DF_EXTENT_LOOP)
+#undef DF_EXTENT_LOOP
+
+/* A row's fine integers. factors : 2 to the power of their exponents */
+DF_INLINE void df_add_fine(df_derivatives d, double weight, int32_t times, const double *factors, int has_hessian, int32_t *fine,
+                           int64_t *largest, int64_t *sum) {
+    const int32_t g = df_fine(d.gradient * weight, factors[0]), size = g < 0 ? -g : g;
+    largest[0] = size > largest[0] ? size : largest[0];
+    sum[0] += size;
+    fine[0] = g * times;
+    if (has_hessian) {
+        const int32_t h = df_fine(d.hessian * weight, factors[1]);
+        largest[1] = h > largest[1] ? h : largest[1];
+        sum[1] += h;
+        fine[1] = h * times;
+    }
+}
+
+/* One loss: fine integers. */
+#define DF_FINE_LOOP(number, name, is_constant, targets, leaf)                                                                \
+    DF_INLINE void df_fine_of_##name(const df_boost_rows *rows, int64_t begin, int64_t end, const double *factors,            \
+                                     int has_hessian, int32_t *fine, df_boost_extent *extent) {                               \
+        const double *raw = rows->raw, *y = rows->y, *weight = rows->weight, both[2] = {factors[0], factors[1]};              \
+        const uint32_t *times = rows->times;                                                                                  \
+        const double baseline = rows->baseline, parameter = rows->parameter;                                                  \
+        int64_t largest[2] = {0, 0}, sum[2] = {0, 0};                                                                         \
+        if (is_constant && !has_hessian)                                                                                      \
+            for (int64_t i = begin; i < end; i++)                                                                             \
+                df_add_fine(df_##name##_derivatives(raw[i] + baseline, y[i], parameter), 1.0, 1, both, 0, fine + i, largest,  \
+                            sum);                                                                                             \
+        else                                                                                                                  \
+            for (int64_t i = begin; i < end; i++)                                                                             \
+                df_add_fine(df_##name##_derivatives(raw[i] + baseline, y[i], parameter), weight != NULL ? weight[i] : 1.0,    \
+                            times != NULL ? (int32_t)times[i] : 1, both, 1, fine + 2 * i, largest, sum);                      \
+        for (int j = 0; j < 2; j++) {                                                                                         \
+            extent->largest[j] = largest[j];                                                                                  \
+            extent->sum[j] = sum[j];                                                                                          \
+        }                                                                                                                     \
+    }
+DF_ROW_LOSSES(DF_FINE_LOOP)
+#undef DF_FINE_LOOP
+
+DF_INLINE void df_extent_loop(int loss, const df_boost_rows *rows, int64_t begin, int64_t end, df_boost_extent *extent) {
+#define DF_ENTRY(number, name, is_constant, targets, leaf)       \
+    case number:                                                 \
+        df_extent_of_##name(rows, begin, end, extent);           \
+        return;
+    switch (loss) { DF_ROW_LOSSES(DF_ENTRY) }
+#undef DF_ENTRY
+}
+
+DF_INLINE void df_fine_loop(int loss, const df_boost_rows *rows, int64_t begin, int64_t end, const double *factors,
+                            int has_hessian, int32_t *fine, df_boost_extent *extent) {
+#define DF_ENTRY(number, name, is_constant, targets, leaf)                                             \
+    case number:                                                                                       \
+        df_fine_of_##name(rows, begin, end, factors, has_hessian, fine, extent); \
+        return;
+    switch (loss) { DF_ROW_LOSSES(DF_ENTRY) }
+#undef DF_ENTRY
+}
+
+enum { DF_CLASS_BLOCK = 256 };
+
+/* Several classes: of rows begin to end - 1, at most DF_CLASS_BLOCK, the highest raw prediction, its class, and the sum of the
+ * other powers of e, as df_class_powers forms it. baseline : [n_classes] */
+DF_INLINE void df_class_block(const df_boost_rows *rows, const double *baseline, int64_t step, int64_t n_classes, int64_t begin,
+                              int64_t end, double *top, double *highest, double *rest) {
+    const int64_t n = end - begin;
+    const double *raw = rows->raw + begin;
+    for (int64_t i = 0; i < n; i++) {
+        top[i] = raw[i] + baseline[0];
+        highest[i] = rest[i] = 0.0;
+    }
+    for (int64_t k = 1; k < n_classes; k++)
+        for (int64_t i = 0; i < n; i++) {
+            const double x = raw[k * step + i] + baseline[k];
+            const int is_higher = x > top[i];
+            top[i] = is_higher ? x : top[i];
+            highest[i] = is_higher ? (double)k : highest[i];
+        }
+    for (int64_t k = 0; k < n_classes; k++)
+        for (int64_t i = 0; i < n; i++) {
+            const double power = df_exp(raw[k * step + i] + baseline[k] - top[i]);
+            rest[i] += highest[i] == (double)k ? 0.0 : power;
+        }
+}
+
+/* Several classes: the largest derivatives. OUT extent : [n_classes] */
+DF_INLINE void df_class_extent_loop(const df_boost_rows *rows, const double *baseline, int64_t step, int64_t n_classes,
+                                    int64_t begin, int64_t end, df_boost_extent *extent) {
+    double top[DF_CLASS_BLOCK], highest[DF_CLASS_BLOCK], rest[DF_CLASS_BLOCK];
+    for (int64_t k = 0; k < n_classes; k++)
+        extent[k].gradient = extent[k].hessian = 0.0;
+    for (int64_t at = begin; at < end; at += DF_CLASS_BLOCK) {
+        const int64_t last = at + DF_CLASS_BLOCK < end ? at + DF_CLASS_BLOCK : end;
+        df_class_block(rows, baseline, step, n_classes, at, last, top, highest, rest);
+        for (int64_t k = 0; k < n_classes; k++) {
+            double g = extent[k].gradient, h = extent[k].hessian;
+            for (int64_t i = at; i < last; i++) {
+                const double power = df_exp(rows->raw[k * step + i] + baseline[k] - top[i - at]);
+                const df_derivatives d =
+                    df_class_derivatives(power, rest[i - at], highest[i - at] == (double)k, rows->y[i] == (double)k);
+                const double w = rows->weight != NULL ? rows->weight[i] : 1.0;
+                const double a = df_magnitude(d.gradient) * w, b = d.hessian * w;
+                g = a > g ? a : g;
+                h = b > h ? b : h;
+            }
+            extent[k].gradient = g;
+            extent[k].hessian = h;
+        }
+    }
+}
+
+/* Several classes: fine integers. factors : [n_classes, 2]; OUT fine : [n_classes, step, 2] */
+DF_INLINE void df_class_fine_loop(const df_boost_rows *rows, const double *baseline, int64_t step, int64_t n_classes,
+                                  int64_t begin, int64_t end, const double *factors, int32_t *fine, df_boost_extent *extent) {
+    double top[DF_CLASS_BLOCK], highest[DF_CLASS_BLOCK], rest[DF_CLASS_BLOCK];
+    for (int64_t k = 0; k < n_classes; k++)
+        extent[k].largest[0] = extent[k].largest[1] = extent[k].sum[0] = extent[k].sum[1] = 0;
+    for (int64_t at = begin; at < end; at += DF_CLASS_BLOCK) {
+        const int64_t last = at + DF_CLASS_BLOCK < end ? at + DF_CLASS_BLOCK : end;
+        df_class_block(rows, baseline, step, n_classes, at, last, top, highest, rest);
+        for (int64_t k = 0; k < n_classes; k++) {
+            const double both[2] = {factors[2 * k], factors[2 * k + 1]};
+            int64_t largest[2] = {extent[k].largest[0], extent[k].largest[1]}, sum[2] = {extent[k].sum[0], extent[k].sum[1]};
+            for (int64_t i = at; i < last; i++) {
+                const double power = df_exp(rows->raw[k * step + i] + baseline[k] - top[i - at]);
+                const df_derivatives d =
+                    df_class_derivatives(power, rest[i - at], highest[i - at] == (double)k, rows->y[i] == (double)k);
+                df_add_fine(d, rows->weight != NULL ? rows->weight[i] : 1.0, rows->times != NULL ? (int32_t)rows->times[i] : 1, both,
+                            1, fine + 2 * (k * step + i), largest, sum);
+            }
+            for (int j = 0; j < 2; j++) {
+                extent[k].largest[j] = largest[j];
+                extent[k].sum[j] = sum[j];
+            }
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,224 @@
+"""The compiled booster: whole models equal to those of the naive twin, to the bit, whatever the machinery does."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from dforest.core import loops
+from dforest.core.binning import code_columns
+from dforest.core.boost.booster import Booster
+from dforest.core.data import integer_weights
+from dforest.rules.losses import LOSSES
+from dforest.testing.boosting import flatten, grow_booster
+
+ROUNDS = 4
+OF_CLASSES = ("log_loss", "exponential", "multinomial")
+
+# Both extremes of each size in the machinery.
+EXTREMES = {
+    "default": {},
+    "sums of single words": {"word_rows": 0},
+    "sums of three words": {"word_rows": 3},
+    "parts of a row": {"part_rows": 1, "n_threads": 5},
+    "parts of a row, sums": {"part_rows": 1, "word_rows": 5, "n_threads": 3},
+    "pieces of a row": {"piece_rows": 1, "chunk_rows": 1, "stretch_rows": 1, "n_threads": 2},
+    "pieces of some rows": {"piece_rows": 7, "chunk_rows": 5, "stretch_rows": 3, "n_threads": 3},
+    "nothing is subtracted": {"subtracts": False},
+    "nothing is subtracted from sums": {"subtracts": False, "word_rows": 0, "part_rows": 4, "n_threads": 4},
+    "seven threads": {"n_threads": 7},
+    "portable loops": {"loops": "portable"},
+    "AVX2 loops": {"loops": "avx2"},
+}
+
+
+class Problem(NamedTuple):
+    """What a booster is grown from, with parameters as the twin has them."""
+
+    X: np.ndarray
+    y: np.ndarray
+    parameters: dict
+
+
+def targets(rng, loss, n):
+    """Random targets that a loss allows."""
+    if loss in OF_CLASSES:
+        n_classes = 3 if loss == "multinomial" else 2
+        y = rng.integers(0, n_classes, n)
+        y[:n_classes] = range(n_classes)
+        return y.astype(float)
+    y = np.round(3.0 * rng.standard_normal(n), 1)
+    if loss == "poisson":
+        return np.append(np.abs(np.round(y[1:])), 1.0)
+    if loss == "gamma":
+        return np.abs(y) + 0.1
+    if rng.random() < 0.2:
+        y[rng.integers(n)] = 1e9
+    return y
+
+
+def random_problem(seed, loss):
+    """A random problem, with missing values or without, of all kinds of weights and limits."""
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(3, 120)), int(rng.integers(1, 6))
+    X = np.round(rng.standard_normal((n, p)), int(rng.integers(0, 3))).astype(rng.choice([np.float32, np.float64]))
+    if rng.random() < 0.5:
+        X[rng.random((n, p)) < 0.2] = np.nan
+    weight = [None, None, rng.integers(1, 5, n).astype(float), rng.random(n) + 0.1, np.full(n, 0.5)][rng.integers(5)]
+    return Problem(X, targets(rng, loss, n), dict(
+        loss=loss,
+        n_classes=3 if loss == "multinomial" else 2,
+        learning_rate=float(rng.choice([0.1, 0.5, 1.0])),
+        max_leaf_nodes=rng.choice([None, 2, 5, 31]),
+        max_depth=rng.choice([None, 1, 3]),
+        min_samples_leaf=int(rng.integers(1, 8)),
+        min_hessian=float(rng.choice([0.0, 1e-3, 1.0])),
+        l2_regularization=float(rng.choice([0.0, 0.5, 10.0])),
+        max_features=int(rng.integers(1, p + 1)),
+        max_bins=int(rng.choice([256, 8])),
+        quantile=float(rng.choice([0.25, 0.5, 0.9])),
+        sample_weight=weight,
+        seed=int(rng.integers(2**63)),
+    ))  # fmt: skip
+
+
+def make_booster(problem, baselines, n_threads=1, loops=None, **tuning):
+    """A compiled booster, which begins with the twin's baselines."""
+    given = dict(problem.parameters)
+    weight, loss = given.pop("sample_weight"), LOSSES[given.pop("loss")].number
+    columns = code_columns(problem.X, given.pop("max_bins"), None if weight is None else integer_weights(weight)[0])
+    return Booster(list(columns), loss, problem.y, weight, parameter=given.pop("quantile"), l2=given.pop("l2_regularization"),
+                   baseline=baselines, n_threads=n_threads, tuning=tuning, **given)  # fmt: skip
+
+
+def assert_equal_trees(tree, wanted, dtype):
+    """Whether a tree of the booster is the twin's."""
+    wanted = flatten(wanted, dtype)
+    for name in ("feature", "threshold", "right", "missing_left"):
+        assert np.array_equal(getattr(tree, name), wanted[name]), name
+    leaves = wanted["feature"] < 0
+    assert np.array_equal(tree.leaves[:, 2].copy().view(np.float64), wanted["value"][leaves])
+    assert np.array_equal(tree.leaves[:, 0], wanted["n_rows"][leaves])
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("loss", LOSSES)
+def test_models_are_those_of_the_twin(loss, seed):
+    problem = random_problem([seed, LOSSES[loss].number], loss)
+    twin = grow_booster(problem.X, problem.y, max_iter=ROUNDS, **problem.parameters)
+    for name, extreme in EXTREMES.items():
+        wanted = extreme.get("loops")
+        loops.use(wanted if wanted in loops.names() else None)
+        try:
+            booster = make_booster(problem, twin.baselines, **extreme)
+            for trees in twin.rounds:
+                for tree, expected in zip(booster.grow_round(), trees, strict=True):
+                    assert_equal_trees(tree, expected, problem.X.dtype)
+        finally:
+            loops.use()
+        raw = booster.raw_sums + np.array(twin.baselines)[:, None]
+        assert np.array_equal(raw.T, twin.raw), name
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "multinomial", "poisson", "gamma", "exponential"])
+def test_wide_words_are_those_of_the_twin(loss):
+    problem = random_problem([7, LOSSES[loss].number], loss)
+    problem.parameters["sample_weight"] = None
+    twin = grow_booster(problem.X, problem.y, max_iter=ROUNDS, words="wide", **problem.parameters)
+    booster = make_booster(problem, twin.baselines, wide_words=True)
+    for trees in twin.rounds:
+        for tree, expected in zip(booster.grow_round(), trees, strict=True):
+            assert_equal_trees(tree, expected, problem.X.dtype)
+
+
+def large_problem(loss, n=30_000, p=5):
+    """More rows than a word stands for, some of one code; with a long tail of targets."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal((n, p - 2)), rng.random(n) < 0.1, np.where(rng.random(n) < 0.3, np.nan, 1.0)])
+    score = X[:, 0] + np.sin(3 * X[:, 1]) + X[:, -2] + 0.3 * rng.standard_normal(n)
+    if loss == "log_loss":
+        y = (score > 0).astype(float)
+    elif loss == "multinomial":
+        y = np.searchsorted([-1.0, 0.0, 1.0], score).astype(float)
+    else:
+        y = np.exp(1.5 * score)
+    return Problem(X, y, dict(
+        loss=loss, n_classes=4, learning_rate=0.1, max_leaf_nodes=31, max_depth=None, min_samples_leaf=20, min_hessian=1e-3,
+        l2_regularization=0.0, max_features=p, max_bins=256, quantile=0.9, sample_weight=None, seed=0,
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "log_loss", "multinomial", "gamma", "huber"])
+def test_many_rows_on_any_number_of_threads(loss):
+    """No twin: it would take too long. Histograms are words in some nodes, sums in others, and both only at the extremes."""
+    problem = large_problem(loss)
+    baselines = np.zeros(4 if loss == "multinomial" else 1)
+    models = []
+    for extreme in ({}, {"n_threads": 2}, {"n_threads": 3}, {"n_threads": 7}, {"word_rows": 0}, {"subtracts": False}):
+        booster = make_booster(problem, baselines, **extreme)
+        trees = [tree for _ in range(3) for tree in booster.grow_round()]
+        models.append([part for tree in trees for part in tree] + [booster.raw_sums])
+    for model in models[1:]:
+        assert all(np.array_equal(a, b) for a, b in zip(models[0], model, strict=True))
+
+
+def test_rounds_go_on_from_raw_predictions():
+    problem = random_problem(3, "log_loss")
+    whole, first = (make_booster(problem, [0.25]) for _ in range(2))
+    trees = [whole.grow_round() for _ in range(4)]
+    for _ in range(2):
+        first.grow_round()
+    given = dict(problem.parameters)
+    weight = given.pop("sample_weight")
+    columns = code_columns(problem.X, given.pop("max_bins"), None if weight is None else integer_weights(weight)[0])
+    second = Booster(list(columns), LOSSES[given.pop("loss")].number, problem.y, weight, parameter=given.pop("quantile"),
+                     l2=given.pop("l2_regularization"), baseline=[0.25], n_threads=1, n_trees=2, raw=first.raw_sums.copy(),
+                     **given)  # fmt: skip
+    for wanted in trees[2:]:
+        for a, b in zip(second.grow_round()[0], wanted[0], strict=True):
+            assert np.array_equal(a, b)
+
+
+def test_one_target_far_from_all_others():
+    """Gradients have 31 bits where few rows have most of their sum: the others lose next to nothing."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((5000, 4))
+    y = 5.0 * X[:, 0] + np.sin(4 * X[:, 1]) * 3.0
+    others = np.arange(len(y)) != 17
+    fits = []
+    for far in (y[17], 1e9):
+        shifted = y.copy()
+        shifted[17] = far
+        columns = code_columns(X, 256)
+        booster = Booster(list(columns), LOSSES["squared_error"].number, shifted, baseline=[0.0], learning_rate=0.1,
+                          max_leaf_nodes=31, max_depth=None, min_samples_leaf=1, min_hessian=1e-3, l2=0.0, max_features=4, seed=0,
+                          n_threads=2)  # fmt: skip
+        for _ in range(100):
+            booster.grow_round()
+        error = (booster.raw_sums[0] - y)[others]
+        fits.append(1.0 - (error**2).sum() / ((y[others] - y[others].mean()) ** 2).sum())
+    assert fits[0] > 0.98
+    assert fits[1] > fits[0] - 0.005
+
+
+@pytest.mark.parametrize("n_rows", [1, 2])
+def test_hardly_any_rows(n_rows):
+    columns = code_columns(np.arange(float(n_rows))[:, None], 256)
+    booster = Booster(list(columns), LOSSES["squared_error"].number, np.arange(float(n_rows)), baseline=[0.0], learning_rate=1.0,
+                      max_leaf_nodes=31, max_depth=None, min_samples_leaf=1, min_hessian=0.0, l2=0.0, max_features=1, seed=0,
+                      n_threads=1)  # fmt: skip
+    booster.grow_round()
+    assert np.array_equal(booster.raw_sums[0], np.arange(float(n_rows)))
+
+
+def test_shapes_that_do_not_fit():
+    columns = list(code_columns(np.arange(4.0)[:, None], 256))
+    given = dict(learning_rate=1.0, max_leaf_nodes=31, max_depth=None, min_samples_leaf=1, min_hessian=0.0, l2=0.0,
+                 max_features=1, seed=0, n_threads=1)  # fmt: skip
+    number = LOSSES["squared_error"].number
+    with pytest.raises(ValueError, match=r"raw has shape \(1, 3\) and baseline \(1,\); allowed are \(1, 4\) and \(1,\)"):
+        Booster(columns, number, np.zeros(4), baseline=[0.0], raw=np.zeros((1, 3)), **given)
+    with pytest.raises(ValueError, match=r"baseline \(2,\); allowed"):
+        Booster(columns, number, np.zeros(4), baseline=[0.0, 1.0], **given)
+    with pytest.raises(ValueError, match="column 0 has codes of 2 bytes"):
+        Booster(list(code_columns(np.arange(400.0)[:, None], 1000)), number, np.zeros(400), baseline=[0.0], **given)

@@ -1,0 +1,68 @@
+"""Crews: threads that stay together for many short calls."""
+
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+from dforest.core.crew import Crew
+from dforest.core.crew_probe import count_items
+
+MOST_ITEMS = 1 << 19  # that a word counts
+
+
+@pytest.mark.parametrize("n_members", [1, 2, 3, 8, 40])
+@pytest.mark.parametrize("n_items", [0, 1, 2, 3, 100])
+def test_each_item_is_done_once_in_each_call(n_members, n_items):
+    assert count_items(Crew(n_members), 500, n_items).tolist() == [500] * n_items
+
+
+def test_more_items_than_a_word_counts():
+    counts = count_items(Crew(3), 2, 2 * MOST_ITEMS + 5)
+    assert len(counts) == 2 * MOST_ITEMS + 5
+    assert (counts == 2).all()
+
+
+def test_members_that_fell_asleep_are_woken():
+    """They sleep after a fraction of a millisecond without work."""
+    assert count_items(Crew(4), 20, 50, nap=0.005).tolist() == [20] * 50
+
+
+def test_a_crew_serves_again():
+    crew = Crew(3)
+    for _ in range(50):
+        assert count_items(crew, 3, 7).tolist() == [3] * 7
+
+
+def test_crews_at_the_same_time():
+    """All of them share the workers of the process, and some get none."""
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(count_items(Crew(4), 300, 9))) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert np.array_equal(results, np.full((6, 9), 300))
+
+
+@pytest.mark.parametrize("n_members", [1, 2, 8])
+def test_an_error_of_the_leader_is_raised(n_members):
+    crew = Crew(n_members)
+    with pytest.raises(ArithmeticError, match="after 3 calls"):
+        count_items(crew, 3, 5, fails=True)
+    assert count_items(crew, 3, 5).tolist() == [3] * 5
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")
+@pytest.mark.parametrize("n_members", [1, 2])
+def test_ctrl_c_ends_the_leader(n_members):
+    """Whichever thread leads: the main thread may be a member."""
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt):
+            count_items(Crew(n_members), 10**9, 4, nap=0.001)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
