@@ -84,3 +84,16 @@ def test_an_error_of_a_step_is_raised(monkeypatch):
     monkeypatch.setattr(binning, "ROWS_IN_CHUNK", 10)
     with pytest.raises(ValueError, match="Buffer dtype mismatch"):
         code_columns(np.zeros((100, 2)), weight=np.ones(100), n_threads=8)
+
+
+def test_the_code_for_missing_values_may_come_on_top():
+    """Columns with missing values have as many bins as others then, and a code more."""
+    rng = np.random.default_rng(0)
+    X = np.stack([made_column(rng, kind, 400) for kind in KINDS], axis=1)
+    for n_threads in (1, 5):
+        for max_codes in (2, 9, 255):
+            columns = code_columns(X, max_codes, None, n_threads, counts_missing=False)
+            for x, column in zip(X.T, columns, strict=True):
+                expected = code_columns(x[:, None], max_codes + bool(np.isnan(x).any()))
+                assert_equal([column], expected)
+            assert len(columns[0].values) == len(columns[3].values) == max_codes

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from dforest import RandomForestClassifier, RandomForestRegressor
-from dforest.core.objective import ClassObjective, NumberObjective, check_objective
+from dforest.core.objective import ClassObjective, NumberObjective, SumObjective, check_objective
 from dforest.core.search.criteria import CLASS_CRITERIA, NUMBER_CRITERIA
 from dforest.core.search.criterion import Gini
 from dforest.core.search.regression import SquaredError
 
-OBJECTIVES = [ClassObjective(1), ClassObjective(2), ClassObjective(5), NumberObjective()]
+OBJECTIVES = [ClassObjective(1), ClassObjective(2), ClassObjective(5), NumberObjective(), SumObjective((0.5, -1.0))]
 
 
 def tables(objective, n, rng):
@@ -70,8 +70,8 @@ def test_an_objective_is_a_value():
         assert pickle.loads(pickle.dumps(objective)) == objective
         with pytest.raises(AttributeError):
             objective.n_classes = 4
-    assert len(set(OBJECTIVES)) == 4 and ClassObjective(2) == ClassObjective(2) != ClassObjective(3)
-    assert [objective.is_ordered for objective in OBJECTIVES] == [True, True, False, True]
+    assert len(set(OBJECTIVES)) == 5 and ClassObjective(2) == ClassObjective(2) != ClassObjective(3)
+    assert [objective.is_ordered for objective in OBJECTIVES] == [True, True, False, True, True]
 
 
 def test_forests_keep_the_objective_of_their_fit():

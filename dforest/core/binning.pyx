@@ -169,13 +169,14 @@ cdef void write_values(Workspace space, pair_t* items, double[:, ::1] out) noexc
             out[0, code] = INFINITY
 
 
-cdef name_codes(Workspace space, pair_t* items, int64_t max_codes, const uint32_t* weight, dtype):
+cdef name_codes(Workspace space, pair_t* items, int64_t max_codes, bint counts_missing, const uint32_t* weight, dtype):
     """The `CodedColumn` of what has been sorted and divided; codes of values that are not missing are yet to be written."""
     cdef bint has_missing = space.n_present < space.n
+    cdef int64_t most = max_codes - (has_missing and counts_missing)
     cdef Py_ssize_t largest
-    if max_codes and <int64_t> space.n_codes > max_codes - has_missing:
+    if max_codes and <int64_t> space.n_codes > most:
         with nogil:
-            merge(space, items, max_codes - has_missing, weight)
+            merge(space, items, most, weight)
     cdef double[:, ::1] numbers = np.empty((3 if max_codes else 1, space.n_codes), np.float64)
     write_values(space, items, numbers)
     values = np.asarray(numbers).astype(dtype)
@@ -206,14 +207,15 @@ cdef write_into(Workspace space, pair_t* items, codes, Py_ssize_t begin, Py_ssiz
             write_codes(space, items, &codes32[0], begin, end)
 
 
-cdef code_by_items(Workspace space, pair_t* items, int64_t max_codes, const uint32_t* weight, dtype):
+cdef code_by_items(Workspace space, pair_t* items, int64_t max_codes, bint counts_missing, const uint32_t* weight, dtype):
     """The `CodedColumn` of what `divide` has sorted."""
-    column = name_codes(space, items, max_codes, weight, dtype)
+    column = name_codes(space, items, max_codes, counts_missing, weight, dtype)
     write_into(space, items, column.codes, 0, space.n_present)
     return column
 
 
-def code_column(Workspace space not None, const real_t[::1] x not None, int64_t max_codes, const uint32_t[::1] weight=None):
+def code_column(Workspace space not None, const real_t[::1] x not None, int64_t max_codes, const uint32_t[::1] weight=None,
+                bint counts_missing=True):
     """Code one column.
 
     Parameters
@@ -222,8 +224,10 @@ def code_column(Workspace space not None, const real_t[::1] x not None, int64_t 
         Of as many rows, and X's type.
     x : ndarray of shape (n,), dtype float32 or float64
     max_codes : int
-        Most codes, the one for missing values included; 0: a code for each distinct value.
+        Most codes; 0: a code for each distinct value.
     weight : ndarray of shape (n,), dtype uint32, optional
+    counts_missing : bool
+        Whether the code for missing values is one of max_codes.
 
     Returns
     -------
@@ -236,11 +240,11 @@ def code_column(Workspace space not None, const real_t[::1] x not None, int64_t 
     if real_t is float:
         with nogil:
             divide(space, &x[0], <uint64_t*> space.items[0])
-        return code_by_items(space, <uint64_t*> space.sorted, max_codes, w, np.float32)
+        return code_by_items(space, <uint64_t*> space.sorted, max_codes, counts_missing, w, np.float32)
     else:
         with nogil:
             divide(space, &x[0], <Pair*> space.items[0])
-        return code_by_items(space, <Pair*> space.sorted, max_codes, w, np.float64)
+        return code_by_items(space, <Pair*> space.sorted, max_codes, counts_missing, w, np.float64)
 
 
 cdef void read_chunk(const real_t* x, Py_ssize_t begin, Py_ssize_t end, pair_t* items) noexcept nogil:
@@ -398,15 +402,15 @@ cdef class SharedColumn:
         if not writes:
             self.found[chunk] = found
 
-    def name(self, int64_t max_codes, const uint32_t[::1] weight):
+    def name(self, int64_t max_codes, bint counts_missing, const uint32_t[::1] weight):
         """Give the values codes; not by chunks."""
         cdef const uint32_t* w = &weight[0] if weight is not None else NULL
         self.space.ends = <uint32_t*> self.space.items[self.space.sorted == self.space.items[0]]
         self.space.n_codes = <uint32_t> self.found_before(self.n_chunks)
         if self.space.is_float32:
-            self.column = name_codes(self.space, <uint64_t*> self.space.sorted, max_codes, w, np.float32)
+            self.column = name_codes(self.space, <uint64_t*> self.space.sorted, max_codes, counts_missing, w, np.float32)
         else:
-            self.column = name_codes(self.space, <Pair*> self.space.sorted, max_codes, w, np.float64)
+            self.column = name_codes(self.space, <Pair*> self.space.sorted, max_codes, counts_missing, w, np.float64)
 
     def write(self, Py_ssize_t chunk):
         """Write the codes of rows; the `CodedColumn` is complete when all chunks have done so."""
@@ -419,12 +423,12 @@ cdef class SharedColumn:
         return self.column
 
 
-def code_together(X, numbers, max_codes, weight, n_threads, n_together, n_chunks):
+def code_together(X, numbers, max_codes, counts_missing, weight, n_threads, n_together, n_chunks):
     """Code some columns, of which the threads share some at a time.
 
     Parameters
     ----------
-    X, max_codes, weight, n_threads
+    X, max_codes, counts_missing, weight, n_threads
         As of `code_columns`.
     numbers : list of int
         Which columns.
@@ -462,7 +466,7 @@ def code_together(X, numbers, max_codes, weight, n_threads, n_together, n_chunks
                 column.swap()
         for writes in (False, True):
             step(lambda column, chunk: column.find_ends(chunk, writes))
-        each(len(now), lambda i, _: now[i].name(max_codes, weight), n_threads)
+        each(len(now), lambda i, _: now[i].name(max_codes, counts_missing, weight), n_threads)
         step(lambda column, chunk: column.write(chunk))
         coded += [column.column for column in now]
     return coded
@@ -521,7 +525,7 @@ def code_categories(x, Py_ssize_t n_categories):
     return CodedColumn(codes, numbers, numbers, numbers, has_missing, CATEGORICAL)
 
 
-def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categories=None, takes_keys=False):
+def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categories=None, takes_keys=False, counts_missing=True):
     """Code all columns of a matrix.
 
     Parameters
@@ -529,8 +533,7 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
     X : ndarray of shape (n_rows, n_features), dtype float32 or float64
         NaN means missing; infinities are ordinary values.
     max_codes : int
-        Most codes of a column, the one for missing values included, from 2; 0: a code for each
-        distinct value.
+        Most codes of a column, from 2; 0: a code for each distinct value.
     weight : ndarray of shape (n_rows,), dtype uint32, optional
         Integer weights, 1 or more; bins get equal shares of them. None: all 1.
     n_threads : int
@@ -540,6 +543,8 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
         Of the categorical columns, which hold numbers below and NaN.
     takes_keys : bool
         Whether continuous columns are coded by keys, which takes no sorting; max_codes is 0.
+    counts_missing : bool
+        Whether the code for missing values is one of max_codes.
 
     Returns
     -------
@@ -558,7 +563,8 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
     if n_threads >= 2 * n_alone and n_rows >= 2 * ROWS_IN_CHUNK:
         n_together = min(len(to_sort), n_alone)
         n_chunks = min(-(-2 * n_threads // n_alone), n_rows // ROWS_IN_CHUNK)
-        for j, column in zip(to_sort, code_together(X, to_sort, max_codes, weight, n_threads, n_together, n_chunks)):
+        coded = code_together(X, to_sort, max_codes, counts_missing, weight, n_threads, n_together, n_chunks)
+        for j, column in zip(to_sort, coded):
             columns[j] = column._replace(kind=kinds[j])
     n_threads = n_alone
     spaces = [Workspace(n_rows, X.dtype == np.float32) for _ in range(n_threads)]
@@ -578,7 +584,7 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
             elif takes_keys and kinds[j] == CONTINUOUS:
                 columns[j] = code_by_keys(x)
             else:
-                columns[j] = code_column(space, x, max_codes, weight)._replace(kind=kinds[j])
+                columns[j] = code_column(space, x, max_codes, weight, counts_missing)._replace(kind=kinds[j])
 
     each(n_blocks, work, n_threads)
     return columns

@@ -8,6 +8,7 @@ numbers by column.
 An objective is made once per fit. The `Problem` keeps it, and so does the `Forest` that was grown for it. It owns no arrays.
 """
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from typing import ClassVar
@@ -38,12 +39,16 @@ class Objective(ABC):
         The words of a statistic that are the weights which a leaf keeps.
     keeps_values : bool
         Whether a leaf keeps what it predicts, and its impurity. If not, both follow from its weights.
+    baseline : tuple of float, or None
+        What sums of leaves are added to, one number for each of the sums among which trees take turns. None: a prediction is
+        the mean over trees.
     """
 
     has_classes: ClassVar[bool]
     keeps_values: ClassVar[bool]
     criteria: ClassVar[dict]
     n_classes: int
+    baseline: ClassVar[tuple | None] = None
 
     @property
     @abstractmethod
@@ -96,6 +101,11 @@ class Objective(ABC):
         """
         made = CRITERIA[criterion]() if isinstance(criterion, str) else criterion.__sklearn_clone__()
         return made.configure(self.n_classes, is_wide)
+
+    @property
+    def of_tree(self):
+        """The objective that a tree alone predicts by."""
+        return self
 
     @property
     def n_weights(self):
@@ -211,10 +221,38 @@ class NumberObjective(Objective):
         return value[:, None]
 
 
+@dataclass(frozen=True)
+class SumObjective(NumberObjective):
+    """Leaves keep what they add to a sum that begins with a baseline: raw predictions of boosted trees.
+
+    With several sums, one for each class, trees take turns: tree t adds to sum ``t % n_sums``.
+
+    Parameters
+    ----------
+    baseline : tuple of float
+        Of each sum.
+    """
+
+    baseline: tuple
+
+    @property
+    def n_sums(self):
+        return len(self.baseline)
+
+    @property
+    def of_tree(self):
+        return NumberObjective()
+
+    def check(self):
+        given = self.baseline
+        if type(given) is not tuple or not given or not all(type(number) is float and math.isfinite(number) for number in given):
+            raise ValueError(f"baseline={given!r}; allowed are tuples of one finite float or more")
+
+
 def check_objective(objective):
     """Raise TypeError or ValueError unless this is an objective as a fit makes it."""
-    if type(objective) not in (ClassObjective, NumberObjective):
-        raise TypeError(f"objective={objective!r}; allowed are ClassObjective and NumberObjective")
+    if type(objective) not in (ClassObjective, NumberObjective, SumObjective):
+        raise TypeError(f"objective={objective!r}; allowed are ClassObjective, NumberObjective and SumObjective")
     names = {field.name for field in fields(objective)}
     if vars(objective).keys() != names:
         raise TypeError(f"a {type(objective).__name__} has the attributes {sorted(vars(objective))}; allowed are {sorted(names)}")

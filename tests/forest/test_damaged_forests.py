@@ -20,7 +20,7 @@ from dforest import (
     RandomForestRegressor,
 )
 from dforest.core.forest.arrays import Forest
-from dforest.core.objective import ClassObjective, NumberObjective, Objective
+from dforest.core.objective import ClassObjective, NumberObjective, Objective, SumObjective
 from dforest.core.sampling import AllRows, Bootstrap
 from dforest.interop import Tree
 
@@ -359,8 +359,10 @@ def test_a_forest_made_by_hand():
         ({"objective": ClassObjective(2.0)}, TypeError, "n_classes=2.0; allowed are integers"),
         ({"objective": ClassObjective(1)}, ValueError, "criterion='squared_error' of a forest with ClassObjective"),
         ({"objective": ClassObjective(2), "criterion": "gini"}, ValueError, "leaf_value has length 3; that of this forest is 0"),
-        ({"objective": 0}, TypeError, "objective=0; allowed are ClassObjective and NumberObjective"),
+        ({"objective": 0}, TypeError, "objective=0; allowed are ClassObjective, NumberObjective and SumObjective"),
         ({"objective": with_state(NumberObjective, n_classes=2)}, TypeError, r"the attributes \['n_classes'\]; allowed are \[\]"),
+        ({"objective": SumObjective(())}, ValueError, r"baseline=\(\); allowed are tuples of one finite float or more"),
+        ({"objective": SumObjective((0.0, float("inf")))}, ValueError, "allowed are tuples of one finite float or more"),
         ({"objective": with_state(ClassObjective)}, TypeError, r"has the attributes \[\]; allowed are \['n_classes'\]"),
         ({"seeds": [1]}, ValueError, "seeds has length 1; that of this forest is 2"),
         ({"seed": -1}, ValueError, "seed=-1; allowed are numbers from 0 to"),

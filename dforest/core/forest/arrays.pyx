@@ -306,7 +306,7 @@ class Forest:
             arrays["payload_words"] = self.payload_words[ends[0] : ends[end - begin]]
         if len(self.inner):
             arrays["inner"] = self.inner[self._inner_before[t] : self._inner_before[t + 1]]
-        return Forest._of(arrays, self._settings(slice(t, t + 1)))
+        return Forest._of(arrays, {**self._settings(slice(t, t + 1)), "objective": self.objective.of_tree})
 
     def _settings(self, trees=slice(None)):
         """What is no array of nodes or leaves, of some trees."""
@@ -369,7 +369,9 @@ class Forest:
         """The forest made ready to predict, built at the first call: see `PackedForest`."""
         packed = self._packed.get(voting)
         if packed is None:
-            packed = self._packed[voting] = PackedForest(self, *self._values(voting))
+            baseline = self.objective.baseline
+            baseline = None if baseline is None else np.array(baseline)
+            packed = self._packed[voting] = PackedForest(self, *self._values(voting), baseline=baseline)
         return packed
 
     def _values(self, voting):

@@ -10,7 +10,9 @@ cdef struct Job:                        # rows that are to be predicted, in bloc
     PyObject* packed                    # the PackedForest
     const df_rows* rows
     Py_ssize_t n, n_block               # rows, and rows of a block
-    double* means                       # [n, n_outputs] or NULL: see `predict_rows`
+    Py_ssize_t first_tree, n_trees      # which trees the rows go down
+    double* means                       # [n, n_outputs] or NULL: see `predict_rows`; or, if it `goes_on`, sums that are added to
+    bint goes_on
     int64_t* most                       # [n] or NULL: see `predict_rows`
     int64_t* leaves                     # [n, n_trees] or NULL: leaves are asked for, not predictions
     const uint32_t* numbers             # the number of the node in each slot, where leaves are asked for
@@ -29,6 +31,7 @@ cdef class PackedForest:
     cdef readonly Py_ssize_t n_trees, n_features, n_outputs
     cdef df_packed forest
     cdef const double[:, ::1] values
+    cdef const double[::1] baseline     # [n_outputs] trees take turns at the outputs, which are sums; None: outputs are means
     cdef const int64_t[::1] bases       # [n_trees] where in `values` those of each tree begin: value rows count from there
     cdef const int32_t[::1] n_first     # [n_trees] steps before rows are asked whether they have arrived
     cdef const int64_t[::1] depth       # [n_trees] of the deepest leaf, but 1 at least
@@ -40,12 +43,15 @@ cdef class PackedForest:
 
     cdef int pack(self, forest, rows, bint is_wide) except -1
     cdef int own(self, slots, starts, bases, words, int bits, bint is_wide) except -1
-    cdef int threads(self, Py_ssize_t n, int n_threads) noexcept
+    cdef double steps(self, Py_ssize_t n_trees) noexcept nogil
+    cdef int threads(self, Py_ssize_t n, Py_ssize_t n_trees, int n_threads) noexcept
     cdef int predict_rows(self, df_rows rows, Py_ssize_t n, double* means, int64_t* most, int n_threads) except -1
+    cdef int share_rows(self, Job* job, const df_rows* rows, Py_ssize_t n, int n_threads) except -1
     cdef int share_blocks(self, Job* job, const df_rows* rows, Py_ssize_t n, Py_ssize_t n_block, int n_threads) except -1
     cdef int walk(self, Py_ssize_t t, const Descent* down, Turn* turn) except -1 nogil
     cdef int walk_tests(self, Py_ssize_t t, const Descent* down) except -1 nogil
-    cdef bint takes_tiles(self, Py_ssize_t most_slots) noexcept nogil
+    cdef bint takes_tiles(self, Py_ssize_t most_slots, Py_ssize_t first_tree, Py_ssize_t n_trees) noexcept nogil
+    cdef void add(self, Py_ssize_t t, const uint32_t* at, Py_ssize_t n, double* sums) noexcept nogil
     cdef int predict_block(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil
     cdef int apply_block(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil
     cdef int check(self, Py_ssize_t n_features) except -1

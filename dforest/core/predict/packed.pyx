@@ -7,6 +7,7 @@ rows without missing values go down trees that are small for so many: `tiles.h`.
 
 A `PackedForest` owns its slots and leaf values, read only; any number of threads may use one.
 """
+cimport cython
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -16,8 +17,9 @@ import numpy as np
 
 from dforest.core.threads cimport Turn, current_turn, poll, share
 from dforest.core.predict.walk cimport (
-    DF_LANES, DF_MOST_KEYED, DF_MOST_PLACES, DF_NUMBERS, DF_VALUE_ROWS, df_add_values, df_child, df_fill_tiles, df_is_leaf,
-    df_key_slots, df_keyed, df_mode, df_narrow, df_packed, df_place, df_tree, df_walk_rows, df_walk_tiles, df_walk_trees, df_wide,
+    DF_LANES, DF_MOST_KEYED, DF_MOST_PLACES, DF_NUMBERS, DF_VALUE_ROWS, df_add_numbers, df_add_values, df_child, df_fill_tiles,
+    df_is_leaf, df_key_slots, df_keyed, df_mode, df_narrow, df_packed, df_place, df_tree, df_walk_rows, df_walk_tiles,
+    df_walk_trees, df_wide,
 )
 
 from dforest.core.predict.packing import empty_aligned, is_float32, payload_words, slot_numbers, steps_of_rows, write_slots
@@ -52,14 +54,21 @@ cdef class PackedForest:
         Which row of the values each leaf adds, in the order of the nodes.
     is_wide : bool
         Whether slots have 16 bytes even where 8 would do.
+    baseline : ndarray of shape (n_sums,), dtype float64, optional
+        What predictions are sums of leaves and of, instead of means over trees. Trees take turns at the sums: tree t adds to
+        sum t % n_sums. Values have one column then. See `dforest.core.objective.SumObjective`.
     """
 
-    def __cinit__(self, forest not None, const double[:, ::1] values not None, rows not None, bint is_wide=False):
+    def __cinit__(self, forest not None, const double[:, ::1] values not None, rows not None, bint is_wide=False,
+                  const double[::1] baseline=None):
         if forest.n_features >= 1 << WIDE_BITS:
             raise ValueError(f"prediction by {forest.n_features} features; allowed are fewer than {1 << WIDE_BITS}")
         self.n_trees = forest.n_trees
         self.n_features = forest.n_features
-        self.n_outputs = values.shape[1]
+        self.n_outputs = values.shape[1] if baseline is None else baseline.shape[0]
+        if baseline is not None and (values.shape[1] != 1 or self.n_outputs < 1):
+            raise ValueError(f"{self.n_outputs} sums of values of {values.shape[1]} columns; allowed are sums of single values")
+        self.baseline = baseline
         self.values = values
         self.nodes = forest.feature, forest.right_child, forest.node_offsets
         self.splitter = forest.splitter
@@ -122,7 +131,14 @@ cdef class PackedForest:
         values : ndarray of shape (n_values, n_outputs), dtype float64
         bases : ndarray of shape (n_trees,), dtype int64
             Where in `values` the rows of each tree begin.
+
+        Raises
+        ------
+        ValueError
+            If predictions are sums: there is no code for these elsewhere.
         """
+        if self.baseline is not None:
+            raise ValueError("sums of leaves, as boosted trees predict, have no code for a device; they run on the processor")
         slots, starts, words = self.owned
         others = [np.asarray(self.n_first), np.asarray(self.values), np.asarray(self.bases)]
         for array in others:
@@ -142,7 +158,7 @@ cdef class PackedForest:
         return self.node_numbers_
 
     def mean(self, X not None, int n_threads):
-        """The mean over trees of the values of the leaves that each row reaches.
+        """The mean over trees of the values of the leaves that each row reaches; or the baseline, and their sum.
 
         Parameters
         ----------
@@ -161,6 +177,34 @@ cdef class PackedForest:
             self.predict_rows(opened.rows, opened.n, &out[0, 0], NULL, n_threads)
         return result
 
+    def add_up(self, X not None, double[:, ::1] sums not None, Py_ssize_t first_tree, Py_ssize_t n_trees, int n_threads):
+        """Add the values of the leaves that each row reaches in some trees, in the order of the trees, without a baseline.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_features), dtype float32 or float64
+            C-contiguous.
+        sums : ndarray of shape (n, n_outputs), dtype float64
+            What is added to, in place.
+        first_tree, n_trees : int
+            Which trees.
+        n_threads : int
+        """
+        cdef Rows opened = Rows(X, self)
+        cdef Job job
+        if sums.shape[0] != opened.n or sums.shape[1] != self.n_outputs:
+            raise ValueError(f"sums of shape ({sums.shape[0]}, {sums.shape[1]}), for {opened.n} rows and {self.n_outputs} "
+                             "outputs")
+        if not (0 <= first_tree and 0 <= n_trees <= self.n_trees - first_tree):
+            raise ValueError(f"trees {first_tree} to {first_tree + n_trees - 1} of a forest of {self.n_trees}")
+        if opened.n > 0 and n_trees > 0:
+            memset(&job, 0, sizeof(Job))
+            job.means = &sums[0, 0]
+            job.goes_on = True
+            job.first_tree = first_tree
+            job.n_trees = n_trees
+            self.share_rows(&job, &opened.rows, opened.n, n_threads)
+
     def most(self, X not None, int n_threads):
         """The output of the largest mean, of equal ones the first: ndarray of shape (n,), dtype int64."""
         cdef Rows opened = Rows(X, self)
@@ -170,27 +214,36 @@ cdef class PackedForest:
             self.predict_rows(opened.rows, opened.n, NULL, &out[0], n_threads)
         return result
 
-    cdef int threads(self, Py_ssize_t n, int n_threads) noexcept:
-        """How many of n_threads threads the prediction of n rows is worth."""
-        return <int> max(1.0, min(<double> n_threads, 1.0 + n * self.n_steps / STEPS))
+    cdef double steps(self, Py_ssize_t n_trees) noexcept nogil:
+        """How many steps a row takes down some trees, about."""
+        return self.n_steps * n_trees / self.n_trees
+
+    cdef int threads(self, Py_ssize_t n, Py_ssize_t n_trees, int n_threads) noexcept:
+        """How many of n_threads threads it is worth to send n rows down some trees."""
+        return <int> max(1.0, min(<double> n_threads, 1.0 + n * self.steps(n_trees) / STEPS))
 
     def is_small(self, Py_ssize_t n):
         """Whether the prediction of n rows is worth no second thread."""
-        return self.threads(n, 2) == 1
+        return self.threads(n, self.n_trees, 2) == 1
 
     cdef int predict_rows(self, df_rows rows, Py_ssize_t n, double* means, int64_t* most, int n_threads) except -1:
         """OUT means : [n, n_outputs] means over trees, or NULL; most : [n] the output of the largest mean, or NULL"""
-        cdef Py_ssize_t n_block = max(BLOCK_LEAST, min(BLOCK_MOST, BLOCK_BYTES // <Py_ssize_t> rows.stride))
         cdef Job job
         memset(&job, 0, sizeof(Job))
         job.means = means
         job.most = most
-        return self.share_blocks(&job, &rows, n, max(DF_LANES, min(n_block, VALUES // self.n_outputs)), n_threads)
+        job.n_trees = self.n_trees
+        return self.share_rows(&job, &rows, n, n_threads)
+
+    cdef int share_rows(self, Job* job, const df_rows* rows, Py_ssize_t n, int n_threads) except -1:
+        """Do a job of sums, in which no more is set yet than what is asked for, and the trees."""
+        cdef Py_ssize_t n_block = max(BLOCK_LEAST, min(BLOCK_MOST, BLOCK_BYTES // <Py_ssize_t> rows.stride))
+        return self.share_blocks(job, rows, n, max(DF_LANES, min(n_block, VALUES // self.n_outputs)), n_threads)
 
     cdef int share_blocks(self, Job* job, const df_rows* rows, Py_ssize_t n, Py_ssize_t n_block, int n_threads) except -1:
-        """Do a job, in which no more is set yet than what is asked for (`means`, `most`, or `leaves` and `numbers`)."""
+        """Do a job, of which no more is set yet than the trees, and what is asked for (`means`, `most`, `leaves`, `numbers`)."""
         cdef Py_ssize_t n_blocks = (n + n_block - 1) // n_block
-        cdef int used = self.threads(n, n_threads)
+        cdef int used = self.threads(n, job.n_trees, n_threads)
         if used > 1:
             # Even shares, in blocks as large as that allows.
             n_blocks = (n_blocks + used - 1) // used * used
@@ -280,15 +333,24 @@ cdef class PackedForest:
             free(stack)
         return 0
 
-    cdef bint takes_tiles(self, Py_ssize_t most_slots) noexcept nogil:
+    cdef bint takes_tiles(self, Py_ssize_t most_slots, Py_ssize_t first_tree, Py_ssize_t n_trees) noexcept nogil:
         """Whether rows of numbers are worth a copy in tiles: if there are many steps, and trees mostly of so many slots."""
         return (not self.forest.is_wide and self.splitter is None and self.n_features <= DF_MOST_PLACES
-                and self.n_steps >= STEPS_PER_FEATURE * self.n_features
-                and self.forest.starts[self.n_trees] <= most_slots * self.n_trees)
+                and self.steps(n_trees) >= STEPS_PER_FEATURE * self.n_features
+                and self.forest.starts[first_tree + n_trees] - self.forest.starts[first_tree] <= most_slots * n_trees)
+
+    @cython.final
+    cdef void add(self, Py_ssize_t t, const uint32_t* at, Py_ssize_t n, double* sums) noexcept nogil:
+        """Add what tree t says of n rows, which have reached the leaves at `at`."""
+        if self.baseline is None:
+            df_add_values(&self.forest, t, at, n, &self.values[self.bases[t], 0], self.n_outputs, sums)
+        else:
+            df_add_numbers(&self.forest, t, at, n, &self.values[self.bases[t], 0], self.n_outputs, sums + t % self.n_outputs)
 
     cdef int predict_block(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil:
         """Predict n rows of a job, from the first one on."""
-        cdef Py_ssize_t t, i, k, best, n_outputs = self.n_outputs, n_trees = self.n_trees
+        cdef Py_ssize_t t, i, k, best, n_outputs = self.n_outputs, n_trees = job.n_trees, end = job.first_tree + job.n_trees
+        cdef df_packed forest = self.forest        # from the first tree on
         # One row down many trees at a time, or many rows down one: the one that leaves fewer lanes without work.
         cdef bint by_row = n * lanes(n_trees) < n_trees * lanes(n) and self.splitter is None
         cdef int mode = df_mode(&self.forest, job.rows, first, n, self.n_features)
@@ -296,7 +358,7 @@ cdef class PackedForest:
         # Trees of at most so many slots are copied, and go to rows in tiles.
         cdef Py_ssize_t most_slots = min(SLOTS_PER_ROW * n, <Py_ssize_t> DF_MOST_KEYED)
         cdef Py_ssize_t n_tiles = lanes(n) * self.n_features
-        if by_row or mode != DF_NUMBERS or not self.takes_tiles(most_slots):
+        if by_row or mode != DF_NUMBERS or not self.takes_tiles(most_slots, job.first_tree, n_trees):
             most_slots = n_tiles = 0
         cdef uint32_t* at = <uint32_t*> malloc(2 * n_at * sizeof(uint32_t) + n * n_outputs * sizeof(double)
                                                + most_slots * sizeof(df_keyed) + n_tiles * sizeof(uint32_t))
@@ -308,19 +370,20 @@ cdef class PackedForest:
         if at == NULL:
             with gil:
                 raise MemoryError()
+        forest.starts += job.first_tree
         try:
-            memset(sums, 0, n * n_outputs * sizeof(double))
+            if not job.goes_on:
+                memset(sums, 0, n * n_outputs * sizeof(double))
             if by_row:
                 for i in range(n):
-                    df_walk_trees(&self.forest, n_trees, job.rows, first + i, at, mode)
+                    df_walk_trees(&forest, n_trees, job.rows, first + i, at, mode)
                     for t in range(n_trees):
-                        df_add_values(&self.forest, t, at + t, 1, &self.values[self.bases[t], 0], n_outputs,
-                                      sums + i * n_outputs)
+                        self.add(job.first_tree + t, at + t, 1, sums + i * n_outputs)
                     poll(turn, n_trees * (ROW_STEPS + n_outputs))
             else:
                 if most_slots > 0:
                     df_fill_tiles(job.rows, first, n, self.n_features, tiles)
-                for t in range(n_trees):
+                for t in range(job.first_tree, end):
                     n_slots = self.forest.starts[t + 1] - self.forest.starts[t]
                     if n_slots <= most_slots:
                         df_key_slots(&self.forest, t, n_slots, keyed)
@@ -328,10 +391,17 @@ cdef class PackedForest:
                         poll(turn, n * self.depth[t])
                     else:
                         self.walk(t, &down, turn)
-                    df_add_values(&self.forest, t, at, n, &self.values[self.bases[t], 0], n_outputs, sums)
+                    self.add(t, at, n, sums)
                     poll(turn, n * n_outputs)
-            for i in range(n * n_outputs):
-                sums[i] /= <double> n_trees
+            if job.goes_on:
+                return 0
+            if self.baseline is None:
+                for i in range(n * n_outputs):
+                    sums[i] /= <double> n_trees
+            else:
+                for i in range(n):
+                    for k in range(n_outputs):
+                        sums[i * n_outputs + k] += self.baseline[k]
             if job.most != NULL:
                 for i in range(n):
                     best = 0
@@ -354,6 +424,7 @@ cdef class PackedForest:
             memset(&job, 0, sizeof(Job))
             job.leaves = &out[0, 0]
             job.numbers = &numbers[0]
+            job.n_trees = self.n_trees
             self.share_blocks(&job, &opened.rows, opened.n, BLOCK_LEAST, n_threads)
         return result
 

@@ -19,7 +19,7 @@ cdef class Predictor:
     ----------
     n_features : int
     n_outputs : int
-        The number of classes; 1 for regression.
+        The number of classes; 1 for regression; of boosted trees the number of raw predictions.
 
     Examples
     --------
@@ -36,13 +36,14 @@ cdef class Predictor:
 
     cdef PackedForest packed
     cdef int n_threads
-    cdef bint is_regression
+    cdef bint is_regression, is_flat        # whether a row's prediction is a number
 
     def __cinit__(self, PackedForest packed not None, bint is_regression, int n_threads=1):
         if n_threads < 1:
             raise ValueError(f"n_threads={n_threads}; allowed are numbers from 1")
         self.packed = packed
         self.is_regression = is_regression
+        self.is_flat = is_regression and packed.n_outputs == 1
         self.n_threads = n_threads
 
     def __reduce__(self):
@@ -59,6 +60,8 @@ cdef class Predictor:
     def predict(self, X not None):
         """Class shares or means, with the bits of the estimator's `predict_proba` or `predict`.
 
+        Of boosted trees: raw predictions, with the bits of `decision_function`.
+
         Parameters
         ----------
         X : ndarray of shape (n_rows, n_features) or (n_features,), dtype float32 or float64
@@ -67,8 +70,8 @@ cdef class Predictor:
 
         Returns
         -------
-        ndarray of shape (n_rows, n_classes) or (n_rows,), dtype float64
-            Of one row: ndarray of shape (n_classes,), or float.
+        ndarray of shape (n_rows, n_outputs) or (n_rows,), dtype float64
+            Of one row: ndarray of shape (n_outputs,), or float.
 
         Raises
         ------
@@ -78,14 +81,14 @@ cdef class Predictor:
         cdef Rows rows = Rows(X, self.packed)
         cdef double mean
         cdef double[::1] out
-        if rows.is_single and self.is_regression:
+        if rows.is_single and self.is_flat:
             self.packed.predict_rows(rows.rows, 1, &mean, NULL, 1)
             return mean
         result = np.empty(rows.n * self.packed.n_outputs)
         out = result
         if rows.n > 0:
             self.packed.predict_rows(rows.rows, rows.n, &out[0], NULL, self.n_threads)
-        return result if self.is_regression or rows.is_single else result.reshape(rows.n, self.packed.n_outputs)
+        return result if self.is_flat or rows.is_single else result.reshape(rows.n, self.packed.n_outputs)
 
     def predict_class(self, X not None):
         """The number of the most probable class, of equally probable ones the lowest; for classification.

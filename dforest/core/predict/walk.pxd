@@ -46,6 +46,8 @@ cdef extern from "core/predict/walk.h" nogil:
     void df_walk_trees(const df_packed* forest, size_t n_trees, const df_rows* rows, size_t i, uint32_t* at, int mode)
     void df_add_values(const df_packed* forest, size_t t, const uint32_t* at, size_t n, const double* values,
                        size_t n_outputs, double* sums)
+    void df_add_numbers(const df_packed* forest, size_t t, const uint32_t* at, size_t n, const double* values, size_t step,
+                        double* sums)
 
 cdef extern from "core/predict/tiles.h" nogil:
     ctypedef struct df_keyed:
