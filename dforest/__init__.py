@@ -4,6 +4,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from dforest.config import config_context
+from dforest.estimators.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from dforest.estimators.embedding import RandomTreesEmbedding
 from dforest.estimators.forest import (
     ExtraTreesClassifier,
@@ -25,6 +26,8 @@ __all__ = [
     "ExtraTreeRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "HistGradientBoostingClassifier",
+    "HistGradientBoostingRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "RandomTreesEmbedding",

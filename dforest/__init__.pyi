@@ -1,5 +1,6 @@
 """What IDEs and type checkers are told of `dforest`. Written by `tests/estimators/test_stub.py`: see there."""
 
+import dforest.estimators.boosting
 import dforest.estimators.embedding
 import dforest.estimators.forest
 import dforest.estimators.tree
@@ -199,6 +200,62 @@ class ExtraTreesRegressor(dforest.estimators.forest.ExtraTreesRegressor):
         monotonic_cst=None,
         device=None,
         variable_importance=None,
+    ) -> None: ...
+
+class HistGradientBoostingClassifier(dforest.estimators.boosting.HistGradientBoostingClassifier):
+    """Gradient-boosted trees for classification."""
+
+    def __init__(
+        self,
+        loss="log_loss",
+        *,
+        learning_rate=0.1,
+        max_iter=100,
+        max_leaf_nodes=31,
+        max_depth=None,
+        min_samples_leaf=20,
+        min_hessian=0.001,
+        l2_regularization=0,
+        max_features=1.0,
+        max_bins=255,
+        warm_start=False,
+        early_stopping="auto",
+        scoring="loss",
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        tol=1e-07,
+        verbose=0,
+        random_state=None,
+        class_weight=None,
+        n_jobs=None,
+    ) -> None: ...
+
+class HistGradientBoostingRegressor(dforest.estimators.boosting.HistGradientBoostingRegressor):
+    """Gradient-boosted trees for regression."""
+
+    def __init__(
+        self,
+        loss="squared_error",
+        *,
+        quantile=None,
+        learning_rate=0.1,
+        max_iter=100,
+        max_leaf_nodes=31,
+        max_depth=None,
+        min_samples_leaf=20,
+        min_hessian=0.001,
+        l2_regularization=0,
+        max_features=1.0,
+        max_bins=255,
+        warm_start=False,
+        early_stopping="auto",
+        scoring="loss",
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        tol=1e-07,
+        verbose=0,
+        random_state=None,
+        n_jobs=None,
     ) -> None: ...
 
 class RandomForestClassifier(dforest.estimators.forest.RandomForestClassifier):

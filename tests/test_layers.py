@@ -25,6 +25,7 @@ MAY_IMPORT = {
     "spmd.draws": {"core.sampling", "spmd", "rows"},
     "spmd.permutations": {"core.predict", "spmd"},
     "fitting": {"pruning", *ENGINES},
+    "boosting": {"boosting", *CORE},
     "engines": ENGINES,
     "engines.device": ENGINES,
     "engines.ranks": {"spmd", *ENGINES},

@@ -5,7 +5,17 @@
 
 from dataclasses import dataclass
 
-from dforest.estimators.parameters import CLASSIFIERS, EMBEDDINGS, FAMILIES, FORESTS, PREDICTORS, REGRESSORS, TREES
+from dforest.estimators.parameters import (
+    BOOSTING,
+    CLASSIFIERS,
+    EMBEDDINGS,
+    FAMILIES,
+    FORESTS,
+    IN_TABLE,
+    PREDICTORS,
+    REGRESSORS,
+    TREES,
+)
 
 
 @dataclass(frozen=True)
@@ -33,6 +43,27 @@ class Attribute:
 ATTRIBUTES = (
     Attribute("forest_", "Forest", "All trees as arrays: ``forest_.as_dict()``.", FORESTS | EMBEDDINGS),
     Attribute("forest_", "Forest", "The tree as arrays: ``forest_.as_dict()``.", TREES),
+    Attribute(
+        "forest_",
+        "Forest",
+        "All trees as arrays: ``forest_.as_dict()``. Tree t was grown in the round ``t // n_trees_per_iteration_``.",
+        BOOSTING,
+    ),
+    Attribute("n_iter_", "int", "Number of rounds.", BOOSTING),
+    Attribute(
+        "n_trees_per_iteration_",
+        "int",
+        "Number of trees of a round: the number of classes if these are more than two, else 1.",
+        BOOSTING,
+    ),
+    Attribute("do_early_stopping_", "bool", "Whether growing was to stop when scores got no better.", BOOSTING),
+    Attribute(
+        "train_score_, validation_score_",
+        "ndarray of shape (n_iter_ + 1,)",
+        """Scores of the training rows, and of the rows held out, before the first round and after each. Empty without early
+        stopping, or if there are no such rows.""",
+        BOOSTING,
+    ),
     Attribute("tree_", "dforest.interop.Tree", "The tree with the attributes of scikit-learn's tree objects.", TREES),
     Attribute("estimator, estimator_", "{tree}", "A single tree, not fitted, with the forest's parameters.", FORESTS),
     Attribute(
@@ -51,13 +82,16 @@ ATTRIBUTES = (
         "is_categorical_, is_ordinal_",
         "ndarray of shape (n_features,), dtype bool",
         "For each column, whether it is categorical, and whether it is ordinal.",
+        IN_TABLE,
     ),
+    Attribute("is_categorical_", "None", "There are no categorical features.", BOOSTING),
     Attribute(
         "categories_",
         "list of length n_features",
         """For each column an ndarray of its labels, whose places 0, 1, ... trees test: of a categorical column
         the labels in training, sorted; of an ordinal one that holds no numbers the declared levels. None
         for other columns.""",
+        IN_TABLE,
     ),
     Attribute(
         "fit_report_",
@@ -109,6 +143,8 @@ ATTRIBUTES = (
         "Predictions by the trees that never drew the row; NaN where there is none.",
         FORESTS & REGRESSORS,
     ),
-    Attribute("classes_", "ndarray of shape (n_classes,)", "The class labels, sorted.", CLASSIFIERS),
-    Attribute("n_classes_", "int", "Number of classes.", CLASSIFIERS),
+    Attribute(
+        "classes_", "ndarray of shape (n_classes,)", "The class labels, sorted.", CLASSIFIERS | frozenset({"boosting classifier"})
+    ),
+    Attribute("n_classes_", "int", "Number of classes.", CLASSIFIERS | frozenset({"boosting classifier"})),
 )

@@ -5,6 +5,7 @@ a fit that fails leaves the estimator as it was.
 """
 
 from abc import abstractmethod
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
@@ -82,6 +83,18 @@ def instance_of(kind, name, given):
             raise ValueError(f"{name}={given!r}; allowed are subclasses of {kind.__name__}, and objects of these")
         return given()
     return given
+
+
+@contextmanager
+def unchanged_by_errors(estimator):
+    """Give an estimator the attributes back that it had, if what is done in the block raises an exception."""
+    before = dict(estimator.__dict__)
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
 
 
 class TreeEstimator(PredictionPart, BaseEstimator):
@@ -175,15 +188,9 @@ class TreeEstimator(PredictionPart, BaseEstimator):
 
         All ranks of the estimator's communicator do this together.
         """
-        before = dict(self.__dict__)
-        try:
-            with self._communicator().together() as ranks:
-                self._validate_params()
-                self._fit(partitions_of(ranks.rank), ranks)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+        with unchanged_by_errors(self), self._communicator().together() as ranks:
+            self._validate_params()
+            self._fit(partitions_of(ranks.rank), ranks)
         return self
 
     def _communicator(self):
@@ -363,8 +370,8 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         return tags
 
 
-class ClassifierPart(ClassifierMixin):
-    """What makes a `TreeEstimator` a classifier."""
+class ClassTargets:
+    """What makes an estimator grow trees for classes."""
 
     def _encode(self, y, ranks):
         classes, numbers = check_classes(join_labels(y)) if y else (np.zeros(0), np.zeros(0, np.int32))
@@ -386,7 +393,7 @@ class ClassifierPart(ClassifierMixin):
         """The class numbers of labels. Raises ValueError if one was not there in training."""
         unknown = ~np.isin(y, self.classes_)
         if unknown.any():
-            raise ValueError(f"y holds {np.asarray(y)[unknown][0]!r}; the classes are {self.classes_.tolist()}")
+            raise ValueError(f"y holds {np.asarray(y)[unknown].tolist()[0]!r}; the classes are {self.classes_.tolist()}")
         return np.searchsorted(self.classes_, y).astype(np.int32)
 
     def _targets(self, rows, plan):
@@ -395,6 +402,10 @@ class ClassifierPart(ClassifierMixin):
         if balance is not None and weight is None:
             weight = np.ones(len(rows.y), np.uint32)
         return Targets(rows.y, None, weight, exponent, balance, rows.heaviest(weight))
+
+
+class ClassifierPart(ClassTargets, ClassifierMixin):
+    """What makes a `TreeEstimator` a classifier."""
 
     def predict_proba(self, X):
         """Class probabilities.
@@ -432,7 +443,7 @@ class ClassifierPart(ClassifierMixin):
 
 
 class NumberTargets:
-    """What makes a `TreeEstimator` grow trees for numbers."""
+    """What makes an estimator grow trees for numbers."""
 
     def _encode(self, y, ranks):
         return check_targets(np.concatenate(y)) if y else np.zeros(0)

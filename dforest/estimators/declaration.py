@@ -46,6 +46,7 @@ def has_parameters(family, /, *, table=PARAMETERS, **defaults):
     family : str
         Which entries of the tables are the estimator's: one of `dforest.estimators.parameters.FAMILIES`.
     table : sequence of dforest.estimators.parameters.Parameter
+        That of boosted trees is `dforest.estimators.boosting_parameters.BOOSTING_PARAMETERS`.
     **defaults
         Defaults in which the estimator differs from the table.
 

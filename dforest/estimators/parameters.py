@@ -2,8 +2,8 @@
 
 Words:
 
-- *family*: what an estimator is, as far as its parameters tell: a forest or a single tree, a classifier or a regressor, or
-  an embedding. Sets of families say whose a parameter is.
+- *family*: what an estimator is, as far as its parameters tell: a forest, a single tree or boosted trees, a classifier or a
+  regressor, or an embedding. Sets of families say whose a parameter is.
 - *entry*: a `Parameter`, a row of the table `PARAMETERS`. The order of the entries is that of signatures and docstrings.
 
 `dforest.estimators.declaration` makes constructors, constraints and docstrings from the table. An estimator names there the
@@ -25,8 +25,10 @@ FORESTS = frozenset({"forest classifier", "forest regressor"})
 EMBEDDINGS = frozenset({"embedding"})
 CLASSIFIERS = frozenset({"tree classifier", "forest classifier"})
 REGRESSORS = frozenset({"tree regressor", "forest regressor"})
+BOOSTING = frozenset({"boosting classifier", "boosting regressor"})
 PREDICTORS = TREES | FORESTS
-FAMILIES = PREDICTORS | EMBEDDINGS
+IN_TABLE = PREDICTORS | EMBEDDINGS  # families whose parameters are listed here; others have tables of their own
+FAMILIES = IN_TABLE | BOOSTING
 
 # What stands in descriptions for {draws}, {all_draws} and {impurity}.
 _OF_ROWS = {"draws": "rows", "all_draws": "the training rows", "impurity": "the impurity"}
@@ -35,6 +37,7 @@ WORDS = {
     **dict.fromkeys(TREES, _OF_ROWS),
     **dict.fromkeys(FORESTS, _OF_DRAWS),
     **dict.fromkeys(EMBEDDINGS, {**_OF_ROWS, "impurity": "the variance of the random targets"}),
+    **dict.fromkeys(BOOSTING, {}),
 }
 
 
@@ -64,7 +67,7 @@ class Parameter:
     default: object
     constraint: list
     doc: str
-    of: frozenset = FAMILIES
+    of: frozenset = IN_TABLE
     by_position: bool = False
 
 

@@ -22,6 +22,7 @@ from sklearn.datasets import load_iris
 from sklearn.utils._param_validation import Interval, InvalidParameterError, Options
 
 import dforest
+from dforest.estimators.boosting_parameters import BOOSTING_PARAMETERS
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.ensemble import ForestClassifier
 from dforest.estimators.parameters import FAMILIES, FORESTS, PARAMETERS, WORDS, Parameter
@@ -36,10 +37,13 @@ ESTIMATORS = [
     dforest.ExtraTreeRegressor,
     dforest.ExtraTreesClassifier,
     dforest.ExtraTreesRegressor,
+    dforest.HistGradientBoostingClassifier,
+    dforest.HistGradientBoostingRegressor,
     dforest.RandomForestClassifier,
     dforest.RandomForestRegressor,
     dforest.RandomTreesEmbedding,
 ]
+ENTRIES = PARAMETERS + BOOSTING_PARAMETERS
 ALL = pytest.mark.parametrize("kind", ESTIMATORS)
 
 
@@ -222,14 +226,14 @@ def test_docstrings_without_indentation():
 
 def test_a_family_has_a_parameter_once():
     for family in FAMILIES:
-        names = [entry.name for entry in PARAMETERS if family in entry.of]
-        assert len(names) == len(set(names))
+        names = [entry.name for entry in ENTRIES if family in entry.of]
+        assert names and len(names) == len(set(names))
     assert set(WORDS) == FAMILIES
-    assert all(entry.of and entry.of <= FAMILIES for entry in PARAMETERS)
+    assert all(entry.of and entry.of <= FAMILIES for entry in ENTRIES)
 
 
 def test_defaults_are_values_that_source_can_say():
-    assert all(isinstance(entry.default, bool | int | float | str | None) for entry in PARAMETERS)
+    assert all(isinstance(entry.default, bool | int | float | str | None) for entry in ENTRIES)
 
 
 def test_what_forests_have_an_embedding_has_or_fixes():
@@ -295,5 +299,5 @@ def test_constructor_is_shown_and_found_in_tracebacks():
 def test_defaults_that_are_none_s():
     with pytest.raises(ValueError, match="bootstrap=False is a default of no parameter; a tree classifier has criterion, "):
         has_parameters("tree classifier", bootstrap=False)
-    with pytest.raises(ValueError, match="family='shrub'; allowed are embedding, forest classifier"):
+    with pytest.raises(ValueError, match="family='shrub'; allowed are boosting classifier, boosting regressor, embedding, "):
         has_parameters("shrub")

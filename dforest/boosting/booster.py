@@ -1,0 +1,207 @@
+"""The loop over rounds: the compiled booster grows trees, an assembly puts them together, scores say when to stop.
+
+Words: a *round* grows a tree for each of the loss's sums. *Sums* of rows are those of the leaves that they reach, without the
+baseline. *Scores* are numbers, the higher the better, one before the first round and one after each. Held out are rows that no
+tree is grown on.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dforest.core.forest.arrays import Forest
+from dforest.core.forest.assembly import Assembly
+from dforest.core.grow.trainer import tree_seeds
+from dforest.core.objective import SumObjective
+from dforest.core.sampling import AllRows
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When to stop: when none of the last scores is better than the one before them.
+
+    Parameters
+    ----------
+    n_rounds : int
+        How many scores must be no better.
+    tol : float
+        By how much a score is higher that is better.
+    """
+
+    n_rounds: int
+    tol: float
+
+    def earliest(self, scores):
+        """After how many more rounds growing may stop, however they score; 0: now.
+
+        Parameters
+        ----------
+        scores : list of float
+            At least one.
+        """
+        for first in range(max(0, len(scores) - self.n_rounds - 1), len(scores)):
+            if not any(score > scores[first] + self.tol for score in scores[first + 1 :]):
+                return first + self.n_rounds + 1 - len(scores)
+        raise AssertionError("nothing comes after the last score")
+
+
+class Monitor:
+    """Scores of the rounds, and whether to go on.
+
+    Parameters
+    ----------
+    stopping : Stopping
+    score : callable
+        The score of the training rows, given their sums: ndarray of shape (n_rows, n_sums).
+    score_held_out : callable or None
+        That of rows held out, given theirs. None: there are none, and the training rows' scores decide.
+    held_out : ndarray of shape (n_held_out, n_features), or None
+    train_scores, held_out_scores : list of float
+        Of earlier rounds.
+    n_threads : int
+    """
+
+    def __init__(self, stopping, score, score_held_out, held_out, train_scores, held_out_scores, n_threads):
+        self.stopping, self.score, self.score_held_out, self.held_out = stopping, score, score_held_out, held_out
+        self.train_scores, self.held_out_scores = list(train_scores), list(held_out_scores)
+        self.n_threads = n_threads
+        self._sums = None  # of the rows held out
+        self._first = 0  # the round of the first score
+
+    @property
+    def deciding_scores(self):
+        return self.train_scores if self.held_out is None else self.held_out_scores
+
+    def begin(self, before, n_rounds, train_sums):
+        """Find the sums by the trees there are, and score these unless that has been done.
+
+        Parameters
+        ----------
+        before : Forest or None
+        n_rounds : int
+            How many rounds have grown it.
+        train_sums : ndarray of shape (n_rows, n_sums)
+        """
+        if self.held_out is not None:
+            self._sums = np.zeros((len(self.held_out), train_sums.shape[1]))
+            if before is not None:
+                before.packed().add_up(self.held_out, self._sums, 0, before.n_trees, self.n_threads)
+        if not self.deciding_scores:
+            self._first, self.train_scores, self.held_out_scores = n_rounds, [], []
+            self.add_training(train_sums)
+            if self.held_out is not None:
+                self.held_out_scores.append(self.score_held_out(self._sums))
+
+    def scores_after(self, n_rounds):
+        """(the score of the training rows, that of the rows held out or None) after some rounds."""
+        place = n_rounds - self._first
+        return self.train_scores[place], self.held_out_scores[place] if self.held_out is not None else None
+
+    def add_training(self, train_sums):
+        """Score the training rows after a round."""
+        self.train_scores.append(self.score(train_sums))
+
+    def add_held_out(self, forest):
+        """Score the rows held out after each round that the trees of a forest, grown since the last call, have grown."""
+        n_sums = self._sums.shape[1]
+        for first in range(0, forest.n_trees, n_sums):
+            forest.packed().add_up(self.held_out, self._sums, first, n_sums, self.n_threads)
+            self.held_out_scores.append(self.score_held_out(self._sums))
+
+
+class Growth:
+    """What is known of the trees of a boosted forest beside their nodes, and how they become one.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of thresholds.
+    n_rows, n_features : int
+    baseline : tuple of float
+    seed : int
+        Of the forest.
+    """
+
+    def __init__(self, dtype, n_rows, n_features, baseline, seed):
+        self.dtype, self.n_rows, self.n_features, self.baseline, self.seed = dtype, n_rows, n_features, baseline, seed
+
+    @property
+    def n_sums(self):
+        return len(self.baseline)
+
+    def forest(self, assembly, n_new, before=None):
+        """The `Forest` of assembled trees, those of `before` first, and then `n_new` ones."""
+        first = 0 if before is None else before.n_trees
+        return Forest.assembled(
+            assembly,
+            before,
+            n_new,
+            n_rows=np.full(n_new, self.n_rows, np.int64),
+            plans=(AllRows(),) * n_new,
+            weight_exponent=np.zeros(n_new, np.int64),
+            n_features=self.n_features,
+            objective=SumObjective(self.baseline),
+            n_categories=np.zeros(self.n_features, np.int32),
+            criterion="squared_error",
+            splitter=None,
+            seed=self.seed,
+            seeds=tree_seeds(self.seed, range(first, first + n_new)),
+        )
+
+
+def grow(booster, growth, rounds, before=None, monitor=None, on_round=None, n_threads=1):
+    """Grow the trees of some rounds, or fewer if scores say so.
+
+    Where rows are held out, their scores are found for several rounds at once: for as many as will be grown however these score.
+
+    Parameters
+    ----------
+    booster : Booster
+        Which has grown the rounds before.
+    growth : Growth
+    rounds : range
+        Their numbers; at least one.
+    before : Forest, optional
+        The trees of the rounds before.
+    monitor : Monitor, optional
+        None: all rounds are grown.
+    on_round : callable, optional
+        Called after each round with the number of rounds so far.
+    n_threads : int
+
+    Returns
+    -------
+    Forest
+        Of all rounds.
+    """
+    n_sums, n_new = growth.n_sums, 0
+    first_tree = rounds.start * n_sums
+    assembly = Assembly(growth.dtype, rounds.stop * n_sums, before, n_threads)
+    if monitor is not None:
+        monitor.begin(before, rounds.start, booster.raw_sums.T)
+    done = rounds.start
+    while done < rounds.stop:
+        ahead = rounds.stop - done
+        if monitor is not None:
+            ahead = min(ahead, max(1, monitor.stopping.earliest(monitor.deciding_scores)))
+        holds_out = monitor is not None and monitor.held_out is not None
+        latest = Assembly(growth.dtype, ahead * n_sums) if holds_out else None
+        for i in range(ahead):
+            for k, tree in enumerate(booster.grow_round()):
+                assembly.add(first_tree + n_new, tree)
+                if holds_out:
+                    latest.add(i * n_sums + k, tree)
+                n_new += 1
+            if monitor is not None:
+                monitor.add_training(booster.raw_sums.T)
+            if on_round is not None and not holds_out:
+                on_round(done + i + 1)
+        if holds_out:
+            monitor.add_held_out(growth.forest(latest, ahead * n_sums))
+            if on_round is not None:
+                for i in range(ahead):
+                    on_round(done + i + 1)
+        done += ahead
+        if monitor is not None and monitor.stopping.earliest(monitor.deciding_scores) == 0:
+            break
+    return growth.forest(assembly, n_new, before)

@@ -1,0 +1,172 @@
+"""The losses of boosted trees as a fit needs them: which targets they allow, where raw predictions begin, what these say of y.
+
+Words: a *raw prediction* is a *baseline*, a constant, and the sum of the leaves that a row reaches. A loss has one raw
+prediction a row, or, of more than two classes, one for each class; these are its *sums*. Formulas are those of `rules/losses.h`.
+Sums over rows are exact, so they depend on no order and on no number of threads.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from dforest.core.data import integer_weights
+from dforest.core.predict.out_of_bag import add_up, total_of
+from dforest.core.threads import each
+from dforest.rules.baselines import baselines, weighted_quantile
+from dforest.rules.losses import LOSSES, class_predictions, class_values, predictions, values
+
+MOST_TARGET = 2.0**500  # in magnitude: squares are in range, and sums of very many too
+MOST_LOSS = 2.0**1003  # that `add_up` takes
+ROWS_AT_A_TIME = 1 << 14
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A loss, by value.
+
+    Parameters
+    ----------
+    name : str
+        Of `dforest.rules.losses.LOSSES`.
+    parameter : float, default=0.0
+        The quantile of "quantile"; of "huber" the share of rows that are no outliers.
+    n_sums : int, default=1
+        How many raw predictions a row has.
+    """
+
+    name: str
+    parameter: float = 0.0
+    n_sums: int = 1
+
+    @classmethod
+    def of_classes(cls, name, n_classes):
+        """The loss that classifiers call by a name.
+
+        Raises
+        ------
+        ValueError
+            If it is not for so many classes.
+        """
+        if n_classes == 2:
+            return cls(name)
+        if name != "log_loss":
+            raise ValueError(f'loss="{name}" is for two classes, and y has {n_classes}; allowed is loss="log_loss"')
+        return cls("multinomial", 0.0, n_classes)
+
+    @property
+    def number(self):
+        """The loss's number in `rules/losses.h`."""
+        return LOSSES[self.name].number
+
+    def check_targets(self, y):
+        """Raise ValueError if there are targets that the loss does not allow.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_rows,), dtype float64
+            Finite numbers, or class numbers.
+        """
+        least, greatest = y.min(), y.max()
+        targets = LOSSES[self.name].targets
+        if targets == "above_0" and least <= 0:
+            raise ValueError(
+                f'y holds {least}; allowed with loss="{self.name}" are numbers above 0: loss=\'{self.name}\' requires strictly '
+                "positive y."
+            )
+        if targets == "from_0" and (least < 0 or greatest == 0):
+            what = f"y holds {least}" if least < 0 else "y is 0 everywhere"
+            raise ValueError(
+                f'{what}; allowed with loss="{self.name}" are numbers from 0, and one above it: loss=\'{self.name}\' requires '
+                "non-negative y and sum(y) > 0."
+            )
+        largest = max(least, greatest, key=abs)
+        if abs(largest) > MOST_TARGET:
+            raise ValueError(f"y holds {largest}; allowed are numbers up to {MOST_TARGET} in magnitude; rescale y")
+
+    def baseline(self, y, weight=None):
+        """The raw prediction of every row before the first tree.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_rows,), dtype float64
+        weight : ndarray of shape (n_rows,), dtype float64, optional
+            Positive; weights beyond 31 bits are rounded. None: all 1.
+
+        Returns
+        -------
+        tuple of float
+            One for each sum: see `dforest.rules.baselines.baselines`.
+        """
+        weight = None if weight is None else integer_weights(weight)[0]
+        return tuple(baselines(self.name, y, weight, max(2, self.n_sums), self.parameter).tolist())
+
+    def at_start(self, baseline, y, weight):
+        """The loss that scores are by, given the training rows.
+
+        Huber's delta changes from round to round; scores are by that of the first one.
+        """
+        if self.name != "huber":
+            return self
+        weight = None if weight is None else integer_weights(weight)[0]
+        return replace(self, parameter=weighted_quantile(np.abs(y - baseline[0]), self.parameter, weight))
+
+    def predict(self, raw):
+        """What raw predictions say of y.
+
+        Parameters
+        ----------
+        raw : ndarray of shape (n_rows, n_sums), dtype float64
+            C-contiguous.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), dtype float64
+            The mean, the median or a quantile, or the probability of class 1; of more than two classes the probabilities of
+            all, shape (n_rows, n_classes).
+        """
+        return class_predictions(raw) if self.n_sums > 1 else predictions(self.name, raw[:, 0].copy())
+
+    def values(self, raw, y):
+        """The loss of each row, given raw predictions as `predict` takes them: ndarray of shape (n_rows,), dtype float64.
+
+        For "huber", `parameter` must be delta: see `at_start`.
+        """
+        if self.n_sums > 1:
+            return class_values(raw, y.astype(np.int64))
+        return values(self.name, raw[:, 0].copy(), y, self.parameter)
+
+
+class MeanLoss:
+    """The mean loss of some rows, given the sums of their leaves.
+
+    Parameters
+    ----------
+    loss : Loss
+    baseline : tuple of float
+    y : ndarray of shape (n_rows,), dtype float64
+    weight : ndarray of shape (n_rows,), dtype float64, or None
+    n_threads : int
+    """
+
+    def __init__(self, loss, baseline, y, weight, n_threads):
+        self.loss, self.baseline, self.y, self.weight, self.n_threads = loss, np.array(baseline), y, weight, n_threads
+        self._total = Fraction(len(y)) if weight is None else total_of(add_up(weight))
+
+    def __call__(self, sums):
+        """The mean loss, of rows whose leaves have these sums: ndarray of shape (n_rows, n_sums), of any strides."""
+        starts = range(0, len(self.y), ROWS_AT_A_TIME)
+        parts = [None] * len(starts)
+
+        def work(i, _):
+            rows = slice(starts[i], starts[i] + ROWS_AT_A_TIME)
+            found = self.loss.values(np.add(sums[rows], self.baseline, order="C"), self.y[rows])
+            if self.weight is not None:
+                found *= self.weight[rows]
+            parts[i] = add_up(found) if (np.abs(found) < MOST_LOSS).all() else None
+
+        each(len(starts), work, self.n_threads)
+        if any(part is None for part in parts):
+            return math.inf
+        return float(total_of(sum(parts)) / self._total)

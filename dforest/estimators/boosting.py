@@ -1,0 +1,481 @@
+"""Gradient boosting: trees that are grown one after the other, each for what those before it leave to be predicted.
+
+How a fit goes: X -> codes -> rounds of trees -> `forest_`, whose leaves add up to raw predictions. A fit that fails leaves the
+estimator as it was.
+"""
+
+import math
+import sys
+from abc import abstractmethod
+from numbers import Integral
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from dforest.boosting.booster import Growth, grow
+from dforest.boosting.losses import Loss
+from dforest.config import communicator, queue_of
+from dforest.core.binning import code_columns
+from dforest.core.boost.booster import Booster
+from dforest.core.data import integer_weights
+from dforest.estimators.base import ClassTargets, NumberTargets, unchanged_by_errors
+from dforest.estimators.boosting_parameters import BOOSTING_PARAMETERS
+from dforest.estimators.boosting_scores import class_numbers, decisions, make_monitor, probabilities
+from dforest.estimators.declaration import has_parameters
+from dforest.estimators.features import CONTINUOUS, KINDS, Features
+from dforest.estimators.prediction import PredictionPart
+from dforest.estimators.validation import check_weights, check_X, count_features, count_threads
+from dforest.fit_report import FitReport
+from dforest.spmd.communicator import ALONE
+from dforest.weights import TrainingRows
+
+AUTO_STOPPING_ABOVE = 10_000  # rows
+
+
+class Sample(NamedTuple):
+    """Some rows.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_rows, n_features), dtype float32 or float64
+    y : ndarray of shape (n_rows,), dtype float64
+        Targets, or class numbers.
+    weight : ndarray of shape (n_rows,), dtype float64, or None
+        Positive, classes' weights included; None: all 1.
+    bin_weight : ndarray of shape (n_rows,), dtype float64, or None
+        Without those of classes.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray | None = None
+    bin_weight: np.ndarray | None = None
+
+    def take(self, rows):
+        """Some of the rows, by number."""
+        return Sample(*(None if part is None else part[rows] for part in self))
+
+
+class BoostingEstimator(PredictionPart, BaseEstimator):
+    """What boosted trees for classes and for numbers share."""
+
+    @abstractmethod
+    def _make_loss(self):
+        """The `Loss`, once classes are known. Raises ValueError if parameters contradict each other."""
+
+    def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None, sample_weight_val=None):
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Numbers or booleans; NaN means missing, infinities are ordinary values. float32 and
+            float64 are taken as they are, all else becomes float64.
+        y : array-like of shape (n_rows,)
+            Classes of any type, or finite numbers.
+        sample_weight : array-like of shape (n_rows,), optional
+            How much each row counts; rows of weight 0 are left out.
+        X_val, y_val : array-like of shape (n_val, n_features) and (n_val,), optional
+            Rows that are scored for early stopping, in place of some that are held out of X.
+        sample_weight_val : array-like of shape (n_val,), optional
+            How much each of these counts.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are not as described; the estimator is then as it was.
+        """
+        with unchanged_by_errors(self):
+            self._validate_params()
+            self._check_place(X, y, sample_weight, X_val, y_val, sample_weight_val)
+            self._fit(X, y, sample_weight, X_val, y_val, sample_weight_val)
+        return self
+
+    def _check_place(self, *arrays):
+        """Raise ValueError if data or settings ask for another place to work than the processor."""
+        name = type(self).__name__
+        if queue_of(*(array for array in arrays if array is not None)) is not None:
+            raise ValueError(f"{name} runs on the processor; allowed are arrays on the host, and config_context(queue=None)")
+        if communicator() is not ALONE:
+            raise ValueError(f"{name} has no code for a fit by several ranks; it runs in a process that has all rows")
+
+    def _fit(self, X, y, sample_weight, X_val, y_val, sample_weight_val):
+        grown = getattr(self, "forest_", None) if self.warm_start else None
+        known_classes, known_loss = getattr(self, "classes_", None), getattr(self, "_loss", None)
+        n_threads = count_threads(self.n_jobs)
+        features = self._learn_features(X)
+        X, y = check_X(self, X, features, y=y, y_numeric=is_regressor(self))
+        self.do_early_stopping_ = len(X) > AUTO_STOPPING_ABOVE if self.early_stopping == "auto" else bool(self.early_stopping)
+        rows = TrainingRows([X], self._encode([y], ALONE), check_weights([sample_weight], [X]))
+        rows.apply_class_weight(self._class_factors(rows))
+        self._features, self.is_categorical_ = features, None
+        self._loss = self._make_loss()
+        y = rows.y.astype(np.float64)
+        self._check_rows(y)
+        if grown is not None:
+            self._check_grown(grown, known_classes, known_loss)
+        training = Sample(rows.parts[0], y, _unless_ones(rows.weight), _unless_ones(rows.sample_weight))
+        held_out = self._given_rows(X_val, y_val, sample_weight_val)
+        seed = grown.seed if grown is not None else self._draw_seed()
+        if self.do_early_stopping_ and held_out is None and self.validation_fraction is not None:
+            training, held_out = self._hold_out(training, seed % 2**32)
+        self._grow(training, held_out, grown, seed, n_threads)
+
+    def _learn_features(self, X):
+        """The `Features` of X, which must be continuous."""
+        features = Features.learn(X)
+        other = np.flatnonzero(features.kinds != CONTINUOUS).tolist()
+        if other:
+            raise ValueError(
+                f"{features.title(other[0])} is {KINDS[features.kinds[other[0]]]}; {type(self).__name__} takes continuous "
+                "columns so far: turn it into numbers, for example with sklearn.preprocessing.OrdinalEncoder"
+            )
+        return features
+
+    def _draw_seed(self):
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
+
+    def _check_rows(self, y):
+        """Raise ValueError if targets of the rows of positive weight are not allowed."""
+        self._loss.check_targets(y)
+
+    def _check_grown(self, grown, classes, loss):
+        """Raise ValueError unless the data and parameters go on with what has been grown."""
+        if self.n_features_in_ != grown.n_features:
+            raise ValueError(
+                f"X has {self.n_features_in_} features, but warm_start=True goes on with trees grown on {grown.n_features}"
+            )
+        if is_classifier(self) and not np.array_equal(self.classes_, classes):
+            raise ValueError(
+                f"y has the classes {self.classes_.tolist()}, but warm_start=True goes on with trees grown on {classes.tolist()}"
+            )
+        if self._loss != loss:
+            raise ValueError(f"loss={self.loss!r} is {self._loss}, but warm_start=True goes on with trees grown by {loss}")
+        if self.max_iter < grown.n_trees // loss.n_sums:
+            raise ValueError(
+                f"max_iter={self.max_iter} must be larger than or equal to n_iter_={grown.n_trees // loss.n_sums} when "
+                "warm_start==True, which keeps the trees there are"
+            )
+
+    def _given_rows(self, X, y, sample_weight):
+        """The rows to be scored that the caller of `fit` gave, or None."""
+        if X is None and y is None:
+            if sample_weight is not None:
+                raise ValueError("sample_weight_val is given without X_val and y_val; allowed are all three")
+            return None
+        if y is None:
+            raise ValueError("X_val is provided, but y_val was not provided.")
+        if X is None:
+            raise ValueError("y_val is provided, but X_val was not provided.")
+        if self.early_stopping is False:
+            raise ValueError(
+                "early_stopping=False, but X_val and y_val are passed to fit, which are for early stopping; allowed are then "
+                '"auto" and True'
+            )
+        X, y = check_X(self, X, self._features, reset=False, y=y, y_numeric=is_regressor(self))
+        y = self._encode_known(y).astype(np.float64)
+        self._loss.check_targets(y)
+        weight = check_weights([sample_weight], [X])
+        sample = Sample(X, y, weight)
+        return sample if weight is None or weight.all() else sample.take(weight > 0)
+
+    def _hold_out(self, sample, seed):
+        """Divide rows into some to train on and some to score."""
+        n, held = len(sample.y), self.validation_fraction
+        try:
+            training, held_out = train_test_split(
+                np.arange(n), test_size=held, stratify=sample.y if is_classifier(self) else None, random_state=seed
+            )
+        except ValueError as error:
+            raise ValueError(
+                f"validation_fraction={held} of {n} rows can't be held out for early stopping: {error} Give X_val and y_val, or "
+                "choose another fraction, validation_fraction=None or early_stopping=False"
+            ) from None
+        training.sort()
+        held_out.sort()
+        return sample.take(training), sample.take(held_out)
+
+    def _grow(self, training, held_out, grown, seed, n_threads):
+        """Grow the rounds that lack, and set `forest_` and all that tells of the fit."""
+        loss, n_sums = self._loss, self._loss.n_sums
+        X, y, weight, bin_weight = training
+        if grown is not None:
+            # float32 values and thresholds are exact in float64, not the other way round.
+            X = X.astype(np.result_type(X, grown.threshold), copy=False)
+        baseline = loss.baseline(y, weight) if grown is None else grown.objective.baseline
+        growth = Growth(X.dtype, len(y), X.shape[1], baseline, seed)
+        train_scores, held_out_scores = [], []
+        if grown is not None:
+            train_scores, held_out_scores = self.train_score_.tolist(), self.validation_score_.tolist()
+        first = 0 if grown is None else grown.n_trees // n_sums
+        self.n_trees_per_iteration_ = n_sums
+        if self.max_iter == first:
+            self.fit_report_ = FitReport("cpu")
+            return
+        monitor = None
+        if self.do_early_stopping_:
+            monitor = make_monitor(self, loss, growth, training, held_out, train_scores, held_out_scores, n_threads)
+        booster = self._make_booster(training._replace(X=X), growth, grown, n_threads)
+        begin = perf_counter()
+        on_round = (lambda n_rounds: self._report(n_rounds, monitor)) if self.verbose else None
+        self.forest_ = grow(booster, growth, range(first, self.max_iter), grown, monitor, on_round, n_threads)
+        n_new = self.forest_.n_trees - first * n_sums
+        self.fit_report_ = FitReport("cpu", n_new, train_seconds=perf_counter() - begin)
+        if monitor is not None:
+            train_scores, held_out_scores = monitor.train_scores, monitor.held_out_scores
+        self.train_score_, self.validation_score_ = np.array(train_scores), np.array(held_out_scores)
+
+    def _make_booster(self, training, growth, grown, n_threads):
+        """The compiled booster, ready for the next round."""
+        X, y, weight, bin_weight = training
+        bin_weight = None if bin_weight is None else integer_weights(bin_weight)[0]
+        columns = code_columns(X, self.max_bins, bin_weight, n_threads, counts_missing=False)
+        n_trees, raw = 0, None
+        if grown is not None:
+            n_trees, sums = grown.n_trees, np.zeros((len(y), growth.n_sums))
+            grown.packed().add_up(X, sums, 0, n_trees, n_threads)
+            raw = np.ascontiguousarray(sums.T)
+        return Booster(
+            columns,
+            self._loss.number,
+            y,
+            weight,
+            n_classes=max(2, growth.n_sums),
+            parameter=self._loss.parameter,
+            baseline=np.array(growth.baseline),
+            learning_rate=self.learning_rate,
+            max_leaf_nodes=self.max_leaf_nodes,
+            max_depth=self.max_depth,
+            min_samples_leaf=self.min_samples_leaf,
+            min_hessian=self.min_hessian,
+            l2=self.l2_regularization,
+            max_features=self._count_features(X.shape[1]),
+            seed=growth.seed,
+            n_threads=n_threads,
+            n_trees=n_trees,
+            raw=raw,
+        )
+
+    def _count_features(self, n_features):
+        """How many features a node tries."""
+        if isinstance(self.max_features, Integral):
+            return count_features(self.max_features, n_features)
+        return max(1, math.ceil(self.max_features * n_features))
+
+    def _report(self, n_rounds, monitor):
+        every = 1 if self.verbose > 1 else max(1, self.max_iter // 10)
+        if n_rounds % every and n_rounds != self.max_iter:
+            return
+        line = f"{n_rounds} of {self.max_iter} rounds"
+        if monitor is not None:
+            for name, score in zip(("training", "validation"), monitor.scores_after(n_rounds), strict=True):
+                if score is not None:
+                    line += f", {name} score {score:.6g}"
+        print(line, file=sys.stderr)
+
+    @property
+    def n_iter_(self):
+        """Number of rounds."""
+        check_is_fitted(self)
+        return self.forest_.n_trees // self.n_trees_per_iteration_
+
+    def _ready(self, X):
+        """What predicts the rows of X, the checked rows, and the number of threads."""
+        if queue_of(X) is not None:
+            self._check_place(X)
+        X = self._check_fitted_X(X)
+        packed = self.forest_.packed()
+        return packed, X, self._n_threads(packed, len(X))
+
+    def _raw(self, X):
+        """Raw predictions: ndarray of shape (n_rows, n_trees_per_iteration_), dtype float64."""
+        packed, X, n_threads = self._ready(X)
+        return packed.mean(X, n_threads)
+
+    def _staged_raw(self, X):
+        """Yield raw predictions after each round, in new arrays."""
+        packed, X, n_threads = self._ready(X)
+        n_sums = self.n_trees_per_iteration_
+        sums, baseline = np.zeros((len(X), n_sums)), np.array(self.forest_.objective.baseline)
+        for first in range(0, self.forest_.n_trees, n_sums):
+            packed.add_up(X, sums, first, n_sums, n_threads)
+            yield sums + baseline
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _unless_ones(weight):
+    """Weights; None if all are 1."""
+    return None if weight is None or (weight == 1).all() else weight
+
+
+@has_parameters("boosting classifier", table=BOOSTING_PARAMETERS)
+class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEstimator):
+    """Gradient-boosted trees for classification.
+
+    Each round grows a tree, or, for more than two classes, a tree for each class, for the gradients of the loss by the raw
+    predictions so far. Trees are grown best first on binned values, missing values go to the side that has more gain, and the
+    trees are the same to the bit whatever the number of threads.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    References
+    ----------
+    J. H. Friedman, "Greedy function approximation: a gradient boosting machine", Annals of Statistics 29(5), 2001.
+    G. Ke et al., "LightGBM: a highly efficient gradient boosting decision tree", NeurIPS 2017.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dforest import HistGradientBoostingClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> HistGradientBoostingClassifier(random_state=0).fit(X, y).predict(X[:2])
+    array([0, 0])
+    """
+
+    def _make_loss(self):
+        if self.n_classes_ < 2:
+            raise ValueError(f"y has one class, {self.classes_.tolist()[0]!r}; allowed are two classes or more")
+        return Loss.of_classes(self.loss, self.n_classes_)
+
+    def _check_rows(self, y):
+        lacking = np.bincount(y.astype(np.intp), minlength=self.n_classes_) == 0
+        if lacking.any():
+            label = self.classes_[lacking].tolist()[0]
+            raise ValueError(f"no row of positive weight has the class {label!r}; allowed is one row of each class, or more")
+
+    def predict(self, X):
+        """The most probable class of each row; of equally probable ones, the first in `classes_`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        raw = self._raw(X)
+        return self.classes_.take(class_numbers(raw))
+
+    def predict_proba(self, X):
+        """Class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes), dtype float64
+            Columns in the order of `classes_`.
+        """
+        raw = self._raw(X)
+        return probabilities(self._loss, raw)
+
+    def decision_function(self, X):
+        """Raw predictions, which trees add up.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_classes), dtype float64
+            Of two classes one number a row: with loss "log_loss" the logarithm of the odds of the second class, with
+            "exponential" half of that. Of more classes a number for each.
+        """
+        return decisions(self._raw(X))
+
+    def staged_predict(self, X):
+        """Yield what `predict` returned if the trees of the first round, the first two, and so on, were all."""
+        for raw in self._staged_raw(X):
+            yield self.classes_.take(class_numbers(raw))
+
+    def staged_predict_proba(self, X):
+        """Yield what `predict_proba` returned if the trees of the first round, the first two, and so on, were all."""
+        for raw in self._staged_raw(X):
+            yield probabilities(self._loss, raw)
+
+    def staged_decision_function(self, X):
+        """Yield what `decision_function` returned if the trees of the first round, the first two, and so on, were all."""
+        for raw in self._staged_raw(X):
+            yield decisions(raw)
+
+
+@has_parameters("boosting regressor", table=BOOSTING_PARAMETERS)
+class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstimator):
+    """Gradient-boosted trees for regression.
+
+    Each round grows a tree for the gradients of the loss by the raw predictions so far. Trees are grown best first on binned
+    values, missing values go to the side that has more gain, and the trees are the same to the bit whatever the number of
+    threads.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    References
+    ----------
+    J. H. Friedman, "Greedy function approximation: a gradient boosting machine", Annals of Statistics 29(5), 2001.
+    G. Ke et al., "LightGBM: a highly efficient gradient boosting decision tree", NeurIPS 2017.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from dforest import HistGradientBoostingRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> HistGradientBoostingRegressor(random_state=0).fit(X, y).predict(X).shape
+    (442,)
+    """
+
+    def _make_loss(self):
+        if self.loss == "quantile":
+            if self.quantile is None:
+                raise ValueError('quantile=None with loss="quantile"; allowed are numbers from 0 to 1')
+            return Loss(self.loss, float(self.quantile))
+        if self.loss == "huber":
+            return Loss(self.loss, 0.9 if self.quantile is None else float(self.quantile))
+        return Loss(self.loss)
+
+    def predict(self, X):
+        """The mean, the median or the quantile of y, as the loss has it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), dtype float64
+        """
+        raw = self._raw(X)
+        return self._loss.predict(raw)
+
+    def staged_predict(self, X):
+        """Yield what `predict` returned if the trees of the first round, the first two, and so on, were all."""
+        for raw in self._staged_raw(X):
+            yield self._loss.predict(raw)

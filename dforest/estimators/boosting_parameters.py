@@ -1,0 +1,214 @@
+"""The parameters of boosted trees: a table like `dforest.estimators.parameters.PARAMETERS`, which says what an entry is."""
+
+from numbers import Integral, Real
+
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+
+from dforest.estimators.constraints import Names
+from dforest.estimators.parameters import BOOSTING, Parameter
+
+CLASSIFIER = frozenset({"boosting classifier"})
+REGRESSOR = frozenset({"boosting regressor"})
+
+BOOSTING_PARAMETERS = (
+    Parameter(
+        "loss",
+        '{"log_loss", "exponential"}',
+        "log_loss",
+        [Names("log_loss", "exponential")],
+        """Loss that trees are to decrease. "log_loss" is minus the logarithm of the probability of a row's class; of more
+        than two classes, each round grows a tree for each class. "exponential", for two classes, is AdaBoost's: e to the
+        power of -F for rows of the second class, and of F for others, F being the raw prediction.""",
+        of=CLASSIFIER,
+        by_position=True,
+    ),
+    Parameter(
+        "loss",
+        '{"squared_error", "absolute_error", "gamma", "poisson", "quantile", "huber"}',
+        "squared_error",
+        [Names("squared_error", "absolute_error", "gamma", "poisson", "quantile", "huber")],
+        """Loss that trees are to decrease: half the squared error; the absolute error; half the gamma deviance, for targets
+        above 0; half the Poisson deviance, for targets from 0; the pinball loss of `quantile`; Huber's loss, which is half
+        the squared error up to a distance, and linear beyond it: that distance is, in each round, a quantile of the errors.
+        "gamma" and "poisson" predict e to the power of what trees add up.""",
+        of=REGRESSOR,
+        by_position=True,
+    ),
+    Parameter(
+        "quantile",
+        "float or None",
+        None,
+        [Interval(Real, 0, 1, closed="both"), None],
+        """The quantile that loss "quantile" predicts; it must be given there. Of loss "huber" the share of rows whose errors
+        count in full; None means 0.9.""",
+        of=REGRESSOR,
+    ),
+    Parameter(
+        "learning_rate",
+        "float",
+        0.1,
+        [Interval(Real, 0, None, closed="neither")],
+        """Factor of what leaves add to predictions.""",
+        of=BOOSTING,
+    ),
+    Parameter(
+        "max_iter",
+        "int",
+        100,
+        [Interval(Integral, 1, None, closed="left")],
+        """Largest number of rounds. A round grows one tree, or, for more than two classes, one for each class.""",
+        of=BOOSTING,
+    ),
+    Parameter(
+        "max_leaf_nodes",
+        "int or None",
+        31,
+        [Interval(Integral, 2, None, closed="left"), None],
+        """Largest number of leaves of a tree: nodes are split in the order of their gain, best first. None means no limit.""",
+        of=BOOSTING,
+    ),
+    Parameter(
+        "max_depth",
+        "int or None",
+        None,
+        [Interval(Integral, 1, None, closed="left"), None],
+        """A node at this depth is a leaf; the root's depth is 0. None means no limit.""",
+        of=BOOSTING,
+    ),
+    Parameter(
+        "min_samples_leaf",
+        "int",
+        20,
+        [Interval(Integral, 1, None, closed="left")],
+        """Least number of rows on each side of a split. With few hundreds of rows, less is often better.""",
+        of=BOOSTING,
+    ),
+    Parameter(
+        "min_hessian",
+        "float",
+        1e-3,
+        [Interval(Real, 0, None, closed="left")],
+        """Least sum of second derivatives of the loss on each side of a split. Of losses whose second derivative is 1, as of
+        the squared error, this is the weight of the rows.""",
+        of=BOOSTING,
+    ),
+    Parameter(
+        "l2_regularization",
+        "float",
+        0,
+        [Interval(Real, 0, None, closed="left")],
+        """What is added to the sum of second derivatives in a leaf, which makes small leaves add less. It counts in splits
+        too; medians and quantiles in leaves don't depend on it.""",
+        of=BOOSTING,
+    ),
+    Parameter(
+        "max_features",
+        "int or float",
+        1.0,
+        [Interval(RealNotInt, 0, 1, closed="right"), Interval(Integral, 1, None, closed="left")],
+        """Number of features tried at each node, drawn at random: a float is a share of all features, rounded up, and an int
+        is this number.""",
+        of=BOOSTING,
+    ),
+    Parameter(
+        "max_bins",
+        "int",
+        255,
+        [Interval(Integral, 2, 255, closed="both")],
+        """Largest number of bins that a feature's values are sorted into. Missing values have one more bin.""",
+        of=BOOSTING,
+    ),
+    Parameter(
+        "warm_start",
+        "bool",
+        False,
+        ["boolean"],
+        """Whether `fit` keeps the trees there are and adds rounds, up to `max_iter` in all. With the data of the call before,
+        that gives the trees of one call to the bit.""",
+        of=BOOSTING,
+    ),
+    Parameter(
+        "early_stopping",
+        '"auto" or bool',
+        "auto",
+        [StrOptions({"auto"}), "boolean"],
+        """Whether growing stops when scores get no better. "auto" means that it does if X has more than 10,000 rows.""",
+        of=BOOSTING,
+    ),
+    Parameter(
+        "scoring",
+        "str, callable or None",
+        "loss",
+        [str, callable, None],
+        """What is scored for early stopping, before the first round and after each: "loss" is minus the mean loss, other
+        names are those of scikit-learn's scorers, None is accuracy or R2. A callable is given an estimator, rows and
+        targets, and returns a number, the higher the better; the estimator predicts these rows only, by the rounds so
+        far. Except for "loss", at most 10,000 rows of the training set are scored.""",
+        of=BOOSTING,
+    ),
+    Parameter(
+        "validation_fraction",
+        "int, float or None",
+        0.1,
+        [Interval(RealNotInt, 0, 1, closed="neither"), Interval(Integral, 1, None, closed="left"), None],
+        """Rows that are held out and scored for early stopping, drawn at random: a float is a share of all, and an int their
+        number; of classes, each has its share. None means that the training rows' scores decide. `fit` may be given
+        rows of their own instead.""",
+        of=BOOSTING,
+    ),
+    Parameter(
+        "n_iter_no_change",
+        "int",
+        10,
+        [Interval(Integral, 1, None, closed="left")],
+        """Growing stops early when none of this many latest scores is better than the score before them.""",
+        of=BOOSTING,
+    ),
+    Parameter(
+        "tol",
+        "float",
+        1e-7,
+        [Interval(Real, 0, None, closed="left")],
+        """A score is better if it is higher by more than this.""",
+        of=BOOSTING,
+    ),
+    Parameter(
+        "verbose",
+        "int",
+        0,
+        ["verbose"],
+        """How often the number of rounds grown is printed, with scores if there are any, on the error stream: 1 prints a
+        line for every tenth of the rounds, 2 for every round, and 0 nothing.""",
+        of=BOOSTING,
+    ),
+    Parameter(
+        "random_state",
+        "int, RandomState or None",
+        None,
+        ["random_state"],
+        """Seed of the random numbers, which decide what rows are held out and what features are tried. Equal numbers give
+        equal trees, whatever `n_jobs`.""",
+        of=BOOSTING,
+    ),
+    Parameter(
+        "class_weight",
+        'dict, "balanced" or None',
+        None,
+        [dict, StrOptions({"balanced"}), None],
+        """Factors of the rows' weights by class. A dict maps classes to factors, which are 1 for classes that it
+        leaves out. "balanced" makes them total weight / (n_classes * weight of the class). None means 1.""",
+        of=CLASSIFIER,
+    ),
+    Parameter(
+        "n_jobs",
+        "int or None",
+        None,
+        [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
+        """Number of threads of `fit` and of prediction, as in joblib: None means 1, or what
+        ``joblib.parallel_config`` says; -1 means all cores that the process may use, -2 all but one. A
+        number that follows from None or from a negative one is cut to the limit of OpenMP, which
+        ``threadpoolctl.threadpool_limits`` or ``OMP_NUM_THREADS`` set. The trees do not depend on `n_jobs`: all threads
+        grow one tree together. Data of few rows get fewer threads.""",
+        of=BOOSTING,
+    ),
+)

@@ -1,0 +1,152 @@
+"""How rounds of boosted trees are scored for early stopping, and by which rows.
+
+A *scorer* is what `sklearn.metrics.check_scoring` makes: it takes an estimator, rows and true values. Here the estimator has
+predicted its rows before, from sums of leaves.
+"""
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.utils import resample
+
+from dforest.boosting.booster import Monitor, Stopping
+from dforest.boosting.losses import MeanLoss
+
+MOST_SCORED = 10_000  # training rows that scorers are given
+
+
+def make_monitor(estimator, loss, growth, training, held_out, train_scores, held_out_scores, n_threads):
+    """The `Monitor` of an estimator's rounds.
+
+    Parameters
+    ----------
+    estimator : HistGradientBoostingClassifier or HistGradientBoostingRegressor
+        Its parameters, and its classes.
+    loss : Loss
+    growth : Growth
+    training : Sample
+    held_out : Sample or None
+    train_scores, held_out_scores : sequence of float
+        Of earlier rounds.
+    n_threads : int
+    """
+    if estimator.scoring == "loss":
+        loss = loss.at_start(growth.baseline, training.y, training.weight)
+        score, score_held_out = (
+            None if sample is None else _MinusLoss(loss, growth.baseline, sample, n_threads) for sample in (training, held_out)
+        )
+    else:
+        rows = _some_rows(training, growth.seed % 2**32, is_classifier(estimator))
+        score, score_held_out = (
+            None if sample is None else _Scorer(estimator, loss, growth.baseline, sample, chosen)
+            for sample, chosen in ((training, rows), (held_out, slice(None)))
+        )
+    stopping = Stopping(estimator.n_iter_no_change, estimator.tol)
+    X = None if held_out is None else held_out.X
+    return Monitor(stopping, score, score_held_out, X, train_scores, held_out_scores, n_threads)
+
+
+def _some_rows(sample, seed, by_class):
+    """The numbers of the rows that scorers are given."""
+    if len(sample.y) <= MOST_SCORED:
+        return slice(None)
+    chosen = resample(
+        np.arange(len(sample.y)), n_samples=MOST_SCORED, replace=False, random_state=seed, stratify=sample.y if by_class else None
+    )
+    return np.sort(chosen)
+
+
+class _MinusLoss:
+    """Minus the mean loss of rows with some sums."""
+
+    def __init__(self, loss, baseline, sample, n_threads):
+        self._mean = MeanLoss(loss, baseline, sample.y, sample.weight, n_threads)
+
+    def __call__(self, sums):
+        return -self._mean(sums)
+
+
+class _Scorer:
+    """What a scorer says of rows with some sums."""
+
+    def __init__(self, estimator, loss, baseline, sample, rows):
+        self._rows, self._baseline = rows, np.array(baseline)
+        if is_classifier(estimator):
+            self._predicted = PredictedClasses(loss, estimator.classes_)
+            self._y = estimator.classes_[sample.y[rows].astype(np.intp)]
+        else:
+            self._predicted = PredictedNumbers(loss)
+            self._y = sample.y[rows]
+        self._X = sample.X[rows]
+        self._weight = {} if sample.weight is None else {"sample_weight": sample.weight[rows]}
+        self._scorer = check_scoring(self._predicted, estimator.scoring)
+
+    def __call__(self, sums):
+        self._predicted.raw = np.add(sums[self._rows], self._baseline, order="C")
+        return float(self._scorer(self._predicted, self._X, self._y, **self._weight))
+
+
+class PredictedNumbers(RegressorMixin, BaseEstimator):
+    """A regressor that has predicted all rows it will be asked for.
+
+    Attributes
+    ----------
+    raw : ndarray of shape (n_rows, 1)
+    """
+
+    def __init__(self, loss):
+        self.loss = loss
+
+    def fit(self, X, y):
+        raise NotImplementedError("it predicts rows that are known")
+
+    def predict(self, X=None):
+        return self.loss.predict(self.raw)
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+
+class PredictedClasses(ClassifierMixin, BaseEstimator):
+    """A classifier that has predicted all rows it will be asked for.
+
+    Attributes
+    ----------
+    raw : ndarray of shape (n_rows, n_sums)
+    classes_ : ndarray
+    """
+
+    def __init__(self, loss, classes):
+        self.loss, self.classes_ = loss, classes
+
+    def fit(self, X, y):
+        raise NotImplementedError("it predicts rows that are known")
+
+    def decision_function(self, X=None):
+        return decisions(self.raw)
+
+    def predict(self, X=None):
+        return self.classes_[class_numbers(self.raw)]
+
+    def predict_proba(self, X=None):
+        return probabilities(self.loss, self.raw)
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+
+def decisions(raw):
+    """Raw predictions as `decision_function` has them: of two classes one number a row."""
+    return raw[:, 0] if raw.shape[1] == 1 else raw
+
+
+def class_numbers(raw):
+    """The number of the most probable class of each row, of equally probable ones the lowest."""
+    return (raw[:, 0] > 0).astype(np.intp) if raw.shape[1] == 1 else raw.argmax(axis=1)
+
+
+def probabilities(loss, raw):
+    """The probabilities of the classes: ndarray of shape (n_rows, n_classes)."""
+    if raw.shape[1] > 1:
+        return loss.predict(raw)
+    return np.column_stack([loss.predict(-raw), loss.predict(raw)])  # neither is 1 less the other, which would lose digits

@@ -1,0 +1,515 @@
+"""`HistGradientBoostingClassifier` and `HistGradientBoostingRegressor`."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn.ensemble
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+from sklearn.metrics import accuracy_score, log_loss, r2_score
+from sklearn.model_selection import train_test_split
+from threadpoolctl import threadpool_limits
+
+import dforest
+from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from dforest.boosting.booster import Stopping
+from dforest.spmd.threads import ThreadGroup
+from dforest.testing import boosting as twin
+
+REGRESSION = ["squared_error", "absolute_error", "gamma", "poisson", "quantile", "huber"]
+CLASSIFICATION = ["log_loss", "exponential", "multinomial"]
+SMALL = {"max_iter": 8, "max_leaf_nodes": 7, "min_samples_leaf": 3, "random_state": 0}
+
+
+def problem(loss, n=300, missing=True, seed=0):
+    """X, y and an estimator for a loss."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(n, 5)), 2)
+    signal = 2 * X[:, 0] + np.abs(X[:, 1]) + rng.normal(size=n)
+    if missing:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    if loss in CLASSIFICATION:
+        edges = [0.0, 1.5] if loss == "multinomial" else [0.5]
+        model = HistGradientBoostingClassifier("log_loss" if loss == "multinomial" else loss, **SMALL)
+        return X, np.array(["c", "a", "b"])[np.searchsorted(edges, signal)], model
+    model = HistGradientBoostingRegressor(loss, quantile=0.3 if loss == "quantile" else None, **SMALL)
+    return X, np.exp(signal) if loss in ("gamma", "poisson") else signal, model
+
+
+def assert_equal_models(model, other):
+    """All that a fit leaves has the same bytes."""
+    for name, array in model.forest_.as_dict().items():
+        assert array.tobytes() == getattr(other.forest_, name).tobytes(), name
+    assert model.forest_.objective == other.forest_.objective
+    assert (model.forest_.seeds == other.forest_.seeds).all()
+    assert model.n_iter_ == other.n_iter_
+    for name in ("train_score_", "validation_score_"):
+        assert getattr(model, name).tobytes() == getattr(other, name).tobytes(), name
+
+
+ALL_LOSSES = pytest.mark.parametrize("loss", REGRESSION + CLASSIFICATION)
+
+
+@ALL_LOSSES
+@pytest.mark.parametrize("weighted", [False, True])
+def test_models_are_the_naive_twins(loss, weighted):
+    X, y, model = problem(loss, n=120)
+    weight = np.random.default_rng(1).integers(1, 4, len(y)).astype(float) if weighted else None
+    model.set_params(max_iter=3, l2_regularization=0.5).fit(X, y, weight)
+    targets = y if loss in REGRESSION else np.searchsorted(model.classes_, y)
+    grown = twin.grow_booster(
+        X, targets, loss=loss, n_classes=3 if loss == "multinomial" else 2, max_iter=3, max_leaf_nodes=7, min_samples_leaf=3,
+        l2_regularization=0.5, max_bins=256, quantile=0.3 if loss == "quantile" else None, sample_weight=weight,
+    )  # fmt: skip
+    assert model._raw(X).tobytes() == np.ascontiguousarray(grown.raw).reshape(len(X), -1).tobytes()
+
+
+@ALL_LOSSES
+def test_threads_change_nothing(loss):
+    X, y, model = problem(loss, n=3000)
+    model.set_params(early_stopping=True, max_features=0.7, n_jobs=1).fit(X, y)
+    for n_jobs in (2, 3, 7):
+        other = clone(model).set_params(n_jobs=n_jobs).fit(X, y)
+        assert_equal_models(model, other)
+        assert model.predict(X).tobytes() == other.predict(X).tobytes()
+
+
+def test_threads_change_nothing_on_heavy_tails():
+    X, y, model = problem("squared_error", n=5000)
+    y = np.exp(3 * y)
+    for weight in (None, np.random.default_rng(0).exponential(size=len(y))):
+        one, three = (clone(model).set_params(n_jobs=n_jobs).fit(X, y, weight) for n_jobs in (1, 3))
+        assert_equal_models(one, three)
+
+
+@pytest.mark.parametrize(
+    ("load", "kind", "parameters", "margin"),
+    [
+        (load_diabetes, "Regressor", {}, 0.03),
+        (load_diabetes, "Regressor", {"loss": "absolute_error"}, 0.03),
+        (load_diabetes, "Regressor", {"loss": "poisson"}, 0.03),
+        (load_diabetes, "Regressor", {"loss": "gamma"}, 0.03),
+        (load_diabetes, "Regressor", {"loss": "quantile", "quantile": 0.5, "l2_regularization": 3.0}, 0.03),
+        (load_breast_cancer, "Classifier", {}, 0.015),
+        (load_breast_cancer, "Classifier", {"class_weight": "balanced", "max_depth": 3}, 0.015),
+        (load_wine, "Classifier", {}, 0.03),
+        (load_digits, "Classifier", {"max_features": 0.5}, 0.015),
+    ],
+)
+def test_scores_are_near_scikit_learns(load, kind, parameters, margin):
+    """Means over splits: equal but for ties, rounding, and what is drawn at random."""
+    X, y = load(return_X_y=True)
+    scores = np.zeros((2, 5))
+    with threadpool_limits(1):
+        for seed in range(5):
+            X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=seed)
+            for i, package in enumerate((dforest, sklearn.ensemble)):
+                model = getattr(package, f"HistGradientBoosting{kind}")(max_iter=25, random_state=seed, **parameters)
+                scores[i, seed] = model.fit(X_train, y_train).score(X_test, y_test)
+    ours, theirs = scores.mean(axis=1)
+    assert ours > theirs - margin
+
+
+def test_huber_keeps_out_of_the_way_of_outliers():
+    X, y, model = problem("huber", n=600)
+    wrong = np.arange(600) % 12 == 0
+    spoilt = np.where(wrong, 1000.0, y)
+    model.set_params(min_samples_leaf=60, learning_rate=0.3)
+    squared = clone(model).set_params(loss="squared_error").fit(X, spoilt)
+    assert r2_score(y[~wrong], model.fit(X, spoilt).predict(X[~wrong])) > 0.5 > r2_score(y[~wrong], squared.predict(X[~wrong]))
+
+
+@ALL_LOSSES
+def test_baselines_are_what_no_split_predicts(loss):
+    """min_samples_leaf is more than there are rows: trees are roots."""
+    X, y, model = problem(loss)
+    model.set_params(min_samples_leaf=1000, max_iter=1).fit(X, y)
+    assert len(model.forest_.feature) == model.n_trees_per_iteration_
+    if loss in CLASSIFICATION:
+        shares = np.unique(y, return_counts=True)[1] / len(y)
+        np.testing.assert_allclose(model.predict_proba(X[:1])[0], shares, rtol=1e-6)
+    else:
+        expected = {"absolute_error": np.median(y), "huber": np.median(y), "quantile": np.quantile(y, 0.3)}.get(loss, y.mean())
+        np.testing.assert_allclose(model.predict(X[:1])[0], expected, rtol=0.1)
+
+
+# Warm start
+
+
+@ALL_LOSSES
+@pytest.mark.parametrize("stopping", [{"early_stopping": False}, {"early_stopping": True, "n_iter_no_change": 50}])
+def test_warm_start_is_one_fit(loss, stopping):
+    X, y, model = problem(loss)
+    model.set_params(max_features=0.6, **stopping)
+    whole = clone(model).fit(X, y)
+    parts = clone(model).set_params(warm_start=True, max_iter=3).fit(X, y)
+    first = parts.forest_
+    parts.set_params(max_iter=8).fit(X, y)
+    assert_equal_models(whole, parts)
+    assert parts.fit_report_.n_trees == 5 * parts.n_trees_per_iteration_
+    assert first.n_trees == 3 * parts.n_trees_per_iteration_  # the forest there was has not changed
+    again = clone(parts).set_params(warm_start=True)
+    assert again.fit(X, y).n_iter_ == 8
+    before = again.forest_
+    assert again.fit(X, y).forest_ is before and again.fit_report_.n_trees == 0
+
+
+def test_warm_start_in_another_precision():
+    X, y, model = problem("squared_error")
+    model.set_params(warm_start=True, max_iter=3).fit(X.astype(np.float32), y)
+    known = model.forest_.threshold.copy()
+    assert known.dtype == np.float32
+    model.set_params(max_iter=6).fit(X, y)
+    assert model.forest_.threshold.dtype == np.float64 and (model.forest_.threshold[: len(known)] == known).all()
+    model.set_params(max_iter=8).fit(X.astype(np.float32), y)
+    assert model.forest_.threshold.dtype == np.float64
+
+
+def test_early_stopping_may_begin_at_a_warm_start():
+    X, y, model = problem("squared_error", n=800)
+    model.set_params(warm_start=True, early_stopping=False).fit(X, y)
+    assert len(model.train_score_) == len(model.validation_score_) == 0
+    model.set_params(early_stopping=True, max_iter=300, n_iter_no_change=3).fit(X, y)
+    assert 8 < model.n_iter_ < 300
+    assert len(model.train_score_) == len(model.validation_score_) == model.n_iter_ - 8 + 1
+    n_iter = model.n_iter_
+    assert 0 < model.set_params(max_iter=600).fit(X, y).n_iter_ - n_iter < 3  # as in scikit-learn: some rounds at least
+
+
+# Early stopping
+
+
+def should_stop(scores, n_rounds, tol):
+    """scikit-learn's rule, after every round."""
+    if len(scores) < n_rounds + 1:
+        return False
+    reference = scores[-n_rounds - 1] + tol
+    return not any(score > reference for score in scores[-n_rounds:])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_round_is_grown_beyond_the_stop(seed):
+    rng = np.random.default_rng(seed)
+    n_rounds, tol = int(rng.integers(1, 7)), rng.choice([0.0, 0.01])
+    scores = list(np.round(np.minimum(0.02 * np.arange(300), 2) + rng.normal(size=300) * 0.05, 2))
+    scores[40] = np.nan
+    expected = next((n for n in range(2, 300) if should_stop(scores[:n], n_rounds, tol)), 300)
+    stopping, n = Stopping(n_rounds, tol), 1
+    while n < 300:
+        ahead = stopping.earliest(scores[:n])
+        assert 0 < ahead <= n_rounds
+        n = min(300, n + ahead)
+        if stopping.earliest(scores[:n]) == 0:
+            break
+    assert n == expected
+
+
+@ALL_LOSSES
+@pytest.mark.parametrize("given", ["fraction", "rows", "none"])
+def test_scores_by_loss(loss, given):
+    X, y, model = problem(loss, n=500)
+    X_val, y_val = X[400:], y[400:]
+    held_out = {"X_val": X_val, "y_val": y_val} if given == "rows" else {}
+    model.set_params(early_stopping=True, max_iter=60, learning_rate=0.5, n_iter_no_change=4)
+    tol = 0.05 if given == "none" else 1e-7  # scores of training rows always rise
+    model.set_params(tol=tol, validation_fraction=None if given == "none" else 0.2).fit(X[:400], y[:400], **held_out)
+    assert model.do_early_stopping_ and model.n_iter_ < 60
+    scores = model.train_score_ if given == "none" else model.validation_score_
+    assert len(model.train_score_) == model.n_iter_ + 1 == len(scores)
+    assert len(model.validation_score_) == (0 if given == "none" else model.n_iter_ + 1)
+    assert should_stop(scores, 4, tol) and not any(should_stop(scores[:n], 4, tol) for n in range(2, len(scores)))
+    if given == "rows" and loss in ("log_loss", "multinomial"):
+        expected = [-log_loss(y_val, p, labels=model.classes_) for p in model.staged_predict_proba(X_val)]
+        np.testing.assert_allclose(scores[1:], expected, rtol=1e-12)
+    if given == "rows" and loss == "squared_error":
+        np.testing.assert_allclose(scores[1:], [-((p - y_val) ** 2).mean() / 2 for p in model.staged_predict(X_val)], rtol=1e-12)
+    if given == "none" and loss == "absolute_error":
+        np.testing.assert_allclose(
+            scores[1:], [-np.abs(p - y[:400]).mean() for p in model.staged_predict(X[:400])], rtol=1e-12
+        )
+
+
+def test_weights_count_in_scores():
+    X, y, model = problem("squared_error")
+    weight = np.random.default_rng(0).integers(0, 5, 300).astype(float)
+    model.set_params(early_stopping=True)
+    model.fit(X[:200], y[:200], X_val=X[200:], y_val=y[200:], sample_weight_val=weight[200:])
+    expected = [-np.average((p - y[200:]) ** 2, weights=weight[200:]) / 2 for p in model.staged_predict(X[200:])]
+    np.testing.assert_allclose(model.validation_score_[1:], expected, rtol=1e-12)
+    model.set_params(validation_fraction=None).fit(X, y, weight)
+    expected = [-np.average((p - y) ** 2, weights=weight) / 2 for p in model.staged_predict(X)]
+    np.testing.assert_allclose(model.train_score_[1:], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "log_loss", "multinomial"])
+def test_scores_by_scorers(loss):
+    X, y, model = problem(loss, n=500)
+    rows = {"X_val": X[400:], "y_val": y[400:]}
+    model.set_params(early_stopping=True, n_iter_no_change=100)
+    metric, name = (r2_score, "r2") if loss == "squared_error" else (accuracy_score, "accuracy")
+    seen = []
+
+    def scorer(estimator, X, y):
+        seen.append(X)
+        return metric(y, estimator.predict(X))
+
+    for scoring in (None, name, scorer):
+        model.set_params(scoring=scoring).fit(X[:400], y[:400], **rows)
+        expected = [metric(y[400:], p) for p in model.staged_predict(X[400:])]
+        np.testing.assert_allclose(model.validation_score_[1:], expected)
+        np.testing.assert_allclose(model.train_score_[1:], [metric(y[:400], p) for p in model.staged_predict(X[:400])])
+    np.testing.assert_array_equal(seen[-1], X[400:])
+    if loss == "log_loss":
+        model.set_params(scoring="roc_auc").fit(X[:400], y[:400], **rows)
+        assert 0.8 < model.validation_score_[-1] < 1
+    if loss != "squared_error":
+        model.set_params(scoring="neg_log_loss").fit(X[:400], y[:400], **rows)
+        by_loss = clone(model).set_params(scoring="loss").fit(X[:400], y[:400], **rows)
+        np.testing.assert_allclose(model.validation_score_, by_loss.validation_score_, rtol=1e-9)
+
+
+def test_scorers_are_given_some_training_rows():
+    X, y, model = problem("log_loss", n=12_000)
+    given = []
+
+    def scorer(estimator, X, y):
+        given.append(np.unique(y, return_counts=True)[1])
+        return 0.0
+
+    model.set_params(scoring=scorer, validation_fraction=None, n_iter_no_change=1).fit(X, y)
+    assert model.do_early_stopping_ and model.n_iter_ == 1  # "auto", above 10,000 rows
+    shares = np.unique(y, return_counts=True)[1] / len(y)
+    assert given[0].sum() == 10_000 and (given[0] == given[1]).all()
+    np.testing.assert_allclose(given[0] / 10_000, shares, atol=1e-3)
+    assert not clone(model).set_params(scoring="loss").fit(X[:10_000], y[:10_000]).do_early_stopping_
+
+
+def test_rows_held_out_are_not_trained_on():
+    X, y, model = problem("log_loss", n=400)
+    model.set_params(early_stopping=True, validation_fraction=100, max_iter=1).fit(X, y)
+    assert set(model.forest_.n_rows) == {300}
+    model.set_params(validation_fraction=0.25).fit(X, y)
+    assert set(model.forest_.n_rows) == {300}
+
+
+# Predictions
+
+
+@ALL_LOSSES
+def test_stages(loss):
+    X, y, model = problem(loss)
+    model.fit(X, y)
+    methods = ["predict"] if loss in REGRESSION else ["predict", "predict_proba", "decision_function"]
+    for method in methods:
+        stages = list(getattr(model, f"staged_{method}")(X))
+        assert len(stages) == model.n_iter_ == 8
+        assert stages[-1].tobytes() == getattr(model, method)(X).tobytes()
+        third = clone(model).set_params(max_iter=3).fit(X, y)
+        assert stages[2].tobytes() == getattr(third, method)(X).tobytes()
+
+
+def test_what_raw_predictions_say():
+    X, y, model = problem("log_loss")
+    raw = model.fit(X, y).decision_function(X)
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-raw)))
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+    assert (model.predict(X) == model.classes_[(raw > 0).astype(int)]).all()
+    X, y, model = problem("exponential")
+    raw = model.fit(X, y).decision_function(X)
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-2 * raw)))
+    X, y, model = problem("multinomial")
+    raw = model.fit(X, y).decision_function(X)
+    assert raw.shape == (300, 3) == model.predict_proba(X).shape
+    np.testing.assert_allclose(model.predict_proba(X), np.exp(raw) / np.exp(raw).sum(axis=1, keepdims=True))
+    assert (model.predict(X) == model.classes_[raw.argmax(axis=1)]).all()
+    for loss in ("poisson", "gamma"):
+        X, y, model = problem(loss)
+        assert (model.fit(X, y).predict(X) > 0).all()
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "multinomial"])
+def test_pickles(loss):
+    X, y, model = problem(loss)
+    model.fit(X, y)
+    other = pickle.loads(pickle.dumps(model))
+    assert_equal_models(model, other)
+    assert other.predict(X).tobytes() == model.predict(X).tobytes()
+    assert pickle.dumps(clone(model).set_params(n_jobs=None).fit(X, y)) == pickle.dumps(model)
+    other.set_params(warm_start=True, max_iter=10).fit(X, y)
+    assert_equal_models(other, clone(model).set_params(max_iter=10).fit(X, y))
+
+
+def test_a_predictor_adds_up_the_same():
+    X, y, model = problem("multinomial")
+    predictor = model.fit(X, y).forest_.predictor()
+    assert predictor.predict(X).tobytes() == model.decision_function(X).tobytes()
+
+
+def test_attributes():
+    X, y, model = problem("multinomial")
+    model.fit(pd.DataFrame(X, columns=list("abcde")), y)
+    assert (model.n_iter_, model.n_trees_per_iteration_, model.forest_.n_trees) == (8, 3, 24)
+    assert model.is_categorical_ is None and model.n_classes_ == 3 and list(model.classes_) == ["a", "b", "c"]
+    assert list(model.feature_names_in_) == list("abcde") and model.do_early_stopping_ is False
+    assert model.fit_report_.n_trees == 24 and model.fit_report_.device == "cpu"
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(pd.DataFrame(X, columns=list("abcdz")))
+
+
+# Weights, bins, features
+
+
+def test_rows_of_weight_0_are_left_out():
+    X, y, model = problem("log_loss")
+    weight = np.arange(300) % 3 / 2.0
+    there = weight > 0
+    assert_equal_models(clone(model).fit(X, y, weight), clone(model).fit(X[there], y[there], weight[there]))
+    assert_equal_models(clone(model).fit(X, y, np.ones(300)), clone(model).fit(X, y))
+
+
+def test_class_weights_are_weights():
+    X, y, model = problem("multinomial")
+    factors = {"a": 2.0, "b": 0.5}
+    weighed = clone(model).set_params(class_weight=factors).fit(X, y)
+    raw = clone(model).set_params(max_bins=255).fit(X, y, np.array([factors.get(label, 1.0) for label in y]))
+    np.testing.assert_allclose(weighed.decision_function(X), raw.decision_function(X), atol=0.3)  # bins differ
+    balanced = clone(model).set_params(class_weight="balanced").fit(X, y)
+    np.testing.assert_allclose(np.array(balanced.forest_.objective.baseline), 0, atol=1e-8)
+
+
+def test_missing_values_have_a_bin_on_top():
+    X = np.arange(300.0)[:, None] % 4
+    y = np.array([0.0, 5.0, 1.0, 7.0])[X[:, 0].astype(int)]
+    X = np.vstack([X, np.full((60, 1), np.nan)])
+    y = np.append(y, np.full(60, 20.0))
+    model = HistGradientBoostingRegressor(max_iter=200, max_bins=4, learning_rate=0.5).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), y, atol=1e-6)
+    model.set_params(max_bins=3).fit(X, y)
+    assert np.abs(model.predict(X) - y).max() > 0.5
+
+
+@pytest.mark.parametrize(("max_features", "n"), [(1, 1), (0.21, 2), (5, 5), (1.0, 5)])
+def test_number_of_features_tried(max_features, n):
+    model = HistGradientBoostingRegressor(max_features=max_features)
+    assert model._count_features(5) == n
+
+
+def test_limits_of_trees():
+    X, y, model = problem("squared_error", n=1000)
+    grown = clone(model).set_params(max_depth=2, max_leaf_nodes=None).fit(X, y).forest_
+    assert grown.depths().max() == 2 and grown.leaf_draws.min() >= 3
+    assert max(np.diff(clone(model).set_params(max_leaf_nodes=4).fit(X, y).forest_.node_offsets)) == 7
+    grown = clone(model).set_params(max_leaf_nodes=None, min_hessian=100, min_samples_leaf=1).fit(X, y).forest_
+    assert 100 <= grown.leaf_draws.min() < 200
+
+
+def test_verbose(capfd):
+    X, y, model = problem("squared_error")
+    model.set_params(verbose=2, max_iter=3).fit(X, y)
+    assert capfd.readouterr().err.splitlines() == [f"{n} of 3 rounds" for n in (1, 2, 3)]
+    model.set_params(verbose=1, max_iter=20, early_stopping=True, n_iter_no_change=30).fit(X, y)
+    lines = capfd.readouterr().err.splitlines()
+    assert len(lines) == 10
+    assert lines[0] == f"2 of 20 rounds, training score {model.train_score_[2]:.6g}, " + (
+        f"validation score {model.validation_score_[2]:.6g}"
+    )
+    model.set_params(warm_start=True, max_iter=22, verbose=2).fit(X, y)
+    assert f"22 of 22 rounds, training score {model.train_score_[22]:.6g}, " in capfd.readouterr().err
+
+
+# Errors
+
+
+X_FEW, Y_FEW = load_iris(return_X_y=True)
+REFUSED = [
+    ({"learning_rate": 0}, {}, "The 'learning_rate' parameter of HistGradientBoostingRegressor must be a float"),
+    ({"loss": "deviance"}, {}, "The 'loss' parameter .* one of \"squared_error\", .* Got 'deviance'"),
+    ({"max_bins": 256}, {}, r"The 'max_bins' parameter .* in the range \[2, 255\]. Got 256"),
+    ({"quantile": 1.5}, {}, r"The 'quantile' parameter .* in the range \[0.0, 1.0\] or None. Got 1.5"),
+    ({"loss": "quantile"}, {}, 'quantile=None with loss="quantile"; allowed are numbers from 0 to 1'),
+    ({"loss": "poisson"}, {"y": Y_FEW - 1}, 'y holds -1.0; allowed with loss="poisson" are numbers from 0'),
+    ({"loss": "poisson"}, {"y": 0 * Y_FEW}, 'y is 0 everywhere; allowed with loss="poisson"'),
+    ({"loss": "gamma"}, {}, 'y holds 0.0; allowed with loss="gamma" are numbers above 0'),
+    ({}, {"y": Y_FEW * 1e300}, "y holds 2e\\+300; allowed are numbers up to"),
+    ({}, {"y": np.where(Y_FEW > 1, np.nan, Y_FEW)}, "Input y contains NaN"),
+    ({}, {"sample_weight": np.zeros(150)}, "Sample weights must contain at least one non-zero number"),
+    ({}, {"sample_weight": -np.ones(150)}, "Negative values in data passed to `sample_weight`: got -1.0"),
+    ({"max_features": 5}, {}, "max_features=5 is more than the 4 features of X"),
+    ({}, {"X_val": X_FEW}, "X_val is provided, but y_val was not provided."),
+    ({}, {"y_val": Y_FEW}, "y_val is provided, but X_val was not provided."),
+    ({}, {"sample_weight_val": np.ones(150)}, "sample_weight_val is given without X_val and y_val"),
+    ({"early_stopping": False}, {"X_val": X_FEW, "y_val": Y_FEW}, "early_stopping=False, but X_val and y_val are passed to fit"),
+    ({"loss": "gamma"}, {"y": Y_FEW + 1, "X_val": X_FEW, "y_val": Y_FEW}, "y holds 0.0; allowed with loss"),
+    ({"early_stopping": True}, {"X_val": X_FEW[:, :2], "y_val": Y_FEW}, "X has 2 features, but"),
+    (
+        {"early_stopping": True, "validation_fraction": 150},
+        {},
+        "validation_fraction=150 of 150 rows can't be held out for early stopping",
+    ),
+]
+
+
+@pytest.mark.parametrize(("parameters", "given", "message"), REFUSED)
+def test_refused(parameters, given, message):
+    model = HistGradientBoostingRegressor(max_iter=3, n_jobs=1).fit(X_FEW, Y_FEW)
+    model.set_params(**parameters)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match=message):
+        model.fit(**{"X": X_FEW, "y": Y_FEW, **given})
+    assert vars(model) == before
+
+
+def classifier(**parameters):
+    return HistGradientBoostingClassifier(max_iter=3, **parameters)
+
+
+def test_refused_classes():
+    with pytest.raises(ValueError, match="y has one class, 0; allowed are two classes or more"):
+        classifier().fit(X_FEW, 0 * Y_FEW)
+    with pytest.raises(ValueError, match='loss="exponential" is for two classes, and y has 3; allowed is loss="log_loss"'):
+        classifier(loss="exponential").fit(X_FEW, Y_FEW)
+    with pytest.raises(ValueError, match="no row of positive weight has the class 2; allowed is one row of each class"):
+        classifier().fit(X_FEW, Y_FEW, Y_FEW < 2)
+    with pytest.raises(ValueError, match="class_weight names the class 7; the classes are"):
+        classifier(class_weight={7: 1.0}).fit(X_FEW, Y_FEW)
+    with pytest.raises(ValueError, match=r"y holds 5; the classes are \[0, 1, 2\]"):
+        classifier(early_stopping=True).fit(X_FEW, Y_FEW, X_val=X_FEW, y_val=Y_FEW + 5)
+    with pytest.raises(ValueError, match="validation_fraction=0.01 of 150 rows can't be held out for early stopping: The"):
+        classifier(early_stopping=True, validation_fraction=0.01).fit(X_FEW, Y_FEW)
+
+
+def test_refused_warm_starts():
+    model = classifier(warm_start=True).fit(X_FEW, Y_FEW)
+    before = model.forest_
+    with pytest.raises(ValueError, match="X has 3 features, but warm_start=True goes on with trees grown on 4"):
+        model.fit(X_FEW[:, :3], Y_FEW)
+    with pytest.raises(ValueError, match=r"y has the classes \[0, 1\], but warm_start=True goes on with trees .* \[0, 1, 2\]"):
+        model.fit(X_FEW, np.minimum(Y_FEW, 1))
+    with pytest.raises(ValueError, match="max_iter=2 must be larger than or equal to n_iter_=3 when"):
+        model.set_params(max_iter=2).fit(X_FEW, Y_FEW)
+    assert model.forest_ is before
+    two = classifier(warm_start=True).fit(X_FEW, Y_FEW > 0)
+    with pytest.raises(ValueError, match="loss='exponential' is .*, but warm_start=True goes on with trees grown by .*log_loss"):
+        two.set_params(loss="exponential").fit(X_FEW, Y_FEW > 0)
+    model = HistGradientBoostingRegressor("quantile", quantile=0.5, warm_start=True, max_iter=3).fit(X_FEW, Y_FEW)
+    with pytest.raises(ValueError, match="warm_start=True goes on with trees grown by"):
+        model.set_params(quantile=0.25).fit(X_FEW, Y_FEW)
+
+
+def test_columns_that_hold_no_numbers():
+    frame = pd.DataFrame({"a": np.arange(150.0), "colour": pd.Categorical(["red", "blue", "red"] * 50)})
+    with pytest.raises(ValueError, match="X column 'colour' is categorical; HistGradientBoostingClassifier takes continuous"):
+        classifier().fit(frame, Y_FEW)
+    with pytest.raises(ValueError, match="X column 'colour' holds 'red'; allowed are numbers"):
+        classifier().fit(frame.astype({"colour": object}), Y_FEW)
+
+
+def test_several_ranks_are_refused():
+    def work(communicator):
+        with dforest.config_context(communicator=communicator):
+            with pytest.raises(ValueError, match="HistGradientBoostingClassifier has no code for a fit by several ranks"):
+                classifier().fit(X_FEW, Y_FEW)
+
+    ThreadGroup(2).run(work)
