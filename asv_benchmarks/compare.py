@@ -263,6 +263,7 @@ def parse_arguments():
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="threads (default: all, %(default)s)")
     parser.add_argument("--seeds", type=int, default=3, help="forests by each library (default: %(default)s)")
     parser.add_argument("--timeout", type=int, default=1200, help="seconds for one measurement (default: %(default)s)")
+    parser.add_argument("--chart", help="also draw a chart of the times into this file, with matplotlib, in the format of its ending")
     parser.add_argument("--measure", type=json.loads, help=argparse.SUPPRESS)
     args = parser.parse_args()
     args.libraries, args.problems = args.libraries.split(","), args.problems.split(",")
@@ -281,6 +282,7 @@ def main():
         (folder / "result.json").write_text(json.dumps(measure(folder=folder, **args.measure)))
         return
 
+    import chart
     from benchmarks import data
 
     versions = {LIBRARIES[library][1]: installed(LIBRARIES[library][1]) for library in args.libraries}
@@ -294,6 +296,7 @@ def main():
     print(f"{args.trees} trees, {args.jobs} threads, medians of {args.seeds} forests. {processor()}, {os.cpu_count()} cores; "
           f"Python {platform.python_version()}, {', '.join(told)}.")
 
+    measured = {}
     for name in args.problems:
         problem = data.load(name, args.rows)
         n_rows, n_features = problem.X.shape
@@ -314,6 +317,9 @@ def main():
         for line in table_of(runs, problem.task):
             print(line)
         sys.stdout.flush()
+        measured[name] = runs
+    if args.chart:
+        chart.draw(measured, {library: title for library, (title, _) in LIBRARIES.items()}, args.chart)
 
 
 if __name__ == "__main__":

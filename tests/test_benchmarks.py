@@ -22,7 +22,7 @@ data, *MODULES = (
 sys.path.remove(str(FOLDER))
 pieces = sys.modules["benchmarks.pieces"]
 sys.path.insert(0, str(FOLDER))
-schedule = importlib.import_module("schedule")
+chart, schedule = (importlib.import_module(name) for name in ["chart", "schedule"])
 sys.path.remove(str(FOLDER))
 Piece = schedule.Piece
 
@@ -108,9 +108,11 @@ def compare(*arguments):
 
 
 @pytest.mark.slow
-def test_comparison():
+def test_comparison(tmp_path):
+    pytest.importorskip("matplotlib")
     finished = compare(
-        "--libraries", "dforest,sklearn", "--problems", "friedman", "--rows", "400", "--trees", "3", "--jobs", "1", "--seeds", "1"
+        "--libraries", "dforest,sklearn", "--problems", "friedman", "--rows", "400", "--trees", "3", "--jobs", "1", "--seeds", "1",
+        "--chart", str(tmp_path / "chart.svg"),
     )  # fmt: skip
     assert finished.returncode == 0, finished.stderr
     told, problem, heading, rule, *rows = (line for line in finished.stdout.splitlines() if line)
@@ -123,6 +125,14 @@ def test_comparison():
     assert not any("×" in cell for cell in ours)
     assert all("(×" in cell for cell, first in zip(theirs[:-1], ours, strict=False) if cell != "—" and first != "0")
     assert float(ours[-1]) > 40
+    drawn = (tmp_path / "chart.svg").read_text(encoding="utf-8")
+    assert all(title in drawn for title in ["friedman: fit", "friedman: prediction", "scikit-learn"])
+
+
+def test_chart_leaves_out_what_failed():
+    runs = {"a": [{"fit": 2.0}, {"fit": 4.0}, {"fit": 3.0}], "b": [{"fit": 6.0}] * 3, "c": [{"fit": 1.0}, {"failed": "why"}]}
+    assert chart.ratios(runs, "fit") == {"a": 1.0, "b": 2.0}
+    assert chart.ratios({"c": runs["c"], "a": runs["a"]}, "fit") == {}
 
 
 @pytest.mark.slow
