@@ -28,6 +28,7 @@ typedef struct {
     void (*few_sums)(const df_few *few, uint64_t offset, double weight, double mean, double remainder, df_cut *cut);
     void (*few_classes)(const df_few *few, uint64_t offset, double weight, const int64_t *draws, int n_classes, df_cut *cut);
     void (*few_ranks)(const uint32_t *code, int n, int32_t *rank);
+    uint32_t (*few_shares)(const uint16_t *numbers, const uint16_t *pairs, uint16_t number);
     int (*gini_reach)(const uint64_t *edges, int64_t n, uint64_t offset, double weight, double first, double floor,
                       int skips_pure, int more, double *excess);
     uint32_t (*before)(const uint64_t *marks, int64_t n, uint32_t *before);
@@ -120,6 +121,9 @@ typedef struct {
     attribute static void df_few_ranks_##name(const uint32_t *code, int n, int32_t *rank) {                               \
         df_few_ranks_loop(code, n, n <= 32 ? 32 : DF_FEW, rank);                                                          \
     }                                                                                                                     \
+    attribute static uint32_t df_few_shares_##name(const uint16_t *numbers, const uint16_t *pairs, uint16_t number) {     \
+        return df_few_shares_loop(numbers, pairs, number);                                                                \
+    }                                                                                                                     \
     attribute static int df_gini_reach_##name(const uint64_t *edges, int64_t n, uint64_t offset, double weight,           \
                                               double first, double floor, int skips_pure, int more, double *excess) {     \
         return df_gini_reach_loop(edges, n, offset, weight, first, floor, skips_pure, more, excess);                      \
@@ -195,6 +199,7 @@ typedef struct {
                                              df_few_sums_##name,                                                          \
                                              df_few_classes_##name,                                                       \
                                              df_few_ranks_##name,                                                         \
+                                             df_few_shares_##name,                                                        \
                                              df_gini_reach_##name,                                                        \
                                              df_before_##name,                                                            \
                                              df_ranks_##name,                                                             \

@@ -118,6 +118,7 @@ cdef extern from "core/loops.h" nogil:
         void (*few_classes)(const df_few* few, uint64_t offset, double weight, const int64_t* draws, int n_classes,
                             df_cut* cut) noexcept nogil
         void (*few_ranks)(const uint32_t* code, int n, int32_t* rank) noexcept nogil
+        uint32_t (*few_shares)(const uint16_t* numbers, const uint16_t* pairs, uint16_t number) noexcept nogil
         bint (*gini_reach)(const uint64_t* edges, int64_t n, uint64_t offset, double weight, double first, double floor,
                            bint skips_pure, bint more, double* excess) noexcept nogil
         uint32_t (*before)(const uint64_t* marks, int64_t n, uint32_t* before) noexcept nogil

@@ -42,6 +42,7 @@ cdef double MARGIN = 2.0 ** -20
 
 cdef enum:
     NEAR_MISSING = 0xFFFF
+    NO_BUCKET = 0xFFFF
     # Draws of a node where cuts inside a bucket of one class score less than the better of its edges: the score
     # is strictly convex there, by at least the weight to the power of -4 relative to its largest value.
     SMALL_NODE = 4096
@@ -75,6 +76,11 @@ def gini_reach(const uint64_t[::1] edges not None, uint64_t offset, double weigh
             [df_gini_bound(edges[i] + offset, edges[i + 1] + offset, weight, first) for i in range(len(edges) - 1)])
 
 
+cdef inline uint64_t pair_word(uint32_t pair) noexcept nogil:
+    """A word of few.h as one of scan.h."""
+    return pair & 255 | <uint64_t> (pair >> 8) << 32
+
+
 cdef void gather_keys(const uint32_t* row, const uint32_t* rows, const code_t* codes, uint64_t* keys,
                       Py_ssize_t n) noexcept nogil:
     """INOUT keys : [n] in: the records' numbers; out: those, below their codes"""
@@ -90,21 +96,23 @@ cdef void gather_codes(const Node* node, const code_t* codes, uint32_t* to) noex
         to[node.records[i].row] = codes[data_row(node.rows, node.records[i].row)]
 
 
-cdef void scan_neighbours(const Node* node, const code_t* codes, const Column* column, Split* split) noexcept nogil:
-    cdef Py_ssize_t i
+cdef void scan_neighbours(const Node* node, const code_t* codes, const Column* column, uint32_t* near,
+                          Split* split) noexcept nogil:
+    """OUT near : [node.n] scratch"""
+    cdef Py_ssize_t i, n = 0
     cdef uint32_t bucket, code, cut = <uint32_t> split.code, of_cut = bucket_of(column, cut), next_bucket = MOST_BUCKETS
     cdef uint32_t below = 0, above = column.n_codes
     for i in range(node.n):
         bucket = column.coarse[node.records[i].row]
         next_bucket = min(next_bucket, bucket if bucket > of_cut else <uint32_t> MOST_BUCKETS)
-    for i in range(node.n):
-        bucket = column.coarse[node.records[i].row]
-        if bucket == of_cut or (bucket == next_bucket and bucket < MOST_BUCKETS):
-            code = codes[data_row(node.rows, node.records[i].row)]
-            if code <= cut:
-                below = max(below, code)
-            else:
-                above = min(above, code)
+    for i in range(node.n):            # no branches: which buckets these are in, nobody can foretell
+        near[n] = node.records[i].row
+        bucket = column.coarse[near[n]]
+        n += bucket == of_cut or (bucket == next_bucket and bucket < MOST_BUCKETS)
+    for i in range(n):
+        code = codes[data_row(node.rows, near[i])]
+        below = max(below, code if code <= cut else below)
+        above = min(above, code if code > cut else above)
     split.code = below
     split.above = above
 
@@ -260,20 +268,26 @@ cdef class CoarseSearch:
         """
         cdef uint64_t seen[2][4]                       # by class: a bit for each bucket that occurs
         cdef uint64_t shared[4]                        # those of several records
-        cdef uint64_t bit, bits, before, inside, word, missing = 0
+        cdef uint64_t bit, bits, before, inside, missing = 0
+        cdef uint16_t numbers[DF_FEW]                  # of the records' buckets
+        cdef uint32_t shares
         cdef double floor = highest * (1.0 - MARGIN), weight = <double> node.statistics[1], first = <double> node.statistics[2]
         cdef bint bounded = highest > 0.0 and df_least_draws(rules) == 1
-        cdef uint32_t bucket, other
+        cdef uint32_t bucket
         cdef Py_ssize_t i, n = 0
         cdef int at
         memset(seen, 0, sizeof(seen))
         memset(shared, 0, sizeof(shared))
         for i in range(node.n):
-            bucket = column.coarse[node.records[i].row]
+            bucket = numbers[i] = column.coarse[node.records[i].row]
             bit = <uint64_t> 1 << (bucket & 63)
             shared[bucket >> 6] |= (seen[0][bucket >> 6] | seen[1][bucket >> 6]) & bit
             seen[node.records[i].target][bucket >> 6] |= bit
         shared[MOST_BUCKETS >> 6] &= ~(<uint64_t> 1 << (MOST_BUCKETS & 63))
+        for i in range(node.n, <Py_ssize_t> DF_FEW):
+            numbers[i] = NO_BUCKET
+        if bounded and column.has_missing:
+            missing = pair_word(loops.few_shares(numbers, self.cuts.few.few.pair, MOST_BUCKETS) >> 16)
         for at in range(4):
             if not bounded:
                 continue
@@ -283,22 +297,18 @@ cdef class CoarseSearch:
                 bucket = 64 * at + df_lowest_bit(bits)
                 bit = bits & (~bits + 1)
                 bits ^= bit
-                before = inside = missing = 0
-                for i in range(node.n):
-                    other = column.coarse[node.records[i].row]
-                    word = <uint64_t> node.records[i].count << (32 * node.records[i].target)
-                    before += word if other < bucket else 0
-                    inside += word if other == bucket else 0
-                    missing += word if other == MOST_BUCKETS else 0
+                shares = loops.few_shares(numbers, self.cuts.few.few.pair, <uint16_t> bucket)
+                before = pair_word(shares & 0xFFFF)
+                inside = pair_word(shares >> 16)
                 if df_gini_bound(before, before + inside, weight, first) <= floor and (
                         missing == 0 or df_gini_bound(before + missing, before + inside + missing, weight, first) <= floor):
                     shared[at] ^= bit
         if shared[0] | shared[1] | shared[2] | shared[3]:
-            for i in range(node.n):
-                bucket = column.coarse[node.records[i].row]
-                if in_subset(shared, bucket):
-                    keys[n] = <uint64_t> self.code_at(node, column, node.records[i].row) << 32 | node.records[i].row
-                    n += 1
+            for i in range(node.n):                    # no branches: which are in open buckets, nobody can foretell
+                keys[n] = node.records[i].row
+                n += in_subset(shared, numbers[i])
+            for i in range(n):
+                keys[i] |= <uint64_t> self.code_at(node, column, <uint32_t> keys[i]) << 32
         return n
 
     cdef uint32_t code_at(self, const Node* node, const Column* column, uint32_t row) noexcept nogil:
@@ -445,9 +455,10 @@ cdef class CoarseSearch:
 
     cdef void find_neighbours(self, const Node* node, const Column* column, Split* split) noexcept nogil:
         """Set `above`, and let `code` be that of a value that occurs in the node."""
+        cdef uint32_t* near = <uint32_t*> self.tally.sorter.keys
         if column.width == 1:
-            scan_neighbours[uint8_t](node, <const uint8_t*> column.codes, column, split)
+            scan_neighbours[uint8_t](node, <const uint8_t*> column.codes, column, near, split)
         elif column.width == 2:
-            scan_neighbours[uint16_t](node, <const uint16_t*> column.codes, column, split)
+            scan_neighbours[uint16_t](node, <const uint16_t*> column.codes, column, near, split)
         else:
-            scan_neighbours[uint32_t](node, <const uint32_t*> column.codes, column, split)
+            scan_neighbours[uint32_t](node, <const uint32_t*> column.codes, column, near, split)

@@ -18,7 +18,7 @@ cdef enum CutKind:
 
 cdef enum Manner:             # how the draws of a node are added up
     WORDS                     # weights of 1: as packed words
-    LANES                     # three to eight classes, weights of 1, at most DF_LANE_DRAWS draws: 16 bits for each, if counted
+    LANES                     # three to eight classes, weights of 1, at most DF_LANE_DRAWS draws: 16 bits for each
     CLASSES                   # more classes, weights of 1: by a counter of 32 bits for each
     SUMS                      # weights of 1: the number of draws and the sum of their targets
     RECORDS                   # any: as whole statistics

@@ -323,6 +323,17 @@ DF_INLINE void df_few_classes_loop(const df_few *few, int room, uint64_t offset,
     cut->left = (int)n_left[cut->place];
 }
 
+/* Two classes: the word of the draws whose number is below some number in the low 16 bits, of those of that number in the high ones.
+ * IN numbers, pairs : [DF_FEW] */
+DF_INLINE uint32_t df_few_shares_loop(const uint16_t *numbers, const uint16_t *pairs, uint16_t number) {
+    uint16_t below = 0, equal = 0;
+    for (int i = 0; i < DF_FEW; i++) {
+        below = (uint16_t)(below + (numbers[i] < number ? pairs[i] : 0));
+        equal = (uint16_t)(equal + (numbers[i] == number ? pairs[i] : 0));
+    }
+    return below | (uint32_t)equal << 16;
+}
+
 /* How many of n codes are below each: codes of 32 bits made shorter. Both have room for `room`. */
 DF_INLINE void df_few_ranks_loop(const uint32_t *code, int n, int room, int32_t *rank) {
     for (int i = 0; i < room; i++)

@@ -26,5 +26,6 @@ cdef class Sorter:
     cdef void sort(self, const Node* node, const Column* column, CutList* cuts) noexcept nogil
     cdef Py_ssize_t walk(self, const uint64_t* keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil
     cdef Py_ssize_t walk_words(self, const uint64_t* keys, Py_ssize_t n, CutList* cuts) noexcept nogil
+    cdef Py_ssize_t walk_lanes(self, const uint64_t* keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil
     cdef Py_ssize_t walk_sums(self, const uint64_t* keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil
     cdef Py_ssize_t walk_records(self, const uint64_t* keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil

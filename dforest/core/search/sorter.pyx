@@ -8,9 +8,9 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from dforest.core.codes cimport gather_keys
-from dforest.core.search.cut_list cimport SUMS, WORDS
+from dforest.core.search.cut_list cimport LANES, SUMS, WORDS
 from dforest.core.search.histogram cimport complete
-from dforest.core.search.words cimport unpack_word
+from dforest.core.search.words cimport unpack_lanes, unpack_word
 from dforest.core.sorting cimport insertion_sort, radix_sort
 from dforest.core.types cimport add_draws
 
@@ -58,7 +58,7 @@ cdef class Sorter:
         """Make the list of a column."""
         cdef Py_ssize_t n = node.n, n_values = node.n
         cdef uint64_t* keys
-        cuts.is_packed = cuts.manner == WORDS
+        cuts.is_packed = cuts.manner == WORDS or cuts.manner == LANES
         gather_keys[Record](node.records, n, column, self.keys)
         keys = self.sort_keys(n)
         cuts.sorted = keys
@@ -70,16 +70,22 @@ cdef class Sorter:
                 if cuts.manner == WORDS:
                     cuts.missing_word[0] = cuts.run[0]
                     unpack_word(cuts.run[0], cuts.is_pairs, cuts.missing)
+                elif cuts.manner == LANES:
+                    cuts.missing_word[0] = cuts.run[0]
+                    cuts.missing_word[1] = cuts.more[0]
+                    unpack_lanes(cuts.run[0], cuts.more[0], cuts.missing, self.n_words)
                 else:
                     memcpy(cuts.missing, cuts.left, self.n_words * sizeof(int64_t))
         cuts.n = self.walk(keys, n_values, node.records, cuts)
 
-    # The walks fill the list's left sides and codes from sorted keys, and return how many codes occur. In the first two, a
+    # The walks fill the list's left sides and codes from sorted keys, and return how many codes occur. In all but the last, a
     # code that goes on is written over: keys of the codes 3, 3, 5 write 3's left side twice.
 
     cdef Py_ssize_t walk(self, const uint64_t* keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil:
         if cuts.manner == WORDS:
             return self.walk_words(keys, n, cuts)
+        if cuts.manner == LANES:
+            return self.walk_lanes(keys, n, records, cuts)
         if cuts.manner == SUMS:
             return self.walk_sums(keys, n, records, cuts)
         return self.walk_records(keys, n, records, cuts)
@@ -96,6 +102,28 @@ cdef class Sorter:
             next_code = <uint32_t> (keys[i + 1] >> 32) if i + 1 < n else ~code
             total += words[<uint32_t> keys[i]]
             run[n_values] = total
+            codes[n_values] = code
+            n_values += code != next_code
+        return n_values
+
+    cdef Py_ssize_t walk_lanes(self, const uint64_t* keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil:
+        cdef uint64_t first = 0, second = 0, draws, is_second
+        cdef uint64_t* run = cuts.run
+        cdef uint64_t* more = cuts.more
+        cdef uint32_t* codes = cuts.code
+        cdef const Record* record
+        cdef Py_ssize_t i, n_values = 0
+        cdef uint32_t code, next_code = <uint32_t> (keys[0] >> 32) if n else 0
+        for i in range(n):
+            code = next_code
+            next_code = <uint32_t> (keys[i + 1] >> 32) if i + 1 < n else ~code
+            record = &records[<uint32_t> keys[i]]
+            draws = <uint64_t> record.count << (16 * (record.target & 3))
+            is_second = -<uint64_t> (record.target >> 2)       # all bits of classes 4 to 7
+            first += draws & ~is_second
+            second += draws & is_second
+            run[n_values] = first
+            more[n_values] = second
             codes[n_values] = code
             n_values += code != next_code
         return n_values
