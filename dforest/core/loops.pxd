@@ -53,6 +53,7 @@ cdef extern from "core/loops.h" nogil:
         uint32_t seed, n_features
         int64_t max_features
         bint skip_constant
+        int n_ahead
         int n_classes
         uint32_t* features
         uint32_t* swapped

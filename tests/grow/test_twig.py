@@ -63,6 +63,7 @@ def test_a_twig_has_the_nodes_of_the_long_way(seed, n_classes, each_loops):
     grown = []
     for tuning in (
         {"twig_up_to": 0}, {}, {"twig_up_to": 4}, {"block_bytes": 0}, {"buckets": 3}, {"twig_up_to": 0, "foresee_up_to": 0},
+        {"fetch_up_to": 64}, {"fetch_up_to": 64, "block_bytes": 0},
     ):  # fmt: skip
         estimator.TUNING.update(tuning)
         grown.append(forest.fit(X, y).forest_.as_dict())

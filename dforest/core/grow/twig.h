@@ -20,6 +20,7 @@
 #define DFOREST_TWIG_H
 
 #include "core/column.h"
+#include "core/row_codes.h"
 #include "core/search/few.h"
 #include "core/search/random_cut.h"
 #include "rules/cut.h"
@@ -62,6 +63,7 @@ typedef struct {
     uint32_t n_features;
     int64_t max_features;
     int skip_constant; /* constant features don't count among max_features */
+    int n_ahead;       /* features whose codes are asked for ahead; 0: codes are near */
     int n_classes;
     uint32_t *features, *swapped; /* [n_features] see rules/feature_order.h */
     const uint8_t *is_constant;   /* [n_features] at the uppermost node */
@@ -105,6 +107,23 @@ DF_INLINE uint32_t df_twig_code(const df_coded_column *column, const uint32_t *d
     if (column->width == 2)
         return ((const uint16_t *)column->codes)[row];
     return ((const uint32_t *)column->codes)[row];
+}
+
+/* Draw the first features of a node, ask for those of their codes that are not in a block, and undo the draws. */
+static inline void df_twig_ask(df_twig *twig, df_stream stream, const uint8_t *run, int n) {
+    uint32_t n_drawn = 0;
+    while (n_drawn < (uint32_t)twig->n_ahead) {
+        const uint32_t feature = df_draw_feature(&stream, twig->features, twig->swapped, n_drawn++, twig->n_features);
+        const df_coded_column *column = twig->columns + feature;
+        const uint32_t *rows = column->coarse != NULL ? twig->data_rows : NULL;
+        if (column->coarse == NULL && twig->data_rows != NULL)
+            continue;
+        for (int i = 0; i < n; i++) {
+            const size_t row = rows != NULL ? rows[twig->row[run[i]]] : twig->row[run[i]];
+            DF_ASK_FOR((const char *)column->codes + row * (size_t)column->width);
+        }
+    }
+    df_undo_features(twig->features, twig->swapped, n_drawn);
 }
 
 /* Give the targets of a node a scale of their own, as NumberCriterion.requantise does; or find them equal: returns whether. */
@@ -362,6 +381,8 @@ DF_INLINE void df_twig_finish(const df_twig *twig, df_twig_node *node, df_twig_o
 DF_INLINE void df_twig_search(df_twig *twig, const int kind, df_stream *stream, df_twig_node *node, df_twig_open *open) {
     uint32_t n_drawn = 0;
     int64_t n_counted = 0;
+    if (twig->n_ahead > 0)
+        df_twig_ask(twig, *stream, open->run, node->n);
     df_twig_fill(twig, kind, node, open);
     while (n_drawn < twig->n_features && (n_counted < twig->max_features || node->feature < 0)) {
         const uint32_t feature = df_draw_feature(stream, twig->features, twig->swapped, n_drawn, twig->n_features);

@@ -23,6 +23,7 @@ cdef class Twig:
     cdef readonly Py_ssize_t most_records  # of a twig; 0: there are none
     cdef bint is_random            # cuts are random, else the best ones
     cdef int words                 # what the words of records are: see few.h
+    cdef int n_ahead               # features whose codes are asked for ahead, where they are far
     cdef const Trunk* trunk        # of the tree at hand, lent
     cdef df_twig* twig
 

@@ -26,6 +26,9 @@ from dforest.rules.cut cimport df_least_draws
 from dforest.rules.node cimport df_clip, df_least_split
 from dforest.rules.records cimport df_limits
 
+cdef enum:
+    FETCHED_AHEAD = 8              # most features whose codes are on their way
+
 
 @cython.final
 cdef class Twig:
@@ -67,6 +70,7 @@ cdef class Twig:
         twig.n_features = <uint32_t> data.n_features
         twig.max_features = splitter.max_features
         twig.skip_constant = splitter.skip_constant_features
+        self.n_ahead = <int> min(splitter.max_features, <Py_ssize_t> FETCHED_AHEAD) if splitter.fetch_up_to > 0 else 0
         twig.n_classes = <int> judge.criterion.n_classes
         twig.features = splitter.order.order
         twig.swapped = splitter.order.swapped
@@ -107,6 +111,7 @@ cdef class Twig:
             return False
         twig.columns = node.columns
         twig.data_rows = node.rows
+        twig.n_ahead = self.n_ahead if node.rows == NULL or self.data.coarse != NULL else 0
         for i in range(node.n):
             record = &node.records[i]
             twig.row[i] = record.row
