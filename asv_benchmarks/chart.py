@@ -1,6 +1,6 @@
 """A chart of what compare.py has measured: how many times as long each library took as the first one.
 
-    python asv_benchmarks/compare.py --chart speed.svg >table.md
+python asv_benchmarks/compare.py --chart speed.svg >table.md
 """
 
 import statistics
@@ -45,11 +45,10 @@ def draw(problems, titles, path):
     for row, (name, title) in zip(axes, DRAWN.items(), strict=True):
         for axis, (problem, runs) in zip(row, problems.items(), strict=True):
             found = ratios(runs, name)
-            shown = [library for library in runs if library in found]
-            first = next(iter(runs))
-            colours = ["#b5502e" if library == first else "#5b7a99" for library in shown]
-            bars = axis.barh([titles[library].replace("`", "") for library in shown], [found[library] for library in shown], color=colours)
-            axis.bar_label(bars, [f"{found[library]:.3g}" for library in shown], padding=3)
+            names = [titles[library].replace("`", "") for library in found]
+            colours = ["#b5502e", *["#5b7a99"] * (len(found) - 1)]  # the first library's, and those of others
+            bars = axis.barh(names, list(found.values()), color=colours)
+            axis.bar_label(bars, [f"{ratio:.3g}" for ratio in found.values()], padding=3)
             axis.set_xscale("log")
             axis.set_xlim(0.5, 3.0 * max([*found.values(), 1.0]))
             axis.set_title(f"{problem}: {title}", loc="left")

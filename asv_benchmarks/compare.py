@@ -263,7 +263,7 @@ def parse_arguments():
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="threads (default: all, %(default)s)")
     parser.add_argument("--seeds", type=int, default=3, help="forests by each library (default: %(default)s)")
     parser.add_argument("--timeout", type=int, default=1200, help="seconds for one measurement (default: %(default)s)")
-    parser.add_argument("--chart", help="also draw a chart of the times into this file, with matplotlib, in the format of its ending")
+    parser.add_argument("--chart", help="a file for a chart of the times, drawn with matplotlib in the format of its ending")
     parser.add_argument("--measure", type=json.loads, help=argparse.SUPPRESS)
     args = parser.parse_args()
     args.libraries, args.problems = args.libraries.split(","), args.problems.split(",")
@@ -293,8 +293,10 @@ def main():
     if not libraries:
         sys.exit("compare: none of the libraries is installed")
     told = [f"{name} {version}" for name, version in versions.items() if version]
-    print(f"{args.trees} trees, {args.jobs} threads, medians of {args.seeds} forests. {processor()}, {os.cpu_count()} cores; "
-          f"Python {platform.python_version()}, {', '.join(told)}.")
+    print(
+        f"{args.trees} trees, {args.jobs} threads, medians of {args.seeds} forests. {processor()}, {os.cpu_count()} cores; "
+        f"Python {platform.python_version()}, {', '.join(told)}."
+    )
 
     measured = {}
     for name in args.problems:

@@ -111,8 +111,8 @@ def compare(*arguments):
 def test_comparison(tmp_path):
     pytest.importorskip("matplotlib")
     finished = compare(
-        "--libraries", "dforest,sklearn", "--problems", "friedman", "--rows", "400", "--trees", "3", "--jobs", "1", "--seeds", "1",
-        "--chart", str(tmp_path / "chart.svg"),
+        "--libraries", "dforest,sklearn", "--problems", "friedman", "--rows", "400", "--trees", "3", "--jobs", "1",
+        "--seeds", "1", "--chart", str(tmp_path / "chart.svg"),
     )  # fmt: skip
     assert finished.returncode == 0, finished.stderr
     told, problem, heading, rule, *rows = (line for line in finished.stdout.splitlines() if line)
