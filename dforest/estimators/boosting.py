@@ -97,6 +97,7 @@ class BoostingEstimator(PredictionPart, BaseEstimator):
         with unchanged_by_errors(self):
             self._validate_params()
             self._check_place(X, y, sample_weight, X_val, y_val, sample_weight_val)
+            self._check_given(X_val, y_val, sample_weight_val)
             self._fit(X, y, sample_weight, X_val, y_val, sample_weight_val)
         return self
 
@@ -125,9 +126,9 @@ class BoostingEstimator(PredictionPart, BaseEstimator):
             self._check_grown(grown, known_classes, known_loss)
         training = Sample(rows.parts[0], y, _unless_ones(rows.weight), _unless_ones(rows.sample_weight))
         held_out = self._given_rows(X_val, y_val, sample_weight_val)
-        seed = grown.seed if grown is not None else self._draw_seed()
+        seed = self._draw_seeds(grown)
         if self.do_early_stopping_ and held_out is None and self.validation_fraction is not None:
-            training, held_out = self._hold_out(training, seed % 2**32)
+            training, held_out = self._hold_out(training)
         self._grow(training, held_out, grown, seed, n_threads)
 
     def _learn_features(self, X):
@@ -141,8 +142,13 @@ class BoostingEstimator(PredictionPart, BaseEstimator):
             )
         return features
 
-    def _draw_seed(self):
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
+    def _draw_seeds(self, grown):
+        """The seed of the trees; set that of the rows, which is the one that scikit-learn draws. A warm start keeps both."""
+        if grown is not None:
+            return grown.seed
+        rng = check_random_state(self.random_state)
+        self._row_seed = int(rng.randint(np.iinfo(np.uint32).max, dtype=np.uint64))
+        return int(rng.randint(np.iinfo(np.int64).max, dtype=np.int64))
 
     def _check_rows(self, y):
         """Raise ValueError if targets of the rows of positive weight are not allowed."""
@@ -166,21 +172,24 @@ class BoostingEstimator(PredictionPart, BaseEstimator):
                 "warm_start==True, which keeps the trees there are"
             )
 
+    def _check_given(self, X, y, sample_weight):
+        """Raise ValueError unless the rows to be scored are given as they must be, or not at all."""
+        if X is None and y is None and sample_weight is not None:
+            raise ValueError("sample_weight_val is given without X_val and y_val; allowed are all three")
+        if y is None and X is not None:
+            raise ValueError("X_val is provided, but y_val was not provided; allowed are both or neither")
+        if X is None and y is not None:
+            raise ValueError("y_val is provided, but X_val was not provided; allowed are both or neither")
+        if X is not None and self.early_stopping is False:
+            raise ValueError(
+                "X_val and y_val are passed to fit while at the same time early_stopping=False; allowed are then "
+                'early_stopping="auto" and True'
+            )
+
     def _given_rows(self, X, y, sample_weight):
         """The rows to be scored that the caller of `fit` gave, or None."""
-        if X is None and y is None:
-            if sample_weight is not None:
-                raise ValueError("sample_weight_val is given without X_val and y_val; allowed are all three")
-            return None
-        if y is None:
-            raise ValueError("X_val is provided, but y_val was not provided.")
         if X is None:
-            raise ValueError("y_val is provided, but X_val was not provided.")
-        if self.early_stopping is False:
-            raise ValueError(
-                "early_stopping=False, but X_val and y_val are passed to fit, which are for early stopping; allowed are then "
-                '"auto" and True'
-            )
+            return None
         X, y = check_X(self, X, self._features, reset=False, y=y, y_numeric=is_regressor(self))
         y = self._encode_known(y).astype(np.float64)
         self._loss.check_targets(y)
@@ -188,12 +197,12 @@ class BoostingEstimator(PredictionPart, BaseEstimator):
         sample = Sample(X, y, weight)
         return sample if weight is None or weight.all() else sample.take(weight > 0)
 
-    def _hold_out(self, sample, seed):
+    def _hold_out(self, sample):
         """Divide rows into some to train on and some to score."""
         n, held = len(sample.y), self.validation_fraction
         try:
             training, held_out = train_test_split(
-                np.arange(n), test_size=held, stratify=sample.y if is_classifier(self) else None, random_state=seed
+                np.arange(n), test_size=held, stratify=sample.y if is_classifier(self) else None, random_state=self._row_seed
             )
         except ValueError as error:
             raise ValueError(
@@ -223,7 +232,8 @@ class BoostingEstimator(PredictionPart, BaseEstimator):
             return
         monitor = None
         if self.do_early_stopping_:
-            monitor = make_monitor(self, loss, growth, training, held_out, train_scores, held_out_scores, n_threads)
+            scores = train_scores, held_out_scores
+            monitor = make_monitor(self, loss, growth, training, held_out, scores, self._row_seed, n_threads)
         booster = self._make_booster(training._replace(X=X), growth, grown, n_threads)
         begin = perf_counter()
         on_round = (lambda n_rounds: self._report(n_rounds, monitor)) if self.verbose else None

@@ -15,7 +15,7 @@ from dforest.boosting.losses import MeanLoss
 MOST_SCORED = 10_000  # training rows that scorers are given
 
 
-def make_monitor(estimator, loss, growth, training, held_out, train_scores, held_out_scores, n_threads):
+def make_monitor(estimator, loss, growth, training, held_out, scores, seed, n_threads):
     """The `Monitor` of an estimator's rounds.
 
     Parameters
@@ -26,8 +26,10 @@ def make_monitor(estimator, loss, growth, training, held_out, train_scores, held
     growth : Growth
     training : Sample
     held_out : Sample or None
-    train_scores, held_out_scores : sequence of float
-        Of earlier rounds.
+    scores : tuple of list of float
+        Of earlier rounds: by the training rows, by those held out.
+    seed : int
+        Of the choice of training rows that scorers are given.
     n_threads : int
     """
     if estimator.scoring == "loss":
@@ -36,14 +38,14 @@ def make_monitor(estimator, loss, growth, training, held_out, train_scores, held
             None if sample is None else _MinusLoss(loss, growth.baseline, sample, n_threads) for sample in (training, held_out)
         )
     else:
-        rows = _some_rows(training, growth.seed % 2**32, is_classifier(estimator))
+        rows = _some_rows(training, seed, is_classifier(estimator))
         score, score_held_out = (
             None if sample is None else _Scorer(estimator, loss, growth.baseline, sample, chosen)
             for sample, chosen in ((training, rows), (held_out, slice(None)))
         )
     stopping = Stopping(estimator.n_iter_no_change, estimator.tol)
     X = None if held_out is None else held_out.X
-    return Monitor(stopping, score, score_held_out, X, train_scores, held_out_scores, n_threads)
+    return Monitor(stopping, score, score_held_out, X, *scores, n_threads)
 
 
 def _some_rows(sample, seed, by_class):

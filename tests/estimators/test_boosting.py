@@ -286,6 +286,21 @@ def test_scorers_are_given_some_training_rows():
     assert not clone(model).set_params(scoring="loss").fit(X[:10_000], y[:10_000]).do_early_stopping_
 
 
+@pytest.mark.parametrize("loss", ["squared_error", "multinomial"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_held_out_are_those_of_scikit_learn(loss, weighted):
+    """And whoever holds them out alone gets the trees of `validation_fraction`, in whatever order rows come."""
+    X, y, model = problem(loss, n=400)
+    weight = np.random.default_rng(0).exponential(size=400) if weighted else np.ones(400)
+    model.set_params(early_stopping=True, validation_fraction=0.3)
+    whole = clone(model).fit(X, y, weight)
+    seed = np.random.RandomState(0).randint(np.iinfo(np.uint32).max, dtype="u8")
+    stratify = y if loss == "multinomial" else None
+    X, X_val, y, y_val, weight, weight_val = train_test_split(X, y, weight, test_size=0.3, stratify=stratify, random_state=seed)
+    parts = clone(model).fit(X, y, weight, X_val=X_val, y_val=y_val, sample_weight_val=weight_val)
+    assert_equal_models(whole, parts)
+
+
 def test_rows_held_out_are_not_trained_on():
     X, y, model = problem("log_loss", n=400)
     model.set_params(early_stopping=True, validation_fraction=100, max_iter=1).fit(X, y)
@@ -437,10 +452,10 @@ REFUSED = [
     ({}, {"sample_weight": np.zeros(150)}, "Sample weights must contain at least one non-zero number"),
     ({}, {"sample_weight": -np.ones(150)}, "Negative values in data passed to `sample_weight`: got -1.0"),
     ({"max_features": 5}, {}, "max_features=5 is more than the 4 features of X"),
-    ({}, {"X_val": X_FEW}, "X_val is provided, but y_val was not provided."),
-    ({}, {"y_val": Y_FEW}, "y_val is provided, but X_val was not provided."),
+    ({}, {"X_val": X_FEW}, "X_val is provided, but y_val was not provided; allowed are both or neither"),
+    ({}, {"y_val": Y_FEW}, "y_val is provided, but X_val was not provided; allowed are both or neither"),
     ({}, {"sample_weight_val": np.ones(150)}, "sample_weight_val is given without X_val and y_val"),
-    ({"early_stopping": False}, {"X_val": X_FEW, "y_val": Y_FEW}, "early_stopping=False, but X_val and y_val are passed to fit"),
+    ({"early_stopping": False}, {"X_val": X_FEW, "y_val": Y_FEW}, "X_val and y_val are passed to fit while at the same time"),
     ({"loss": "gamma"}, {"y": Y_FEW + 1, "X_val": X_FEW, "y_val": Y_FEW}, "y holds 0.0; allowed with loss"),
     ({"early_stopping": True}, {"X_val": X_FEW[:, :2], "y_val": Y_FEW}, "X has 2 features, but"),
     (
