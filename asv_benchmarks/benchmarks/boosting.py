@@ -1,0 +1,81 @@
+"""Boosted trees, as users have them: time, memory and error."""
+
+import numpy as np
+
+import dforest
+
+from . import data
+
+# Small and bundled with scikit-learn, or large and made: one or several trees a round, few or many columns.
+PROBLEMS = ["diabetes", "waves", "grid", "friedman", "wide"]
+STOPPING = {"all rounds": {"early_stopping": False}, "scores": {"early_stopping": True, "n_iter_no_change": 1000}}
+LOSSES = ["squared_error", "absolute_error", "huber", "poisson", "gamma"]
+
+ROWS = 48_000  # of made data, test rows among them
+
+
+def boosted_for(problem, **parameters):
+    name = "HistGradientBoosting" + ("Classifier" if problem.task == "classification" else "Regressor")
+    return getattr(dforest, name)(**{"max_iter": 20, "random_state": 0, **parameters})
+
+
+class BoostedFit:
+    """Training on one thread, with all rows or with a tenth held out and all scored after each round."""
+
+    params = (PROBLEMS, list(STOPPING))
+    param_names = ("problem", "stopping")
+
+    def setup(self, name, stopping):
+        self.problem = data.load(name, ROWS)
+        self.model = boosted_for(self.problem, **STOPPING[stopping])
+
+    def time_fit(self, name, stopping):
+        self.model.fit(self.problem.X, self.problem.y)
+
+    def peakmem_fit(self, name, stopping):
+        self.model.fit(self.problem.X, self.problem.y)
+
+    def track_error(self, name, stopping):
+        """1 - accuracy, or 1 - R2, on the test rows: like a time, better if lower."""
+        model = self.model.set_params(max_iter=100).fit(self.problem.X, self.problem.y)
+        return 1 - model.score(self.problem.X_test, self.problem.y_test)
+
+    track_error.unit = "1 - score"
+
+
+class BoostedThreads:
+    """Training and prediction on one thread and on two, which grow each tree together."""
+
+    params = (["diabetes", "waves", "friedman"], [1, 2])
+    param_names = ("problem", "n_jobs")
+
+    def setup(self, name, n_jobs):
+        self.problem = data.load(name, ROWS)
+        self.model = boosted_for(self.problem, n_jobs=n_jobs).fit(self.problem.X, self.problem.y)
+        self.row = self.problem.X_test[:1]
+        self.model.predict(self.row)
+
+    def time_fit(self, name, n_jobs):
+        self.model.fit(self.problem.X, self.problem.y)
+
+    def time_predict(self, name, n_jobs):
+        self.model.predict(self.problem.X_test)
+
+    def time_one_row(self, name, n_jobs):
+        self.model.predict(self.row)
+
+
+class BoostedLosses:
+    """Training on one thread, by a loss of numbers, with and without weights."""
+
+    params = (LOSSES, [False, True])
+    param_names = ("loss", "weights")
+
+    def setup(self, loss, weights):
+        self.problem = data.load("friedman", ROWS)
+        self.y = np.exp(self.problem.y / 10)
+        self.weight = np.random.default_rng(0).exponential(size=len(self.y)) + 0.01 if weights else None
+        self.model = boosted_for(self.problem, loss=loss)
+
+    def time_fit(self, loss, weights):
+        self.model.fit(self.problem.X, self.y, self.weight)
