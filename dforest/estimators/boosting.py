@@ -238,6 +238,12 @@ class BoostingEstimator(PredictionPart, BaseEstimator):
         begin = perf_counter()
         on_round = (lambda n_rounds: self._report(n_rounds, monitor)) if self.verbose else None
         self.forest_ = grow(booster, growth, range(first, self.max_iter), grown, monitor, on_round, n_threads)
+        sums = booster.raw_sums
+        if not np.isfinite([self.forest_.leaf_value.min(), self.forest_.leaf_value.max(), sums.min(), sums.max()]).all():
+            raise ValueError(
+                f"learning_rate={self.learning_rate} makes raw predictions leave the range of float64 within "
+                f"{self.n_iter_} rounds; allowed are rates by which they stay in it: choose a lower one"
+            )
         n_new = self.forest_.n_trees - first * n_sums
         self.fit_report_ = FitReport("cpu", n_new, train_seconds=perf_counter() - begin)
         if monitor is not None:
@@ -263,9 +269,9 @@ class BoostingEstimator(PredictionPart, BaseEstimator):
             parameter=self._loss.parameter,
             baseline=np.array(growth.baseline),
             learning_rate=self.learning_rate,
-            max_leaf_nodes=self.max_leaf_nodes,
-            max_depth=self.max_depth,
-            min_samples_leaf=self.min_samples_leaf,
+            max_leaf_nodes=self.max_leaf_nodes and min(self.max_leaf_nodes, max(2, len(y))),
+            max_depth=self.max_depth and min(self.max_depth, len(y)),
+            min_samples_leaf=min(self.min_samples_leaf, len(y) + 1),
             min_hessian=self.min_hessian,
             l2=self.l2_regularization,
             max_features=self._count_features(X.shape[1]),

@@ -434,6 +434,13 @@ def test_verbose(capfd):
     assert f"22 of 22 rounds, training score {model.train_score_[22]:.6g}, " in capfd.readouterr().err
 
 
+def test_limits_may_be_beyond_all_rows():
+    X, y, model = problem("squared_error")
+    large = clone(model).set_params(max_depth=10**30, max_leaf_nodes=10**30, max_features=0.5).fit(X, y)
+    assert_equal_models(large, clone(model).set_params(max_depth=None, max_leaf_nodes=None, max_features=0.5).fit(X, y))
+    assert len(clone(model).set_params(min_samples_leaf=10**30).fit(X, y).forest_.feature) == 8
+
+
 # Errors
 
 
@@ -452,6 +459,7 @@ REFUSED = [
     ({}, {"sample_weight": np.zeros(150)}, "Sample weights must contain at least one non-zero number"),
     ({}, {"sample_weight": -np.ones(150)}, "Negative values in data passed to `sample_weight`: got -1.0"),
     ({"max_features": 5}, {}, "max_features=5 is more than the 4 features of X"),
+    ({"learning_rate": 1e300}, {}, "learning_rate=1e\\+300 makes raw predictions leave the range of float64 within 3 rounds"),
     ({}, {"X_val": X_FEW}, "X_val is provided, but y_val was not provided; allowed are both or neither"),
     ({}, {"y_val": Y_FEW}, "y_val is provided, but X_val was not provided; allowed are both or neither"),
     ({}, {"sample_weight_val": np.ones(150)}, "sample_weight_val is given without X_val and y_val"),
