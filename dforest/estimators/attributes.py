@@ -59,7 +59,7 @@ ATTRIBUTES = (
     Attribute("do_early_stopping_", "bool", "Whether growing was to stop when scores got no better.", BOOSTING),
     Attribute(
         "train_score_, validation_score_",
-        "ndarray of shape (n_iter_ + 1,)",
+        "ndarray of shape (n_rounds + 1,), dtype float64",
         """Scores of the training rows, and of the rows held out, before the first round and after each. Empty without early
         stopping, or if there are no such rows.""",
         BOOSTING,

@@ -423,17 +423,47 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
         return decisions(self._raw(X))
 
     def staged_predict(self, X):
-        """Yield what `predict` returned if the trees of the first round, the first two, and so on, were all."""
+        """What `predict` would return if the trees of the first round, then of the first two, and so on, were all.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_rows,)
+            After each round.
+        """
         for raw in self._staged_raw(X):
             yield self.classes_.take(class_numbers(raw))
 
     def staged_predict_proba(self, X):
-        """Yield what `predict_proba` returned if the trees of the first round, the first two, and so on, were all."""
+        """What `predict_proba` would return if the trees of the first round, then of the first two, and so on, were all.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_rows, n_classes), dtype float64
+            After each round.
+        """
         for raw in self._staged_raw(X):
             yield probabilities(self._loss, raw)
 
     def staged_decision_function(self, X):
-        """Yield what `decision_function` returned if the trees of the first round, the first two, and so on, were all."""
+        """What `decision_function` would return if the trees of the first round, then of the first two, and so on, were all.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_rows,) or (n_rows, n_classes), dtype float64
+            After each round.
+        """
         for raw in self._staged_raw(X):
             yield decisions(raw)
 
@@ -492,6 +522,16 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
         return self._loss.predict(raw)
 
     def staged_predict(self, X):
-        """Yield what `predict` returned if the trees of the first round, the first two, and so on, were all."""
+        """What `predict` would return if the trees of the first round, then of the first two, and so on, were all.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_rows,), dtype float64
+            After each round.
+        """
         for raw in self._staged_raw(X):
             yield self._loss.predict(raw)
