@@ -231,6 +231,17 @@ def test_scores_by_loss(loss, given):
         )
 
 
+@pytest.mark.parametrize("loss", ["poisson", "multinomial"])
+def test_what_stops_early_is_a_prefix(loss):
+    X, y, model = problem(loss, n=500)
+    model.set_params(max_iter=60, learning_rate=0.5, n_iter_no_change=3, early_stopping=True)
+    model.fit(X[:400], y[:400], X_val=X[400:], y_val=y[400:])
+    assert model.n_iter_ < 60
+    whole = clone(model).set_params(early_stopping=False).fit(X[:400], y[:400])
+    stages = list(whole.staged_predict(X))
+    assert len(stages) == 60 and stages[model.n_iter_ - 1].tobytes() == model.predict(X).tobytes()
+
+
 def test_weights_count_in_scores():
     X, y, model = problem("squared_error")
     weight = np.random.default_rng(0).integers(0, 5, 300).astype(float)
