@@ -88,9 +88,12 @@ cdef extern from "core/loops.h" nogil:
         double gradient, hessian
         int64_t* largest               # [2], as the next
         int64_t* sum
+    ctypedef void (*df_boost_fill)(const uint8_t* codes, int64_t stride, const int32_t* fine, const uint32_t* times,
+                                   const uint32_t* rows, int64_t first_row, int64_t n, const uint32_t* first, int begin, int end,
+                                   uint64_t* words) noexcept nogil
     ctypedef struct df_boost_loops:        # lists are by the kind of words
-        void (**fill)(const uint8_t* codes, int64_t stride, const int32_t* fine, const uint32_t* rows, int64_t first_row,
-                      int64_t n, const uint32_t* first, int begin, int end, uint64_t* words) noexcept nogil
+        df_boost_fill* fill
+        df_boost_fill* fill_times
         void (**spill)(uint64_t* words, int64_t n_entries, int64_t* g, int64_t* h, int64_t* n) noexcept nogil
         void (**cut)(const uint64_t* words, const int64_t* g, const int64_t* h, const int64_t* n, int n_codes, bint has_missing,
                      const df_boost_limits* limits, df_boost_cut* cut) noexcept nogil

@@ -18,11 +18,11 @@ typedef enum { DF_NARROW_WORDS, DF_CONSTANT_WORDS, DF_WIDE_WORDS } df_word_kind;
 
 enum {
     DF_FINE_BITS = 30,            /* of fine integers, beside the sign */
-    DF_WEIGHTED_BITS = 20,        /* of these before they are multiplied by an integer weight ... */
-    DF_LARGEST_ROW_WEIGHT = 2048, /* ... which is at most this */
+    DF_LARGEST_ROW_WEIGHT = 2048, /* of integer weights that integers are multiplied by */
     DF_GRADIENT_SHIFT = 17,       /* narrow words: bits that a coarse gradient ... */
     DF_HESSIAN_SHIFT = 16,        /* ... and a coarse hessian leave out */
-    DF_SPILL = 4095,              /* the most rows whose sums a word holds */
+    DF_SPILL = 4095,              /* the most rows whose sums a word holds ... */
+    DF_WEIGHTED_SPILL = 1023,     /* ... if their integers are multiplied by weights */
     DF_HEAVY_TAIL = 64,           /* how much larger than the mean the largest may be for narrow words */
     DF_GREATEST_SCALE = 1000      /* exponents are at most this, so that 2^exponent is a number */
 };
@@ -40,13 +40,19 @@ static inline int32_t df_fine_exponent(double largest, int bits) {
 /* The fine integer of a gradient or hessian. factor : 2^exponent */
 static inline int32_t df_fine(double x, double factor) { return df_nearest_integer(x * factor); }
 
-/* Whether the largest of n fine magnitudes is so far above their mean that coarse ones would leave out most of them. */
+/* Whether integer weights of rows are multiplied by their integers: sums have 30 bits more. */
+static inline int df_takes_times(int64_t largest_weight, int64_t sum_of_weights) {
+    return largest_weight <= DF_LARGEST_ROW_WEIGHT && sum_of_weights < (int64_t)1 << 32;
+}
+
+/* Whether the largest of n fine magnitudes is so far above their mean that coarse ones would leave out most of them. With integer
+ * weights, n is the sum of these, and each magnitude is added as often as its weight says. */
 static inline int df_has_heavy_tail(int64_t largest, int64_t sum, int64_t n) {
     return df_product_above(largest, n, DF_HEAVY_TAIL, sum);
 }
 
-/* The kind of a tree's words. is_weighted : whether rows have different weights; the rest of fine magnitudes of all rows, where
- * the hessian is not constant and there are no weights */
+/* The kind of a tree's words. is_weighted : whether derivatives were multiplied by weights; is_heavy : of fine magnitudes of all
+ * rows, where the hessian is not constant */
 static inline df_word_kind df_choose_words(int has_constant_hessian, int is_weighted, int is_heavy) {
     if (is_weighted)
         return DF_WIDE_WORDS;
@@ -72,7 +78,7 @@ static inline uint64_t df_narrow_word(int32_t gradient, int32_t hessian) {
     return ((uint64_t)(int64_t)gradient << 38) + ((uint64_t)(int64_t)hessian << 12) + 1;
 }
 
-static inline uint64_t df_gradient_word(int32_t gradient) { return ((uint64_t)(int64_t)gradient << 12) + 1; }
+static inline uint64_t df_gradient_word(int64_t gradient) { return ((uint64_t)gradient << 12) + 1; }
 
 /* What histograms and nodes hold: sums of coarse gradients and hessians, and the number of rows. */
 typedef struct {

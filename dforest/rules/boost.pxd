@@ -7,7 +7,7 @@ cdef extern from "rules/boost.h" nogil:
     ctypedef enum df_word_kind:
         DF_NARROW_WORDS, DF_CONSTANT_WORDS, DF_WIDE_WORDS
     enum:
-        DF_FINE_BITS, DF_WEIGHTED_BITS, DF_LARGEST_ROW_WEIGHT, DF_GRADIENT_SHIFT, DF_HESSIAN_SHIFT, DF_SPILL, DF_HEAVY_TAIL
+        DF_FINE_BITS, DF_LARGEST_ROW_WEIGHT, DF_GRADIENT_SHIFT, DF_HESSIAN_SHIFT, DF_SPILL, DF_WEIGHTED_SPILL, DF_HEAVY_TAIL
         DF_GREATEST_SCALE
     ctypedef struct df_boost_sums:
         int64_t gradient, hessian, count
@@ -16,13 +16,14 @@ cdef extern from "rules/boost.h" nogil:
         int64_t min_samples
     int32_t df_fine_exponent(double largest, int bits)
     int32_t df_fine(double x, double factor)
+    bint df_takes_times(int64_t largest_weight, int64_t sum_of_weights)
     bint df_has_heavy_tail(int64_t largest, int64_t sum, int64_t n)
     df_word_kind df_choose_words(bint has_constant_hessian, bint is_weighted, bint is_heavy)
     int32_t df_gradient_shift(df_word_kind kind)
     int32_t df_hessian_shift(df_word_kind kind)
     int32_t df_coarse(int32_t fine, int32_t shift)
     uint64_t df_narrow_word(int32_t gradient, int32_t hessian)
-    uint64_t df_gradient_word(int32_t gradient)
+    uint64_t df_gradient_word(int64_t gradient)
     df_boost_sums df_sums_of_narrow(uint64_t word)
     df_boost_sums df_sums_of_constant(uint64_t word)
     df_boost_sums df_sums_of_wide(uint64_t word, uint64_t hessian)

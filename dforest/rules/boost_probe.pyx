@@ -7,7 +7,6 @@ import numpy as np
 from dforest.rules.boost cimport (
     DF_FINE_BITS,
     DF_SPILL,
-    DF_WEIGHTED_BITS,
     df_absolute_gain,
     df_between_values,
     df_boost_limits,
@@ -39,7 +38,6 @@ from dforest.rules.boost cimport (
 from dforest.rules.numerics cimport df_add_product, df_exact_sum, df_exp, df_log, df_log1p
 
 FINE_BITS = DF_FINE_BITS
-WEIGHTED_BITS = DF_WEIGHTED_BITS
 SPILL = DF_SPILL
 KINDS = {"narrow": df_word_kind.DF_NARROW_WORDS, "constant": df_word_kind.DF_CONSTANT_WORDS,
          "wide": df_word_kind.DF_WIDE_WORDS}

@@ -12,12 +12,13 @@ The rules:
 - Gradients and hessians of a tree have an exponent each: the largest s by which all of them times 2**s, rounded, are below 2**30
   in magnitude, but at most 1000; 0 where all are 0. Where all hessians are 1 they are no such integers, but count rows.
 - *Narrow* words: coarse gradients have 17 bits less than fine ones, hessians 16, rounded to nearest, a half up. They serve losses
-  whose hessian is not constant, if there are no weights, and neither the largest fine gradient nor the largest fine hessian is
-  above 64 times the mean. Else coarse integers are the fine ones: *constant* words where the hessian is, *wide* ones elsewhere.
-- Weights are the integers w = weight * 2**k of `coding.integer_weights`. If all of these are 1, all is as without weights, but
-  exponents are greater by k. If some are above 1 and none above 2048, fine integers have 20 bits and are multiplied by w, and a
-  constant hessian is w, so that a weight of 3 is three rows. Else gradients and hessians are multiplied by the weight, and then
-  made integers. Bins, baselines and quantiles have the integer weights in each case.
+  whose hessian is not constant, if neither the largest fine gradient nor the largest fine hessian is above 64 times the mean.
+  Else coarse integers are the fine ones: *constant* words where the hessian is, *wide* ones elsewhere.
+- Weights are the integers w = weight * 2**k of `coding.integer_weights`. If none is above 2048, and their sum is below 2**32, all
+  is as if each row stood there w times, but for the number of rows on a side of a cut: coarse and fine integers count w times,
+  and so do constant hessians and the magnitudes of the mean; exponents are greater by k. Else gradients and hessians are
+  multiplied by the weight, and then made integers, and words are wide. Bins, baselines and quantiles have the integer weights in
+  each case.
 - A cut sends codes up to one to the left. Missing values are tried on the right, then on the left, where the node has some; else
   they go to the side of more rows, or right. The highest score wins, of equal ones the lowest feature, then the lowest code, then
   the right side for missing values. The gain is the score less what all cuts of the node have in common; a node with a gain above
@@ -45,7 +46,7 @@ from dforest.testing.losses import (
 from dforest.testing.splits import feature_order
 from dforest.testing.streams import ROOT_PATH, child_path, tree_seed
 
-FINE_BITS, WEIGHTED_BITS, LARGEST_WEIGHT = 30, 20, 2048
+FINE_BITS, LARGEST_WEIGHT = 30, 2048
 GRADIENT_SHIFT, HESSIAN_SHIFT = 17, 16
 
 
@@ -210,29 +211,27 @@ def integers_of(gradient, hessian, weight, k, sample_weight, kind):
     kind : str or None
         Of words; None: as the rule says.
     """
-    is_weighted = max(weight) > 1
     is_constant = hessian is None
-    bits = FINE_BITS
-    if is_weighted and max(weight) <= LARGEST_WEIGHT:
-        bits = WEIGHTED_BITS
-    elif is_weighted:
+    is_real = max(weight) > LARGEST_WEIGHT or sum(weight) >= 2**32
+    if is_real:
         hessian = [1.0] * len(weight) if is_constant else hessian
         gradient, hessian = ([x * float(w) for x, w in zip(values, sample_weight, strict=True)] for values in (gradient, hessian))
         weight, k = [1] * len(weight), 0
-    fine_gradient, s_g = fine_integers(gradient, bits)
-    fine_hessian, s_h = ([1] * len(weight), 0) if hessian is None else fine_integers(hessian, bits)
+    fine_gradient, s_g = fine_integers(gradient, FINE_BITS)
+    fine_hessian, s_h = ([1] * len(weight), 0) if hessian is None else fine_integers(hessian, FINE_BITS)
     if kind is None:
-        is_heavy = not is_constant and (has_heavy_tail(fine_gradient) or has_heavy_tail(fine_hessian))
-        kind = "wide" if is_weighted else "constant" if is_constant else "wide" if is_heavy else "narrow"
-    fine_gradient = [w * q for w, q in zip(weight, fine_gradient, strict=True)]
-    fine_hessian = [w * q for w, q in zip(weight, fine_hessian, strict=True)]
+        is_heavy = not is_constant and (has_heavy_tail(fine_gradient, weight) or has_heavy_tail(fine_hessian, weight))
+        kind = "wide" if is_real else "constant" if is_constant else "wide" if is_heavy else "narrow"
+    shifts = (GRADIENT_SHIFT, HESSIAN_SHIFT) if kind == "narrow" else (0, 0)
+    coarse_gradient, coarse_hessian = coarse(fine_gradient, shifts[0]), coarse(fine_hessian, shifts[1])
+    many = [times(weight, q) for q in (fine_gradient, fine_hessian, coarse_gradient, coarse_hessian)]
     exponents = s_g + k, s_h + k
-    if kind == "narrow":
-        return Integers(
-            kind, fine_gradient, fine_hessian, coarse(fine_gradient, GRADIENT_SHIFT), coarse(fine_hessian, HESSIAN_SHIFT),
-            exponents, (exponents[0] - GRADIENT_SHIFT, exponents[1] - HESSIAN_SHIFT),
-        )  # fmt: skip
-    return Integers(kind, fine_gradient, fine_hessian, fine_gradient, fine_hessian, exponents, exponents)
+    return Integers(kind, *many, exponents, (exponents[0] - shifts[0], exponents[1] - shifts[1]))
+
+
+def times(weight, integers):
+    """Integers of rows, each times its weight."""
+    return [w * q for w, q in zip(weight, integers, strict=True)]
 
 
 def fine_exponent(largest, bits=FINE_BITS):
@@ -246,14 +245,14 @@ def fine_integers(x, bits):
     return [round(v * math.ldexp(1.0, s)) for v in x], s
 
 
-def has_heavy_tail(fine):
+def has_heavy_tail(fine, weight):
     """Whether the largest magnitude is above 64 times the mean."""
-    return max(map(abs, fine)) * len(fine) > 64 * sum(map(abs, fine))
+    return max(map(abs, fine)) * sum(weight) > 64 * sum(times(weight, map(abs, fine)))
 
 
 def coarse(fine, shift):
     """Integers without their last bits."""
-    return [(q + 2 ** (shift - 1)) // 2**shift for q in fine]
+    return [(q + 2**shift // 2) // 2**shift for q in fine]
 
 
 # A tree --------------------------------------------------------------------------------------------------

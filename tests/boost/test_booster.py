@@ -64,7 +64,8 @@ def random_problem(seed, loss):
     X = np.round(rng.standard_normal((n, p)), int(rng.integers(0, 3))).astype(rng.choice([np.float32, np.float64]))
     if rng.random() < 0.5:
         X[rng.random((n, p)) < 0.2] = np.nan
-    weight = [None, None, rng.integers(1, 5, n).astype(float), rng.random(n) + 0.1, np.full(n, 0.5)][rng.integers(5)]
+    weights = [None, None, rng.integers(1, 5, n) * 1.0, rng.random(n) + 0.1, np.full(n, 0.5), rng.integers(1, 2049, n) / 4]
+    weight = weights[rng.integers(len(weights))]
     return Problem(X, targets(rng, loss, n), dict(
         loss=loss,
         n_classes=3 if loss == "multinomial" else 2,
@@ -131,8 +132,8 @@ def test_wide_words_are_those_of_the_twin(loss):
             assert_equal_trees(tree, expected, problem.X.dtype)
 
 
-def large_problem(loss, n=30_000, p=5):
-    """More rows than a word stands for, some of one code; with a long tail of targets."""
+def large_problem(loss, is_weighted, n=30_000, p=5):
+    """More rows than a word stands for, some of one code; with a long tail of targets, and the largest integer weights."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.standard_normal((n, p - 2)), rng.random(n) < 0.1, np.where(rng.random(n) < 0.3, np.nan, 1.0)])
     score = X[:, 0] + np.sin(3 * X[:, 1]) + X[:, -2] + 0.3 * rng.standard_normal(n)
@@ -144,17 +145,20 @@ def large_problem(loss, n=30_000, p=5):
         y = np.exp(1.5 * score)
     return Problem(X, y, dict(
         loss=loss, n_classes=4, learning_rate=0.1, max_leaf_nodes=31, max_depth=None, min_samples_leaf=20, min_hessian=1e-3,
-        l2_regularization=0.0, max_features=p, max_bins=256, quantile=0.9, sample_weight=None, seed=0,
+        l2_regularization=0.0, max_features=p, max_bins=256, quantile=0.9, seed=0,
+        sample_weight=rng.integers(1900, 2049, n).astype(float) if is_weighted else None,
     ))  # fmt: skip
 
 
+@pytest.mark.parametrize("is_weighted", [False, True])
 @pytest.mark.parametrize("loss", ["squared_error", "log_loss", "multinomial", "gamma", "huber"])
-def test_many_rows_on_any_number_of_threads(loss):
+def test_many_rows_on_any_number_of_threads(loss, is_weighted):
     """No twin: it would take too long. Histograms are words in some nodes, sums in others, and both only at the extremes."""
-    problem = large_problem(loss)
+    problem = large_problem(loss, is_weighted)
     baselines = np.zeros(4 if loss == "multinomial" else 1)
     models = []
-    for extreme in ({}, {"n_threads": 2}, {"n_threads": 3}, {"n_threads": 7}, {"word_rows": 0}, {"subtracts": False}):
+    extremes = [{"n_threads": n} for n in (1, 2, 3, 7)] + [{"word_rows": 0}, {"word_rows": 50}, {"subtracts": False}]
+    for extreme in extremes:
         booster = make_booster(problem, baselines, **extreme)
         trees = [tree for _ in range(3) for tree in booster.grow_round()]
         models.append([part for tree in trees for part in tree] + [booster.raw_sums])

@@ -35,8 +35,8 @@ cdef class Booster:
     cdef const uint32_t* integer_weight  # [n_rows]; NULL: all are 1
     cdef double learning_rate, l2
     cdef bint has_hessian              # fine integers of a row are two
-    cdef bint counts_hessian           # it is 1, or the integer weight, as it is
-    cdef int fine_bits
+    cdef bint counts_hessian           # it is 1 without `times`
+    cdef int64_t total_weight          # sum of `times`, or n_rows
     cdef bint is_wide                  # words are wide, wherever there are Hessians
     cdef int64_t chunk, stretch        # rows of one, at most
     cdef int32_t weight_exponent       # `times` are weights times 2 to this power

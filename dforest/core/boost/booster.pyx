@@ -20,8 +20,8 @@ from dforest.core.boost.boosted_tree cimport BoostNode
 from dforest.core.grow.buffers cimport ensure_room
 from dforest.core.loops cimport loops
 from dforest.rules.boost cimport (
-    DF_CONSTANT_WORDS, DF_FINE_BITS, DF_LARGEST_ROW_WEIGHT, DF_WEIGHTED_BITS, DF_WIDE_WORDS, df_choose_words, df_fine_exponent,
-    df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_newton_step, df_word_kind,
+    DF_CONSTANT_WORDS, DF_FINE_BITS, DF_WIDE_WORDS, df_choose_words, df_fine_exponent, df_gradient_shift, df_has_heavy_tail,
+    df_hessian_shift, df_newton_step, df_takes_times, df_word_kind,
 )
 from dforest.rules.losses cimport (
     DF_HUBER_LEAF, DF_MULTINOMIAL_LOSS, DF_NEWTON_LEAF, DF_QUANTILE_LEAF, df_facts_of_loss, df_loss_facts,
@@ -124,7 +124,7 @@ cdef class Booster:
         self.parameter = parameter
         self.learning_rate = learning_rate
         self.l2 = l2
-        self.fine_bits = DF_FINE_BITS
+        self.total_weight = n_rows
         self.rows.y = &y[0]
         self.raw = np.zeros((K, n_rows)) if raw is None else raw
         self.baseline = np.array(baseline, np.float64)
@@ -134,12 +134,12 @@ cdef class Booster:
         self.owners = [y]
         if weight is not None:
             self.weigh(weight)
-        is_weighted = self.rows.times != NULL or self.rows.weight != NULL
-        self.has_hessian = is_weighted or not facts.has_constant_hessian
+        self.has_hessian = self.rows.weight != NULL or not facts.has_constant_hessian
         self.counts_hessian = facts.has_constant_hessian and self.rows.weight == NULL
-        kind = DF_WIDE_WORDS if self.has_hessian else DF_CONSTANT_WORDS
+        kind = DF_WIDE_WORDS if self.has_hessian else DF_CONSTANT_WORDS    # the longest there may be
         self.crew = Crew(n_threads)
-        self.histograms = Histograms(self.data, most_of_a_code(columns, n_threads), kind, n_threads, tuning)
+        self.histograms = Histograms(self.data, most_of_a_code(columns, n_threads), kind, n_threads,
+                                     self.owners[2] if self.rows.times != NULL else None, tuning)
         self.tree = BoostedTree(self.data, self.histograms, self.crew, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian,
                                 l2, max_features, tuning)
         self.fine = <int32_t*> malloc(K * n_rows * (2 if self.has_hessian else 1) * sizeof(int32_t))
@@ -162,13 +162,14 @@ cdef class Booster:
         self.owners.extend([weight, integers])
         times = integers
         self.integer_weight = &times[0]
-        if integers.max() > DF_LARGEST_ROW_WEIGHT:
+        total = int(integers.sum(dtype=np.uint64))
+        if not df_takes_times(integers.max(), total):
             self.rows.weight = &weights[0]
             return 0
         self.weight_exponent = exponent
         if integers.max() > 1:
             self.rows.times = &times[0]
-            self.fine_bits = DF_WEIGHTED_BITS
+            self.total_weight = total
         return 0
 
     def __dealloc__(self):
@@ -211,8 +212,8 @@ cdef class Booster:
         self.join_extents()
         for k in range(self.n_trees_per_round):
             scale = &self.scales[k]
-            scale.fine_g = df_fine_exponent(self.totals[k].gradient, self.fine_bits)
-            scale.fine_h = 0 if self.counts_hessian else df_fine_exponent(self.totals[k].hessian, self.fine_bits)
+            scale.fine_g = df_fine_exponent(self.totals[k].gradient, DF_FINE_BITS)
+            scale.fine_h = 0 if self.counts_hessian else df_fine_exponent(self.totals[k].hessian, DF_FINE_BITS)
             self.factors[2 * k] = ldexp(1.0, scale.fine_g)
             self.factors[2 * k + 1] = ldexp(1.0, scale.fine_h)
             scale.fine_g += self.weight_exponent
@@ -221,8 +222,7 @@ cdef class Booster:
         self.join_extents()
         for k in range(self.n_trees_per_round):
             scale = &self.scales[k]
-            kind = df_choose_words(not self.has_hessian, self.rows.times != NULL or self.rows.weight != NULL,
-                                   self.is_wide or self.is_heavy(k))
+            kind = df_choose_words(not self.has_hessian, self.rows.weight != NULL, self.is_wide or self.is_heavy(k))
             self.histograms.use(kind)
             scale.coarse_g = scale.fine_g - df_gradient_shift(kind)
             scale.coarse_h = scale.fine_h - df_hessian_shift(kind)
@@ -237,8 +237,8 @@ cdef class Booster:
     cdef bint is_heavy(self, int k) noexcept nogil:
         """Whether a few rows have most of what the fine integers of the k-th tree stand for."""
         cdef const df_boost_extent* of_all = &self.totals[k]
-        return (df_has_heavy_tail(of_all.largest[0], of_all.sum[0], self.data.n_rows)
-                or df_has_heavy_tail(of_all.largest[1], of_all.sum[1], self.data.n_rows))
+        return (df_has_heavy_tail(of_all.largest[0], of_all.sum[0], self.total_weight)
+                or df_has_heavy_tail(of_all.largest[1], of_all.sum[1], self.total_weight))
 
     # Gradients -----------------------------------------------------------------------------------------------------------
 
@@ -366,16 +366,18 @@ cdef class Booster:
         """Sum the fine integers of a stretch."""
         cdef Stretch* stretch = &self.stretches[item]
         cdef const int32_t* fine = self.fine_of(self.k)
-        cdef int64_t i, row, g = 0, h = 0
+        cdef int64_t i, row, times, g = 0, h = 0
         for i in range(stretch.first, stretch.first + stretch.n):
             row = i if self.tree.is_undivided else <int64_t> self.tree.rows[i]
+            times = 1 if self.rows.times == NULL else self.rows.times[row]
             if self.has_hessian:
-                g += fine[2 * row]
-                h += fine[2 * row + 1]
+                g += times * fine[2 * row]
+                h += times * fine[2 * row + 1]
             else:
-                g += fine[row]
+                g += times * fine[row]
+                h += times
         stretch.g = g
-        stretch.h = h if self.has_hessian else stretch.n
+        stretch.h = h
 
     cdef void move_on(self, int64_t item) noexcept nogil:
         """Add the leaf's value to the raw predictions of a stretch."""

@@ -1,8 +1,8 @@
 /* Gradients and Hessians of many rows, as fine integers (C99 and C++).
  *
  * Words: as in losses.h and boost.h. A row's raw prediction is a baseline and the sum of leaf values so far. Rows count by `times`,
- * integer weights, or by `weight`; both are NULL where all weights are 1. Fine integers of a row stand together: its gradient,
- * and its Hessian unless that is 1 for all rows.
+ * integer weights, or by `weight`, which derivatives are multiplied by; both are NULL where all weights are 1. Fine integers of a
+ * row stand together: its gradient, and its Hessian unless that is 1 for all rows.
  *
  * With more than two classes, a row has a sum of leaf values and fine integers for each class; those of a class stand together,
  * and `step` rows lie between two classes. Rows are done in blocks, class by class, so that compilers vectorise the loops. */
@@ -21,8 +21,8 @@ typedef struct {
     double baseline, parameter;
 } df_boost_rows;
 
-/* What is known of some rows: the largest magnitudes of their derivatives; or of their fine integers, without `times`, and the sums
- * of these, of gradients and Hessians. */
+/* What is known of some rows: the largest magnitudes of their derivatives; or of their fine integers, and the sums of these, each as
+ * often as `times` says, of gradients and Hessians. */
 typedef struct {
     double gradient, hessian;
     int64_t largest[2], sum[2];
@@ -51,13 +51,13 @@ DF_INLINE void df_add_fine(df_derivatives d, double weight, int32_t times, const
                            int64_t *largest, int64_t *sum) {
     const int32_t g = df_fine(d.gradient * weight, factors[0]), size = g < 0 ? -g : g;
     largest[0] = size > largest[0] ? size : largest[0];
-    sum[0] += size;
-    fine[0] = g * times;
+    sum[0] += (int64_t)size * times;
+    fine[0] = g;
     if (has_hessian) {
         const int32_t h = df_fine(d.hessian * weight, factors[1]);
         largest[1] = h > largest[1] ? h : largest[1];
-        sum[1] += h;
-        fine[1] = h * times;
+        sum[1] += (int64_t)h * times;
+        fine[1] = h;
     }
 }
 
@@ -71,8 +71,8 @@ DF_INLINE void df_add_fine(df_derivatives d, double weight, int32_t times, const
         int64_t largest[2] = {0, 0}, sum[2] = {0, 0};                                                                         \
         if (is_constant && !has_hessian)                                                                                      \
             for (int64_t i = begin; i < end; i++)                                                                             \
-                df_add_fine(df_##name##_derivatives(raw[i] + baseline, y[i], parameter), 1.0, 1, both, 0, fine + i, largest,  \
-                            sum);                                                                                             \
+                df_add_fine(df_##name##_derivatives(raw[i] + baseline, y[i], parameter), 1.0,                                 \
+                            times != NULL ? (int32_t)times[i] : 1, both, 0, fine + i, largest, sum);                          \
         else                                                                                                                  \
             for (int64_t i = begin; i < end; i++)                                                                             \
                 df_add_fine(df_##name##_derivatives(raw[i] + baseline, y[i], parameter), weight != NULL ? weight[i] : 1.0,    \

@@ -1,8 +1,9 @@
 /* Histograms of gradients: filled, added up and subtracted, and the best cut of one (C99 and C++).
  *
  * Words: a row has *fine* integers, its gradient and, unless the loss has a constant one, its Hessian. Their coarse forms are
- * packed into one or two *words* (rules/boost.h). A *histogram* has an entry for each code of each column, one column behind the
- * other: `first[f]` is where those of column f begin. Entries have one of two forms:
+ * packed into one or two *words* (rules/boost.h). Rows with integer weights, their *times*, have two: each integer is multiplied
+ * by the weight. A *histogram* has an entry for each code of each column, one column behind the other: `first[f]` is where those
+ * of column f begin. Entries have one of two forms:
  *
  *     words    [n_entries * words per entry]   sums of the rows' words, while no entry stands for more than DF_SPILL rows
  *     sums     [3, n_entries]                  sums of gradients, Hessians and counts, for any number of rows
@@ -21,9 +22,17 @@ enum {
     DF_BOOST_CODES = 256   /* most codes of a column, with the one for missing */
 };
 
-/* A row's words. fine : of all rows */
-DF_INLINE void df_row_words(const int kind, const int32_t *fine, size_t row, uint64_t *word, uint64_t *second) {
-    if (kind == DF_CONSTANT_WORDS)
+/* A row's words. fine, times : of all rows */
+DF_INLINE void df_row_words(const int kind, const int has_times, const int32_t *fine, const uint32_t *times, size_t row,
+                            uint64_t *word, uint64_t *second) {
+    if (has_times) {
+        const int64_t t = times[row];
+        const int shift = kind == DF_NARROW_WORDS;
+        const int32_t g = kind == DF_CONSTANT_WORDS ? fine[row] : df_coarse(fine[2 * row], shift ? DF_GRADIENT_SHIFT : 0);
+        const int32_t h = kind == DF_CONSTANT_WORDS ? 1 : df_coarse(fine[2 * row + 1], shift ? DF_HESSIAN_SHIFT : 0);
+        *word = df_gradient_word(g * t);
+        *second = (uint64_t)(h * t);
+    } else if (kind == DF_CONSTANT_WORDS)
         *word = df_gradient_word(fine[row]);
     else if (kind == DF_NARROW_WORDS)
         *word = df_narrow_word(df_coarse(fine[2 * row], DF_GRADIENT_SHIFT), df_coarse(fine[2 * row + 1], DF_HESSIAN_SHIFT));
@@ -44,12 +53,12 @@ static inline uint64_t df_word_of_sums(int kind, int64_t g, int64_t h, int64_t n
     return kind == DF_NARROW_WORDS ? ((uint64_t)g << 38) + ((uint64_t)h << 12) + (uint64_t)n : ((uint64_t)g << 12) + (uint64_t)n;
 }
 
-DF_INLINE void df_boost_add_row(const int kind, const uint8_t *codes, const int32_t *fine, size_t row, const uint32_t *first,
-                                int begin, int end, uint64_t *words) {
+DF_INLINE void df_boost_add_row(const int kind, const int has_times, const uint8_t *codes, const int32_t *fine,
+                                const uint32_t *times, size_t row, const uint32_t *first, int begin, int end, uint64_t *words) {
     uint64_t word, second = 0;
     int f = begin;
-    df_row_words(kind, fine, row, &word, &second);
-    if (kind == DF_WIDE_WORDS) {
+    df_row_words(kind, has_times, fine, times, row, &word, &second);
+    if (kind == DF_WIDE_WORDS || has_times) {
         for (; f < end; f++) {
             uint64_t *entry = words + 2 * (size_t)(first[f] + codes[f]);
             entry[0] += word;
@@ -74,23 +83,28 @@ DF_INLINE void df_boost_add_row(const int kind, const uint8_t *codes, const int3
 
 /* Add rows to the entries of columns begin to end - 1. codes : [., stride] by row; rows : their numbers, or NULL: they are
  * numbered from `from` */
-DF_INLINE void df_boost_fill_loop(const int kind, const uint8_t *codes, int64_t stride, const int32_t *fine, const uint32_t *rows,
-                                  int64_t from, int64_t n, const uint32_t *first, int begin, int end, uint64_t *words) {
+DF_INLINE void df_boost_fill_loop(const int kind, const int has_times, const uint8_t *codes, int64_t stride, const int32_t *fine,
+                                  const uint32_t *times, const uint32_t *rows, int64_t from, int64_t n, const uint32_t *first,
+                                  int begin, int end, uint64_t *words) {
     const int per = kind == DF_CONSTANT_WORDS ? 1 : 2;
     int64_t i = 0;
     if (rows == NULL) {
-        for (; i < n; i++)
-            df_boost_add_row(kind, codes + (from + i) * stride, fine, (size_t)(from + i), first, begin, end, words);
+        for (; i < n; i++) {
+            const size_t row = (size_t)(from + i);
+            df_boost_add_row(kind, has_times, codes + row * (size_t)stride, fine, times, row, first, begin, end, words);
+        }
         return;
     }
     for (; i + DF_BOOST_AHEAD < n; i++) {
         const size_t row = rows[i], ahead = rows[i + DF_BOOST_AHEAD];
         DF_ASK_FOR(codes + ahead * (size_t)stride + begin);
         DF_ASK_FOR(fine + ahead * per);
-        df_boost_add_row(kind, codes + row * (size_t)stride, fine, row, first, begin, end, words);
+        if (has_times)
+            DF_ASK_FOR(times + ahead);
+        df_boost_add_row(kind, has_times, codes + row * (size_t)stride, fine, times, row, first, begin, end, words);
     }
     for (; i < n; i++)
-        df_boost_add_row(kind, codes + (size_t)rows[i] * stride, fine, rows[i], first, begin, end, words);
+        df_boost_add_row(kind, has_times, codes + (size_t)rows[i] * stride, fine, times, rows[i], first, begin, end, words);
 }
 
 /* Add words to sums, and clear them. INOUT words : [n_entries, words of an entry]; g, h, n : [n_entries] */

@@ -10,12 +10,15 @@ from dforest.rules.boost cimport df_boost_limits
 @cython.final
 cdef class Histograms:
     cdef DataView data
-    cdef readonly int kind             # of words
+    cdef readonly int kind             # of words, wide where there are times
     cdef readonly Py_ssize_t n_columns, n_entries
     cdef int* n_codes                  # [n_columns] of values
     cdef uint8_t* has_missing          # [n_columns]
     cdef uint32_t* first               # [n_columns + 1] entries of the columns before
     cdef int64_t most                  # rows of the most frequent code of all
+    cdef const uint32_t* times         # [n_rows] integer weights; NULL: all are 1
+    cdef object times_owner
+    cdef int fill_kind                 # of words that rows would have without times
     cdef int64_t word_rows             # the most that words stand for; 0: histograms are sums
     cdef int width                     # words of an entry, and the most there may be
     cdef int most_width

@@ -14,8 +14,8 @@ from libc.string cimport memset
 import numpy as np
 
 from dforest.core.grow.buffers cimport ensure_room
-from dforest.core.loops cimport DF_BOOST_TILE, loops
-from dforest.rules.boost cimport DF_SPILL, DF_WIDE_WORDS
+from dforest.core.loops cimport DF_BOOST_TILE, df_boost_fill, loops
+from dforest.rules.boost cimport DF_SPILL, DF_WEIGHTED_SPILL, DF_WIDE_WORDS
 
 from dforest.core.threads import each
 
@@ -49,15 +49,22 @@ cdef class Histograms:
         words that other trees may have.
     n_parts : int
         Into how many parts the rows of a node are divided, at most.
+    times : ndarray of shape (n_rows,), dtype uint32, or None
+        Integer weights. None: all are 1.
     tuning : dict
         `word_rows`: the most rows that words stand for.
     """
 
-    def __cinit__(self, DataView data not None, int64_t most, int kind, int n_parts, dict tuning not None):
+    def __cinit__(self, DataView data not None, int64_t most, int kind, int n_parts, const uint32_t[::1] times,
+                  dict tuning not None):
         cdef Py_ssize_t j, n = data.n_features
         self.data = data
         self.most = most
-        self.word_rows = min(<int64_t> DF_SPILL, tuning.get("word_rows", DF_SPILL))
+        if times is not None:
+            self.times = &times[0]
+            self.times_owner = times
+        self.word_rows = min(<int64_t> DF_SPILL if times is None else <int64_t> DF_WEIGHTED_SPILL,
+                             tuning.get("word_rows", DF_SPILL))
         self.use(kind)
         self.most_width = self.width
         self.n_columns = n
@@ -96,9 +103,10 @@ cdef class Histograms:
         free(self.first)
 
     cdef void use(self, int kind) noexcept nogil:
-        """Have words of a kind from here on, while no node has a slot."""
-        self.kind = kind
-        self.width = 2 if kind == DF_WIDE_WORDS else 1
+        """Have words of a kind from here on, while no node has a slot. With times, rows have as many bits as by that kind."""
+        self.fill_kind = kind
+        self.kind = kind if self.times == NULL else <int> DF_WIDE_WORDS
+        self.width = 2 if self.kind == DF_WIDE_WORDS else 1
 
     cdef int32_t take(self) except -1 nogil:
         """The number of a slot, for a node to have."""
@@ -137,6 +145,7 @@ cdef class Histograms:
         """
         cdef Py_ssize_t column = 0, last, at, n_entries = self.n_entries
         cdef int64_t i, m
+        cdef df_boost_fill fill = (loops.boost.fill if self.times == NULL else loops.boost.fill_times)[self.fill_kind]
         memset(words, 0, self.width * n_entries * sizeof(uint64_t))
         if sums != NULL:
             memset(sums, 0, 3 * n_entries * sizeof(uint64_t))
@@ -146,8 +155,8 @@ cdef class Histograms:
             i = 0
             while i < n:
                 m = n - i if sums == NULL else min(max(<int64_t> 1, self.word_rows), n - i)
-                loops.boost.fill[self.kind](self.data.rows.codes, self.data.rows.stride, fine, rows + i if rows != NULL else NULL,
-                                            first + i, m, self.first, <int> column, <int> last, words)
+                fill(self.data.rows.codes, self.data.rows.stride, fine, self.times, rows + i if rows != NULL else NULL, first + i,
+                     m, self.first, <int> column, <int> last, words)
                 if sums != NULL:
                     loops.boost.spill[self.kind](words + self.width * at, self.first[last] - at, <int64_t*> sums + at,
                                                  <int64_t*> sums + n_entries + at, <int64_t*> sums + 2 * n_entries + at)

@@ -5,10 +5,13 @@
 #include "core/boost/gradients.h"
 #include "core/boost/histogram.h"
 
+typedef void (*df_boost_fill)(const uint8_t *codes, int64_t stride, const int32_t *fine, const uint32_t *times,
+                              const uint32_t *rows, int64_t from, int64_t n, const uint32_t *first, int begin, int end,
+                              uint64_t *words);
+
 /* Lists are by the kind of words. */
 typedef struct {
-    void (*fill[3])(const uint8_t *codes, int64_t stride, const int32_t *fine, const uint32_t *rows, int64_t from, int64_t n,
-                    const uint32_t *first, int begin, int end, uint64_t *words);
+    df_boost_fill fill[3], fill_times[3]; /* of rows without times, and with them */
     void (*spill[3])(uint64_t *words, int64_t n_entries, int64_t *g, int64_t *h, int64_t *n);
     void (*cut[3])(const uint64_t *words, const int64_t *g, const int64_t *h, const int64_t *n, int n_codes, int has_missing,
                    const df_boost_limits *limits, df_boost_cut *cut);
@@ -24,11 +27,16 @@ typedef struct {
 } df_boost_loops;
 
 #define DF_COMPILE_KIND(name, attribute, label, kind)                                                                            \
-    attribute static void df_boost_fill_##label##_##name(const uint8_t *codes, int64_t stride, const int32_t *fine,                    \
-                                                   const uint32_t *rows, int64_t from, int64_t n, const uint32_t *first,         \
-                                                   int begin, int end, uint64_t *words) {                                        \
-        df_boost_fill_loop(kind, codes, stride, fine, rows, from, n, first, begin, end, words);                                  \
-    }                                                                                                                            \
+    attribute static void df_boost_fill_##label##_##name(                                                                     \
+        const uint8_t *codes, int64_t stride, const int32_t *fine, const uint32_t *times, const uint32_t *rows, int64_t from, \
+        int64_t n, const uint32_t *first, int begin, int end, uint64_t *words) {                                              \
+        df_boost_fill_loop(kind, 0, codes, stride, fine, times, rows, from, n, first, begin, end, words);                     \
+    }                                                                                                                         \
+    attribute static void df_boost_fill_times_##label##_##name(                                                               \
+        const uint8_t *codes, int64_t stride, const int32_t *fine, const uint32_t *times, const uint32_t *rows, int64_t from, \
+        int64_t n, const uint32_t *first, int begin, int end, uint64_t *words) {                                              \
+        df_boost_fill_loop(kind, 1, codes, stride, fine, times, rows, from, n, first, begin, end, words);                     \
+    }                                                                                                                         \
     attribute static void df_boost_spill_##label##_##name(uint64_t *words, int64_t n_entries, int64_t *g, int64_t *h, int64_t *n) {    \
         df_boost_spill_loop(kind, words, n_entries, g, h, n);                                                                    \
     }                                                                                                                            \
@@ -64,7 +72,8 @@ typedef struct {
         df_class_fine_loop(rows, baseline, step, n_classes, begin, end, factors, fine, extent);                             \
     }                                                                                                                       \
     static const df_boost_loops df_boost_loops_##name = {                                                                   \
-        {df_boost_fill_narrow_##name, df_boost_fill_constant_##name, df_boost_fill_wide_##name},                                        \
+        {df_boost_fill_narrow_##name, df_boost_fill_constant_##name, df_boost_fill_wide_##name},                            \
+        {df_boost_fill_times_narrow_##name, df_boost_fill_times_constant_##name, df_boost_fill_times_wide_##name},                                        \
         {df_boost_spill_narrow_##name, df_boost_spill_constant_##name, df_boost_spill_wide_##name},                                     \
         {df_boost_cut_narrow_##name, df_boost_cut_constant_##name, df_boost_cut_wide_##name},                                           \
         df_boost_divide_##name,        \
