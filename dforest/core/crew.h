@@ -1,10 +1,10 @@
 /* What the threads of a crew say to each other (C11 with GCC's atomic operations, and C++): see crew.pyx.
  *
- * A *call* has a number, from 1 up, and items. One word has both, and how many items have been taken:
+ * One word has how many items a call has, and how many of them have been taken:
  *
- *     call 24 bits | items 20 bits | taken 20 bits
+ *     items 20 bits | taken 20 bits
  *
- * so that who takes an item, by adding 1, learns of which call it is, and whether there was one left. */
+ * so that who takes an item, by adding 1, learns whether there was one left, whatever call there is by then. */
 #ifndef DFOREST_CREW_H
 #define DFOREST_CREW_H
 
@@ -35,13 +35,11 @@ enum {
 };
 
 /* The word of a call of which no item has been taken. */
-static inline uint64_t df_crew_word(uint32_t call, uint32_t n_items) {
-    return (uint64_t)call << 2 * DF_CREW_BITS | (uint64_t)n_items << DF_CREW_BITS;
-}
+static inline uint64_t df_crew_word(uint32_t n_items) { return (uint64_t)n_items << DF_CREW_BITS; }
 
 /* The item that who found this word has taken; -1: none was left. */
 static inline int64_t df_crew_item(uint64_t word) {
-    const uint64_t mask = ((uint64_t)1 << DF_CREW_BITS) - 1, taken = word & mask, n_items = word >> DF_CREW_BITS & mask;
+    const uint64_t mask = ((uint64_t)1 << DF_CREW_BITS) - 1, taken = word & mask, n_items = word >> DF_CREW_BITS;
     return taken < n_items ? (int64_t)taken : -1;
 }
 

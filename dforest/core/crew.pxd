@@ -1,6 +1,6 @@
 """Threads that stay together for many short pieces of work: see crew.pyx for the words."""
 cimport cython
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from dforest.core.threads cimport PyThread_type_lock, Turn
 
@@ -15,7 +15,6 @@ ctypedef int (*CrewLead)(void* context, Crew crew, Turn* turn) except -1 nogil
 cdef class Crew:
     cdef readonly int n_members    # that there may be, the leader included
     cdef uint64_t word             # of the present call: see crew.h
-    cdef uint32_t n_calls
     cdef int64_t first             # item of the present call, of more items than a word counts
     cdef int64_t n_done            # items of the present call that are done
     cdef CrewWork work             # of the present call, as is the next

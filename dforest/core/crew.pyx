@@ -24,7 +24,7 @@ cdef extern from "core/crew.h" nogil:
         DF_CREW_ITEMS
         DF_SPINS
         DF_SPINS_PER_YIELD
-    uint64_t df_crew_word(uint32_t call, uint32_t n_items)
+    uint64_t df_crew_word(unsigned int n_items)
     int64_t df_crew_item(uint64_t word)
     uint64_t df_load(uint64_t x)
     int64_t df_load_long "df_load"(int64_t x)
@@ -83,7 +83,7 @@ cdef class Crew:
         self.lead = lead
         self.own = context
         self.is_over = 0
-        self.word = self.n_calls = 0
+        self.word = 0
         return share(do_part, <void*> self, self.n_members, self.n_members)
 
     cdef int do_lead(self, Turn* turn) except -1 nogil:
@@ -116,9 +116,8 @@ cdef class Crew:
             return
         self.work = work
         self.context = context
-        self.n_calls = (self.n_calls + 1) & 0xFFFFFF
         df_store_long(self.n_done, 0)
-        df_store(self.word, df_crew_word(self.n_calls, <uint32_t> n_items))
+        df_store(self.word, df_crew_word(<unsigned int> n_items))
         if df_glance(self.n_asleep) > 0:
             PyThread_acquire_lock(self.lock, WAIT_LOCK)
             self.wake_all()

@@ -110,6 +110,12 @@ static inline df_boost_sums df_sums_of_wide(uint64_t word, uint64_t hessian) {
     return sums;
 }
 
+/* The narrow or constant word that holds some sums, of at most DF_SPILL rows. */
+static inline uint64_t df_word_of_sums(int kind, int64_t gradient, int64_t hessian, int64_t count) {
+    return ((uint64_t)gradient << (kind == DF_NARROW_WORDS ? 38 : 12)) +
+           (kind == DF_NARROW_WORDS ? (uint64_t)hessian << 12 : 0) + (uint64_t)count;
+}
+
 static inline df_boost_sums df_other_side(df_boost_sums total, df_boost_sums side) {
     total.gradient -= side.gradient;
     total.hessian -= side.hessian;

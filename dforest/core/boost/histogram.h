@@ -48,11 +48,6 @@ DF_INLINE df_boost_sums df_sums_of(const int kind, uint64_t word, uint64_t secon
            : kind == DF_CONSTANT_WORDS ? df_sums_of_constant(word) : df_sums_of_wide(word, second);
 }
 
-/* The word that holds some sums, narrow or constant. */
-static inline uint64_t df_word_of_sums(int kind, int64_t g, int64_t h, int64_t n) {
-    return kind == DF_NARROW_WORDS ? ((uint64_t)g << 38) + ((uint64_t)h << 12) + (uint64_t)n : ((uint64_t)g << 12) + (uint64_t)n;
-}
-
 DF_INLINE void df_boost_add_row(const int kind, const int has_times, const uint8_t *codes, const int32_t *fine,
                                 const uint32_t *times, size_t row, const uint32_t *first, int begin, int end, uint64_t *words) {
     uint64_t word, second = 0;

@@ -15,12 +15,9 @@ import numpy as np
 
 from dforest.core.grow.buffers cimport ensure_room
 from dforest.core.loops cimport DF_BOOST_TILE, df_boost_fill, loops
-from dforest.rules.boost cimport DF_SPILL, DF_WEIGHTED_SPILL, DF_WIDE_WORDS
+from dforest.rules.boost cimport DF_SPILL, DF_WEIGHTED_SPILL, DF_WIDE_WORDS, df_word_of_sums
 
 from dforest.core.threads import each
-
-cdef extern from "core/boost/histogram.h" nogil:
-    uint64_t df_word_of_sums(int kind, int64_t g, int64_t h, int64_t n)
 
 
 def most_of_a_code(columns, n_threads):
@@ -145,7 +142,9 @@ cdef class Histograms:
         """
         cdef Py_ssize_t column = 0, last, at, n_entries = self.n_entries
         cdef int64_t i, m
-        cdef df_boost_fill fill = (loops.boost.fill if self.times == NULL else loops.boost.fill_times)[self.fill_kind]
+        cdef df_boost_fill fill = loops.boost.fill[self.fill_kind]
+        if self.times != NULL:
+            fill = loops.boost.fill_times[self.fill_kind]
         memset(words, 0, self.width * n_entries * sizeof(uint64_t))
         if sums != NULL:
             memset(sums, 0, 3 * n_entries * sizeof(uint64_t))
