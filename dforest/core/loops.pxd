@@ -4,6 +4,7 @@ from dforest.core.search.sums cimport SumsKind
 from dforest.core.types cimport Column
 
 from dforest.rules.boost cimport df_boost_limits
+from dforest.rules.bounds cimport df_bounds
 from dforest.rules.records cimport df_record
 
 cdef extern from "core/loops.h" nogil:
@@ -77,7 +78,17 @@ cdef extern from "core/loops.h" nogil:
     ctypedef struct df_boost_cut:          # see histogram.h
         double score
         int32_t code, missing_left
-        int64_t n_left, g_left, h_left, n_missing, g, h, n, most
+        int64_t n_left, g_left, h_left, g, h, n, most
+        uint64_t* left                 # [DF_BOOST_CODES / 64]
+    ctypedef struct df_boost_constraint:
+        df_bounds bounds
+        int direction
+    ctypedef struct df_boost_entries:
+        const uint64_t* words
+        const int64_t* g
+        const int64_t* h
+        const int64_t* n
+    bint df_boost_goes_left(const df_boost_cut* cut, bint is_category, int code, int missing)
     ctypedef struct df_boost_rows:         # see gradients.h
         const double* raw
         const double* y
@@ -91,12 +102,14 @@ cdef extern from "core/loops.h" nogil:
     ctypedef void (*df_boost_fill)(const uint8_t* codes, int64_t stride, const int32_t* fine, const uint32_t* times,
                                    const uint32_t* rows, int64_t first_row, int64_t n, const uint32_t* first, int begin, int end,
                                    uint64_t* words) noexcept nogil
+    ctypedef void (*df_boost_find)(const df_boost_entries* entries, int n_codes, bint has_missing, const df_boost_limits* limits,
+                                   const df_boost_constraint* constraint, df_boost_cut* cut) noexcept nogil
     ctypedef struct df_boost_loops:        # lists are by the kind of words
         df_boost_fill* fill
         df_boost_fill* fill_times
         void (**spill)(uint64_t* words, int64_t n_entries, int64_t* g, int64_t* h, int64_t* n) noexcept nogil
-        void (**cut)(const uint64_t* words, const int64_t* g, const int64_t* h, const int64_t* n, int n_codes, bint has_missing,
-                     const df_boost_limits* limits, df_boost_cut* cut) noexcept nogil
+        df_boost_find* cut
+        df_boost_find* subset
         int64_t (*divide)(const uint32_t* rows, int64_t first_row, int64_t n, const uint8_t* codes, const uint8_t* goes_left,
                           uint32_t* left, uint32_t* end) noexcept nogil
         void (*extent)(int loss, const df_boost_rows* rows, int64_t begin, int64_t end, df_boost_extent* extent) noexcept nogil

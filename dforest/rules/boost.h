@@ -10,6 +10,7 @@
 #ifndef DFOREST_BOOST_H
 #define DFOREST_BOOST_H
 
+#include "bounds.h"
 #include "numerics.h"
 
 /* Kinds of words, chosen for each tree: gradient, hessian and count in one; where the hessian is constant, gradient and count in
@@ -24,6 +25,8 @@ enum {
     DF_SPILL = 4095,              /* the most rows whose sums a word holds ... */
     DF_WEIGHTED_SPILL = 1023,     /* ... if their integers are multiplied by weights */
     DF_HEAVY_TAIL = 64,           /* how much larger than the mean the largest may be for narrow words */
+    DF_CATEGORY_ROWS = 10,        /* of a node, for a category to have a place of its own in the order of categories */
+    DF_CATEGORY_SMOOTHING = 10,   /* what is added to a category's sum of hessians, as its place in that order is found */
     DF_GREATEST_SCALE = 1000      /* exponents are at most this, so that 2^exponent is a number */
 };
 
@@ -125,7 +128,7 @@ static inline df_boost_sums df_other_side(df_boost_sums total, df_boost_sums sid
 
 /* What cuts of a tree are judged by, in units of its coarse hessians. */
 typedef struct {
-    double l2, min_hessian;
+    double l2, min_hessian, smoothing;
     int64_t min_samples;
 } df_boost_limits;
 
@@ -134,6 +137,7 @@ static inline df_boost_limits df_boost_limits_of(double l2, double min_hessian, 
     df_boost_limits limits;
     limits.l2 = ldexp(l2, exponent);
     limits.min_hessian = ldexp(min_hessian, exponent);
+    limits.smoothing = ldexp((double)DF_CATEGORY_SMOOTHING, exponent);
     limits.min_samples = min_samples_leaf > 1 ? min_samples_leaf : 1;
     return limits;
 }
@@ -156,12 +160,42 @@ static inline double df_common_score(double l2, double gradient, double hessian)
     return l2 == 0.0 ? 0.0 : (l2 * (gradient * gradient)) / ((hessian + l2) * (hessian + (l2 + l2)));
 }
 
+/* Monotonic constraints. The *step* of a node is what its prediction changes by, in units of its coarse integers, and kept within
+ * the node's bounds. */
+static inline double df_bounded_step(double l2, double gradient, double hessian, df_bounds bounds) {
+    return df_clip(-gradient / (hessian + l2), bounds.lower, bounds.upper);
+}
+
+/* Twice what a step changes the loss by. */
+static inline double df_step_loss(double l2, double gradient, double hessian, double step) {
+    return (2.0 * gradient + (hessian + l2) * step) * step;
+}
+
+/* The gain of a cut within bounds, of which cuts are compared by; -1 if it gains nothing, or if the steps of its sides have not the
+ * direction of a constraint. direction : 1: the right side's must not be below the left side's; -1: not above; 0: either. With
+ * l2 = 0, no bounds, and the sums above: steps -3 and 1, losses -9 and -1, of the node -2: 8 is gained. */
+static inline double df_bounded_gain(double l2, double gradient_left, double hessian_left, double gradient_right,
+                                     double hessian_right, double gradient, double hessian, df_bounds bounds,
+                                     int direction) {
+    const double left = df_bounded_step(l2, gradient_left, hessian_left, bounds);
+    const double right = df_bounded_step(l2, gradient_right, hessian_right, bounds);
+    const double loss = df_step_loss(l2, gradient, hessian, df_bounded_step(l2, gradient, hessian, bounds));
+    const double gain = loss - (df_step_loss(l2, gradient_left, hessian_left, left) +
+                                df_step_loss(l2, gradient_right, hessian_right, right));
+    return gain > 0.0 && direction * (right - left) >= 0.0 ? gain : -1.0;
+}
+
+/* Where a category of a node has its place: categories are ordered by this, of equal ones by number. */
+static inline double df_category_key(double gradient, double hessian, double smoothing) {
+    return gradient / (hessian + smoothing);
+}
+
 /* A gain in units of the loss; exponents : of coarse integers */
 static inline double df_absolute_gain(double gain, int32_t gradient_exponent, int32_t hessian_exponent) {
     return ldexp(gain, hessian_exponent - 2 * gradient_exponent);
 }
 
-/* Where missing values go that a node has none of: to the side of more rows, right of equal ones. */
+/* Where missing values and categories go that a node has none of: to the side of more rows, right of equal ones. */
 static inline int df_unseen_goes_left(int64_t n_left, int64_t n_right) { return n_left > n_right; }
 
 /* A Newton step, from sums of fine integers and their exponents; 0 where there is nothing to divide by. */

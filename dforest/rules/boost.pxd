@@ -1,6 +1,7 @@
 """The rules of boosted trees; see boost.h."""
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
+from dforest.rules.bounds cimport df_bounds
 from dforest.rules.numerics cimport df_exact_sum
 
 cdef extern from "rules/boost.h" nogil:
@@ -8,11 +9,11 @@ cdef extern from "rules/boost.h" nogil:
         DF_NARROW_WORDS, DF_CONSTANT_WORDS, DF_WIDE_WORDS
     enum:
         DF_FINE_BITS, DF_LARGEST_ROW_WEIGHT, DF_GRADIENT_SHIFT, DF_HESSIAN_SHIFT, DF_SPILL, DF_WEIGHTED_SPILL, DF_HEAVY_TAIL
-        DF_GREATEST_SCALE
+        DF_GREATEST_SCALE, DF_CATEGORY_ROWS, DF_CATEGORY_SMOOTHING
     ctypedef struct df_boost_sums:
         int64_t gradient, hessian, count
     ctypedef struct df_boost_limits:
-        double l2, min_hessian
+        double l2, min_hessian, smoothing
         int64_t min_samples
     int32_t df_fine_exponent(double largest, int bits)
     int32_t df_fine(double x, double factor)
@@ -33,6 +34,10 @@ cdef extern from "rules/boost.h" nogil:
     bint df_is_enough(const df_boost_limits* limits, int64_t count, double hessian)
     double df_cut_score(double l2, double gradient_left, double hessian_left, double gradient_right, double hessian_right)
     double df_common_score(double l2, double gradient, double hessian)
+    double df_bounded_step(double l2, double gradient, double hessian, df_bounds bounds)
+    double df_bounded_gain(double l2, double gradient_left, double hessian_left, double gradient_right, double hessian_right,
+                           double gradient, double hessian, df_bounds bounds, int direction)
+    double df_category_key(double gradient, double hessian, double smoothing)
     double df_absolute_gain(double gain, int32_t gradient_exponent, int32_t hessian_exponent)
     bint df_unseen_goes_left(int64_t n_left, int64_t n_right)
     double df_newton_step(int64_t gradient, int64_t hessian, int32_t gradient_exponent, int32_t hessian_exponent,

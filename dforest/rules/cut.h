@@ -6,6 +6,7 @@
 #ifndef DFOREST_RULES_CUT_H
 #define DFOREST_RULES_CUT_H
 
+#include "bounds.h"
 #include "numerics.h"
 #include "records.h"
 
@@ -51,9 +52,6 @@ static inline int df_is_allowed(double lower, double upper, int32_t direction, d
     return lower <= left && left <= upper && lower <= right && right <= upper
            && (direction == 0 || (left - right) * direction <= 0.0);
 }
-
-/* Between what the sides predict: the bound of either. */
-static inline double df_middle_prediction(double left, double right) { return 0.5 * left + 0.5 * right; }
 
 /* Whether, of the best cut with the missing values on the left and the best one with them on the right, the former is taken: if
  * it is better; or as good, and the lower cut. Each has a score, -1 if there is none; an imbalance; and its place among the cuts

@@ -16,11 +16,11 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from dforest.rules.bounds cimport df_clip
 from dforest.rules.criteria cimport df_add_draws, df_fixed_deviance, df_measure, df_measure_deviance, df_measure_squares
 from dforest.rules.node cimport (
     DF_LEAF_BITS,
     df_choose_scale,
-    df_clip,
     df_deviance_impurity,
     df_leaf_mean,
     df_leaf_offset,

@@ -6,6 +6,7 @@
 #ifndef DFOREST_RULES_NODE_H
 #define DFOREST_RULES_NODE_H
 
+#include "bounds.h"
 #include "criteria.h"
 #include "random.h"
 #include "records.h"
@@ -53,21 +54,6 @@ static inline double df_absolute_score(double score, int score_exponent) { retur
 /* Whether the best split of a node decreases the impurity enough. score : absolute */
 static inline int df_decreases_enough(const df_limits *limits, double score, int64_t root_weight) {
     return !(limits->min_impurity_decrease > 0.0 && score / (double)root_weight < limits->min_impurity_decrease);
-}
-
-/* Bounds of predictions. */
-typedef struct {
-    double lower, upper;
-} df_bounds;
-
-/* Those of a child. direction : of the feature; middle : between what the sides predict. Of a parent of (0, 8), a feature that
- * rises and a middle of 3 have the children (0, 3) and (3, 8). */
-static inline df_bounds df_child_bounds(df_bounds bounds, int right, int32_t direction, double middle) {
-    if (direction != 0 && (direction > 0) == (right != 0))
-        bounds.lower = middle;
-    else if (direction != 0)
-        bounds.upper = middle;
-    return bounds;
 }
 
 /* A child of a node whose draws have been partitioned. n_left : records on the left */
@@ -148,8 +134,6 @@ enum { DF_LEAF_BITS = 62 };
 static inline int64_t df_leaf_offset(double y, double centre, int32_t exponent) {
     return (int64_t)rint(ldexp(y - centre, exponent));
 }
-
-static inline double df_clip(double x, double lower, double upper) { return x < lower ? lower : x > upper ? upper : x; }
 
 /* IN sum : of df_leaf_offset times weight, over the leaf's draws */
 static inline double df_leaf_mean(const df_exact_sum *sum, int64_t weight, double centre, int32_t exponent, double lo, double hi) {

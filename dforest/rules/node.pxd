@@ -8,9 +8,6 @@ from dforest.rules.records cimport df_leaf_rules, df_limits, df_open_node
 cdef extern from "rules/node.h" nogil:
     enum:
         DF_LEAF_BITS
-    ctypedef struct df_bounds:
-        double lower
-        double upper
     ctypedef struct df_quantiser:
         pass
     int64_t df_least_split(const df_limits* limits, int64_t root_weight)
@@ -20,7 +17,6 @@ cdef extern from "rules/node.h" nogil:
     int df_score_exponent(int64_t criterion, int32_t exponent)
     double df_absolute_score(double score, int score_exponent)
     bint df_decreases_enough(const df_limits* limits, double score, int64_t root_weight)
-    df_bounds df_child_bounds(df_bounds bounds, bint right, int32_t direction, double middle)
     df_open_node df_child_of(const df_open_node* parent, bint right, int64_t n_left, int32_t direction, double middle)
     bint df_is_narrow(int64_t n, int64_t range, int64_t made_for)
     int32_t df_choose_scale(double lo, double hi, int bits, double* centre)
@@ -31,5 +27,4 @@ cdef extern from "rules/node.h" nogil:
     double df_square_impurity(const df_exact_sum* squares, int64_t weight, const df_measure* measure, int score_exponent)
     double df_deviance_impurity(const df_exact_sum* deviances, int64_t weight, int score_exponent)
     int64_t df_leaf_offset(double y, double centre, int32_t exponent)
-    double df_clip(double x, double lower, double upper)
     double df_leaf_mean(const df_exact_sum* sum, int64_t weight, double centre, int32_t exponent, double lo, double hi)

@@ -19,10 +19,19 @@ The rules:
   and so do constant hessians and the magnitudes of the mean; exponents are greater by k. Else gradients and hessians are
   multiplied by the weight, and then made integers, and words are wide. Bins, baselines and quantiles have the integer weights in
   each case.
-- A cut sends codes up to one to the left. Missing values are tried on the right, then on the left, where the node has some; else
-  they go to the side of more rows, or right. The highest score wins, of equal ones the lowest feature, then the lowest code, then
-  the right side for missing values. The gain is the score less what all cuts of the node have in common; a node with a gain above
-  0 may be divided. Best first, of equal gains the first in preorder.
+- A cut sends the first codes of an order to the left. Numbers are ordered by code, and *the rest* are rows whose value is
+  missing. Categories with at least 10 rows in the node are ordered by G / (H + 10), of equal ones the lower code first, missing values
+  being one more category; the rest are all other categories. The rest is tried on the right, then on the left, where it has
+  rows; else it goes to the side of more rows, or right. The highest score wins, of equal ones the lowest feature, then the
+  shortest list of first codes, then the right side for the rest. The gain is the score less what all cuts of the node have in
+  common; a node with a gain above 0 may be divided. Best first, of equal gains the first in preorder.
+- With monotonic constraints, a node has bounds. The *step* of some rows is -G / (H + l2), kept within the bounds of their node,
+  and a step v changes the loss by (2 G + (H + l2) v) v / 2. The gain of a cut is twice what the two steps of its sides save,
+  compared with that of the node; a cut of a constrained feature is only valid if the steps have its direction. The middle of
+  the two steps is a bound of both children then. Leaves are kept within their bounds; if they are refitted, bounds are found
+  anew, from the refitted values of all nodes.
+- With interaction constraints, given as sets of features, a node tries the features of those sets that have all features tested
+  above it.
 - A leaf's value is Newton's step from fine sums. For "absolute_error" and "quantile" it is the median, or the quantile, of y - F,
   times the learning rate. For "huber" it is, times the learning rate, the median, and the mean of what y - F is beyond it, kept
   within delta: the `quantile` of |y - F| when the round begins.
@@ -34,7 +43,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dforest.testing.coding import columns_of, integer_weights, scale_exponent
+from dforest.testing.coding import CATEGORICAL, ORDINAL, columns_of, integer_weights, scale_exponent
 from dforest.testing.losses import (
     BY_QUANTILE,
     CONSTANT_HESSIAN,
@@ -48,6 +57,8 @@ from dforest.testing.streams import ROOT_PATH, child_path, tree_seed
 
 FINE_BITS, LARGEST_WEIGHT = 30, 2048
 GRADIENT_SHIFT, HESSIAN_SHIFT = 17, 16
+ROWS_OF_CATEGORY, CATEGORY_SMOOTHING = 10, 10.0
+NOTHING = 0, 0, 0  # sums of no rows
 
 
 @dataclass
@@ -56,8 +67,10 @@ class Node:
 
     rows: list
     feature: int = -1
-    threshold: float = 0.0
+    threshold: float = 0.0  # NaN where categories are tested
+    categories: tuple = ()  # of a test of categories: those on the side that missing values don't go to
     missing_left: bool = False
+    bounds: tuple = (-math.inf, math.inf)  # of steps
     gain: float = 0.0  # in units of the loss
     value: float = math.nan
     left: object = None  # a Node
@@ -93,12 +106,14 @@ class Limits(NamedTuple):
     min_samples_leaf: int
     min_hessian: float
     l2: float
-    max_features: int
+    max_features: float
+    monotonic: list  # of each feature, -1, 0 or 1; None: there are no constraints
+    interactions: list  # of sets of features, or None
 
 
 def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, max_leaf_nodes=31, max_depth=None,
                  min_samples_leaf=20, min_hessian=1e-3, l2_regularization=0.0, max_features=None, max_bins=256, quantile=None,
-                 sample_weight=None, words=None, seed=0):
+                 sample_weight=None, words=None, seed=0, n_categories=None, ordinal=None, monotonic=None, interactions=None):
     """Train a booster.
 
     Parameters
@@ -115,8 +130,8 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         The number of rounds.
     max_leaf_nodes, max_depth : int or None
         None: no limit.
-    max_features : int, optional
-        How many features a node tries. None means all.
+    max_features : int or float, optional
+        How many of the features that it may try a node tries, or which share of them. None means all.
     quantile : float, optional
         Of the loss "quantile"; of "huber", the share of rows that are not outliers, 0.9 unless given.
     sample_weight : sequence of float, optional
@@ -125,6 +140,14 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         The kind of words of all trees, for a loss whose hessian is not constant, without weights; chosen for each tree unless
         given.
     seed : int
+    n_categories : sequence of int, optional
+        Of each feature; one with categories holds their numbers, from 0, and NaN. 0: it has none.
+    ordinal : sequence of bool, optional
+        Whether thresholds of each feature are values that occur.
+    monotonic : sequence of int, optional
+        What predictions do as each feature rises: 1: rise, -1: fall, 0: either.
+    interactions : list of set of int, optional
+        Features that may be tested on one path.
 
     Returns
     -------
@@ -135,10 +158,11 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     if quantile is None:
         quantile = 0.9 if loss == "huber" else math.nan
     limits = Limits(max_depth, max_leaf_nodes, max(1, min_samples_leaf), min_hessian, l2_regularization,
-                    n_features if max_features is None else max_features)  # fmt: skip
+                    n_features if max_features is None else max_features,
+                    monotonic if monotonic is not None and any(monotonic) else None, interactions)  # fmt: skip
     weight, k = ([1] * n_rows, 0) if sample_weight is None else integer_weights(sample_weight)
     weight = [int(w) for w in weight]
-    columns = columns_of(X, "hist", max_bins, weight)
+    columns = columns_of(X, "hist", max_bins, weight, n_categories, ordinal)
     start = baselines(loss, y, weight, n_classes, quantile)
     n_outputs = len(start)
     sums = [[0.0] * n_outputs for _ in range(n_rows)]
@@ -158,12 +182,22 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
             hessian = None if loss in CONSTANT_HESSIAN else [h[output] for _, h in slopes]
             integers = integers_of(gradient, hessian, weight, k, sample_weight, words)
             tree, leaves = grow_tree(columns, integers, limits, tree_seed(seed, number * n_outputs + output))
+
+            def value_of(node, integers=integers, raw=raw, parameter=parameter):
+                if loss not in BY_QUANTILE:
+                    return newton_step(node.rows, integers, learning_rate, l2_regularization)
+                residuals = [(y[row] - raw[row][0]) + 0.0 for row in node.rows]
+                return refit(loss, residuals, [weight[row] for row in node.rows], parameter, learning_rate)
+
+            if limits.monotonic is None:
+                bounds_of = {id(leaf): (-math.inf, math.inf) for leaf in leaves}
+            elif loss in BY_QUANTILE:
+                bounds_of = refitted_bounds(tree, limits.monotonic, value_of)
+            else:
+                exponent = integers.coarse_exponents[1] - integers.coarse_exponents[0]
+                bounds_of = {id(leaf): [learning_rate * scaled(b, exponent) for b in leaf.bounds] for leaf in leaves}
             for leaf in leaves:
-                if loss in BY_QUANTILE:
-                    residuals = [(y[row] - raw[row][0]) + 0.0 for row in leaf.rows]
-                    leaf.value = refit(loss, residuals, [weight[row] for row in leaf.rows], parameter, learning_rate)
-                else:
-                    leaf.value = newton_step(leaf.rows, integers, learning_rate, l2_regularization)
+                leaf.value = within(value_of(leaf), bounds_of[id(leaf)])
                 for row in leaf.rows:
                     sums[row][output] += leaf.value
             trees.append(tree)
@@ -189,7 +223,8 @@ def leaf_of(node, x):
     """The leaf that a row reaches."""
     while node.feature >= 0:
         v = float(x[node.feature])
-        node = node.left if (v <= node.threshold if v == v else node.missing_left) else node.right
+        goes_left = (v in node.categories) != node.missing_left if node.threshold != node.threshold else v <= node.threshold
+        node = node.left if (goes_left if v == v else node.missing_left) else node.right
     return node
 
 
@@ -262,9 +297,8 @@ class Cut(NamedTuple):
     """The best cut of a node."""
 
     feature: int
-    code: int  # the highest on the left, without that of missing values
-    missing_left: bool
-    threshold: float
+    left: set  # of codes
+    left_sums: tuple
     gain: float  # in units of the loss
 
 
@@ -275,19 +309,23 @@ class Found(NamedTuple):
     cut: Cut
     path: int
     depth: int
+    used: frozenset  # features that are tested above it
 
 
 def grow_tree(columns, integers, limits, seed):
     """(root, leaves) of a tree. The leaves have no values yet."""
 
-    def look_at(rows, path, depth):
+    def look_at(rows, path, depth, used, bounds):
         cut = None
         if limits.max_depth is None or depth < limits.max_depth:
-            features = sorted(feature_order(len(columns), seed, path)[: limits.max_features])
-            cut = best_cut(rows, columns, features, integers, limits)
-        return Found(Node(rows), cut, path, depth)
+            allowed = allowed_features(len(columns), used, limits.interactions)
+            n = limits.max_features
+            n = max(1, math.ceil(n * len(allowed))) if isinstance(n, float) else min(n, len(allowed))
+            features = sorted([f for f in feature_order(len(columns), seed, path) if f in allowed][:n])
+            cut = best_cut(rows, columns, features, integers, limits, bounds)
+        return Found(Node(rows, bounds=bounds), cut, path, depth, used)
 
-    root = look_at(list(range(len(integers.gradient))), ROOT_PATH, 0)
+    root = look_at(list(range(len(integers.gradient))), ROOT_PATH, 0, frozenset(), (-math.inf, math.inf))
     # Leaves by their places as strings of 0 (left) and 1: these order like preorder.
     frontier = {"": root}
     while len(frontier) != limits.max_leaf_nodes:
@@ -295,20 +333,39 @@ def grow_tree(columns, integers, limits, seed):
         if not places:
             break
         place = min(places, key=lambda place: (-frontier[place].cut.gain, place))
-        node, cut, path, depth = frontier.pop(place)
-        node.feature, node.threshold, node.missing_left, node.gain = cut.feature, cut.threshold, cut.missing_left, cut.gain
-        sides = [], []
+        node, cut, path, depth, used = frontier.pop(place)
         column = columns[cut.feature]
-        for row in node.rows:
-            code = column.codes[row]
-            sides[not (cut.missing_left if code == column.missing else code <= cut.code)].append(row)
-        found = [look_at(sides[side], child_path(path, side), depth + 1) for side in (0, 1)]
+        sides = [row for row in node.rows if column.codes[row] in cut.left], [
+            row for row in node.rows if column.codes[row] not in cut.left]  # fmt: skip
+        bounds = children_bounds(cut, node, sides, integers, limits)
+        set_test(node, cut, column)
+        found = [
+            look_at(sides[side], child_path(path, side), depth + 1, used | {cut.feature}, bounds[side]) for side in (0, 1)
+        ]
         node.left, node.right = found[0].node, found[1].node
         frontier |= {place + "0": found[0], place + "1": found[1]}
     return root.node, [frontier[place].node for place in sorted(frontier)]
 
 
-def best_cut(rows, columns, features, integers, limits):
+def set_test(node, cut, column):
+    """Make a node test what a cut says."""
+    node.feature, node.gain, node.missing_left = cut.feature, cut.gain, column.missing in cut.left
+    if column.kind == CATEGORICAL:
+        node.threshold = math.nan
+        node.categories = tuple(code for code in range(column.missing) if (code in cut.left) != node.missing_left)
+    else:
+        code = max(cut.left - {column.missing})
+        node.threshold = float((column.highs if column.kind == ORDINAL else column.values)[code])
+
+
+def allowed_features(n_features, used, interactions):
+    """The features that a node may try."""
+    if interactions is None:
+        return set(range(n_features))
+    return set().union(*(group for group in interactions if used <= group))
+
+
+def best_cut(rows, columns, features, integers, limits, bounds):
     """The best cut of a node that gains something, or None."""
     gradient_exponent, hessian_exponent = integers.coarse_exponents
     l2, min_hessian = (scaled(x, hessian_exponent) for x in (limits.l2, limits.min_hessian))
@@ -320,25 +377,95 @@ def best_cut(rows, columns, features, integers, limits):
         for row in rows:
             rows_of.setdefault(int(column.codes[row]), []).append(row)
         sums = {code: sums_of(members, integers) for code, members in rows_of.items()}
-        missing = sums.get(column.missing)
-        below = 0, 0, 0
-        for code in range(column.missing):
-            below = add(below, sums.get(code, (0, 0, 0)))
-            for missing_left in (False,) if missing is None else (False, True):
-                left = add(below, missing) if missing_left else below
+        if column.kind == CATEGORICAL:
+            first = by_gradient(sums, scaled(CATEGORY_SMOOTHING, hessian_exponent))
+        else:
+            first = list(range(column.missing))
+        others = set(range(column.missing + 1)) - set(first)
+        rest = total
+        for code in first:
+            rest = tuple(a - b for a, b in zip(rest, sums.get(code, NOTHING), strict=True))
+        below = NOTHING
+        for i, code in enumerate(first):
+            below = add(below, sums.get(code, NOTHING))
+            for rest_left in (False, True) if rest[2] > 0 else (False,):
+                left = add(below, rest) if rest_left else below
                 right = tuple(a - b for a, b in zip(total, left, strict=True))
                 if not all(n >= limits.min_samples_leaf and float(h) >= min_hessian and float(h) + l2 > 0.0
                            for _, h, n in (left, right)):  # fmt: skip
                     continue
-                score = cut_score(l2, left, right)
+                if limits.monotonic is None:
+                    score = cut_score(l2, left, right)
+                else:
+                    score = bounded_gain(l2, left, right, total, bounds, limits.monotonic[feature])
                 if score > best_score:
                     best_score = score
-                    unseen_left = left[2] > right[2]
-                    best = feature, code, unseen_left if missing is None else missing_left, float(column.values[code])
+                    goes_left = rest_left if rest[2] > 0 else left[2] > right[2]
+                    best = feature, set(first[: i + 1]) | (others if goes_left else set()), left
     if best is None:
         return None
-    gain = best_score - common_score(l2, total)
+    gain = best_score - (common_score(l2, total) if limits.monotonic is None else 0.0)
     return Cut(*best, scaled(gain, hessian_exponent - 2 * gradient_exponent)) if gain > 0.0 else None
+
+
+def by_gradient(sums, smoothing):
+    """Those categories of a node that have rows enough, by their gradients."""
+    many = [code for code, (_, _, n) in sums.items() if n >= ROWS_OF_CATEGORY]
+    return sorted(many, key=lambda code: (float(sums[code][0]) / (float(sums[code][1]) + smoothing), code))
+
+
+def step(l2, sums, bounds):
+    """The step of some rows."""
+    return within(-float(sums[0]) / (float(sums[1]) + l2), bounds)
+
+
+def within(value, bounds):
+    """A value, kept within bounds."""
+    return bounds[0] if value < bounds[0] else bounds[1] if value > bounds[1] else value
+
+
+def bounded_gain(l2, left, right, total, bounds, direction):
+    """The gain of a cut within bounds; -1 if it is not above 0, or has not the right direction."""
+    steps = [step(l2, sums, bounds) for sums in (left, right, total)]
+    of_left, of_right, of_node = (
+        (2.0 * float(g) + (float(h) + l2) * v) * v for (g, h, _), v in zip((left, right, total), steps, strict=True)
+    )
+    gain = of_node - (of_left + of_right)
+    return gain if gain > 0.0 and direction * (steps[1] - steps[0]) >= 0.0 else -1.0
+
+
+def children_bounds(cut, node, sides, integers, limits):
+    """Bounds of both children of a node."""
+    if limits.monotonic is None or limits.monotonic[cut.feature] == 0:
+        return node.bounds, node.bounds
+    l2 = scaled(limits.l2, integers.coarse_exponents[1])
+    return parted(node.bounds, [step(l2, sums_of(side, integers), node.bounds) for side in sides], limits.monotonic[cut.feature])
+
+
+def parted(bounds, steps, direction):
+    """Bounds of both children, given the steps of these within their parent's bounds."""
+    middle = 0.5 * steps[0] + 0.5 * steps[1]
+    below, above = (bounds[0], middle), (middle, bounds[1])
+    return (below, above) if direction > 0 else (above, below)
+
+
+def refitted_bounds(root, monotonic, value_of):
+    """Bounds of the refitted values of leaves, by id."""
+    found = {}
+
+    def visit(node, bounds):
+        if node.feature < 0:
+            found[id(node)] = bounds
+            return
+        both = bounds, bounds
+        if monotonic[node.feature] != 0:
+            steps = [within(value_of(child), bounds) for child in (node.left, node.right)]
+            both = parted(bounds, steps, monotonic[node.feature])
+        visit(node.left, both[0])
+        visit(node.right, both[1])
+
+    visit(root, (-math.inf, math.inf))
+    return found
 
 
 def add(a, b):
@@ -402,7 +529,7 @@ def flatten(tree, dtype=np.float64):
     dict of ndarray
         The arrays feature (-1 for a leaf), threshold (of X's dtype; 0 for leaves), right (the number of the right child; 0 for
         leaves), missing_left, n_rows, gain (0 for leaves) and value (of leaves; nan elsewhere). A left child's number is its
-        parent's + 1.
+        parent's + 1. payload_lengths and payload_words have the categories of tests, as `Forest` has its subsets.
     """
     nodes, right = [], []
 
@@ -418,4 +545,14 @@ def flatten(tree, dtype=np.float64):
     visit(tree)
     dtypes = {"feature": np.int32, "threshold": dtype, "missing_left": bool, "gain": np.float64, "value": np.float64}
     arrays = {name: np.array([getattr(node, name) for node in nodes], kind) for name, kind in dtypes.items()}
-    return {**arrays, "right": np.array(right, np.uint32), "n_rows": np.array([len(node.rows) for node in nodes], np.int64)}
+    arrays |= {"right": np.array(right, np.uint32), "n_rows": np.array([len(node.rows) for node in nodes], np.int64)}
+    subsets = [words_of(node.categories) for node in nodes if node.threshold != node.threshold]
+    arrays["payload_lengths"] = np.array([len(words) for words in subsets], np.int64)
+    arrays["payload_words"] = np.array(sum(subsets, []), np.uint64)
+    return arrays
+
+
+def words_of(categories):
+    """Words of 64 bits in which the bits of some categories are set, without words of 0 at the end."""
+    bits = sum(1 << category for category in categories)
+    return [bits >> 64 * i & 2**64 - 1 for i in range(-(-bits.bit_length() // 64))]

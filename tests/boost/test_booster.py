@@ -1,5 +1,7 @@
 """The compiled booster: whole models equal to those of the naive twin, to the bit, whatever the machinery does."""
 
+from itertools import product
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -8,9 +10,11 @@ import pytest
 from dforest.core import loops
 from dforest.core.binning import code_columns
 from dforest.core.boost.booster import Booster
+from dforest.core.boost.constraints import Constraints
 from dforest.core.data import integer_weights
 from dforest.rules.losses import LOSSES
-from dforest.testing.boosting import flatten, grow_booster
+from dforest.testing.boosting import flatten, grow_booster, predict_raw
+from dforest.testing.coding import CATEGORICAL, CONTINUOUS, ORDINAL
 
 ROUNDS = 4
 OF_CLASSES = ("log_loss", "exponential", "multinomial")
@@ -62,8 +66,17 @@ def random_problem(seed, loss):
     rng = np.random.default_rng(seed)
     n, p = int(rng.integers(3, 120)), int(rng.integers(1, 6))
     X = np.round(rng.standard_normal((n, p)), int(rng.integers(0, 3))).astype(rng.choice([np.float32, np.float64]))
+    n_categories = np.where(rng.random(p) < 0.3, rng.integers(1, 80, p), 0) * (rng.random() < 0.6)
+    for j in np.flatnonzero(n_categories):
+        X[:, j] = np.minimum(rng.geometric(0.25, n), n_categories[j]) - 1
     if rng.random() < 0.5:
         X[rng.random((n, p)) < 0.2] = np.nan
+    monotonic = rng.integers(-1, 2, p) * (n_categories == 0)
+    if loss == "multinomial" or rng.random() < 0.5:
+        monotonic = None
+    groups = [set(np.flatnonzero(rng.random(p) < 0.5).tolist()) for _ in range(3)]
+    interactions = [None, None, [{j} for j in range(p)], [{i, j} for i in range(p) for j in range(p)],
+                    [*groups, set(range(p)) - set().union(*groups)]]  # fmt: skip
     weights = [None, None, rng.integers(1, 5, n) * 1.0, rng.random(n) + 0.1, np.full(n, 0.5), rng.integers(1, 2049, n) / 4]
     weight = weights[rng.integers(len(weights))]
     return Problem(X, targets(rng, loss, n), dict(
@@ -75,28 +88,62 @@ def random_problem(seed, loss):
         min_samples_leaf=int(rng.integers(1, 8)),
         min_hessian=float(rng.choice([0.0, 1e-3, 1.0])),
         l2_regularization=float(rng.choice([0.0, 0.5, 10.0])),
-        max_features=int(rng.integers(1, p + 1)),
+        max_features=float(rng.random() + 1e-9) if rng.random() < 0.3 else int(rng.integers(1, p + 1)),
         max_bins=int(rng.choice([256, 8])),
         quantile=float(rng.choice([0.25, 0.5, 0.9])),
         sample_weight=weight,
         seed=int(rng.integers(2**63)),
+        n_categories=n_categories,
+        ordinal=(rng.random(p) < 0.2) & (n_categories == 0),
+        monotonic=monotonic,
+        interactions=interactions[rng.integers(len(interactions))],
     ))  # fmt: skip
 
 
-def make_booster(problem, baselines, n_threads=1, loops=None, **tuning):
+def make_booster(problem, baselines, n_threads=1, loops=None, more=MappingProxyType({}), **tuning):
     """A compiled booster, which begins with the twin's baselines."""
     given = dict(problem.parameters)
     weight, loss = given.pop("sample_weight"), LOSSES[given.pop("loss")].number
-    columns = code_columns(problem.X, given.pop("max_bins"), None if weight is None else integer_weights(weight)[0])
-    return Booster(list(columns), loss, problem.y, weight, parameter=given.pop("quantile"), l2=given.pop("l2_regularization"),
-                   baseline=baselines, n_threads=n_threads, tuning=tuning, **given)  # fmt: skip
+    columns = coded(problem)
+    for name in ("max_bins", "n_categories", "ordinal"):
+        del given[name]
+    constraints = constraints_of(given.pop("monotonic"), given.pop("interactions"), len(columns))
+    return Booster(columns, loss, problem.y, weight, parameter=given.pop("quantile"), l2=given.pop("l2_regularization"),
+                   baseline=baselines, n_threads=n_threads, constraints=constraints, tuning=tuning, **given | more)  # fmt: skip
+
+
+def coded(problem):
+    """The columns of a problem."""
+    weight, max_bins, n_categories, ordinal = (
+        problem.parameters[name] for name in ("sample_weight", "max_bins", "n_categories", "ordinal")
+    )
+    kinds = [CATEGORICAL if n > 0 else ORDINAL if is_ordinal else CONTINUOUS
+             for n, is_ordinal in zip(n_categories, ordinal, strict=True)]  # fmt: skip
+    weight = None if weight is None else integer_weights(weight)[0]
+    return list(code_columns(problem.X, max_bins, weight, kinds=kinds, n_categories=n_categories))
+
+
+def constraints_of(monotonic, interactions, n_features):
+    """Constraints as the compiled booster has them. Lists of all sets of one or of two features have a form of their own."""
+    directions = None if monotonic is None else np.array(monotonic, np.int8)
+    if interactions is None:
+        return Constraints(directions)
+    for most in (1, 2):
+        if {frozenset(group) for group in interactions} == {
+            frozenset(group) for group in product(range(n_features), repeat=most)
+        }:  # fmt: skip
+            return Constraints(directions, most)
+    groups = np.zeros((len(interactions), n_features), np.uint8)
+    for row, group in zip(groups, interactions, strict=True):
+        row[list(group)] = 1
+    return Constraints(directions, 0, groups)
 
 
 def assert_equal_trees(tree, wanted, dtype):
     """Whether a tree of the booster is the twin's."""
     wanted = flatten(wanted, dtype)
-    for name in ("feature", "threshold", "right", "missing_left"):
-        assert np.array_equal(getattr(tree, name), wanted[name]), name
+    for name in ("feature", "threshold", "right", "missing_left", "payload_lengths", "payload_words"):
+        assert getattr(tree, name).tobytes() == wanted[name].astype(getattr(tree, name).dtype).tobytes(), name
     leaves = wanted["feature"] < 0
     assert np.array_equal(tree.leaves[:, 2].copy().view(np.float64), wanted["value"][leaves])
     assert np.array_equal(tree.leaves[:, 0], wanted["n_rows"][leaves])
@@ -107,6 +154,7 @@ def assert_equal_trees(tree, wanted, dtype):
 def test_models_are_those_of_the_twin(loss, seed):
     problem = random_problem([seed, LOSSES[loss].number], loss)
     twin = grow_booster(problem.X, problem.y, max_iter=ROUNDS, **problem.parameters)
+    assert np.array_equal(predict_raw(twin, problem.X), twin.raw)
     for name, extreme in EXTREMES.items():
         wanted = extreme.get("loops")
         loops.use(wanted if wanted in loops.names() else None)
@@ -146,7 +194,8 @@ def large_problem(loss, is_weighted, n=30_000, p=5):
     return Problem(X, y, dict(
         loss=loss, n_classes=4, learning_rate=0.1, max_leaf_nodes=31, max_depth=None, min_samples_leaf=20, min_hessian=1e-3,
         l2_regularization=0.0, max_features=p, max_bins=256, quantile=0.9, seed=0,
-        sample_weight=rng.integers(1900, 2049, n).astype(float) if is_weighted else None,
+        sample_weight=rng.integers(1900, 2049, n).astype(float) if is_weighted else None, n_categories=[0] * p,
+        ordinal=[False] * p, monotonic=[1] + [0] * (p - 1) if loss in ("squared_error", "huber") else None, interactions=None,
     ))  # fmt: skip
 
 
@@ -172,12 +221,7 @@ def test_rounds_go_on_from_raw_predictions():
     trees = [whole.grow_round() for _ in range(4)]
     for _ in range(2):
         first.grow_round()
-    given = dict(problem.parameters)
-    weight = given.pop("sample_weight")
-    columns = code_columns(problem.X, given.pop("max_bins"), None if weight is None else integer_weights(weight)[0])
-    second = Booster(list(columns), LOSSES[given.pop("loss")].number, problem.y, weight, parameter=given.pop("quantile"),
-                     l2=given.pop("l2_regularization"), baseline=[0.25], n_threads=1, n_trees=2, raw=first.raw_sums.copy(),
-                     **given)  # fmt: skip
+    second = make_booster(problem, [0.25], more={"n_trees": 2, "raw": first.raw_sums.copy()})
     for wanted in trees[2:]:
         for a, b in zip(second.grow_round()[0], wanted[0], strict=True):
             assert np.array_equal(a, b)

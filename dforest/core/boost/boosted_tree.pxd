@@ -1,14 +1,15 @@
 """A boosted tree as it grows: see boosted_tree.pyx for the words."""
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.boost.histograms cimport Histograms
 from dforest.core.crew cimport Crew
 from dforest.core.data cimport DataView
-from dforest.core.loops cimport df_boost_cut
+from dforest.core.loops cimport df_boost_constraint, df_boost_cut
 from dforest.core.search.feature_order cimport FeatureOrder
 from dforest.core.threads cimport Turn
 from dforest.rules.boost cimport df_boost_limits
+from dforest.rules.bounds cimport df_bounds
 
 cdef struct BoostNode:
     uint64_t path
@@ -23,7 +24,7 @@ cdef struct BoostNode:
     int32_t slot               # of its histogram; -1: it has none
     int64_t depth
     bint has_words             # its histogram has words, or else sums
-    bint missing_left
+    df_bounds bounds           # of steps of its rows, if there are monotonic constraints; of a refitted leaf its value's
     df_boost_cut cut           # once it has been searched
 
 cdef struct BoostScale:        # of the integers that stand for gradients and Hessians
@@ -41,7 +42,11 @@ cdef class BoostedTree:
     cdef int64_t max_depth
     cdef double l2, min_hessian
     cdef int64_t min_samples_leaf
-    cdef Py_ssize_t max_features
+    cdef int64_t* n_tried              # [n_columns + 1] how many columns a node tries, by how many it may try
+    cdef bint tries_all                # each node tries all
+    cdef int8_t* directions            # [n_columns] -1, 0 or 1; NULL: there are no monotonic constraints
+    cdef Py_ssize_t most_columns       # that may be tested on a path; 0: any number
+    cdef const uint8_t[:, ::1] groups  # [n_groups, n_columns] which columns may be tested on one path; None: all may
     cdef df_boost_limits limits        # in units of this tree
     # Sizes at which the machinery changes its ways
     cdef int64_t part_rows             # of a part of a histogram, at least
@@ -66,9 +71,10 @@ cdef class BoostedTree:
     cdef int n_parts
     cdef FeatureOrder order
     cdef uint8_t* tried                # [2, n_columns] whether a cut of the column is looked for
+    cdef int32_t* tested               # [n_columns] those tested above a node
     cdef df_boost_cut* cuts            # [2, n_columns] of the small and the large node
     cdef BoostNode* divided
-    cdef uint8_t* goes_left            # by code
+    cdef uint8_t* by_code              # whether each goes left
     cdef int64_t rows_per_piece
     cdef int64_t* n_left               # of each piece of the divided node's rows, and then of all up to it
     cdef Py_ssize_t n_left_room
@@ -80,6 +86,10 @@ cdef class BoostedTree:
     cdef void fill_part(self, int64_t item) noexcept nogil
     cdef void search_column(self, int64_t item) noexcept nogil
     cdef void draw_columns(self, const BoostNode* node, uint8_t* tried) noexcept nogil
+    cdef Py_ssize_t allow_columns(self, const BoostNode* node, uint8_t* allowed) noexcept nogil
+    cdef void find_cut(self, Py_ssize_t column, const BoostNode* node, df_boost_cut* cut) noexcept nogil
+    cdef bint goes_left(self, const BoostNode* node, int code) noexcept nogil
+    cdef int8_t direction(self, const BoostNode* node) noexcept nogil
     cdef void choose(self, BoostNode* node, const df_boost_cut* cuts, const uint8_t* tried) noexcept nogil
     cdef int divide(self, BoostNode* node) except -1 nogil
     cdef void divide_piece(self, int64_t item) noexcept nogil

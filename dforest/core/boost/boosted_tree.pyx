@@ -5,19 +5,29 @@ two children of a node, the *small* one has fewer rows, and its histogram is fil
 remains of their parent's. A *piece* of a node's rows is what a thread divides at a time. Nodes are numbered in order of creation,
 so both children of one come together, the left one first. The *frontier* has the leaves that may be split.
 
+A *direction* is what a monotonic constraint allows predictions to do as a column rises. Interaction constraints say which columns
+may be tested on one path: those of a *group*.
+
 Threads share the rows of a node, and the columns of two. All that is added up are integers, so neither the number of threads nor
 their turns make a difference.
 
 A `BoostedTree` serves one booster for one tree after another. It owns its rows and nodes; the fine integers are the booster's.
 """
 cimport cython
+from libc.math cimport INFINITY
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+import math
+from numbers import Integral
+
+import numpy as np
+
 from dforest.core.grow.buffers cimport ensure_room
-from dforest.core.loops cimport DF_BOOST_CODES, loops
+from dforest.core.loops cimport DF_BOOST_CODES, df_boost_goes_left, loops
 from dforest.core.threads cimport poll
-from dforest.rules.boost cimport df_absolute_gain, df_boost_limits_of, df_common_score, df_unseen_goes_left
+from dforest.rules.boost cimport df_absolute_gain, df_boost_limits_of, df_bounded_step, df_common_score
+from dforest.rules.bounds cimport df_child_bounds, df_middle_prediction
 from dforest.rules.random cimport DF_ROOT_PATH, df_child_path
 
 
@@ -53,22 +63,24 @@ cdef class BoostedTree:
         Rows of a leaf.
     min_hessian, l2 : float
         Least sum of Hessians of a leaf; what is added to it where gains are formed.
-    max_features : int
-        How many columns are tried in a node.
+    max_features : int or float
+        How many columns, or which share of those that may be tried, are tried in a node.
+    constraints : Constraints
     tuning : dict
         `part_rows`, `piece_rows`, `subtracts`: the fields that are not to have their defaults.
     """
 
     def __cinit__(self, DataView data not None, Histograms histograms not None, Crew crew not None, max_leaf_nodes, max_depth,
-                  int64_t min_samples_leaf, double min_hessian, double l2, Py_ssize_t max_features,
-                  dict tuning not None):
+                  int64_t min_samples_leaf, double min_hessian, double l2, max_features, constraints, dict tuning not None):
+        cdef Py_ssize_t j, n = data.n_features
         self.data = data
         self.histograms = histograms
         self.crew = crew
         self.max_leaves = max_leaf_nodes or 0
         self.max_depth = data.n_rows if max_depth is None else min(max_depth, data.n_rows)
         self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
+        self.most_columns = constraints.most_features
+        self.groups = constraints.groups
         self.order = FeatureOrder(data.n_features)
         self.part_rows = tuning.get("part_rows", 2048)
         self.piece_rows = tuning.get("piece_rows", 8192)
@@ -79,16 +91,31 @@ cdef class BoostedTree:
         self.moved = <uint32_t*> malloc(data.n_rows * sizeof(uint32_t))
         self.cuts = <df_boost_cut*> malloc(2 * data.n_features * sizeof(df_boost_cut))
         self.tried = <uint8_t*> malloc(2 * data.n_features)
-        self.goes_left = <uint8_t*> malloc(DF_BOOST_CODES)
-        if self.tried == NULL or self.rows == NULL or self.moved == NULL or self.cuts == NULL or self.goes_left == NULL:
+        self.by_code = <uint8_t*> malloc(DF_BOOST_CODES)
+        self.tested = <int32_t*> malloc(n * sizeof(int32_t))
+        self.n_tried = <int64_t*> malloc((n + 1) * sizeof(int64_t))
+        if (self.tried == NULL or self.rows == NULL or self.moved == NULL or self.cuts == NULL or self.by_code == NULL
+                or self.tested == NULL or self.n_tried == NULL):
             raise MemoryError()
+        for j in range(n + 1):
+            self.n_tried[j] = min(max_features, j) if isinstance(max_features, Integral) else max(1, math.ceil(max_features * j))
+        self.tries_all = self.n_tried[n] == n and self.most_columns == 0 and self.groups is None
+        if constraints.directions is not None and np.any(constraints.directions):
+            self.directions = <int8_t*> malloc(n)
+            if self.directions == NULL:
+                raise MemoryError()
+            for j in range(n):
+                self.directions[j] = constraints.directions[j]
 
     def __dealloc__(self):
         free(self.rows)
         free(self.moved)
         free(self.cuts)
         free(self.tried)
-        free(self.goes_left)
+        free(self.by_code)
+        free(self.tested)
+        free(self.n_tried)
+        free(self.directions)
         free(self.nodes)
         free(self.frontier)
         free(self.n_left)
@@ -105,6 +132,8 @@ cdef class BoostedTree:
         self.is_undivided = True
         self.add_node(-1, 0, 0, self.data.n_rows)
         self.nodes[0].most = self.histograms.most
+        self.nodes[0].bounds.lower = -INFINITY
+        self.nodes[0].bounds.upper = INFINITY
         if self.max_leaves != 1 and self.may_be_split(&self.nodes[0]):
             self.small = &self.nodes[0]
             self.large = NULL
@@ -151,8 +180,9 @@ cdef class BoostedTree:
         """Divide a leaf by its best cut, and add its children."""
         cdef BoostNode* node = &self.nodes[number]
         cdef int64_t n_left = node.cut.n_left
-        cdef int32_t left
-        node.missing_left = (node.cut.missing_left if node.cut.n_missing > 0 else df_unseen_goes_left(n_left, node.n - n_left))
+        cdef int32_t left, child
+        cdef double steps[2]
+        cdef double l2 = self.limits.l2, middle
         self.divide(node)
         left = self.add_node(number, 0, node.first, n_left)
         node = &self.nodes[number]
@@ -163,6 +193,13 @@ cdef class BoostedTree:
         self.nodes[left].h = node.cut.h_left
         self.nodes[left + 1].g = node.g - node.cut.g_left
         self.nodes[left + 1].h = node.h - node.cut.h_left
+        if self.directions != NULL:
+            for child in range(2):
+                steps[child] = df_bounded_step(l2, <double> self.nodes[left + child].g, <double> self.nodes[left + child].h,
+                                               node.bounds)
+            middle = df_middle_prediction(steps[0], steps[1])
+            for child in range(2):
+                self.nodes[left + child].bounds = df_child_bounds(node.bounds, child, self.direction(node), middle)
         return 0
 
     cdef int search_children(self, int32_t number) except -1 nogil:
@@ -261,14 +298,49 @@ cdef class BoostedTree:
 
     cdef void draw_columns(self, const BoostNode* node, uint8_t* tried) noexcept nogil:
         """Draw the columns that are tried in a node. OUT tried : [n_columns] whether each is"""
-        cdef Py_ssize_t _, n = self.histograms.n_columns
-        memset(tried, self.max_features >= n, n)
-        if self.max_features >= n:
+        cdef Py_ssize_t j, n = self.histograms.n_columns, n_allowed, n_tried
+        if self.tries_all:
+            memset(tried, True, n)
+            return
+        n_allowed = self.allow_columns(node, tried)
+        n_tried = self.n_tried[n_allowed]
+        if n_tried == n_allowed:
             return
         self.order.open(self.seed, node.path)
-        for _ in range(self.max_features):
-            tried[self.order.next()] = True
+        while n_allowed > 0:                       # of those that are allowed the first remain
+            j = self.order.next()
+            if tried[j]:
+                n_allowed -= 1
+                tried[j] = n_tried > 0
+                n_tried -= 1
         self.order.close()
+
+    cdef Py_ssize_t allow_columns(self, const BoostNode* node, uint8_t* allowed) noexcept nogil:
+        """How many columns a node may try, by those tested above it. OUT allowed : [n_columns] whether each may be"""
+        cdef Py_ssize_t j, n = self.histograms.n_columns, n_tested = 0, group
+        cdef int32_t above = node.parent
+        cdef int64_t n_allowed = 0
+        memset(allowed, False, n)
+        while above >= 0:
+            j = self.nodes[above].feature
+            if not allowed[j]:
+                allowed[j] = True
+                self.tested[n_tested] = <int32_t> j
+                n_tested += 1
+            above = self.nodes[above].parent
+        if self.groups is not None:
+            for group in range(self.groups.shape[0]):
+                for j in range(n_tested):
+                    if not self.groups[group, self.tested[j]]:
+                        break
+                else:
+                    for j in range(n):
+                        allowed[j] |= self.groups[group, j]
+        elif self.most_columns == 0 or n_tested < self.most_columns:
+            memset(allowed, True, n)
+        for j in range(n):
+            n_allowed += allowed[j]
+        return n_allowed
 
     cdef void fill_part(self, int64_t item) noexcept nogil:
         self.histograms.fill_part(<int> item, self.n_parts, NULL if self.is_undivided else self.rows + self.small.first,
@@ -279,12 +351,20 @@ cdef class BoostedTree:
         cdef BoostNode* large = self.large
         self.histograms.join_parts(item, self.n_parts, small.slot, small.has_words)
         if self.searches_small and self.tried[item]:
-            self.histograms.find_cut(item, small.slot, small.has_words, &self.limits, &self.cuts[item])
+            self.find_cut(item, small, &self.cuts[item])
         if large != NULL:
             self.histograms.subtract(item, large.slot, small.slot, self.parent_had_words, large.has_words)
             if self.tried[self.histograms.n_columns + item]:
-                self.histograms.find_cut(item, large.slot, large.has_words, &self.limits,
-                                         &self.cuts[self.histograms.n_columns + item])
+                self.find_cut(item, large, &self.cuts[self.histograms.n_columns + item])
+
+    cdef void find_cut(self, Py_ssize_t column, const BoostNode* node, df_boost_cut* cut) noexcept nogil:
+        """The best cut of a node in a column."""
+        cdef df_boost_constraint constraint
+        if self.directions != NULL:
+            constraint.bounds = node.bounds
+            constraint.direction = self.directions[column]
+        self.histograms.find_cut(column, node.slot, node.has_words, &self.limits,
+                                 NULL if self.directions == NULL else &constraint, cut)
 
     cdef void choose(self, BoostNode* node, const df_boost_cut* cuts, const uint8_t* tried) noexcept nogil:
         """Take the best cut of all columns that were tried, of equal ones that of the first column."""
@@ -296,24 +376,33 @@ cdef class BoostedTree:
                 most = max(most, cuts[j].most)
                 if best < 0 or cuts[j].score > cuts[best].score:
                     best = j
-        if self.max_features >= self.histograms.n_columns:
+        if self.tries_all:
             node.most = most
         node.cut = cuts[best]
         node.feature = <int32_t> best
         node.g = node.cut.g
         node.h = node.cut.h
-        common = df_common_score(self.limits.l2, <double> node.g, <double> node.h)
+        common = 0.0 if self.directions != NULL else df_common_score(self.limits.l2, <double> node.g, <double> node.h)
         if node.cut.score > common:
             node.gain = df_absolute_gain(node.cut.score - common, self.scale.coarse_g, self.scale.coarse_h)
 
     # Rows ----------------------------------------------------------------------------------------------------------------
 
+    cdef bint goes_left(self, const BoostNode* node, int code) noexcept nogil:
+        """Whether a node that has been split sends a code of its column to the left."""
+        cdef int32_t column = node.feature
+        return df_boost_goes_left(&node.cut, self.histograms.is_category[column], code, self.histograms.n_codes[column])
+
+    cdef int8_t direction(self, const BoostNode* node) noexcept nogil:
+        """Of the column that a node tests."""
+        return self.directions[node.feature] if self.directions != NULL else 0
+
     cdef int divide(self, BoostNode* node) except -1 nogil:
         """Divide a node's rows by its cut."""
         cdef int64_t n_pieces, i, total = 0, n_left
         cdef int code, missing = self.histograms.n_codes[node.feature]
-        for code in range(DF_BOOST_CODES):
-            self.goes_left[code] = code <= node.cut.code or (code == missing and node.missing_left)
+        for code in range(missing + 1):
+            self.by_code[code] = self.goes_left(node, code)
         self.divided = node
         self.rows_per_piece = node.n if self.crew.n_members == 1 or node.n < 2 * self.piece_rows else self.piece_rows
         n_pieces = (node.n + self.rows_per_piece - 1) // self.rows_per_piece
@@ -337,7 +426,7 @@ cdef class BoostedTree:
         cdef int64_t begin = node.first + item * self.rows_per_piece, end = min(node.first + node.n, begin + self.rows_per_piece)
         self.n_left[item] = loops.boost.divide(
             NULL if self.is_undivided else self.rows + begin, begin, end - begin,
-            <const uint8_t*> self.data.columns[node.feature].codes, self.goes_left,
+            <const uint8_t*> self.data.columns[node.feature].codes, self.by_code,
             (self.rows if end - begin == node.n else self.moved) + begin, self.moved + end)
 
     cdef void place_piece(self, int64_t item) noexcept nogil:

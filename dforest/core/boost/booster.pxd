@@ -2,12 +2,13 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
-from dforest.core.boost.boosted_tree cimport BoostScale, BoostedTree
+from dforest.core.boost.boosted_tree cimport BoostNode, BoostScale, BoostedTree
 from dforest.core.boost.histograms cimport Histograms
 from dforest.core.crew cimport Crew
 from dforest.core.data cimport DataView
 from dforest.core.loops cimport df_boost_extent, df_boost_rows
 from dforest.core.threads cimport Turn
+from dforest.rules.bounds cimport df_bounds
 
 cdef extern from "core/boost/quantile.h" nogil:
     ctypedef struct df_weighed:
@@ -51,6 +52,7 @@ cdef class Booster:
     cdef df_weighed* weighed           # [n_rows] by leaves; NULL: leaves are Newton's steps
     cdef Stretch* stretches            # [n_stretches] all rows, leaf by leaf
     cdef Py_ssize_t n_stretches, stretch_room
+    cdef int64_t depth                 # of the nodes that are weighed
     cdef int k                         # which tree of a round is grown
     cdef object owners, grown          # of arrays; the trees of the round
 
@@ -65,10 +67,15 @@ cdef class Booster:
     cdef int finish_tree(self) except -1 nogil
     cdef void make_steps(self) noexcept nogil
     cdef int64_t weight_of(self, int64_t row) noexcept nogil
+    cdef df_bounds bounds_of_values(self, const BoostNode* node) noexcept nogil
+    cdef int weigh_nodes(self) except -1 nogil
     cdef void weigh_leaf(self, int64_t item) noexcept nogil
+    cdef void weigh_node(self, int64_t item) noexcept nogil
+    cdef void weigh_rows(self, BoostNode* node) noexcept nogil
     cdef double delta(self) noexcept nogil
     cdef int list_stretches(self) except -1 nogil
     cdef void add_up(self, int64_t item) noexcept nogil
     cdef void move_on(self, int64_t item) noexcept nogil
     cdef int keep_tree(self) except -1
+    cdef list subset(self, const BoostNode* node)
     cdef double threshold(self, Py_ssize_t column, Py_ssize_t code) noexcept

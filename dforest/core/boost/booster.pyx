@@ -9,25 +9,27 @@ some rows of a leaf.
 A `Booster` owns its arrays; what it was given it borrows, and keeps alive.
 """
 cimport cython
-from libc.math cimport fabs, ldexp
+from libc.math cimport NAN, fabs, ldexp
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 import numpy as np
 
-from dforest.core.boost.boosted_tree cimport BoostNode
 from dforest.core.grow.buffers cimport ensure_room
 from dforest.core.loops cimport loops
+from dforest.core.types cimport ORDINAL
 from dforest.rules.boost cimport (
     DF_CONSTANT_WORDS, DF_FINE_BITS, DF_WIDE_WORDS, df_choose_words, df_fine_exponent, df_gradient_shift, df_has_heavy_tail,
     df_hessian_shift, df_newton_step, df_takes_times, df_word_kind,
 )
+from dforest.rules.bounds cimport df_child_bounds, df_clip, df_middle_prediction
 from dforest.rules.losses cimport (
     DF_HUBER_LEAF, DF_MULTINOMIAL_LOSS, DF_NEWTON_LEAF, DF_QUANTILE_LEAF, df_facts_of_loss, df_loss_facts,
 )
 from dforest.rules.random cimport df_tree_seed
 
+from dforest.core.boost.constraints import Constraints
 from dforest.core.boost.histograms import most_of_a_code
 from dforest.core.data import integer_weights
 from dforest.core.forest.assembly import TreeArrays
@@ -51,6 +53,10 @@ cdef void add_up(void* booster, int64_t item) noexcept nogil:
 
 cdef void weigh_leaf(void* booster, int64_t item) noexcept nogil:
     (<Booster> booster).weigh_leaf(item)
+
+
+cdef void weigh_node(void* booster, int64_t item) noexcept nogil:
+    (<Booster> booster).weigh_node(item)
 
 
 cdef void move_on(void* booster, int64_t item) noexcept nogil:
@@ -90,8 +96,8 @@ cdef class Booster:
         Least sum of Hessians of a leaf.
     l2 : float
         What is added to a leaf's sum of Hessians.
-    max_features : int
-        How many columns are tried in each node.
+    max_features : int or float
+        How many columns, or which share of those that may be tried, are tried in each node.
     seed : int
         Of the model, below 2**64.
     n_threads : int
@@ -99,13 +105,16 @@ cdef class Booster:
         How many trees there are already,
     raw : ndarray of shape (n_trees_per_round, n_rows), dtype float64, optional
         and what their leaves add up to; it is written to. None: zeros.
+    constraints : Constraints, optional
+        None: there are none.
     tuning : dict, optional
         Sizes of the machinery that are not to have their defaults, for tests: see doc/internals.md.
     """
 
     def __init__(self, columns, int loss, const double[::1] y not None, weight=None, *, int n_classes=2, double parameter=0.0,
                  baseline, double learning_rate, max_leaf_nodes, max_depth, int64_t min_samples_leaf, double min_hessian,
-                 double l2, Py_ssize_t max_features, uint64_t seed, int n_threads, int64_t n_trees=0, raw=None, tuning=None):
+                 double l2, max_features, uint64_t seed, int n_threads, int64_t n_trees=0, raw=None, constraints=None,
+                 tuning=None):
         cdef Py_ssize_t n_rows = y.shape[0], K = n_classes if loss == DF_MULTINOMIAL_LOSS else 1
         cdef df_loss_facts facts = df_facts_of_loss(loss)
         cdef int kind
@@ -141,7 +150,7 @@ cdef class Booster:
         self.histograms = Histograms(self.data, most_of_a_code(columns, n_threads), kind, n_threads,
                                      self.owners[2] if self.rows.times != NULL else None, tuning)
         self.tree = BoostedTree(self.data, self.histograms, self.crew, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian,
-                                l2, max_features, tuning)
+                                l2, max_features, constraints or Constraints(), tuning)
         self.fine = <int32_t*> malloc(K * n_rows * (2 if self.has_hessian else 1) * sizeof(int32_t))
         self.factors = <double*> malloc(2 * K * sizeof(double))
         self.scales = <BoostScale*> malloc(K * sizeof(BoostScale))
@@ -294,8 +303,10 @@ cdef class Booster:
         if self.leaf == DF_NEWTON_LEAF:
             self.crew.call(add_up, <void*> self, self.n_stretches)
             self.make_steps()
-        else:
+        elif self.tree.directions == NULL:
             self.crew.call(weigh_leaf, <void*> self, self.tree.n_nodes)
+        else:
+            self.weigh_nodes()
         self.crew.call(move_on, <void*> self, self.n_stretches)
         return 0
 
@@ -304,6 +315,8 @@ cdef class Booster:
         cdef Py_ssize_t at = 0
         cdef int64_t g, h
         cdef int32_t number
+        cdef BoostNode* node
+        cdef df_bounds bounds
         cdef const BoostScale* scale = &self.scales[self.k]
         while at < self.n_stretches:
             number = self.stretches[at].node
@@ -312,19 +325,67 @@ cdef class Booster:
                 g += self.stretches[at].g
                 h += self.stretches[at].h
                 at += 1
-            self.tree.nodes[number].value = df_newton_step(g, h, scale.fine_g, scale.fine_h, self.learning_rate, self.l2)
+            node = &self.tree.nodes[number]
+            node.value = df_newton_step(g, h, scale.fine_g, scale.fine_h, self.learning_rate, self.l2)
+            if self.tree.directions != NULL:
+                bounds = self.bounds_of_values(node)
+                node.value = df_clip(node.value, bounds.lower, bounds.upper)
+
+    cdef df_bounds bounds_of_values(self, const BoostNode* node) noexcept nogil:
+        """The bounds of a leaf's value, from those of its steps, which are in units of coarse integers."""
+        cdef const BoostScale* scale = &self.scales[self.k]
+        cdef df_bounds bounds
+        bounds.lower = self.learning_rate * ldexp(node.bounds.lower, scale.coarse_h - scale.coarse_g)
+        bounds.upper = self.learning_rate * ldexp(node.bounds.upper, scale.coarse_h - scale.coarse_g)
+        return bounds
 
     cdef inline int64_t weight_of(self, int64_t row) noexcept nogil:
         """The integer weight of a row."""
         return self.integer_weight[row] if self.integer_weight != NULL else 1
 
+    cdef int weigh_nodes(self) except -1 nogil:
+        """Find the values of all nodes, one depth after another as they share rows, and keep those of leaves within bounds.
+
+        Bounds of steps become those of values, from each node to its children, which have higher numbers.
+        """
+        cdef BoostNode* nodes = self.tree.nodes
+        cdef BoostNode* node
+        cdef int64_t deepest = 0
+        cdef double values[2]
+        cdef double middle
+        cdef Py_ssize_t i
+        cdef int side
+        for i in range(self.tree.n_nodes):
+            deepest = max(deepest, nodes[i].depth)
+        for i in range(deepest + 1):
+            self.depth = i
+            self.crew.call(weigh_node, <void*> self, self.tree.n_nodes)
+        for i in range(self.tree.n_nodes):
+            node = &nodes[i]
+            if node.left < 0:
+                node.value = df_clip(node.value, node.bounds.lower, node.bounds.upper)
+                continue
+            for side in range(2):
+                values[side] = df_clip(nodes[node.left + side].value, node.bounds.lower, node.bounds.upper)
+            middle = df_middle_prediction(values[0], values[1])
+            for side in range(2):
+                nodes[node.left + side].bounds = df_child_bounds(node.bounds, side, self.tree.direction(node), middle)
+        return 0
+
     cdef void weigh_leaf(self, int64_t item) noexcept nogil:
-        """Find the value of a leaf by the quantile of what is missing from its raw predictions; other nodes have none."""
-        cdef BoostNode* node = &self.tree.nodes[item]
+        """Find the value of a leaf; other nodes have none."""
+        if self.tree.nodes[item].left < 0:
+            self.weigh_rows(&self.tree.nodes[item])
+
+    cdef void weigh_node(self, int64_t item) noexcept nogil:
+        """Find the value of a node of the depth that it is the turn of."""
+        if self.tree.nodes[item].depth == self.depth:
+            self.weigh_rows(&self.tree.nodes[item])
+
+    cdef void weigh_rows(self, BoostNode* node) noexcept nogil:
+        """Find a node's value by the quantile of what is missing from its rows' raw predictions."""
         cdef df_weighed* weighed = self.weighed + node.first
         cdef int64_t i, row
-        if node.left >= 0:
-            return
         for i in range(node.n):
             row = node.first + i if self.tree.is_undivided else <int64_t> self.tree.rows[node.first + i]
             weighed[i].value = (self.rows.y[row] - (self.rows.raw[row] + self.rows.baseline)) + 0.0     # no -0.0
@@ -400,6 +461,7 @@ cdef class Booster:
         feature_array, threshold_array = np.empty(n, np.int32), np.zeros(n)
         right_array, missing_array = np.zeros(n, np.uint32), np.zeros(n, np.uint8)
         leaves_array = np.zeros(((n + 1) // 2, 4), np.int64)
+        subsets, lengths = [], []
         cdef int32_t[::1] waiting = numbers_array, parents = parents_array, features = feature_array
         cdef double[::1] thresholds = threshold_array
         cdef uint32_t[::1] rights = right_array
@@ -419,8 +481,14 @@ cdef class Booster:
                 memcpy(&leaves[n_leaves, 2], &node.value, sizeof(double))
                 n_leaves += 1
             else:
-                thresholds[n_written] = self.threshold(node.feature, node.cut.code)
-                missing_left[n_written] = node.missing_left
+                missing_left[n_written] = node.cut.missing_left
+                if self.histograms.is_category[node.feature]:
+                    thresholds[n_written] = NAN
+                    words = self.subset(node)
+                    subsets.extend(words)
+                    lengths.append(len(words))
+                else:
+                    thresholds[n_written] = self.threshold(node.feature, node.cut.code)
                 waiting[n_waiting] = node.left + 1
                 parents[n_waiting] = <int32_t> n_written
                 waiting[n_waiting + 1] = node.left
@@ -428,10 +496,18 @@ cdef class Booster:
                 n_waiting += 2
             n_written += 1
         self.grown.append(TreeArrays(feature_array, threshold_array, right_array, missing_array.view(bool), leaves_array,
-                                     np.empty((0, 2)), np.empty(0, np.int64), np.empty(0, np.uint64)))
+                                     np.empty((0, 2)), np.array(lengths, np.int64), np.array(subsets, np.uint64)))
         return 0
 
+    cdef list subset(self, const BoostNode* node):
+        """The words of the categories that don't go where missing values go, up to the last that is not 0."""
+        cdef int code, n = self.histograms.n_codes[node.feature]
+        bits = sum(1 << code for code in range(n) if self.tree.goes_left(node, code) != node.cut.missing_left)
+        return [bits >> 64 * i & 0xFFFFFFFFFFFFFFFF for i in range(-(-bits.bit_length() // 64))]
+
     cdef double threshold(self, Py_ssize_t column, Py_ssize_t code) noexcept:
-        """The upper edge of a bin."""
+        """The upper edge of a bin; of an ordinal column, the highest value in it."""
         cdef const void* values = self.data.columns[column].values
+        if self.data.columns[column].kind == ORDINAL:
+            values = self.data.columns[column].highs
         return (<const float*> values)[code] if self.data.columns[column].is_float32 else (<const double*> values)[code]

@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.data cimport DataView
-from dforest.core.loops cimport df_boost_cut
+from dforest.core.loops cimport df_boost_constraint, df_boost_cut
 from dforest.rules.boost cimport df_boost_limits
 
 
@@ -13,7 +13,8 @@ cdef class Histograms:
     cdef readonly int kind             # of words, wide where there are times
     cdef readonly Py_ssize_t n_columns, n_entries
     cdef int* n_codes                  # [n_columns] of values
-    cdef uint8_t* has_missing          # [n_columns]
+    cdef uint8_t* has_missing          # [n_columns], as the next
+    cdef uint8_t* is_category
     cdef uint32_t* first               # [n_columns + 1] entries of the columns before
     cdef int64_t most                  # rows of the most frequent code of all
     cdef const uint32_t* times         # [n_rows] integer weights; NULL: all are 1
@@ -39,4 +40,4 @@ cdef class Histograms:
     cdef void join_parts(self, Py_ssize_t column, int n_parts, int32_t slot, bint has_words) noexcept nogil
     cdef void subtract(self, Py_ssize_t column, int32_t slot, int32_t other, bint had_words, bint has_words) noexcept nogil
     cdef void find_cut(self, Py_ssize_t column, int32_t slot, bint has_words, const df_boost_limits* limits,
-                       df_boost_cut* cut) noexcept nogil
+                       const df_boost_constraint* constraint, df_boost_cut* cut) noexcept nogil

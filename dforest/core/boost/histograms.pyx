@@ -14,7 +14,8 @@ from libc.string cimport memset
 import numpy as np
 
 from dforest.core.grow.buffers cimport ensure_room
-from dforest.core.loops cimport DF_BOOST_TILE, df_boost_fill, loops
+from dforest.core.loops cimport DF_BOOST_TILE, df_boost_entries, df_boost_fill, df_boost_find, loops
+from dforest.core.types cimport CATEGORICAL
 from dforest.rules.boost cimport DF_SPILL, DF_WEIGHTED_SPILL, DF_WIDE_WORDS, df_word_of_sums
 
 from dforest.core.threads import each
@@ -68,9 +69,11 @@ cdef class Histograms:
         self.n_parts = n_parts
         self.n_codes = <int*> malloc(n * sizeof(int))
         self.has_missing = <uint8_t*> malloc(n)
+        self.is_category = <uint8_t*> malloc(n)
         self.first = <uint32_t*> malloc((n + 1) * sizeof(uint32_t))
         self.parts = <uint64_t**> calloc(n_parts, sizeof(uint64_t*))
-        if self.n_codes == NULL or self.has_missing == NULL or self.first == NULL or self.parts == NULL:
+        if (self.n_codes == NULL or self.has_missing == NULL or self.is_category == NULL or self.first == NULL
+                or self.parts == NULL):
             raise MemoryError()
         self.first[0] = 0
         for j in range(n):
@@ -78,6 +81,7 @@ cdef class Histograms:
                 raise ValueError(f"column {j} has codes of {data.columns[j].width} bytes; allowed are those of one byte")
             self.n_codes[j] = <int> data.columns[j].n_codes
             self.has_missing[j] = data.columns[j].has_missing
+            self.is_category[j] = data.columns[j].kind == CATEGORICAL
             self.first[j + 1] = self.first[j] + self.n_codes[j] + self.has_missing[j]
         self.n_entries = self.first[n]
         for j in range(n_parts):
@@ -97,6 +101,7 @@ cdef class Histograms:
         free(self.unused)
         free(self.n_codes)
         free(self.has_missing)
+        free(self.is_category)
         free(self.first)
 
     cdef void use(self, int kind) noexcept nogil:
@@ -206,12 +211,14 @@ cdef class Histograms:
             end += n
 
     cdef void find_cut(self, Py_ssize_t column, int32_t slot, bint has_words, const df_boost_limits* limits,
-                       df_boost_cut* cut) noexcept nogil:
-        """The best cut of a column."""
+                       const df_boost_constraint* constraint, df_boost_cut* cut) noexcept nogil:
+        """The best cut of a column. constraint : NULL: there are no monotonic constraints"""
         cdef const uint64_t* words = self.slots[slot] + self.first[column]
         cdef const int64_t* sums = <const int64_t*> words
-        if has_words:
-            loops.boost.cut[self.kind](words, NULL, NULL, NULL, self.n_codes[column], self.has_missing[column], limits, cut)
-        else:
-            loops.boost.cut[self.kind](NULL, sums, sums + self.n_entries, sums + 2 * self.n_entries, self.n_codes[column],
-                                       self.has_missing[column], limits, cut)
+        cdef df_boost_entries entries
+        cdef df_boost_find find = loops.boost.subset[self.kind] if self.is_category[column] else loops.boost.cut[self.kind]
+        entries.words = words if has_words else NULL
+        entries.g = sums
+        entries.h = sums + self.n_entries
+        entries.n = sums + 2 * self.n_entries
+        find(&entries, self.n_codes[column], self.has_missing[column], limits, constraint, cut)

@@ -9,12 +9,14 @@ typedef void (*df_boost_fill)(const uint8_t *codes, int64_t stride, const int32_
                               const uint32_t *rows, int64_t from, int64_t n, const uint32_t *first, int begin, int end,
                               uint64_t *words);
 
+typedef void (*df_boost_find)(const df_boost_entries *entries, int n_codes, int has_missing, const df_boost_limits *limits,
+                              const df_boost_constraint *constraint, df_boost_cut *cut);
+
 /* Lists are by the kind of words. */
 typedef struct {
     df_boost_fill fill[3], fill_times[3]; /* of rows without times, and with them */
     void (*spill[3])(uint64_t *words, int64_t n_entries, int64_t *g, int64_t *h, int64_t *n);
-    void (*cut[3])(const uint64_t *words, const int64_t *g, const int64_t *h, const int64_t *n, int n_codes, int has_missing,
-                   const df_boost_limits *limits, df_boost_cut *cut);
+    df_boost_find cut[3], subset[3]; /* of numbers, of categories */
     int64_t (*divide)(const uint32_t *rows, int64_t from, int64_t n, const uint8_t *codes, const uint8_t *goes_left,
                       uint32_t *left, uint32_t *end);
     void (*extent)(int loss, const df_boost_rows *rows, int64_t begin, int64_t end, df_boost_extent *extent);
@@ -40,10 +42,15 @@ typedef struct {
     attribute static void df_boost_spill_##label##_##name(uint64_t *words, int64_t n_entries, int64_t *g, int64_t *h, int64_t *n) {    \
         df_boost_spill_loop(kind, words, n_entries, g, h, n);                                                                    \
     }                                                                                                                            \
-    attribute static void df_boost_cut_##label##_##name(const uint64_t *words, const int64_t *g, const int64_t *h, const int64_t *n,   \
-                                                  int n_codes, int has_missing, const df_boost_limits *limits,                   \
-                                                  df_boost_cut *cut) {                                                           \
-        df_boost_cut_loop(kind, words, g, h, n, n_codes, has_missing, limits, cut);                                              \
+    attribute static void df_boost_cut_##label##_##name(const df_boost_entries *entries, int n_codes, int has_missing,         \
+                                                        const df_boost_limits *limits, const df_boost_constraint *constraint,    \
+                                                        df_boost_cut *cut) {                                                     \
+        df_boost_cut_loop(kind, entries, n_codes, has_missing, limits, constraint, cut);                                         \
+    }                                                                                                                            \
+    attribute static void df_boost_subset_##label##_##name(const df_boost_entries *entries, int n_codes, int has_missing,      \
+                                                           const df_boost_limits *limits, const df_boost_constraint *constraint, \
+                                                           df_boost_cut *cut) {                                                  \
+        df_boost_subset_loop(kind, entries, n_codes, has_missing, limits, constraint, cut);                                      \
     }
 
 #define DF_COMPILE_BOOST(name, attribute)                                                                                   \
@@ -76,6 +83,7 @@ typedef struct {
         {df_boost_fill_times_narrow_##name, df_boost_fill_times_constant_##name, df_boost_fill_times_wide_##name},                                        \
         {df_boost_spill_narrow_##name, df_boost_spill_constant_##name, df_boost_spill_wide_##name},                                     \
         {df_boost_cut_narrow_##name, df_boost_cut_constant_##name, df_boost_cut_wide_##name},                                           \
+        {df_boost_subset_narrow_##name, df_boost_subset_constant_##name, df_boost_subset_wide_##name},                                 \
         df_boost_divide_##name,        \
         df_boost_extent_##name,        \
         df_boost_fine_##name,          \

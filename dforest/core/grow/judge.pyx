@@ -14,7 +14,8 @@ from dforest.core.grow.split_check cimport has_test, refuse_judgement, refuse_si
 from dforest.core.search.sums cimport LANE_SUMS, NO_SUMS, PAIR_SUMS
 from dforest.core.search.words cimport DF_LANE_DRAWS
 from dforest.rules.cut cimport df_is_side_valid
-from dforest.rules.node cimport df_absolute_score, df_clip, df_decreases_enough, df_is_leaf_by_size, df_is_pure_enough
+from dforest.rules.bounds cimport df_clip
+from dforest.rules.node cimport df_absolute_score, df_decreases_enough, df_is_leaf_by_size, df_is_pure_enough
 
 from dforest.core.component import CriterionError, SplitterError
 

@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, uint64_t
 
 from dforest.core.search.sums cimport NO_SUMS, Sums
 from dforest.core.types cimport Node, Scale
-from dforest.rules.node cimport df_bounds, df_child_bounds
+from dforest.rules.bounds cimport df_bounds, df_child_bounds
 from dforest.rules.random cimport DF_ROOT_PATH, df_child_path
 from dforest.rules.records cimport df_open_node
 

@@ -23,7 +23,8 @@ from dforest.core.search.sums cimport NO_SUMS, Sums
 from dforest.core.search.words cimport df_sum_word
 from dforest.core.types cimport CATEGORICAL, CONTINUOUS, Record, Split, data_row
 from dforest.rules.cut cimport df_least_draws
-from dforest.rules.node cimport df_clip, df_least_split
+from dforest.rules.bounds cimport df_clip
+from dforest.rules.node cimport df_least_split
 from dforest.rules.records cimport df_limits
 
 cdef enum:

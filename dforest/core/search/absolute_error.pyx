@@ -28,7 +28,8 @@ from dforest.core.search.chooser cimport Choice
 from dforest.core.search.cut_list cimport LONE, SINGLES, CutList
 from dforest.core.sorting cimport insertion_sort, radix_sort
 from dforest.core.types cimport CATEGORICAL, Column, LeafRules, Node, Record, column_t, in_subset
-from dforest.rules.cut cimport df_is_valid, df_middle_prediction
+from dforest.rules.bounds cimport df_middle_prediction
+from dforest.rules.cut cimport df_is_valid
 from dforest.rules.node cimport df_score_exponent, df_target_of
 from dforest.rules.numerics cimport df_imbalance, df_int128, df_is_better
 from dforest.rules.records cimport DF_ABSOLUTE_ERROR

@@ -12,13 +12,8 @@ from libc.string cimport memcpy
 
 from dforest.core.search.cut_list cimport LANES, LONE, RUN, SINGLES, add_missing, left_draws
 from dforest.core.search.scans cimport scans_of
-from dforest.rules.cut cimport (
-    df_is_allowed,
-    df_is_valid,
-    df_leads_left,
-    df_middle_prediction,
-    df_valid_run,
-)
+from dforest.rules.bounds cimport df_middle_prediction
+from dforest.rules.cut cimport df_is_allowed, df_is_valid, df_leads_left, df_valid_run
 from dforest.rules.numerics cimport df_imbalance
 
 cdef dict _registered = {}       # Chooser by class of criterion

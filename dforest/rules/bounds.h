@@ -1,0 +1,26 @@
+/* Bounds of predictions, which monotonic constraints set for a node and all nodes below it (C99 and C++). */
+#ifndef DFOREST_RULES_BOUNDS_H
+#define DFOREST_RULES_BOUNDS_H
+
+#include <stdint.h>
+
+typedef struct {
+    double lower, upper;
+} df_bounds;
+
+static inline double df_clip(double x, double lower, double upper) { return x < lower ? lower : x > upper ? upper : x; }
+
+/* Between what the sides of a cut predict: the bound of either. */
+static inline double df_middle_prediction(double left, double right) { return 0.5 * left + 0.5 * right; }
+
+/* The bounds of a child. direction : of the feature; middle : between what the sides predict. Of a parent of (0, 8), a feature that
+ * rises and a middle of 3 have the children (0, 3) and (3, 8). */
+static inline df_bounds df_child_bounds(df_bounds bounds, int right, int32_t direction, double middle) {
+    if (direction != 0 && (direction > 0) == (right != 0))
+        bounds.lower = middle;
+    else if (direction != 0)
+        bounds.upper = middle;
+    return bounds;
+}
+
+#endif
