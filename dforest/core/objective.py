@@ -42,6 +42,9 @@ class Objective(ABC):
     baseline : tuple of float, or None
         What sums of leaves are added to, one number for each of the sums among which trees take turns. None: a prediction is
         the mean over trees.
+    keeps_gains : bool
+        Whether trees keep, of each node that is no leaf, what it would add as a leaf and what its split gains. If not, values
+        and impurities of such nodes follow from the leaves, or the criterion says what is kept.
     """
 
     has_classes: ClassVar[bool]
@@ -49,6 +52,7 @@ class Objective(ABC):
     criteria: ClassVar[dict]
     n_classes: int
     baseline: ClassVar[tuple | None] = None
+    keeps_gains: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -225,6 +229,8 @@ class NumberObjective(Objective):
 class SumObjective(NumberObjective):
     """Leaves keep what they add to a sum that begins with a baseline: raw predictions of boosted trees.
 
+    Other nodes keep the gains of their splits, in units of the loss (`keeps_gains`).
+
     With several sums, one for each class, trees take turns: tree t adds to sum ``t % n_sums``.
 
     Parameters
@@ -235,13 +241,15 @@ class SumObjective(NumberObjective):
 
     baseline: tuple
 
+    keeps_gains = True
+
     @property
     def n_sums(self):
         return len(self.baseline)
 
     @property
     def of_tree(self):
-        return NumberObjective()
+        return SumObjective((0.0,))
 
     def check(self):
         given = self.baseline

@@ -105,6 +105,12 @@ ATTRIBUTES = (
         PREDICTORS,
     ),
     Attribute(
+        "feature_importances_",
+        "ndarray of shape (n_features,)",
+        "The share of each feature in the gain of all splits; 0 if no tree has a split.",
+        BOOSTING,
+    ),
+    Attribute(
         "variable_importance_, variable_importance_std_",
         "ndarray of shape (n_features,)",
         "The importances that `variable_importance` asks for, and their standard deviation over trees.",

@@ -28,6 +28,7 @@ from dforest.estimators.boosting_parameters import BOOSTING_PARAMETERS
 from dforest.estimators.boosting_scores import class_numbers, decisions, make_monitor, probabilities
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.features import CONTINUOUS, KINDS, Features
+from dforest.estimators.importance import gain_shares
 from dforest.estimators.prediction import PredictionPart
 from dforest.estimators.validation import check_weights, check_X, count_features, count_threads
 from dforest.fit_report import FitReport
@@ -303,6 +304,31 @@ class BoostingEstimator(PredictionPart, BaseEstimator):
         """Number of rounds."""
         check_is_fitted(self)
         return self.forest_.n_trees // self.n_trees_per_iteration_
+
+    @property
+    def feature_importances_(self):
+        """Gain-based importances, ndarray of shape (n_features,), dtype float64.
+
+        The share of each feature in the gain of all splits of all trees: by how much splits that test it decrease the loss,
+        to second order. All are 0 if no tree has a split.
+        """
+        check_is_fitted(self)
+        return gain_shares(self.forest_)
+
+    def apply(self, X):
+        """The number of the leaf that each row reaches in each tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_iter_) or (n_rows, n_iter_, n_classes), dtype int64
+            The latter if rounds have a tree for each class. Nodes of a tree are numbered in depth-first preorder.
+        """
+        leaves = self._leaves(X)
+        return leaves if self.n_trees_per_iteration_ == 1 else leaves.reshape(len(leaves), -1, self.n_trees_per_iteration_)
 
     def _ready(self, X):
         """What predicts the rows of X, the checked rows, and the number of threads."""

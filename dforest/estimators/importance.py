@@ -7,12 +7,15 @@ MDA, mean decrease of accuracy: per tree, the rise of its mean error on the rows
 feature's values are permuted among these rows; the mean over trees is the raw importance. Scaled:
 divided by its standard error, sigma / sqrt(B), over the B trees that left out any row [2]_ [3]_.
 
+Of boosted trees: the sum of gains over the nodes that test the feature, in all trees [4]_.
+
 References
 ----------
 .. [1] G. Louppe, L. Wehenkel, A. Sutera, P. Geurts, "Understanding variable importances in forests of
    randomized trees", NeurIPS 2013.
 .. [2] L. Breiman, "Random forests", Machine Learning 45(1), 2001.
 .. [3] L. Breiman, A. Cutler, "Manual for setting up, using, and understanding random forests", 2003.
+.. [4] J. H. Friedman, "Greedy function approximation: a gradient boosting machine", Annals of Statistics 29(5), 2001.
 """
 
 from importlib import import_module
@@ -28,6 +31,14 @@ from dforest.weights import integer_weights_of_all
 def impurity_decrease(forest):
     """The summands of MDI: ndarray of shape (n_trees, n_features)."""
     return forest.impurity_decrease()
+
+
+def gain_shares(forest):
+    """The share of each feature in the gain of all splits of a boosted forest: ndarray of shape (n_features,); 0s without any."""
+    gain = np.minimum(forest.inner[:, 1], np.finfo(np.float64).max)  # of huge targets it may be infinite
+    gain = gain / gain.max(initial=1.0)
+    total = np.bincount(forest.feature[forest.feature >= 0], gain, forest.n_features)
+    return total / total.sum() if total.any() else total
 
 
 def accuracy_decrease(forest, rows, n_threads, device=None):

@@ -63,7 +63,7 @@ NOTHING = 0, 0, 0  # sums of no rows
 
 @dataclass
 class Node:
-    """A node and all nodes below it. The feature of a leaf is -1; leaves alone have a value, other nodes alone a gain."""
+    """A node and all nodes below it. The feature of a leaf is -1; other nodes alone have a gain."""
 
     rows: list
     feature: int = -1
@@ -72,7 +72,7 @@ class Node:
     missing_left: bool = False
     bounds: tuple = (-math.inf, math.inf)  # of steps
     gain: float = 0.0  # in units of the loss
-    value: float = math.nan
+    value: float = 0.0  # of a leaf, or what another node would add as one; 0 there if leaves are no Newton steps
     left: object = None  # a Node
     right: object = None
 
@@ -189,15 +189,18 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                 residuals = [(y[row] - raw[row][0]) + 0.0 for row in node.rows]
                 return refit(loss, residuals, [weight[row] for row in node.rows], parameter, learning_rate)
 
+            # Of nodes that are no leaves nobody knows the quantile.
+            valued = leaves if loss in BY_QUANTILE else [*leaves, *inner_nodes(tree)]
             if limits.monotonic is None:
-                bounds_of = {id(leaf): (-math.inf, math.inf) for leaf in leaves}
+                bounds_of = {id(node): (-math.inf, math.inf) for node in valued}
             elif loss in BY_QUANTILE:
                 bounds_of = refitted_bounds(tree, limits.monotonic, value_of)
             else:
                 exponent = integers.coarse_exponents[1] - integers.coarse_exponents[0]
-                bounds_of = {id(leaf): [learning_rate * scaled(b, exponent) for b in leaf.bounds] for leaf in leaves}
+                bounds_of = {id(node): [learning_rate * scaled(b, exponent) for b in node.bounds] for node in valued}
+            for node in valued:
+                node.value = within(value_of(node), bounds_of[id(node)])
             for leaf in leaves:
-                leaf.value = within(value_of(leaf), bounds_of[id(leaf)])
                 for row in leaf.rows:
                     sums[row][output] += leaf.value
             trees.append(tree)
@@ -217,6 +220,11 @@ def predict_raw(booster, X):
                 sums[output] += leaf_of(tree, x).value
         raw.append([baseline + s for baseline, s in zip(booster.baselines, sums, strict=True)])
     return np.array(raw).reshape(len(X), len(booster.baselines))
+
+
+def inner_nodes(node):
+    """The nodes below a node, and itself, that are no leaves."""
+    return [node, *inner_nodes(node.left), *inner_nodes(node.right)] if node.feature >= 0 else []
 
 
 def leaf_of(node, x):
@@ -528,8 +536,9 @@ def flatten(tree, dtype=np.float64):
     -------
     dict of ndarray
         The arrays feature (-1 for a leaf), threshold (of X's dtype; 0 for leaves), right (the number of the right child; 0 for
-        leaves), missing_left, n_rows, gain (0 for leaves) and value (of leaves; nan elsewhere). A left child's number is its
-        parent's + 1. payload_lengths and payload_words have the categories of tests, as `Forest` has its subsets.
+        leaves), missing_left, n_rows, gain (0 for leaves) and value (0 for other nodes if leaves are no Newton steps). A left
+        child's number is its parent's + 1. payload_lengths and payload_words have the categories of tests, as `Forest` has its
+        subsets.
     """
     nodes, right = [], []
 

@@ -147,6 +147,7 @@ def assert_equal_trees(tree, wanted, dtype):
     leaves = wanted["feature"] < 0
     assert np.array_equal(tree.leaves[:, 2].copy().view(np.float64), wanted["value"][leaves])
     assert np.array_equal(tree.leaves[:, 0], wanted["n_rows"][leaves])
+    assert np.array_equal(tree.inner, np.column_stack([wanted["value"], wanted["gain"]])[~leaves])
 
 
 @pytest.mark.parametrize("seed", range(8))

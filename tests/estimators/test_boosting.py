@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn.ensemble
+from helpers.boosting import CLASSIFICATION, REGRESSION, assert_equal_models, problem
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 from sklearn.metrics import accuracy_score, log_loss, r2_score
@@ -17,37 +18,6 @@ from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegresso
 from dforest.boosting.booster import Stopping
 from dforest.spmd.threads import ThreadGroup
 from dforest.testing import boosting as twin
-
-REGRESSION = ["squared_error", "absolute_error", "gamma", "poisson", "quantile", "huber"]
-CLASSIFICATION = ["log_loss", "exponential", "multinomial"]
-SMALL = {"max_iter": 8, "max_leaf_nodes": 7, "min_samples_leaf": 3, "random_state": 0}
-
-
-def problem(loss, n=300, missing=True, seed=0):
-    """X, y and an estimator for a loss."""
-    rng = np.random.default_rng(seed)
-    X = np.round(rng.normal(size=(n, 5)), 2)
-    signal = 2 * X[:, 0] + np.abs(X[:, 1]) + rng.normal(size=n)
-    if missing:
-        X[rng.random(X.shape) < 0.1] = np.nan
-    if loss in CLASSIFICATION:
-        edges = [0.0, 1.5] if loss == "multinomial" else [0.5]
-        model = HistGradientBoostingClassifier("log_loss" if loss == "multinomial" else loss, **SMALL)
-        return X, np.array(["c", "a", "b"])[np.searchsorted(edges, signal)], model
-    model = HistGradientBoostingRegressor(loss, quantile=0.3 if loss == "quantile" else None, **SMALL)
-    return X, np.exp(signal) if loss in ("gamma", "poisson") else signal, model
-
-
-def assert_equal_models(model, other):
-    """All that a fit leaves has the same bytes."""
-    for name, array in model.forest_.as_dict().items():
-        assert array.tobytes() == getattr(other.forest_, name).tobytes(), name
-    assert model.forest_.objective == other.forest_.objective
-    assert (model.forest_.seeds == other.forest_.seeds).all()
-    assert model.n_iter_ == other.n_iter_
-    for name in ("train_score_", "validation_score_"):
-        assert getattr(model, name).tobytes() == getattr(other, name).tobytes(), name
-
 
 ALL_LOSSES = pytest.mark.parametrize("loss", REGRESSION + CLASSIFICATION)
 

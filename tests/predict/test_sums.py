@@ -7,7 +7,7 @@ import pytest
 
 from dforest import RandomForestClassifier, RandomForestRegressor
 from dforest.core.forest.arrays import Forest
-from dforest.core.objective import NumberObjective, SumObjective
+from dforest.core.objective import SumObjective
 
 
 def sums_of(n_sums, dtype=np.float64, n_trees=12, n=700, missing=False, max_depth=None):
@@ -19,7 +19,8 @@ def sums_of(n_sums, dtype=np.float64, n_trees=12, n=700, missing=False, max_dept
     grown = RandomForestRegressor(n_trees, random_state=0, max_depth=max_depth).fit(X, rng.normal(size=n)).forest_
     baseline = tuple(rng.normal(size=n_sums).tolist())
     settings = {name: value for name, value in grown.__getstate__().items() if name != "arrays"}
-    return Forest(grown.as_dict(), **{**settings, "objective": SumObjective(baseline)}), X
+    gains = np.ones(((grown.feature >= 0).sum(), 2))
+    return Forest(grown.as_dict() | {"inner": gains}, **{**settings, "objective": SumObjective(baseline)}), X
 
 
 def slow_sums(forest, X, first, n_trees, sums):
@@ -90,6 +91,6 @@ def test_predictor_and_pickle(n_sums):
 def test_a_tree_alone_predicts_its_own_leaves():
     forest, X = sums_of(2)
     tree = forest.tree(3)
-    assert tree.objective == NumberObjective()
+    assert tree.objective == SumObjective((0.0,))
     leaves = tree.leaf_value[tree.leaf_row[tree.feature < 0]]
     np.testing.assert_array_equal(np.unique(tree.packed().mean(X, 1)), np.unique(leaves))

@@ -15,9 +15,10 @@ cdef struct BoostNode:
     uint64_t path
     int64_t first, n           # its run of the rows
     int64_t g, h               # coarse sums of gradients and Hessians
+    int64_t fine_g, fine_h     # fine ones, once the tree is grown; 0 where leaves are no Newton steps
     int64_t most               # rows of the most frequent code, at most
     double gain                # of its best cut, in units of the loss; 0: it is not split
-    double value               # of a leaf
+    double value               # of a leaf, or what another node would add as one
     int32_t feature
     int32_t left               # number of its left child, before that of the right one; -1: it is a leaf
     int32_t parent             # -1: the root has none

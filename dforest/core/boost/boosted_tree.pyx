@@ -169,7 +169,8 @@ cdef class BoostedTree:
         node.depth = self.nodes[parent].depth + 1 if parent >= 0 else 0
         node.path = df_child_path(self.nodes[parent].path, is_right) if parent >= 0 else DF_ROOT_PATH
         node.left = node.slot = node.feature = -1
-        node.gain = 0.0
+        node.fine_g = node.fine_h = 0
+        node.gain = node.value = 0.0
         return <int32_t> (self.n_nodes - 1)
 
     cdef bint may_be_split(self, const BoostNode* node) noexcept nogil:

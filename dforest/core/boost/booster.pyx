@@ -201,7 +201,8 @@ cdef class Booster:
         Returns
         -------
         list of TreeArrays
-            A leaf keeps the words of `NumberObjective`: its rows twice, its value, and 0.
+            A leaf keeps the words of `SumObjective`: its rows twice, its value, and 0. Another node keeps the value that it
+            would have as a leaf, 0 if leaves are no Newton steps, and the gain of its split.
         """
         self.grown = []
         self.crew.run(lead, <void*> self)
@@ -311,28 +312,28 @@ cdef class Booster:
         return 0
 
     cdef void make_steps(self) noexcept nogil:
-        """Newton's steps, from the sums of stretches."""
-        cdef Py_ssize_t at = 0
-        cdef int64_t g, h
-        cdef int32_t number
+        """Newton's steps of all nodes, from the sums of stretches."""
+        cdef Py_ssize_t i
         cdef BoostNode* node
+        cdef BoostNode* nodes = self.tree.nodes
         cdef df_bounds bounds
         cdef const BoostScale* scale = &self.scales[self.k]
-        while at < self.n_stretches:
-            number = self.stretches[at].node
-            g = h = 0
-            while at < self.n_stretches and self.stretches[at].node == number:
-                g += self.stretches[at].g
-                h += self.stretches[at].h
-                at += 1
-            node = &self.tree.nodes[number]
-            node.value = df_newton_step(g, h, scale.fine_g, scale.fine_h, self.learning_rate, self.l2)
+        for i in range(self.n_stretches):
+            node = &nodes[self.stretches[i].node]
+            node.fine_g += self.stretches[i].g
+            node.fine_h += self.stretches[i].h
+        for i in range(self.tree.n_nodes - 1, -1, -1):     # children come after their parent
+            node = &nodes[i]
+            if node.parent >= 0:
+                nodes[node.parent].fine_g += node.fine_g
+                nodes[node.parent].fine_h += node.fine_h
+            node.value = df_newton_step(node.fine_g, node.fine_h, scale.fine_g, scale.fine_h, self.learning_rate, self.l2)
             if self.tree.directions != NULL:
                 bounds = self.bounds_of_values(node)
                 node.value = df_clip(node.value, bounds.lower, bounds.upper)
 
     cdef df_bounds bounds_of_values(self, const BoostNode* node) noexcept nogil:
-        """The bounds of a leaf's value, from those of its steps, which are in units of coarse integers."""
+        """The bounds of a node's value, from those of its steps, which are in units of coarse integers."""
         cdef const BoostScale* scale = &self.scales[self.k]
         cdef df_bounds bounds
         bounds.lower = self.learning_rate * ldexp(node.bounds.lower, scale.coarse_h - scale.coarse_g)
@@ -460,13 +461,14 @@ cdef class Booster:
         parents_array = np.empty(n, np.int32)                  # for right children: where their parent has been written
         feature_array, threshold_array = np.empty(n, np.int32), np.zeros(n)
         right_array, missing_array = np.zeros(n, np.uint32), np.zeros(n, np.uint8)
-        leaves_array = np.zeros(((n + 1) // 2, 4), np.int64)
+        leaves_array, inner_array = np.zeros(((n + 1) // 2, 4), np.int64), np.empty((n // 2, 2))
         subsets, lengths = [], []
         cdef int32_t[::1] waiting = numbers_array, parents = parents_array, features = feature_array
         cdef double[::1] thresholds = threshold_array
         cdef uint32_t[::1] rights = right_array
         cdef uint8_t[::1] missing_left = missing_array
         cdef int64_t[:, ::1] leaves = leaves_array
+        cdef double[:, ::1] inner = inner_array
         cdef Py_ssize_t n_waiting = 1
         waiting[0] = 0
         parents[0] = -1
@@ -481,6 +483,8 @@ cdef class Booster:
                 memcpy(&leaves[n_leaves, 2], &node.value, sizeof(double))
                 n_leaves += 1
             else:
+                inner[n_written - n_leaves, 0] = node.value if self.leaf == DF_NEWTON_LEAF else 0.0
+                inner[n_written - n_leaves, 1] = node.gain
                 missing_left[n_written] = node.cut.missing_left
                 if self.histograms.is_category[node.feature]:
                     thresholds[n_written] = NAN
@@ -496,7 +500,7 @@ cdef class Booster:
                 n_waiting += 2
             n_written += 1
         self.grown.append(TreeArrays(feature_array, threshold_array, right_array, missing_array.view(bool), leaves_array,
-                                     np.empty((0, 2)), np.array(lengths, np.int64), np.array(subsets, np.uint64)))
+                                     inner_array, np.array(lengths, np.int64), np.array(subsets, np.uint64)))
         return 0
 
     cdef list subset(self, const BoostNode* node):

@@ -22,7 +22,7 @@ import numpy as np
 from dforest.core.forest.assembly import NODE_ARRAYS, Assembly, TreeArrays
 from dforest.core.forest.compact import expand, shrink
 from dforest.core.forest.check import check_forest
-from dforest.core.forest.node_table import class_table, number_table, target_power
+from dforest.core.forest.node_table import class_table, gain_table, number_table, target_power
 from dforest.core.forest.row_table import unique_rows
 from dforest.core.predict.packed import PackedForest
 from dforest.core.predict.predictor import Predictor
@@ -78,8 +78,9 @@ class Forest:
     leaf_impurity : ndarray of shape (n_leaves,), dtype float64
         Regression: the impurity; empty for classification, where it follows from `leaf_weight`.
     inner : ndarray of shape (n_inner, 2), dtype float64
-        Criterion absolute_error: value and impurity of each node that is no leaf, in their order.
-        Those of other criteria follow from the leaves; empty then.
+        Of each node that is no leaf, in their order: if the objective keeps gains, what it would add as a leaf (0 where that
+        is not known) and the gain of its split, twice what that takes off the loss to second order; of the criterion
+        absolute_error, its value and impurity. Else these follow from the leaves, and this is empty.
     seed : int
         What the seeds of further trees would follow from: a forest's, or that of a tree alone.
     seeds : ndarray of shape (n_trees,), dtype uint32
@@ -438,7 +439,7 @@ class Forest:
         t : int
             The tree.
         exponent : int
-            Regression: as if all targets had been divided by 2**exponent.
+            Regression: as if all targets had been divided by 2**exponent. It has no effect where the objective keeps gains.
 
         Returns
         -------
@@ -453,6 +454,8 @@ class Forest:
         inner = self.inner
         if len(inner):
             inner = inner[self._inner_before[t] : self._inner_before[t + 1]]
+        if self.objective.keeps_gains:
+            return gain_table(*tree, self.leaf_value, inner)
         return number_table(*tree, self.leaf_value, self.leaf_impurity, inner, self.criterion, exponent)
 
     def impurity_decrease(self, relative=False):
@@ -467,7 +470,8 @@ class Forest:
         -------
         ndarray of shape (n_trees, n_features), dtype float64
             The sum of p(t) * (impurity decrease at t) over the nodes t that test the feature, where
-            p(t) is the share of the tree's weight that reaches t [1]_.
+            p(t) is the share of the tree's weight that reaches t [1]_. If the objective keeps gains, the sum of these
+            divided by the tree's rows.
 
         References
         ----------
@@ -475,7 +479,7 @@ class Forest:
            forests of randomized trees", NeurIPS 2013, equation 2.
         """
         decrease = np.zeros((self.n_trees, self.n_features))
-        exponent = self.target_exponent()
+        exponent = 0 if self.objective.keeps_gains else self.target_exponent()
         for t in range(self.n_trees):
             node, feature, share = self.tests_by_feature(t)
             table = self.node_table(t, exponent)

@@ -97,7 +97,7 @@ def check_forest(forest):
         forest.leaf_draws, leaf_totals(forest.leaf_weight), forest.n_draws, forest.n_categories, splitter is not None,
         forest.payload_offsets, forest.payload_words,
     )
-    n_given = 0 if objective.make_criterion(forest.criterion).is_additive else n_inner
+    n_given = n_inner if objective.keeps_gains or not objective.make_criterion(forest.criterion).is_additive else 0
     if forest.inner.shape != (n_given, 2):
         raise ValueError(f"inner has the shape {forest.inner.shape}; that of this forest is {(n_given, 2)}")
 

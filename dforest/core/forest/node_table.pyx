@@ -38,7 +38,7 @@ value : ndarray of shape (n, n_classes) or (n, 1), dtype float64
     The classes' shares of the weight, or the number the node would predict as a leaf.
 impurity : ndarray of shape (n,), dtype float64
 decrease : ndarray of shape (n,), dtype float64
-    The node's integer weight times the impurity decrease of its split; 0 for a leaf.
+    The node's integer weight times the impurity decrease of its split; 0 for a leaf. Of a tree that keeps gains, these.
 """
 
 _NUMBERS = {"squared_error": DF_SQUARED_ERROR, "friedman_mse": DF_SQUARED_ERROR, "poisson": DF_POISSON,
@@ -168,3 +168,45 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] link n
             to_impurity[i] = left * to_impurity[a] + rest * to_impurity[b] + fall
             to_decrease[i] = <double> w[i, 0] * fall
     return NodeTable(draws, weight, value, impurity, decrease)
+
+
+def gain_table(const int32_t[::1] feature not None, const uint32_t[::1] link not None,
+               const int64_t[::1] leaf_draws not None, const int64_t[:, ::1] leaf_weight not None,
+               const double[::1] leaf_value not None, const double[:, ::1] inner not None):
+    """The nodes of a tree whose leaves are added up, as a boosted one.
+
+    Parameters
+    ----------
+    feature, link, leaf_draws, leaf_weight
+        As for `class_table`.
+    leaf_value : ndarray of shape (n_leaves,), dtype float64
+    inner : ndarray of shape (n_inner, 2), dtype float64
+        What each node that is no leaf would add as one, and the gain of its split.
+
+    Returns
+    -------
+    NodeTable
+        The decreases are the gains. Impurities are not known, and 0.
+    """
+    cdef Py_ssize_t n = feature.shape[0], n_inner = inner.shape[0], i
+    draws = np.empty(n, np.int64)
+    weight = np.empty((n, 1), np.int64)
+    value = np.empty((n, 1))
+    decrease = np.zeros(n)
+    cdef int64_t[::1] to_draws = draws
+    cdef int64_t[:, ::1] w = weight
+    cdef double[:, ::1] v = value
+    cdef double[::1] to_decrease = decrease
+    with nogil:
+        for i in range(n - 1, -1, -1):
+            if feature[i] < 0:
+                to_draws[i] = leaf_draws[link[i]]
+                w[i, 0] = leaf_weight[link[i], 0]
+                v[i, 0] = leaf_value[link[i]]
+                continue
+            n_inner -= 1
+            to_draws[i] = to_draws[i + 1] + to_draws[link[i]]
+            w[i, 0] = w[i + 1, 0] + w[link[i], 0]
+            v[i, 0] = inner[n_inner, 0]
+            to_decrease[i] = inner[n_inner, 1]
+    return NodeTable(draws, weight, value, np.zeros(n), decrease)
