@@ -149,10 +149,43 @@ class Growth:
         )
 
 
-def grow(booster, growth, rounds, before=None, monitor=None, on_round=None, n_threads=1):
+class Prefix:
+    """The trees of the rounds so far, put together as they come.
+
+    Parameters
+    ----------
+    growth : Growth
+    n_trees : int
+        How many there will be at most, with those before.
+    before : Forest or None
+    n_threads : int
+    """
+
+    def __init__(self, growth, n_trees, before, n_threads):
+        self._growth, self._most, self._n_threads = growth, n_trees, n_threads
+        self._forest, self._assembly = before, None
+        self._n = 0 if before is None else before.n_trees
+
+    def add(self, tree):
+        """Take the next tree."""
+        if self._assembly is None:
+            self._assembly = Assembly(self._growth.dtype, self._most, self._forest, self._n_threads)
+        self._assembly.add(self._n, tree)
+        self._n += 1
+
+    def forest(self):
+        """The `Forest` of all trees so far; None if there is none."""
+        if self._assembly is not None:
+            n_new = self._n - (0 if self._forest is None else self._forest.n_trees)
+            self._forest, self._assembly = self._growth.forest(self._assembly, n_new, self._forest), None
+        return self._forest
+
+
+def grow(booster, growth, rounds, before=None, monitor=None, on_round=None, tasks=None, n_threads=1):
     """Grow the trees of some rounds, or fewer if scores say so.
 
     Where rows are held out, their scores are found for several rounds at once: for as many as will be grown however these score.
+    With `tasks` it is one round, so that all is known that a fit of so many rounds would leave.
 
     Parameters
     ----------
@@ -167,6 +200,9 @@ def grow(booster, growth, rounds, before=None, monitor=None, on_round=None, n_th
         None: all rounds are grown.
     on_round : callable, optional
         Called after each round with the number of rounds so far.
+    tasks : object, optional
+        Told of each round: `begin_step` before it and `end_step` after it, given a function that returns the `Forest` so far, or
+        None if there is no tree. Growing stops when the latter returns True.
     n_threads : int
 
     Returns
@@ -174,9 +210,8 @@ def grow(booster, growth, rounds, before=None, monitor=None, on_round=None, n_th
     Forest
         Of all rounds.
     """
-    n_sums, n_new = growth.n_sums, 0
-    first_tree = rounds.start * n_sums
-    assembly = Assembly(growth.dtype, rounds.stop * n_sums, before, n_threads)
+    n_sums = growth.n_sums
+    prefix = Prefix(growth, rounds.stop * n_sums, before, n_threads)
     if monitor is not None:
         monitor.begin(before, rounds.start, booster.raw_sums.T)
     done = rounds.start
@@ -184,14 +219,16 @@ def grow(booster, growth, rounds, before=None, monitor=None, on_round=None, n_th
         ahead = rounds.stop - done
         if monitor is not None:
             ahead = min(ahead, max(1, monitor.stopping.earliest(monitor.deciding_scores)))
+        if tasks is not None:
+            ahead = 1
+            tasks.begin_step(prefix.forest)
         holds_out = monitor is not None and monitor.held_out is not None
         latest = Assembly(growth.dtype, ahead * n_sums) if holds_out else None
         for i in range(ahead):
             for k, tree in enumerate(booster.grow_round()):
-                assembly.add(first_tree + n_new, tree)
+                prefix.add(tree)
                 if holds_out:
                     latest.add(i * n_sums + k, tree)
-                n_new += 1
             if monitor is not None:
                 monitor.add_training(booster.raw_sums.T)
             if on_round is not None and not holds_out:
@@ -202,6 +239,8 @@ def grow(booster, growth, rounds, before=None, monitor=None, on_round=None, n_th
                 for i in range(ahead):
                     on_round(done + i + 1)
         done += ahead
+        if tasks is not None and tasks.end_step(prefix.forest):
+            break
         if monitor is not None and monitor.stopping.earliest(monitor.deciding_scores) == 0:
             break
-    return growth.forest(assembly, n_new, before)
+    return prefix.forest()

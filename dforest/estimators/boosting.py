@@ -26,6 +26,7 @@ from dforest.core.data import integer_weights
 from dforest.estimators.base import ClassTargets, NumberTargets, unchanged_by_errors
 from dforest.estimators.boosting_parameters import BOOSTING_PARAMETERS
 from dforest.estimators.boosting_scores import class_numbers, decisions, make_monitor, probabilities
+from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.features import CONTINUOUS, KINDS, Features
 from dforest.estimators.importance import gain_shares
@@ -62,7 +63,7 @@ class Sample(NamedTuple):
         return Sample(*(None if part is None else part[rows] for part in self))
 
 
-class BoostingEstimator(PredictionPart, BaseEstimator):
+class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
     """What boosted trees for classes and for numbers share."""
 
     @abstractmethod
@@ -110,7 +111,9 @@ class BoostingEstimator(PredictionPart, BaseEstimator):
         if communicator() is not ALONE:
             raise ValueError(f"{name} has no code for a fit by several ranks; it runs in a process that has all rows")
 
+    @with_callbacks
     def _fit(self, X, y, sample_weight, X_val, y_val, sample_weight_val):
+        tasks = FitTasks(self, "round", X, y, sample_weight)
         grown = getattr(self, "forest_", None) if self.warm_start else None
         known_classes, known_loss = getattr(self, "classes_", None), getattr(self, "_loss", None)
         n_threads = count_threads(self.n_jobs)
@@ -130,7 +133,7 @@ class BoostingEstimator(PredictionPart, BaseEstimator):
         seed = self._draw_seeds(grown)
         if self.do_early_stopping_ and held_out is None and self.validation_fraction is not None:
             training, held_out = self._hold_out(training)
-        self._grow(training, held_out, grown, seed, n_threads)
+        self._grow(training, held_out, grown, seed, tasks, n_threads)
 
     def _learn_features(self, X):
         """The `Features` of X, which must be continuous."""
@@ -214,7 +217,7 @@ class BoostingEstimator(PredictionPart, BaseEstimator):
         held_out.sort()
         return sample.take(training), sample.take(held_out)
 
-    def _grow(self, training, held_out, grown, seed, n_threads):
+    def _grow(self, training, held_out, grown, seed, tasks, n_threads):
         """Grow the rounds that lack, and set `forest_` and all that tells of the fit."""
         loss, n_sums = self._loss, self._loss.n_sums
         X, y, weight, bin_weight = training
@@ -228,28 +231,42 @@ class BoostingEstimator(PredictionPart, BaseEstimator):
             train_scores, held_out_scores = self.train_score_.tolist(), self.validation_score_.tolist()
         first = 0 if grown is None else grown.n_trees // n_sums
         self.n_trees_per_iteration_ = n_sums
-        if self.max_iter == first:
-            self.fit_report_ = FitReport("cpu")
-            return
-        monitor = None
-        if self.do_early_stopping_:
-            scores = train_scores, held_out_scores
-            monitor = make_monitor(self, loss, growth, training, held_out, scores, self._row_seed, n_threads)
-        booster = self._make_booster(training._replace(X=X), growth, grown, n_threads)
-        begin = perf_counter()
-        on_round = (lambda n_rounds: self._report(n_rounds, monitor)) if self.verbose else None
-        self.forest_ = grow(booster, growth, range(first, self.max_iter), grown, monitor, on_round, n_threads)
-        sums = booster.raw_sums
-        if not np.isfinite([self.forest_.leaf_value.min(), self.forest_.leaf_value.max(), sums.min(), sums.max()]).all():
+        forest, monitor, begin = grown, None, perf_counter()
+
+        def fitted(forest):
+            """The attributes that are set when a forest has been grown."""
+            if forest is None:
+                return None
+            n_new = forest.n_trees - first * n_sums
+            scores = (train_scores, held_out_scores) if monitor is None else (monitor.train_scores, monitor.held_out_scores)
+            return {
+                "forest_": forest,
+                "fit_report_": FitReport("cpu", n_new, train_seconds=perf_counter() - begin),
+                "train_score_": np.array(scores[0]),
+                "validation_score_": np.array(scores[1]),
+            }
+
+        tasks.begin(self.max_iter - first, fitted, grown)
+        if self.max_iter > first:
+            if self.do_early_stopping_:
+                scores = train_scores, held_out_scores
+                monitor = make_monitor(self, loss, growth, training, held_out, scores, self._row_seed, n_threads)
+            booster = self._make_booster(training._replace(X=X), growth, grown, n_threads)
+            begin = perf_counter()
+            on_round = (lambda n_rounds: self._report(n_rounds, monitor)) if self.verbose else None
+            rounds, steps = range(first, self.max_iter), tasks if tasks.are_told else None
+            forest = grow(booster, growth, rounds, grown, monitor, on_round, steps, n_threads)
+            self._check_raw(forest, booster.raw_sums)
+        vars(self).update(fitted(forest))
+        tasks.end(forest)
+
+    def _check_raw(self, forest, sums):
+        """Raise ValueError if leaves, or what they add up to in training rows, have become infinite."""
+        if not np.isfinite([forest.leaf_value.min(), forest.leaf_value.max(), sums.min(), sums.max()]).all():
             raise ValueError(
                 f"learning_rate={self.learning_rate} makes raw predictions leave the range of float64 within "
-                f"{self.n_iter_} rounds; allowed are rates by which they stay in it: choose a lower one"
+                f"{forest.n_trees // len(sums)} rounds; allowed are rates by which they stay in it: choose a lower one"
             )
-        n_new = self.forest_.n_trees - first * n_sums
-        self.fit_report_ = FitReport("cpu", n_new, train_seconds=perf_counter() - begin)
-        if monitor is not None:
-            train_scores, held_out_scores = monitor.train_scores, monitor.held_out_scores
-        self.train_score_, self.validation_score_ = np.array(train_scores), np.array(held_out_scores)
 
     def _make_booster(self, training, growth, grown, n_threads):
         """The compiled booster, ready for the next round."""
@@ -324,7 +341,7 @@ class BoostingEstimator(PredictionPart, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_rows, n_iter_) or (n_rows, n_iter_, n_classes), dtype int64
+        ndarray of shape (n_rows, n_rounds) or (n_rows, n_rounds, n_classes), dtype int64
             The latter if rounds have a tree for each class. Nodes of a tree are numbered in depth-first preorder.
         """
         leaves = self._leaves(X)

@@ -1,0 +1,95 @@
+"""Callbacks in fits: those of scikit-learn's protocol, `sklearn.callback`, which is there from scikit-learn 1.9 on.
+
+Words: a fit is a *task*, and so is each step of it: a round of boosted trees, for example. *Hooks* are the methods of a callback
+that are called when tasks begin and end. The hook at the end of a step may ask to *stop*.
+
+One law holds for all estimators: steps are told of in their order, by the thread that called `fit`, and a fit that is stopped
+after k steps leaves what a fit of k steps leaves, to the bit. A callback that raises an exception ends the fit with it, and the
+estimator is as it was.
+
+With an older scikit-learn `set_callbacks` raises. Callbacks are no parameters there either: who gets them, and what they are
+told, are scikit-learn's to say.
+"""
+
+import sklearn
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # before scikit-learn 1.9
+
+    class CallbackSupportMixin:
+        """What refuses callbacks where scikit-learn has none."""
+
+        def set_callbacks(self, *callbacks):
+            """Raise NotImplementedError: callbacks need scikit-learn 1.9 or newer."""
+            raise NotImplementedError(
+                "callbacks need scikit-learn 1.9 or newer, where sklearn.callback says what they are; this is scikit-learn "
+                f"{sklearn.__version__}"
+            )
+
+    def with_callbacks(method):
+        """Nothing to decorate with: there are no callbacks."""
+        return method
+
+
+class FitTasks:
+    """What the callbacks of an estimator are told of a fit.
+
+    Parameters
+    ----------
+    estimator : CallbackSupportMixin
+        Whose method that is decorated by `with_callbacks` is running.
+    name : str
+        What a step is called.
+    X, y, sample_weight
+        As `fit` was given them: callbacks are given them too.
+
+    Attributes
+    ----------
+    are_told : bool
+        Whether there are callbacks. If not, `begin` and `end` do nothing, and nobody need tell of steps.
+    """
+
+    def __init__(self, estimator, name, X, y, sample_weight):
+        self._estimator, self._name = estimator, name
+        self._given = {"X": X, "y": y, "metadata": {} if sample_weight is None else {"sample_weight": sample_weight}}
+        self._fit = self._step = self._fitted = None
+        self.are_told = bool(getattr(estimator, "_skl_callbacks", None))
+
+    def begin(self, n_steps, fitted, state):
+        """Tell that the fit begins.
+
+        Parameters
+        ----------
+        n_steps : int
+            How many steps there are at most.
+        fitted : callable
+            Given a state, it returns the attributes of an estimator that is fitted so far, or None if there is none yet.
+        state
+            What callbacks find now. Here and elsewhere it may be a function that returns the state, called if a callback asks.
+        """
+        if not self.are_told:
+            return
+        self._fitted = fitted
+        self._fit = self._estimator._init_callback_context(max_subtasks=n_steps)
+        self._call(self._fit.call_on_fit_task_begin, state)
+
+    def begin_step(self, state):
+        """Tell that the next step begins."""
+        self._step = self._fit.subcontext(task_name=self._name)
+        self._call(self._step.call_on_fit_task_begin, state)
+
+    def end_step(self, state):
+        """Tell that the step has ended; returns whether a callback asks to stop."""
+        return self._call(self._step.call_on_fit_task_end, state)
+
+    def end(self, state):
+        """Tell that the fit has ended."""
+        if self.are_told:
+            self._call(self._fit.call_on_fit_task_end, state)
+
+    def _call(self, hook, state):
+        def attributes():
+            return self._fitted(state() if callable(state) else state)
+
+        return hook(estimator=self._estimator, reconstruction_attributes=attributes, **self._given)
