@@ -116,14 +116,16 @@ class Growth:
     ----------
     dtype : dtype
         Of thresholds.
-    n_rows, n_features : int
+    n_rows : int
+    n_categories : ndarray of shape (n_features,), dtype int32
+        0 for features that are not categorical.
     baseline : tuple of float
     seed : int
         Of the forest.
     """
 
-    def __init__(self, dtype, n_rows, n_features, baseline, seed):
-        self.dtype, self.n_rows, self.n_features, self.baseline, self.seed = dtype, n_rows, n_features, baseline, seed
+    def __init__(self, dtype, n_rows, n_categories, baseline, seed):
+        self.dtype, self.n_rows, self.n_categories, self.baseline, self.seed = dtype, n_rows, n_categories, baseline, seed
 
     @property
     def n_sums(self):
@@ -139,9 +141,9 @@ class Growth:
             n_rows=np.full(n_new, self.n_rows, np.int64),
             plans=(AllRows(),) * n_new,
             weight_exponent=np.zeros(n_new, np.int64),
-            n_features=self.n_features,
+            n_features=len(self.n_categories),
             objective=SumObjective(self.baseline),
-            n_categories=np.zeros(self.n_features, np.int32),
+            n_categories=self.n_categories,
             criterion="squared_error",
             splitter=None,
             seed=self.seed,

@@ -84,14 +84,20 @@ ATTRIBUTES = (
         "For each column, whether it is categorical, and whether it is ordinal.",
         IN_TABLE,
     ),
-    Attribute("is_categorical_", "None", "There are no categorical features.", BOOSTING),
+    Attribute(
+        "is_categorical_",
+        "ndarray of shape (n_features,), dtype bool, or None",
+        "Which columns are categorical; None if none is.",
+        BOOSTING,
+    ),
+    Attribute("is_ordinal_", "ndarray of shape (n_features,), dtype bool", "Which columns are ordinal.", BOOSTING),
     Attribute(
         "categories_",
         "list of length n_features",
         """For each column an ndarray of its labels, whose places 0, 1, ... trees test: of a categorical column
         the labels in training, sorted; of an ordinal one that holds no numbers the declared levels. None
         for other columns.""",
-        IN_TABLE,
+        IN_TABLE | BOOSTING,
     ),
     Attribute(
         "fit_report_",

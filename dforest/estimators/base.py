@@ -244,14 +244,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
 
         A collective.
         """
-        kept = features
-        if plan.grown is not None:
-            kept = self._features
-        elif rows.ranks.any(not rows.kept.all()):
-            kept = features.occurring(rows.parts, rows.ranks)
-        if kept is not features:
-            for part in rows.parts:
-                features.recode(part, kept)
+        kept = features.kept(rows, None if plan.grown is None else self._features)
         kept.check_limits(self.method)
         self._features = kept
         self.is_categorical_ = kept.kinds == CATEGORICAL
@@ -304,7 +297,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         sampling = Bootstrap(n_draws) if plan.bootstrap else AllRows()
         objective = self._objective()
         criterion = objective.make_criterion(self._own_criterion(), needs_wide_sums(targets, n_draws))
-        directions = check_directions(self, self.monotonic_cst, objective)
+        directions = check_directions(self, self.monotonic_cst)
         if plan.grown is not None and not np.array_equal(directions, self._directions):
             raise ValueError(
                 f"monotonic_cst={self.monotonic_cst!r}, but warm_start=True goes on with trees grown under the "

@@ -4,7 +4,6 @@ How a fit goes: X -> codes -> rounds of trees -> `forest_`, whose leaves add up 
 estimator as it was.
 """
 
-import math
 import sys
 from abc import abstractmethod
 from numbers import Integral
@@ -24,11 +23,12 @@ from dforest.core.binning import code_columns
 from dforest.core.boost.booster import Booster
 from dforest.core.data import integer_weights
 from dforest.estimators.base import ClassTargets, NumberTargets, unchanged_by_errors
+from dforest.estimators.boosting_constraints import constraints_of
 from dforest.estimators.boosting_parameters import BOOSTING_PARAMETERS
 from dforest.estimators.boosting_scores import class_numbers, decisions, make_monitor, probabilities
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from dforest.estimators.declaration import has_parameters
-from dforest.estimators.features import CONTINUOUS, KINDS, Features
+from dforest.estimators.features import CATEGORICAL, ORDINAL, Features
 from dforest.estimators.importance import gain_shares
 from dforest.estimators.prediction import PredictionPart
 from dforest.estimators.validation import check_weights, check_X, count_features, count_threads
@@ -76,8 +76,8 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Numbers or booleans; NaN means missing, infinities are ordinary values. float32 and
-            float64 are taken as they are, all else becomes float64.
+            Numbers or booleans, and in columns that are categorical or ordinal text too: see
+            `categorical_features`. NaN, None, NA and null are missing, infinities are ordinary values.
         y : array-like of shape (n_rows,)
             Classes of any type, or finite numbers.
         sample_weight : array-like of shape (n_rows,), optional
@@ -115,19 +115,20 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
     def _fit(self, X, y, sample_weight, X_val, y_val, sample_weight_val):
         tasks = FitTasks(self, "round", X, y, sample_weight)
         grown = getattr(self, "forest_", None) if self.warm_start else None
-        known_classes, known_loss = getattr(self, "classes_", None), getattr(self, "_loss", None)
+        known = tuple(getattr(self, name, None) for name in ("classes_", "_loss", "_constraints"))
         n_threads = count_threads(self.n_jobs)
-        features = self._learn_features(X)
+        features = Features.learn(X, self.categorical_features, self.ordinal_features)
         X, y = check_X(self, X, features, y=y, y_numeric=is_regressor(self))
         self.do_early_stopping_ = len(X) > AUTO_STOPPING_ABOVE if self.early_stopping == "auto" else bool(self.early_stopping)
         rows = TrainingRows([X], self._encode([y], ALONE), check_weights([sample_weight], [X]))
         rows.apply_class_weight(self._class_factors(rows))
-        self._features, self.is_categorical_ = features, None
+        self._keep_features(features.kept(rows, None if grown is None else self._features))
         self._loss = self._make_loss()
         y = rows.y.astype(np.float64)
         self._check_rows(y)
+        self._constraints = constraints_of(self, X.shape[1])
         if grown is not None:
-            self._check_grown(grown, known_classes, known_loss)
+            self._check_grown(grown, *known)
         training = Sample(rows.parts[0], y, _unless_ones(rows.weight), _unless_ones(rows.sample_weight))
         held_out = self._given_rows(X_val, y_val, sample_weight_val)
         seed = self._draw_seeds(grown)
@@ -135,16 +136,19 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
             training, held_out = self._hold_out(training)
         self._grow(training, held_out, grown, seed, tasks, n_threads)
 
-    def _learn_features(self, X):
-        """The `Features` of X, which must be continuous."""
-        features = Features.learn(X)
-        other = np.flatnonzero(features.kinds != CONTINUOUS).tolist()
-        if other:
+    def _keep_features(self, features):
+        """Set what the features are. Raises ValueError if one has more categories than bins."""
+        for j in np.flatnonzero(features.n_categories > self.max_bins).tolist():
+            who = f"at index {j}" if features.names is None else repr(features.names[j])
             raise ValueError(
-                f"{features.title(other[0])} is {KINDS[features.kinds[other[0]]]}; {type(self).__name__} takes continuous "
-                "columns so far: turn it into numbers, for example with sklearn.preprocessing.OrdinalEncoder"
+                f"Categorical feature {who} is expected to have a cardinality <= {self.max_bins} but actually has a cardinality "
+                f"of {features.n_categories[j]}; allowed are up to max_bins={self.max_bins} categories"
             )
-        return features
+        self._features = features
+        is_categorical = features.kinds == CATEGORICAL
+        self.is_categorical_ = is_categorical if is_categorical.any() else None
+        self.is_ordinal_ = features.kinds == ORDINAL
+        self.categories_ = list(features.categories)
 
     def _draw_seeds(self, grown):
         """The seed of the trees; set that of the rows, which is the one that scikit-learn draws. A warm start keeps both."""
@@ -158,7 +162,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
         """Raise ValueError if targets of the rows of positive weight are not allowed."""
         self._loss.check_targets(y)
 
-    def _check_grown(self, grown, classes, loss):
+    def _check_grown(self, grown, classes, loss, constraints):
         """Raise ValueError unless the data and parameters go on with what has been grown."""
         if self.n_features_in_ != grown.n_features:
             raise ValueError(
@@ -170,6 +174,11 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
             )
         if self._loss != loss:
             raise ValueError(f"loss={self.loss!r} is {self._loss}, but warm_start=True goes on with trees grown by {loss}")
+        if not np.array_equal(self._constraints.directions, constraints.directions):
+            raise ValueError(
+                f"monotonic_cst={self.monotonic_cst!r}, but warm_start=True goes on with trees grown under the constraints "
+                f"{None if constraints.directions is None else constraints.directions.tolist()}"
+            )
         if self.max_iter < grown.n_trees // loss.n_sums:
             raise ValueError(
                 f"max_iter={self.max_iter} must be larger than or equal to n_iter_={grown.n_trees // loss.n_sums} when "
@@ -225,7 +234,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
             # float32 values and thresholds are exact in float64, not the other way round.
             X = X.astype(np.result_type(X, grown.threshold), copy=False)
         baseline = loss.baseline(y, weight) if grown is None else grown.objective.baseline
-        growth = Growth(X.dtype, len(y), X.shape[1], baseline, seed)
+        growth = Growth(X.dtype, len(y), self._features.n_categories, baseline, seed)
         train_scores, held_out_scores = [], []
         if grown is not None:
             train_scores, held_out_scores = self.train_score_.tolist(), self.validation_score_.tolist()
@@ -272,7 +281,10 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
         """The compiled booster, ready for the next round."""
         X, y, weight, bin_weight = training
         bin_weight = None if bin_weight is None else integer_weights(bin_weight)[0]
-        columns = code_columns(X, self.max_bins, bin_weight, n_threads, counts_missing=False)
+        features = self._features
+        columns = code_columns(
+            X, self.max_bins, bin_weight, n_threads, features.kinds, features.n_categories, counts_missing=False
+        )
         n_trees, raw = 0, None
         if grown is not None:
             n_trees, sums = grown.n_trees, np.zeros((len(y), growth.n_sums))
@@ -292,18 +304,18 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
             min_samples_leaf=min(self.min_samples_leaf, len(y) + 1),
             min_hessian=self.min_hessian,
             l2=self.l2_regularization,
-            max_features=self._count_features(X.shape[1]),
+            max_features=self._tried_features(X.shape[1]),
             seed=growth.seed,
             n_threads=n_threads,
             n_trees=n_trees,
             raw=raw,
+            constraints=self._constraints,
         )
 
-    def _count_features(self, n_features):
-        """How many features a node tries."""
-        if isinstance(self.max_features, Integral):
-            return count_features(self.max_features, n_features)
-        return max(1, math.ceil(self.max_features * n_features))
+    def _tried_features(self, n_features):
+        """How many features a node tries, or which share of those that it may try."""
+        is_number = isinstance(self.max_features, Integral)
+        return count_features(self.max_features, n_features) if is_number else float(self.max_features)
 
     def _report(self, n_rounds, monitor):
         every = 1 if self.verbose > 1 else max(1, self.max_iter // 10)

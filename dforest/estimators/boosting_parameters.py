@@ -1,11 +1,12 @@
 """The parameters of boosted trees: a table like `dforest.estimators.parameters.PARAMETERS`, which says what an entry is."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from dforest.estimators.constraints import Names
-from dforest.estimators.parameters import BOOSTING, Parameter
+from dforest.estimators.parameters import BOOSTING, PARAMETERS, Parameter
 
 CLASSIFIER = frozenset({"boosting classifier"})
 REGRESSOR = frozenset({"boosting regressor"})
@@ -106,8 +107,8 @@ BOOSTING_PARAMETERS = (
         "int or float",
         1.0,
         [Interval(RealNotInt, 0, 1, closed="right"), Interval(Integral, 1, None, closed="left")],
-        """Number of features tried at each node, drawn at random: a float is a share of all features, rounded up, and an int
-        is this number.""",
+        """Number of features tried at each node, drawn at random from those that `interaction_cst` allows there: a float is a
+        share of them, rounded up, and an int is this number.""",
         of=BOOSTING,
     ),
     Parameter(
@@ -115,7 +116,45 @@ BOOSTING_PARAMETERS = (
         "int",
         255,
         [Interval(Integral, 2, 255, closed="both")],
-        """Largest number of bins that a feature's values are sorted into. Missing values have one more bin.""",
+        """Largest number of bins that a feature's values are sorted into, and of categories of a feature. Missing values have
+        one more bin.""",
+        of=BOOSTING,
+    ),
+    Parameter(
+        "categorical_features",
+        '"from_dtype", array-like or None',
+        "from_dtype",
+        ["array-like", StrOptions({"from_dtype"}), None],
+        """Columns whose values are labels without an order, tested by sets of labels ("categories"): a mask, or numbers or
+        names of columns; None means none. "from_dtype" means those of a categorical type of pandas, polars or pyarrow, except
+        for ordered ones that `ordinal_features` takes. Labels are strings, numbers or booleans; 1 and 1.0 are one label.
+
+        Those categories that have at least 10 rows in a node are ordered by G / (H + 10), with the sums of their rows' first
+        and second derivatives of the loss, and parted in this order. Missing values are one more category. All that a node
+        has not in this order, and labels that were not in training if missing values are not in it either, go together to
+        the side that has more gain.""",
+        of=BOOSTING,
+    ),
+    replace(next(entry for entry in PARAMETERS if entry.name == "ordinal_features"), of=BOOSTING),
+    Parameter(
+        "monotonic_cst",
+        "array-like of int of shape (n_features,), dict or None",
+        None,
+        ["array-like", dict, None],
+        """What predictions may do as a feature rises, all others fixed: for 1 they only rise, for -1 they only fall, for 0 they
+        do either. A dict maps names of columns to these numbers. For classification, of two classes, the prediction is the
+        probability of the second one. Categorical features can't be constrained. What leaves add is kept within bounds that
+        the splits of constrained features above them set.""",
+        of=BOOSTING,
+    ),
+    Parameter(
+        "interaction_cst",
+        '{"pairwise", "no_interactions"}, list or tuple of lists/tuples/sets of int, or None',
+        None,
+        [list, tuple, StrOptions({"pairwise", "no_interactions"}), None],
+        """Which features may be tested on one path from a root to a leaf, and so interact: the numbers of those of a group.
+        Features in none of the groups given form one more. "no_interactions" means that each path has a single feature,
+        "pairwise" two at most. None means no constraint.""",
         of=BOOSTING,
     ),
     Parameter(

@@ -179,6 +179,23 @@ class Features:
             categories[j] = categories[j][ranks.sum(counts) > 0]
         return Features(self.kinds, categories, self.names)
 
+    def kept(self, rows, known=None):
+        """The features that trees are grown by; the rows, which these features have encoded, are recoded. A collective.
+
+        Parameters
+        ----------
+        rows : TrainingRows
+        known : Features, optional
+            Those of trees that there are already. None: without categories that only rows of weight 0 have.
+        """
+        kept = known
+        if kept is None:
+            kept = self.occurring(rows.parts, rows.ranks) if rows.ranks.any(not rows.kept.all()) else self
+        if kept is not self:
+            for part in rows.parts:
+                self.recode(part, kept)
+        return kept
+
     def _counts(self, X, j):
         """How often each number occurs in column j of encoded rows."""
         numbers = X[:, j]

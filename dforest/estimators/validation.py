@@ -272,8 +272,15 @@ def _check_level_wise(method, splitter, what, way_out):
         )
 
 
-def check_directions(estimator, monotonic_cst, objective):
+def check_directions(estimator, monotonic_cst):
     """The constraint of each feature, 0 for features without one: ndarray of shape (n_features,), dtype int8.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its classes, if it has any, and what its features are, `is_categorical_` or None, are known.
+    monotonic_cst : array-like, dict or None
+        Its parameter.
 
     Raises
     ------
@@ -284,14 +291,19 @@ def check_directions(estimator, monotonic_cst, objective):
     directions = np.ascontiguousarray(_check_monotonic_cst(estimator, monotonic_cst), np.int8)
     if not directions.any():
         return directions
-    if not objective.is_ordered:
-        n = objective.n_classes
-        raise ValueError(f"monotonic_cst: Monotonicity constraints are for two classes at most; y has {n} classes")
-    categorical = np.flatnonzero(estimator.is_categorical_ & (directions != 0))
+    n = getattr(estimator, "n_classes_", 1)
+    if n > 2:
+        raise ValueError(
+            f"monotonic_cst: Monotonicity constraints are for two classes at most; y has {n} classes: monotonic constraints are "
+            "not supported for multiclass classification."
+        )
+    is_categorical = False if estimator.is_categorical_ is None else estimator.is_categorical_
+    categorical = np.flatnonzero(is_categorical & (directions != 0))
     if len(categorical):
         name = getattr(estimator, "feature_names_in_", range(len(directions)))[categorical[0]]
         raise ValueError(
-            f"monotonic_cst constrains X column {name!r}, which is categorical; allowed are continuous and ordinal features"
+            f"monotonic_cst constrains X column {name!r}, which is categorical; allowed are continuous and ordinal features: "
+            "Categorical features cannot have monotonic constraints."
         )
     return directions
 

@@ -20,9 +20,9 @@ The rules:
   multiplied by the weight, and then made integers, and words are wide. Bins, baselines and quantiles have the integer weights in
   each case.
 - A cut sends the first codes of an order to the left. Numbers are ordered by code, and *the rest* are rows whose value is
-  missing. Categories with at least 10 rows in the node are ordered by G / (H + 10), of equal ones the lower code first, missing values
-  being one more category; the rest are all other categories. The rest is tried on the right, then on the left, where it has
-  rows; else it goes to the side of more rows, or right. The highest score wins, of equal ones the lowest feature, then the
+  missing. Categories with at least 10 rows in the node are ordered by G / (H + 10), of equal ones the lower code first, missing
+  values being one more category; the rest are all other categories. The rest is tried on the right, then on the left, where it
+  has rows; else it goes to the side of more rows, or right. The highest score wins, of equal ones the lowest feature, then the
   shortest list of first codes, then the right side for the rest. The gain is the score less what all cuts of the node have in
   common; a node with a gain above 0 may be divided. Best first, of equal gains the first in preorder.
 - With monotonic constraints, a node has bounds. The *step* of some rows is -G / (H + l2), kept within the bounds of their node,
