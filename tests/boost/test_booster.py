@@ -108,6 +108,7 @@ def make_booster(problem, baselines, n_threads=1, loops=None, more=MappingProxyT
     for name in ("max_bins", "n_categories", "ordinal"):
         del given[name]
     constraints = constraints_of(given.pop("monotonic"), given.pop("interactions"), len(columns))
+    tuning = {"thread_cells": 0} | tuning
     return Booster(columns, loss, problem.y, weight, parameter=given.pop("quantile"), l2=given.pop("l2_regularization"),
                    baseline=baselines, n_threads=n_threads, constraints=constraints, tuning=tuning, **given | more)  # fmt: skip
 
@@ -214,6 +215,14 @@ def test_many_rows_on_any_number_of_threads(loss, is_weighted):
         models.append([part for tree in trees for part in tree] + [booster.raw_sums])
     for model in models[1:]:
         assert all(np.array_equal(a, b) for a, b in zip(models[0], model, strict=True))
+
+
+def test_few_values_get_few_threads():
+    few, many = (list(code_columns(np.random.default_rng(0).random((n, 10)), 256)) for n in (100, 5000))
+    assert Booster.threads_for(few, 100, 64, 16384) == 1
+    assert Booster.threads_for(many, 5000, 64, 16384) == 3
+    assert Booster.threads_for(many, 5000, 2, 16384) == 2
+    assert Booster.threads_for(few, 100, 64, 0) == 64
 
 
 def test_rounds_go_on_from_raw_predictions():

@@ -122,6 +122,7 @@ cdef class Booster:
         self.data = DataView(columns, np.zeros(n_rows, np.int32))
         self.data.add_rows(n_threads)
         tuning = tuning or {}
+        n_threads = self.threads_for(columns, n_rows, n_threads, tuning.get("thread_cells", 16384))
         self.chunk = tuning.get("chunk_rows", 8192)
         self.stretch = tuning.get("stretch_rows", 8192)
         self.is_wide = tuning.get("wide_words", False)
@@ -180,6 +181,12 @@ cdef class Booster:
             self.rows.times = &times[0]
             self.total_weight = total
         return 0
+
+    @staticmethod
+    def threads_for(columns, n_rows, n_threads, thread_cells):
+        """How many threads are worth their turns: one for so many cells of data, and of histograms, which take longer."""
+        cells = n_rows * len(columns) + 4 * sum(len(column.values) for column in columns)
+        return n_threads if thread_cells == 0 else max(1, min(n_threads, cells // thread_cells))
 
     def __dealloc__(self):
         free(self.fine)
