@@ -12,7 +12,8 @@ from dforest.core import loops
 from dforest.core.sampling import Bootstrap, TreeDraws
 from dforest.rules import probe as rules
 from dforest.rules.arrays import BLOCK
-from dforest.testing.streams import BOOTSTRAP_DRAW, THRESHOLD, Stream
+from dforest.testing import sampling as twins
+from dforest.testing.streams import BOOTSTRAP_DRAW, SUBSAMPLE_DRAW, THRESHOLD, Stream
 
 SEEDS = st.integers(0, 2**32 - 1)
 NODES = st.integers(1, 2**64 - 1)
@@ -86,6 +87,30 @@ def test_a_word_that_is_passed_over(seed, at):
     assert [i for i in range(at + 1) if words.next() * n % 2**32 < 2**32 % n] == [at]
     for n_draws in (at, at + 1, 3000):  # it would have been no draw yet, the last one, one among others
         np.testing.assert_array_equal(probe.draw_block(seed, 0, n, n_draws), rules.draw_block(seed, 0, n, n_draws))
+
+
+@pytest.mark.usefixtures("each_set")
+@given(SEEDS, st.integers(0, 2**20), st.integers(1, BLOCK), st.floats(0, 1))
+@example(1, 2, BLOCK, 1.0)
+@example(1, 2, AHEAD + 1, 0.5)
+def test_rows_of_a_block_without_replacement(seed, block, n, share):
+    n_draws = int(n * share)
+    counts = probe.subsample_block(seed, block, n, n_draws)
+    assert counts.sum() == n_draws
+    np.testing.assert_array_equal(counts, rules.subsample_block(seed, block, n, n_draws))
+
+
+@pytest.mark.usefixtures("each_set")
+@pytest.mark.parametrize(("seed", "at"), [(737, 759), (2373, 1269), (3574, 3283)])
+def test_a_word_that_is_passed_over_without_replacement(seed, at):
+    """All rows after it have the word behind the one that they would have."""
+    n = 4093
+    words = Stream(seed, 0, SUBSAMPLE_DRAW)
+    assert [i for i in range(at + 1) if words.next() * (n - i) % 2**32 < 2**32 % (n - i)] == [at]
+    for n_draws in (1, 2000, n - 1):
+        counts = probe.subsample_block(seed, 0, n, n_draws)
+        np.testing.assert_array_equal(counts, rules.subsample_block(seed, 0, n, n_draws))
+        np.testing.assert_array_equal(counts, twins.Subsample(n_draws, seed).counts(n, 0))
 
 
 @pytest.mark.usefixtures("each_set")

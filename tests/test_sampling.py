@@ -14,7 +14,7 @@ from dforest.core.binning import code_columns
 from dforest.core.data import DataView
 from dforest.core.grow.drawing import Drawing
 from dforest.core.predict.out_of_bag import predict_out_of_bag
-from dforest.core.sampling import AllRows, Bootstrap, SamplingPlan, TreeDraws, draw_pieces
+from dforest.core.sampling import AllRows, Bootstrap, SamplingPlan, Subsample, TreeDraws, draw_pieces
 from dforest.engines import cpu
 from dforest.engines.cpu import CpuEngine
 from dforest.rows import RowShare
@@ -22,7 +22,7 @@ from dforest.rules.arrays import BLOCK
 from dforest.testing import sampling as twins
 from dforest.testing.engine_check import Kept, assert_equal_trees, random_problem
 from dforest.testing.sampling import twin_of
-from dforest.testing.streams import BOOTSTRAP_DRAW, BOOTSTRAP_SPLIT, Stream
+from dforest.testing.streams import BOOTSTRAP_DRAW, BOOTSTRAP_SPLIT, SUBSAMPLE_DRAW, SUBSAMPLE_SHARE, Stream
 
 # One row, one block, a block's border on either side, several blocks, none of them a power of two.
 SIZES = [1, 2, 37, 4095, 4096, 4097, 8192, 12289, 20000]
@@ -35,6 +35,51 @@ def test_counts_are_those_of_the_twin(n_rows, share):
     counts = Bootstrap(n_draws).counts(n_rows, 4234567890)
     assert counts.sum() == n_draws
     np.testing.assert_array_equal(counts, twins.Bootstrap(n_draws).counts(n_rows, 4234567890))
+
+
+@pytest.mark.parametrize("n_rows", SIZES)
+@pytest.mark.parametrize("share", [0.001, 0.3, 0.5, 0.8, 1.0])
+def test_rows_without_replacement_are_those_of_the_twin(n_rows, share):
+    plan = Subsample(max(1, int(n_rows * share)), 4234567890)
+    counts = plan.counts(n_rows, 7)
+    assert counts.max() == 1 and counts.sum() == plan.n_draws == plan.count_draws(n_rows) == plan.most_records(n_rows)
+    np.testing.assert_array_equal(counts, twin_of(plan).counts(n_rows, 7))
+    assert plan.leaves_rows_out and Subsample(2**32 - 1, 5).counts(n_rows, 0).tolist() == [1] * n_rows
+
+
+@pytest.mark.parametrize("n_rows, n_draws", [(7, 3), (4097, 2048), (4100, 3000), (12300, 5000)])
+def test_every_row_is_as_likely_without_replacement(n_rows, n_draws):
+    """Those of a short last block too. The variance of how often a row is drawn is binomial."""
+    n_trees, p = 3000, n_draws / n_rows
+    counts = sum(Subsample(n_draws, seed).counts(n_rows, 0).astype(np.int64) for seed in seeds_of_trees(n_trees, 4))
+    z = (counts - n_trees * p) / np.sqrt(n_trees * p * (1 - p))
+    assert np.abs(z).max() < 5 and np.abs(z[4096:4100]).max(initial=0) < 4.5
+    assert abs(z @ z / n_rows - 1) < 6 * np.sqrt(2 / n_rows)
+
+
+def test_pairs_of_rows_without_replacement():
+    """All subsets of a block are as likely as each other."""
+    seeds = seeds_of_trees(20_000, 6)
+    for n_draws, n_subsets in ((2, 10), (3, 10), (4, 5)):
+        counts = np.stack([Subsample(n_draws, seed).counts(5, 0) for seed in seeds])
+        _, observed = np.unique(counts @ 2 ** np.arange(5), return_counts=True)
+        assert len(observed) == n_subsets and stats.chisquare(observed).pvalue > 1e-4
+
+
+def test_a_subsample_by_hand():
+    """Of 5 rows, 3 draws: each row is drawn with the chance of one draw of those to come, of the rows to come."""
+    stream, to_come, expected = Stream(11, 0, SUBSAMPLE_DRAW), 3, []
+    for row in range(5):
+        expected.append(int((stream.next() * (5 - row) >> 32) < to_come))  # no word of these few is passed over
+        to_come -= expected[-1]
+    assert Subsample(3, 11).counts(5, 0).tolist() == expected
+
+
+def test_blocks_of_a_subsample_by_hand():
+    """Of 4100 rows, 2047 draws: the last 4 rows have 1 or 2, 12 times of 4100 the former."""
+    for seed in range(3):
+        rounding = Stream(seed, 0, SUBSAMPLE_SHARE).next() * 4100 >> 32
+        assert Subsample(2047, seed).block_draws(4100, 0).tolist() == ([2045, 2] if rounding < 4088 else [2046, 1])
 
 
 def seeds_of_trees(n_trees, seed):
@@ -203,9 +248,11 @@ def test_estimates_out_of_bag_need_draws_of_their_own_rows():
 
 
 def test_plans_are_values():
-    plans = [AllRows(), Bootstrap(7), Bootstrap(8)]
-    assert [repr(plan) for plan in plans] == ["AllRows()", "Bootstrap(n_draws=7)", "Bootstrap(n_draws=8)"]
-    assert len({*plans, AllRows(), Bootstrap(np.int64(8))}) == 3
+    plans = [AllRows(), Bootstrap(7), Bootstrap(8), Subsample(7, 2**32 - 1)]
+    assert [repr(plan) for plan in plans] == [
+        "AllRows()", "Bootstrap(n_draws=7)", "Bootstrap(n_draws=8)", "Subsample(n_draws=7, seed=4294967295)"]  # fmt: skip
+    assert len({*plans, AllRows(), Bootstrap(np.int64(8)), Subsample(7, seed=np.uint32(2**32 - 1))}) == 4
+    assert Subsample(7, 1) != Subsample(7, 2) != Subsample(8, 2) != Bootstrap(8)
     assert Bootstrap(7) == Bootstrap(n_draws=7) != Bootstrap(8) != AllRows() != "AllRows()"
     for plan in plans:
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
@@ -216,6 +263,8 @@ def test_plans_are_values():
             plan.leaves_rows_out = True
     with pytest.raises(AttributeError):
         plans[1].n_draws = 9
+    with pytest.raises(ValueError, match="seed=4294967296; allowed are numbers from 0 to 4294967295"):
+        Subsample(7, 2**32)
 
 
 @pytest.mark.parametrize(
@@ -379,7 +428,7 @@ def test_balanced_subsamples_weigh_what_the_plan_draws():
         assert abs(zeros / ones - 1) < 1e-6
 
 
-@pytest.mark.parametrize("sampling", [AllRows(), Bootstrap(6000), Bootstrap(40)], ids=repr)
+@pytest.mark.parametrize("sampling", [AllRows(), Bootstrap(6000), Bootstrap(40), Subsample(6001, 3)], ids=repr)
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_pieces_of_blocks_are_drawn_alone(sampling, n_threads):
     """Whoever holds some stretches of the rows has the counts of these rows, and draws no other block."""

@@ -13,7 +13,7 @@ from dforest.core.forest.arrays import Forest
 from dforest.core.forest.assembly import Assembly
 from dforest.core.grow.trainer import tree_seeds
 from dforest.core.objective import SumObjective
-from dforest.core.sampling import AllRows
+from dforest.core.sampling import AllRows, Subsample
 
 
 @dataclass(frozen=True)
@@ -122,10 +122,13 @@ class Growth:
     baseline : tuple of float
     seed : int
         Of the forest.
+    n_drawn : int, optional
+        How many rows each round draws without replacement. None: trees are grown from all rows.
     """
 
-    def __init__(self, dtype, n_rows, n_categories, baseline, seed):
+    def __init__(self, dtype, n_rows, n_categories, baseline, seed, n_drawn=None):
         self.dtype, self.n_rows, self.n_categories, self.baseline, self.seed = dtype, n_rows, n_categories, baseline, seed
+        self.n_drawn = n_drawn
 
     @property
     def n_sums(self):
@@ -134,12 +137,13 @@ class Growth:
     def forest(self, assembly, n_new, before=None):
         """The `Forest` of assembled trees, those of `before` first, and then `n_new` ones."""
         first = 0 if before is None else before.n_trees
+        seeds = tree_seeds(self.seed, range(first, first + n_new))
         return Forest.assembled(
             assembly,
             before,
             n_new,
             n_rows=np.full(n_new, self.n_rows, np.int64),
-            plans=(AllRows(),) * n_new,
+            plans=self._plans(seeds),
             weight_exponent=np.zeros(n_new, np.int64),
             n_features=len(self.n_categories),
             objective=SumObjective(self.baseline),
@@ -147,8 +151,15 @@ class Growth:
             criterion="squared_error",
             splitter=None,
             seed=self.seed,
-            seeds=tree_seeds(self.seed, range(first, first + n_new)),
+            seeds=seeds,
         )
+
+    def _plans(self, seeds):
+        """The sampling plans of the trees of whole rounds, which draw by the seed of the round's first tree."""
+        if self.n_drawn is None:
+            return (AllRows(),) * len(seeds)
+        of_rounds = np.repeat(seeds[:: self.n_sums], self.n_sums)
+        return tuple(Subsample(self.n_drawn, int(seed)) for seed in of_rounds)
 
 
 class Prefix:

@@ -32,6 +32,14 @@ def draw_block(uint32_t seed, int64_t block, int64_t n, int64_t n_draws):
     return result
 
 
+def subsample_block(uint32_t seed, int64_t block, int64_t n, int64_t n_draws):
+    """Which of a block's n rows are drawn without replacement: ndarray of shape (n,), dtype uint32."""
+    result = np.empty(n, np.uint32)
+    cdef uint32_t[::1] out = result
+    loops.subsample_block(seed, block, n, n_draws, &out[0])
+    return result
+
+
 def records(int64_t first, const uint32_t[::1] counts, const int32_t[::1] target not None, const uint32_t[::1] weight, int64_t n):
     """The records of n rows from `first` on that are drawn.
 

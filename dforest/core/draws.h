@@ -248,4 +248,26 @@ DF_INLINE void df_draw_block_loop(df_words make, uint32_t seed, int64_t block, i
     }
 }
 
+/* See df_subsample_block. Row i has word i, unless a word is passed over. */
+DF_INLINE void df_subsample_block_loop(df_words make, uint32_t seed, int64_t block, int64_t n, int64_t n_draws,
+                                       uint32_t *counts) {
+    uint32_t room[DF_WORD_ROOM], to_come = (uint32_t)n_draws, passed_over = 0;
+    df_stream stream;
+    df_stream_open(&stream, seed, (uint64_t)block, DF_SUBSAMPLE_DRAW);
+    for (int64_t first = 0; first < n; first += DF_WORDS) {
+        const int n_here = n - first < DF_WORDS ? (int)(n - first) : DF_WORDS;
+        const uint32_t *word = df_words_from(make, &stream, first, n_here, room);
+        for (int i = 0; i < n_here; i++) {
+            const uint32_t range = (uint32_t)(n - first - i);
+            const uint64_t product = (uint64_t)word[i] * range;
+            const uint32_t is_drawn = (uint32_t)(product >> 32) < to_come;
+            passed_over |= (uint32_t)product < range; /* perhaps: the rule decides */
+            counts[first + i] = is_drawn;
+            to_come -= is_drawn;
+        }
+    }
+    if (passed_over) /* one block in five hundred */
+        df_subsample_block(seed, block, n, n_draws, counts);
+}
+
 #endif

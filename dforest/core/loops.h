@@ -43,6 +43,7 @@ typedef struct {
     int64_t (*ones)(uint32_t seed, uint64_t node, int64_t first, int64_t n);
     int64_t (*below)(uint32_t seed, uint64_t node, int64_t first, int64_t n, uint32_t left, uint32_t right, int64_t *n_draws);
     void (*draw_block)(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t *counts);
+    void (*subsample_block)(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t *counts);
     df_records records;
     uint32_t (*pack_classes)(const df_record *records, int64_t n, int bits, uint32_t flip, uint32_t *row, uint64_t *word,
                              uint32_t *slot);
@@ -167,6 +168,10 @@ typedef struct {
                                                uint32_t *counts) {                                                        \
         df_draw_block_loop(df_words_##name, seed, block, n, n_draws, counts);                                             \
     }                                                                                                                     \
+    attribute static void df_subsample_block_##name(uint32_t seed, int64_t block, int64_t n, int64_t n_draws,             \
+                                                    uint32_t *counts) {                                                   \
+        df_subsample_block_loop(df_words_##name, seed, block, n, n_draws, counts);                                        \
+    }                                                                                                                     \
     attribute static uint32_t df_pack_classes_##name(const df_record *records, int64_t n, int bits, uint32_t flip,        \
                                                      uint32_t *row, uint64_t *word, uint32_t *slot) {                     \
         return df_pack_classes_loop(records, n, bits, flip, row, word, slot);                                             \
@@ -211,6 +216,7 @@ typedef struct {
                                              df_ones_##name,                                                              \
                                              df_below_##name,                                                             \
                                              df_draw_block_##name,                                                        \
+                                             df_subsample_block_##name,                                                   \
                                              df_records_##name,                                                           \
                                              df_pack_classes_##name,                                                      \
                                              df_pack_sums_##name,                                                         \

@@ -12,9 +12,6 @@ interpreter's lock: a plan is never written to after it was made. Whoever draws 
 `draw_block` for each block that got draws, in any order, on any thread. The grower makes records of the counts
 (`core/grow/drawing`), out-of-bag estimates look for rows of count 0 (`TreeDraws`). A device needs code of its own for
 `draw_block`, and refuses plans for which it has none (`dforest/engines/device/sampling.py`).
-
-Drawing without replacement, for example, has the same `tree_draws` as `Bootstrap`; its `deal` sends draws down the same tree over
-blocks, but hypergeometrically; its `draw_block` draws rows that were not drawn yet.
 """
 from libc.stdint cimport int64_t, uint32_t
 
@@ -67,6 +64,11 @@ cdef class Bootstrap(SamplingPlan):
     cdef readonly int64_t n_draws
 
     cdef int deal_together(self, uint32_t seed, Py_ssize_t n_rows, int64_t* n_draws, Helpers* helpers) except -1 nogil
+
+
+cdef class Subsample(SamplingPlan):
+    cdef readonly int64_t n_draws
+    cdef readonly uint32_t seed
 
 
 cdef class TreeDraws:

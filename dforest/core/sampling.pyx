@@ -16,9 +16,12 @@ blocks as leaves, padded to a power of two; padding holds no rows. Of 10,000 row
 
 At most one node of a level has halves that are neither even nor empty: the last one that has rows.
 
-A large tree's draws are dealt out by several threads: level after level, some words of the uneven node's stream or the bits of an
-even node at a time, until nodes have PIECE_BLOCKS blocks; and then node after node, each to its end. Random words are computed
-many at a time (`core/draws.h`).
+A subsample draws without replacement. Each block has its share of the draws, rounded down or up at random so that all rows have
+equal chances, and draws as many of its rows. So no block has to know of the others.
+
+A large bootstrap's draws are dealt out by several threads: level after level, some words of the uneven node's stream or the bits
+of an even node at a time, until nodes have PIECE_BLOCKS blocks; and then node after node, each to its end. Random words are
+computed many at a time (`core/draws.h`).
 """
 from operator import index
 
@@ -33,7 +36,7 @@ import numpy as np
 from dforest.core.loops cimport loops
 from dforest.core.threads cimport Turn, check_signals, df_add_to_long, poll, share
 from dforest.rules.random cimport DF_BLOCK
-from dforest.rules.sampling cimport df_draws_to_left
+from dforest.rules.sampling cimport df_draws_to_left, df_subsampled_before
 
 MOST_ROWS = 2**32 - 1          # numbers of rows have 32 bits
 MOST_DRAWS = 2**32 - 1         # counts of draws have 32 bits
@@ -81,7 +84,8 @@ cdef class SamplingPlan:
 
     def __cinit__(self):
         if type(self) is SamplingPlan:
-            raise TypeError("SamplingPlan is the base of sampling plans, and none itself; allowed are AllRows and Bootstrap")
+            raise TypeError("SamplingPlan is the base of sampling plans, and none itself; allowed are AllRows, Bootstrap and "
+                            "Subsample")
 
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
         return n_rows
@@ -247,6 +251,43 @@ cdef class Bootstrap(SamplingPlan):
     cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, int64_t n_draws,
                          uint32_t* counts) noexcept nogil:
         loops.draw_block(seed, block, rows_of_block(n_rows, block), n_draws, counts)
+
+
+@final
+cdef class Subsample(SamplingPlan):
+    """Rows drawn without replacement, all with equal chances; each block has its share of them, but for one row.
+
+    Parameters
+    ----------
+    n_draws : int
+        Draws of a tree, from 1 to 2**32 - 1; where there are fewer rows, all are drawn.
+    seed : int
+        By which rows are drawn, below 2**32. The tree's own doesn't count: trees with one plan have the same rows.
+    """
+
+    parameters = ("n_draws", "seed")
+
+    def __cinit__(self, n_draws, seed):
+        self.n_draws = checked_integer("n_draws", n_draws, 1, MOST_DRAWS)
+        self.seed = checked_integer("seed", seed, 0, 2**32 - 1)
+        self.leaves_rows_out = True
+
+    cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
+        return min(self.n_draws, n_rows)
+
+    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
+                  Helpers* helpers) except -1 nogil:
+        cdef Py_ssize_t block
+        cdef int64_t n = self.tree_draws(n_rows), before, after = df_subsampled_before(self.seed, n_rows, n, first * DF_BLOCK)
+        for block in range(first, last):
+            before = after
+            after = df_subsampled_before(self.seed, n_rows, n, block * DF_BLOCK + rows_of_block(n_rows, block))
+            n_draws[block - first] = after - before
+        return 0
+
+    cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, int64_t n_draws,
+                         uint32_t* counts) noexcept nogil:
+        loops.subsample_block(self.seed, block, rows_of_block(n_rows, block), n_draws, counts)
 
 
 cdef struct Dealing:               # what threads know that deal a tree's draws out together, level after level

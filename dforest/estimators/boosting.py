@@ -234,7 +234,8 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
             # float32 values and thresholds are exact in float64, not the other way round.
             X = X.astype(np.result_type(X, grown.threshold), copy=False)
         baseline = loss.baseline(y, weight) if grown is None else grown.objective.baseline
-        growth = Growth(X.dtype, len(y), self._features.n_categories, baseline, seed)
+        n_drawn = max(1, int(self.subsample * len(y)))
+        growth = Growth(X.dtype, len(y), self._features.n_categories, baseline, seed, n_drawn if n_drawn < len(y) else None)
         train_scores, held_out_scores = [], []
         if grown is not None:
             train_scores, held_out_scores = self.train_score_.tolist(), self.validation_score_.tolist()
@@ -307,6 +308,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
             max_features=self._tried_features(X.shape[1]),
             seed=growth.seed,
             n_threads=n_threads,
+            n_drawn=growth.n_drawn,
             n_trees=n_trees,
             raw=raw,
             constraints=self._constraints,

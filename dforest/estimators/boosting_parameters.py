@@ -112,6 +112,16 @@ BOOSTING_PARAMETERS = (
         of=BOOSTING,
     ),
     Parameter(
+        "subsample",
+        "float",
+        1.0,
+        [Interval(Real, 0, 1, closed="right")],
+        """Share of the rows that each round draws without replacement, rounded down; its trees are grown from these, and
+        rows that count towards `min_samples_leaf` are these. Below 1 that is stochastic gradient boosting: it takes less
+        time, and the trees are less alike.""",
+        of=BOOSTING,
+    ),
+    Parameter(
         "max_bins",
         "int",
         255,

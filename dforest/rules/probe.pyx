@@ -30,7 +30,7 @@ from dforest.rules.numerics cimport df_floor_mean
 from dforest.rules.out_of_bag cimport df_error, df_leading_class, df_open_permutation, df_permute
 from dforest.rules.random cimport DF_THRESHOLD, df_feature_path, df_stream, df_stream_open
 from dforest.rules.records cimport df_draw_kind, df_leaf_rules, df_record
-from dforest.rules.sampling cimport df_draw_block, df_draws_to_left, df_write_records
+from dforest.rules.sampling cimport df_draw_block, df_draws_to_left, df_subsample_block, df_write_records
 
 from dforest.rules.records import record
 
@@ -384,6 +384,14 @@ def draw_block(uint32_t seed, int64_t block, int64_t n, int64_t n_draws):
     result = np.empty(n, np.uint32)
     cdef uint32_t[::1] out = result
     df_draw_block(seed, block, n, n_draws, &out[0])
+    return result
+
+
+def subsample_block(uint32_t seed, int64_t block, int64_t n, int64_t n_draws):
+    """Which of a block's n rows are drawn without replacement: ndarray of shape (n,), dtype uint32."""
+    result = np.empty(n, np.uint32)
+    cdef uint32_t[::1] out = result
+    df_subsample_block(seed, block, n, n_draws, &out[0])
     return result
 
 

@@ -29,10 +29,12 @@ enum {
     DF_BOOTSTRAP_DRAW = 3,  /* rows drawn inside a block; path = the block's number */
     DF_THRESHOLD = 4,       /* random threshold; path = df_feature_path of node and feature */
     DF_PERMUTATION = 5,     /* order of a tree's out-of-bag rows; path = the feature */
+    DF_SUBSAMPLE_SHARE = 6, /* which blocks have their share of drawn rows rounded up; path = 0 */
+    DF_SUBSAMPLE_DRAW = 7,  /* rows of a block that are drawn without replacement; path = the block's number */
     DF_CUSTOM = 64          /* from here on: whatever splitters from elsewhere draw */
 };
 
-enum { DF_BLOCK = 4096 }; /* rows of a block of the bootstrap */
+enum { DF_BLOCK = 4096 }; /* rows of a block, whose draws are drawn together */
 
 typedef struct {
     uint32_t key[2];

@@ -10,6 +10,8 @@ cdef extern from "rules/random.h" nogil:
         DF_BOOTSTRAP_DRAW
         DF_THRESHOLD
         DF_PERMUTATION
+        DF_SUBSAMPLE_SHARE
+        DF_SUBSAMPLE_DRAW
         DF_CUSTOM
         DF_BLOCK
     const uint64_t DF_ROOT_PATH

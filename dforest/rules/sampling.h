@@ -1,4 +1,4 @@
-/* What the bootstrap draws, in integers alone: shared by the compiled core and the device code (C99 and C++).
+/* What trees draw, in integers alone: shared by the compiled core and the device code (C99 and C++).
  *
  * Words: see core/sampling.pyx, which says how draws are sent down a binary tree over blocks of rows.
  */
@@ -46,6 +46,29 @@ static inline void df_draw_block(uint32_t seed, int64_t block, int64_t n, int64_
     df_stream_open(&stream, seed, (uint64_t)block, DF_BOOTSTRAP_DRAW);
     for (i = 0; i < n_draws; ++i)
         counts[df_below(&stream, (uint32_t)n)] += 1;
+}
+
+/* How many of the rows before `row`, which is 0, n_rows or the first of a block, are drawn of n_rows rows without replacement:
+ * their share, rounded down, or up where a random number says so. A row's chance is n_draws / n_rows, whatever block it is in. Of
+ * 8200 rows, 4100 draws: the last 8 rows have 4 of them. Of 4100 rows, 2047 draws: the last 4 have 1 or 2, on average 1.997. */
+static inline int64_t df_subsampled_before(uint32_t seed, int64_t n_rows, int64_t n_draws, int64_t row) {
+    df_stream stream;
+    df_stream_open(&stream, seed, 0, DF_SUBSAMPLE_SHARE);
+    return (int64_t)(((uint64_t)n_draws * (uint64_t)row + df_below(&stream, (uint32_t)n_rows)) / (uint64_t)n_rows);
+}
+
+/* Which of a block's n rows are drawn, n_draws of them without replacement. Each row's chance is that of one draw of those to come,
+ * of the rows to come: of 3 rows, 2 draws, the first is drawn with chance 2/3, and the second then with 1/2, or else for sure.
+ * OUT counts : [n] 0 or 1 */
+static inline void df_subsample_block(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t *counts) {
+    df_stream stream;
+    uint32_t to_come = (uint32_t)n_draws;
+    int64_t i;
+    df_stream_open(&stream, seed, (uint64_t)block, DF_SUBSAMPLE_DRAW);
+    for (i = 0; i < n; ++i) {
+        counts[i] = df_below(&stream, (uint32_t)(n - i)) < to_come;
+        to_come -= counts[i];
+    }
 }
 
 /* Write the records of those rows that are drawn, of n rows from `first` on; return their number.

@@ -19,6 +19,9 @@ The rules:
   and so do constant hessians and the magnitudes of the mean; exponents are greater by k. Else gradients and hessians are
   multiplied by the weight, and then made integers, and words are wide. Bins, baselines and quantiles have the integer weights in
   each case.
+- With a subsample, each round draws rows without replacement, by the seed of its first tree. They are all that its trees know of:
+  exponents and kinds of words are theirs too. The other rows count in `huber`'s delta, and in whether weights are small integers;
+  they get the values of the leaves that they reach.
 - A cut sends the first codes of an order to the left. Numbers are ordered by code, and *the rest* are rows whose value is
   missing. Categories with at least 10 rows in the node are ordered by G / (H + 10), of equal ones the lower code first, missing
   values being one more category; the rest are all other categories. The rest is tried on the right, then on the left, where it
@@ -52,6 +55,7 @@ from dforest.testing.losses import (
     derivatives,
     weighted_quantile,
 )
+from dforest.testing.sampling import Subsample
 from dforest.testing.splits import feature_order
 from dforest.testing.streams import ROOT_PATH, child_path, tree_seed
 
@@ -113,7 +117,8 @@ class Limits(NamedTuple):
 
 def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, max_leaf_nodes=31, max_depth=None,
                  min_samples_leaf=20, min_hessian=1e-3, l2_regularization=0.0, max_features=None, max_bins=256, quantile=None,
-                 sample_weight=None, words=None, seed=0, n_categories=None, ordinal=None, monotonic=None, interactions=None):
+                 sample_weight=None, words=None, seed=0, n_categories=None, ordinal=None, monotonic=None, interactions=None,
+                 n_drawn=None):
     """Train a booster.
 
     Parameters
@@ -148,6 +153,8 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         What predictions do as each feature rises: 1: rise, -1: fall, 0: either.
     interactions : list of set of int, optional
         Features that may be tested on one path.
+    n_drawn : int, optional
+        How many rows each round draws; at most n_rows. None: all.
 
     Returns
     -------
@@ -176,12 +183,17 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
             slopes = [class_derivatives(f, v) for f, v in zip(raw, y, strict=True)]
         else:
             slopes = [[[d] for d in derivatives(loss, f, v, parameter)] for (f,), v in zip(raw, y, strict=True)]
+        drawn = list(range(n_rows))
+        if n_drawn is not None:
+            first_seed = tree_seed(seed, number * n_outputs)
+            drawn = np.flatnonzero(Subsample(n_drawn, first_seed).counts(n_rows, first_seed)).tolist()
+        left_out = sorted(set(range(n_rows)) - set(drawn))
         trees = []
         for output in range(n_outputs):
             gradient = [g[output] for g, _ in slopes]
             hessian = None if loss in CONSTANT_HESSIAN else [h[output] for _, h in slopes]
-            integers = integers_of(gradient, hessian, weight, k, sample_weight, words)
-            tree, leaves = grow_tree(columns, integers, limits, tree_seed(seed, number * n_outputs + output))
+            integers = integers_of(gradient, hessian, weight, k, sample_weight, words, drawn)
+            tree, leaves = grow_tree(drawn, columns, integers, limits, tree_seed(seed, number * n_outputs + output))
 
             def value_of(node, integers=integers, raw=raw, parameter=parameter):
                 if loss not in BY_QUANTILE:
@@ -203,6 +215,8 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
             for leaf in leaves:
                 for row in leaf.rows:
                     sums[row][output] += leaf.value
+            for row in left_out:
+                sums[row][output] += leaf_of(tree, X[row]).value
             trees.append(tree)
             kinds.append(integers.kind)
         rounds.append(trees)
@@ -239,8 +253,8 @@ def leaf_of(node, x):
 # Gradients and hessians as integers --------------------------------------------------------------------
 
 
-def integers_of(gradient, hessian, weight, k, sample_weight, kind):
-    """Gradients and hessians of a tree's rows as integers.
+def integers_of(gradient, hessian, weight, k, sample_weight, kind, drawn):
+    """Gradients and hessians as integers, of which those of drawn rows are in range.
 
     Parameters
     ----------
@@ -253,6 +267,8 @@ def integers_of(gradient, hessian, weight, k, sample_weight, kind):
     sample_weight : sequence of float, or None
     kind : str or None
         Of words; None: as the rule says.
+    drawn : list of int
+        The tree's rows.
     """
     is_constant = hessian is None
     is_real = max(weight) > LARGEST_WEIGHT or sum(weight) >= 2**32
@@ -260,10 +276,12 @@ def integers_of(gradient, hessian, weight, k, sample_weight, kind):
         hessian = [1.0] * len(weight) if is_constant else hessian
         gradient, hessian = ([x * float(w) for x, w in zip(values, sample_weight, strict=True)] for values in (gradient, hessian))
         weight, k = [1] * len(weight), 0
-    fine_gradient, s_g = fine_integers(gradient, FINE_BITS)
-    fine_hessian, s_h = ([1] * len(weight), 0) if hessian is None else fine_integers(hessian, FINE_BITS)
+    fine_gradient, s_g = fine_integers(gradient, FINE_BITS, drawn)
+    fine_hessian, s_h = ([1] * len(weight), 0) if hessian is None else fine_integers(hessian, FINE_BITS, drawn)
     if kind is None:
-        is_heavy = not is_constant and (has_heavy_tail(fine_gradient, weight) or has_heavy_tail(fine_hessian, weight))
+        is_heavy = not is_constant and any(
+            has_heavy_tail([fine[row] for row in drawn], [weight[row] for row in drawn]) for fine in (fine_gradient, fine_hessian)
+        )
         kind = "wide" if is_real else "constant" if is_constant else "wide" if is_heavy else "narrow"
     shifts = (GRADIENT_SHIFT, HESSIAN_SHIFT) if kind == "narrow" else (0, 0)
     coarse_gradient, coarse_hessian = coarse(fine_gradient, shifts[0]), coarse(fine_hessian, shifts[1])
@@ -282,9 +300,9 @@ def fine_exponent(largest, bits=FINE_BITS):
     return min(scale_exponent(largest, bits), 1000) if largest > 0.0 else 0
 
 
-def fine_integers(x, bits):
-    """(integers, exponent) of some numbers."""
-    s = fine_exponent(max(map(abs, x)), bits)
+def fine_integers(x, bits, drawn=None):
+    """(integers, exponent) of some numbers, in range by those of drawn rows. None: all are."""
+    s = fine_exponent(max(map(abs, x if drawn is None else [x[row] for row in drawn])), bits)
     return [round(v * math.ldexp(1.0, s)) for v in x], s
 
 
@@ -320,8 +338,8 @@ class Found(NamedTuple):
     used: frozenset  # features that are tested above it
 
 
-def grow_tree(columns, integers, limits, seed):
-    """(root, leaves) of a tree. The leaves have no values yet."""
+def grow_tree(rows, columns, integers, limits, seed):
+    """(root, leaves) of a tree of some rows. The leaves have no values yet."""
 
     def look_at(rows, path, depth, used, bounds):
         cut = None
@@ -333,7 +351,7 @@ def grow_tree(columns, integers, limits, seed):
             cut = best_cut(rows, columns, features, integers, limits, bounds)
         return Found(Node(rows, bounds=bounds), cut, path, depth, used)
 
-    root = look_at(list(range(len(integers.gradient))), ROOT_PATH, 0, frozenset(), (-math.inf, math.inf))
+    root = look_at(rows, ROOT_PATH, 0, frozenset(), (-math.inf, math.inf))
     # Leaves by their places as strings of 0 (left) and 1: these order like preorder.
     frontier = {"": root}
     while len(frontier) != limits.max_leaf_nodes:

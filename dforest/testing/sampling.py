@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dforest.testing.streams import BOOTSTRAP_DRAW, BOOTSTRAP_SPLIT, Stream
+from dforest.testing.streams import BOOTSTRAP_DRAW, BOOTSTRAP_SPLIT, SUBSAMPLE_DRAW, SUBSAMPLE_SHARE, Stream
 
 BLOCK = 4096  # rows
 
@@ -63,7 +63,29 @@ class Bootstrap:
         return counts
 
 
-_TWINS = {twin.__name__: twin for twin in (AllRows, Bootstrap)}
+@dataclass(frozen=True)
+class Subsample:
+    """Rows drawn without replacement, by a seed of their own."""
+
+    n_draws: int
+    seed: int
+
+    def counts(self, n_rows, seed):
+        """Whether each row is drawn: ndarray of shape (n_rows,), dtype uint32. The tree's seed doesn't count."""
+        n_draws = min(self.n_draws, n_rows)
+        counts = np.zeros(n_rows, np.uint32)
+        rounding = Stream(self.seed, 0, SUBSAMPLE_SHARE).below(n_rows)
+        for block, first in enumerate(range(0, n_rows, BLOCK)):
+            rows = list(range(first, min(first + BLOCK, n_rows)))
+            share = (n_draws * (rows[-1] + 1) + rounding) // n_rows - (n_draws * first + rounding) // n_rows
+            stream = Stream(self.seed, block, SUBSAMPLE_DRAW)
+            for i, row in enumerate(rows):
+                counts[row] = stream.below(len(rows) - i) < share
+                share -= int(counts[row])
+        return counts
+
+
+_TWINS = {twin.__name__: twin for twin in (AllRows, Bootstrap, Subsample)}
 
 
 def twin_of(plan):

@@ -13,6 +13,7 @@ from dforest.core.boost.booster import Booster
 from dforest.core.boost.constraints import Constraints
 from dforest.core.data import integer_weights
 from dforest.rules.losses import LOSSES
+from dforest.testing import sampling, streams
 from dforest.testing.boosting import flatten, grow_booster, predict_raw
 from dforest.testing.coding import CATEGORICAL, CONTINUOUS, ORDINAL
 
@@ -97,6 +98,7 @@ def random_problem(seed, loss):
         ordinal=(rng.random(p) < 0.2) & (n_categories == 0),
         monotonic=monotonic,
         interactions=interactions[rng.integers(len(interactions))],
+        n_drawn=None if rng.random() < 0.5 else int(rng.integers(1, n + 1)),
     ))  # fmt: skip
 
 
@@ -182,7 +184,7 @@ def test_wide_words_are_those_of_the_twin(loss):
             assert_equal_trees(tree, expected, problem.X.dtype)
 
 
-def large_problem(loss, is_weighted, n=30_000, p=5):
+def large_problem(loss, is_weighted, n_drawn=None, n=30_000, p=5):
     """More rows than a word stands for, some of one code; with a long tail of targets, and the largest integer weights."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.standard_normal((n, p - 2)), rng.random(n) < 0.1, np.where(rng.random(n) < 0.3, np.nan, 1.0)])
@@ -195,17 +197,18 @@ def large_problem(loss, is_weighted, n=30_000, p=5):
         y = np.exp(1.5 * score)
     return Problem(X, y, dict(
         loss=loss, n_classes=4, learning_rate=0.1, max_leaf_nodes=31, max_depth=None, min_samples_leaf=20, min_hessian=1e-3,
-        l2_regularization=0.0, max_features=p, max_bins=256, quantile=0.9, seed=0,
+        l2_regularization=0.0, max_features=p, max_bins=256, quantile=0.9, seed=0, n_drawn=n_drawn,
         sample_weight=rng.integers(1900, 2049, n).astype(float) if is_weighted else None, n_categories=[0] * p,
         ordinal=[False] * p, monotonic=[1] + [0] * (p - 1) if loss in ("squared_error", "huber") else None, interactions=None,
     ))  # fmt: skip
 
 
+@pytest.mark.parametrize("n_drawn", [None, 20_000])
 @pytest.mark.parametrize("is_weighted", [False, True])
 @pytest.mark.parametrize("loss", ["squared_error", "log_loss", "multinomial", "gamma", "huber"])
-def test_many_rows_on_any_number_of_threads(loss, is_weighted):
+def test_many_rows_on_any_number_of_threads(loss, is_weighted, n_drawn):
     """No twin: it would take too long. Histograms are words in some nodes, sums in others, and both only at the extremes."""
-    problem = large_problem(loss, is_weighted)
+    problem = large_problem(loss, is_weighted, n_drawn)
     baselines = np.zeros(4 if loss == "multinomial" else 1)
     models = []
     extremes = [{"n_threads": n} for n in (1, 2, 3, 7)] + [{"word_rows": 0}, {"word_rows": 50}, {"subtracts": False}]
@@ -235,6 +238,45 @@ def test_rounds_go_on_from_raw_predictions():
     for wanted in trees[2:]:
         for a, b in zip(second.grow_round()[0], wanted[0], strict=True):
             assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_each_round_draws_rows_of_its_own(n_threads):
+    """Of several blocks. Leaves have the rows that are drawn, by a root alone all of them; all rows move on."""
+    problem = large_problem("squared_error", False, n_drawn=5_000)
+    problem.parameters["min_samples_leaf"] = 1
+    booster, sums = make_booster(problem, [0.0], n_threads), np.zeros(30_000)
+    columns = code_columns(problem.X, 256)
+    for number in range(3):
+        (tree,) = booster.grow_round()
+        seed = streams.tree_seed(0, number)
+        drawn = sampling.Subsample(5_000, seed).counts(30_000, seed) > 0
+        leaves = leaves_of(tree, columns)
+        assert np.array_equal(tree.leaves[:, 0], np.bincount(leaves[drawn])) and drawn.sum() == 5_000
+        sums += tree.leaves[leaves, 2].copy().view(np.float64)
+        assert np.array_equal(booster.raw_sums[0], sums)
+
+
+def leaves_of(tree, columns):
+    """The number of the leaf that each row reaches, leaves being numbered in preorder."""
+    values = [np.append(column.values, np.nan)[column.codes] for column in columns]
+    nodes = np.zeros(len(values[0]), np.intp)
+    while (inner := tree.feature[nodes] >= 0).any():
+        for row in np.flatnonzero(inner):
+            node = nodes[row]
+            x = values[tree.feature[node]][row]
+            goes_left = tree.missing_left[node] if x != x else x <= tree.threshold[node]
+            nodes[row] = node + 1 if goes_left else tree.right[node]
+    return np.cumsum(tree.feature < 0)[nodes] - 1
+
+
+@pytest.mark.parametrize("n_drawn", [0, 5, -1])
+def test_numbers_of_rows_that_can_not_be_drawn(n_drawn):
+    columns = list(code_columns(np.arange(4.0)[:, None], 256))
+    with pytest.raises(ValueError, match=f"n_drawn={n_drawn}; allowed are numbers from 1 to 4, the number of rows, and None"):
+        Booster(columns, LOSSES["squared_error"].number, np.zeros(4), baseline=[0.0], learning_rate=1.0, max_leaf_nodes=31,
+                max_depth=None, min_samples_leaf=1, min_hessian=0.0, l2=0.0, max_features=1, seed=0, n_threads=1,
+                n_drawn=n_drawn)  # fmt: skip
 
 
 def test_one_target_far_from_all_others():

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 import dforest
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from dforest.boosting.booster import Stopping
+from dforest.core.sampling import AllRows
 from dforest.spmd.threads import ThreadGroup
 from dforest.testing import boosting as twin
 
@@ -24,22 +25,25 @@ ALL_LOSSES = pytest.mark.parametrize("loss", REGRESSION + CLASSIFICATION)
 
 @ALL_LOSSES
 @pytest.mark.parametrize("weighted", [False, True])
-def test_models_are_the_naive_twins(loss, weighted):
+@pytest.mark.parametrize("subsample", [1.0, 0.5])
+def test_models_are_the_naive_twins(loss, weighted, subsample):
     X, y, model = problem(loss, n=120)
     weight = np.random.default_rng(1).integers(1, 4, len(y)).astype(float) if weighted else None
-    model.set_params(max_iter=3, l2_regularization=0.5).fit(X, y, weight)
+    model.set_params(max_iter=3, l2_regularization=0.5, subsample=subsample, random_state=7).fit(X, y, weight)
     targets = y if loss in REGRESSION else np.searchsorted(model.classes_, y)
     grown = twin.grow_booster(
         X, targets, loss=loss, n_classes=3 if loss == "multinomial" else 2, max_iter=3, max_leaf_nodes=7, min_samples_leaf=3,
         l2_regularization=0.5, max_bins=256, quantile=0.3 if loss == "quantile" else None, sample_weight=weight,
+        seed=model.forest_.seed, n_drawn=int(subsample * 120),
     )  # fmt: skip
     assert model._raw(X).tobytes() == np.ascontiguousarray(grown.raw).reshape(len(X), -1).tobytes()
 
 
 @ALL_LOSSES
-def test_threads_change_nothing(loss):
-    X, y, model = problem(loss, n=3000)
-    model.set_params(early_stopping=True, max_features=0.7, n_jobs=1).fit(X, y)
+@pytest.mark.parametrize("subsample", [1.0, 0.6])
+def test_threads_change_nothing(loss, subsample):
+    X, y, model = problem(loss, n=9000)
+    model.set_params(early_stopping=True, max_features=0.7, subsample=subsample, n_jobs=1).fit(X, y)
     for n_jobs in (2, 3, 7):
         other = clone(model).set_params(n_jobs=n_jobs).fit(X, y)
         assert_equal_models(model, other)
@@ -49,9 +53,41 @@ def test_threads_change_nothing(loss):
 def test_threads_change_nothing_on_heavy_tails():
     X, y, model = problem("squared_error", n=5000)
     y = np.exp(3 * y)
-    for weight in (None, np.random.default_rng(0).exponential(size=len(y))):
-        one, three = (clone(model).set_params(n_jobs=n_jobs).fit(X, y, weight) for n_jobs in (1, 3))
-        assert_equal_models(one, three)
+    rng = np.random.default_rng(0)
+    for weight in (None, rng.exponential(size=len(y)), rng.integers(1, 4, len(y))):
+        for subsample in (1.0, 0.3):
+            fits = [clone(model).set_params(n_jobs=n_jobs, subsample=subsample).fit(X, y, weight) for n_jobs in (1, 2, 3, 7)]
+            for other in fits[1:]:
+                assert_equal_models(fits[0], other)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "multinomial"])
+def test_trees_know_the_rows_of_their_round(loss):
+    X, y, model = problem(loss, n=5000, missing=False)
+    model.set_params(subsample=0.37, min_samples_leaf=1).fit(X, y)
+    forest, n_sums = model.forest_, model.n_trees_per_iteration_
+    counts = np.array([forest.row_counts(t) for t in range(forest.n_trees)])
+    assert (forest.n_draws == 1850).all() and (counts.sum(axis=1) == 1850).all() and counts.max() == 1
+    for first in range(0, forest.n_trees, n_sums):
+        assert (counts[first : first + n_sums] == counts[first]).all()
+    assert (counts[0] != counts[n_sums]).any()
+
+
+def test_a_subsample_takes_at_least_a_row():
+    X, y, model = problem("squared_error")
+    model.set_params(subsample=1e-9).fit(X, y)
+    assert (model.forest_.n_draws == 1).all() and (model.forest_.leaf_value == 0).sum() < 8
+    assert clone(model).set_params(subsample=1).fit(X, y).forest_.plans == (AllRows(),) * 8
+
+
+def test_a_subsample_generalises_better_on_noise():
+    """Friedman 2002: where trees are much alike, fewer rows for each are better."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 10))
+    y = X[:, 0] + X[:, 1] * X[:, 2] + 3 * rng.normal(size=4000)
+    model = HistGradientBoostingRegressor(max_iter=60, random_state=0)
+    whole, half = (clone(model).set_params(subsample=s).fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]) for s in (1.0, 0.5))
+    assert half > whole
 
 
 @pytest.mark.parametrize(
@@ -110,9 +146,10 @@ def test_baselines_are_what_no_split_predicts(loss):
 
 @ALL_LOSSES
 @pytest.mark.parametrize("stopping", [{"early_stopping": False}, {"early_stopping": True, "n_iter_no_change": 50}])
-def test_warm_start_is_one_fit(loss, stopping):
+@pytest.mark.parametrize("subsample", [1.0, 0.7])
+def test_warm_start_is_one_fit(loss, stopping, subsample):
     X, y, model = problem(loss)
-    model.set_params(max_features=0.6, **stopping)
+    model.set_params(max_features=0.6, subsample=subsample, **stopping)
     whole = clone(model).fit(X, y)
     parts = clone(model).set_params(warm_start=True, max_iter=3).fit(X, y)
     first = parts.forest_
@@ -442,6 +479,9 @@ REFUSED = [
     ({}, {"sample_weight": np.zeros(150)}, "Sample weights must contain at least one non-zero number"),
     ({}, {"sample_weight": -np.ones(150)}, "Negative values in data passed to `sample_weight`: got -1.0"),
     ({"max_features": 5}, {}, "max_features=5 is more than the 4 features of X"),
+    ({"subsample": 0.0}, {}, "The 'subsample' parameter of HistGradientBoostingRegressor must be a float in the range"),
+    ({"subsample": 1.5}, {}, r"must be a float in the range \(0.0, 1.0\]. Got 1.5 instead"),
+    ({"subsample": np.nan}, {}, "The 'subsample' parameter"),
     ({"learning_rate": 1e300}, {}, "learning_rate=1e\\+300 makes raw predictions leave the range of float64 within 3 rounds"),
     ({}, {"X_val": X_FEW}, "X_val is provided, but y_val was not provided; allowed are both or neither"),
     ({}, {"y_val": Y_FEW}, "y_val is provided, but X_val was not provided; allowed are both or neither"),

@@ -348,7 +348,7 @@ def test_features_are_tried_on_until_one_can_be_split():
     ("module", "others"),
     [
         ("naive", ("coding", "sampling", "scores", "splits", "streams")),
-        ("boosting", ("coding", "losses", "scores", "splits", "streams")),
+        ("boosting", ("coding", "losses", "sampling", "scores", "splits", "streams")),
     ],
 )
 def test_nothing_compiled_is_imported(module, others):

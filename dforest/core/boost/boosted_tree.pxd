@@ -28,6 +28,11 @@ cdef struct BoostNode:
     df_bounds bounds           # of steps of its rows, if there are monotonic constraints; of a refitted leaf its value's
     df_boost_cut cut           # once it has been searched
 
+cdef struct BoostTurn:         # where a node sends rows that walk down the tree
+    uint64_t[4] left           # a bit for each code that goes left; of a leaf all
+    int32_t feature            # of a leaf 0
+    int32_t next               # its left child; of a leaf itself, so that its rows stay there
+
 cdef struct BoostScale:        # of the integers that stand for gradients and Hessians
     int32_t fine_g, fine_h     # 1.0 is 2 to this power in fine integers
     int32_t coarse_g, coarse_h  # and in coarse ones
@@ -54,15 +59,18 @@ cdef class BoostedTree:
     cdef int64_t piece_rows            # of a node that several threads divide
     cdef bint subtracts                # the large child's histogram is what remains of the parent's; else its rows are added up
     # What the tree is grown from
-    cdef const int32_t* fine           # of its rows
+    cdef const int32_t* fine           # of all rows
     cdef BoostScale scale
     cdef uint32_t seed
-    cdef uint32_t* rows                # [n_rows] in the order of the leaves
-    cdef bint is_undivided             # `rows` is not filled: all rows are in the root
-    cdef uint32_t* moved               # [n_rows]
+    cdef const uint32_t* drawn         # [n_drawn] the root's rows, the booster's; NULL: all
+    cdef int64_t n_drawn
+    cdef uint32_t* rows                # [n_drawn] in the order of the leaves
+    cdef bint is_undivided             # `rows` is not filled: the root is a leaf
+    cdef uint32_t* moved               # [n_drawn]
     # What there is of it
     cdef BoostNode* nodes
-    cdef Py_ssize_t n_nodes, room
+    cdef BoostTurn* turns              # of the nodes; NULL: all rows are drawn
+    cdef Py_ssize_t n_nodes, room, turn_room
     cdef int32_t* frontier             # leaves that may be split: a heap, or a stack if there is no limit of leaves
     cdef Py_ssize_t n_frontier, frontier_room
     # What a call of the crew is about
@@ -92,6 +100,8 @@ cdef class BoostedTree:
     cdef bint goes_left(self, const BoostNode* node, int code) noexcept nogil
     cdef int8_t direction(self, const BoostNode* node) noexcept nogil
     cdef void choose(self, BoostNode* node, const df_boost_cut* cuts, const uint8_t* tried) noexcept nogil
+    cdef const uint32_t* run(self, int64_t first) noexcept nogil
+    cdef void find_leaves(self, const uint32_t* rows, int n, int32_t* leaves) noexcept nogil
     cdef int divide(self, BoostNode* node) except -1 nogil
     cdef void divide_piece(self, int64_t item) noexcept nogil
     cdef void place_piece(self, int64_t item) noexcept nogil

@@ -1,9 +1,10 @@
 """A boosted tree as it grows: best first, by a crew.
 
-Words: a tree's rows lie in one array of row numbers, so that each node has a *run* of it; a split divides a run, stably. Of the
-two children of a node, the *small* one has fewer rows, and its histogram is filled from them; that of the *large* one is what
-remains of their parent's. A *piece* of a node's rows is what a thread divides at a time. Nodes are numbered in order of creation,
-so both children of one come together, the left one first. The *frontier* has the leaves that may be split.
+Words: a tree's rows, all or those drawn for its round, lie in one array of row numbers, so that each node has a *run* of it; a
+split divides a run, stably. Of the two children of a node, the *small* one has fewer rows, and its histogram is filled from them;
+that of the *large* one is what remains of their parent's. A *piece* of a node's rows is what a thread divides at a time. Nodes
+are numbered in order of creation, so both children of one come together, the left one first. The *frontier* has the leaves that
+may be split.
 
 A *direction* is what a monotonic constraint allows predictions to do as a column rises. Interaction constraints say which columns
 may be tested on one path: those of a *group*.
@@ -66,12 +67,15 @@ cdef class BoostedTree:
     max_features : int or float
         How many columns, or which share of those that may be tried, are tried in a node.
     constraints : Constraints
+    n_drawn : int
+        How many rows trees are grown from: all, or as many as the booster puts into `drawn` before each tree.
     tuning : dict
         `part_rows`, `piece_rows`, `subtracts`: the fields that are not to have their defaults.
     """
 
     def __cinit__(self, DataView data not None, Histograms histograms not None, Crew crew not None, max_leaf_nodes, max_depth,
-                  int64_t min_samples_leaf, double min_hessian, double l2, max_features, constraints, dict tuning not None):
+                  int64_t min_samples_leaf, double min_hessian, double l2, max_features, constraints, int64_t n_drawn,
+                  dict tuning not None):
         cdef Py_ssize_t j, n = data.n_features
         self.data = data
         self.histograms = histograms
@@ -81,14 +85,15 @@ cdef class BoostedTree:
         self.min_samples_leaf = min_samples_leaf
         self.most_columns = constraints.most_features
         self.groups = constraints.groups
+        self.n_drawn = n_drawn
         self.order = FeatureOrder(data.n_features)
         self.part_rows = tuning.get("part_rows", 2048)
         self.piece_rows = tuning.get("piece_rows", 8192)
         self.subtracts = tuning.get("subtracts", True)
         self.min_hessian = min_hessian
         self.l2 = l2
-        self.rows = <uint32_t*> malloc(data.n_rows * sizeof(uint32_t))
-        self.moved = <uint32_t*> malloc(data.n_rows * sizeof(uint32_t))
+        self.rows = <uint32_t*> malloc(n_drawn * sizeof(uint32_t))
+        self.moved = <uint32_t*> malloc(n_drawn * sizeof(uint32_t))
         self.cuts = <df_boost_cut*> malloc(2 * data.n_features * sizeof(df_boost_cut))
         self.tried = <uint8_t*> malloc(2 * data.n_features)
         self.by_code = <uint8_t*> malloc(DF_BOOST_CODES)
@@ -117,6 +122,7 @@ cdef class BoostedTree:
         free(self.n_tried)
         free(self.directions)
         free(self.nodes)
+        free(self.turns)
         free(self.frontier)
         free(self.n_left)
 
@@ -130,7 +136,7 @@ cdef class BoostedTree:
         self.limits = df_boost_limits_of(self.l2, self.min_hessian, self.min_samples_leaf, scale.coarse_h)
         self.n_nodes = self.n_frontier = 0
         self.is_undivided = True
-        self.add_node(-1, 0, 0, self.data.n_rows)
+        self.add_node(-1, 0, 0, self.n_drawn)
         self.nodes[0].most = self.histograms.most
         self.nodes[0].bounds.lower = -INFINITY
         self.nodes[0].bounds.upper = INFINITY
@@ -171,6 +177,11 @@ cdef class BoostedTree:
         node.left = node.slot = node.feature = -1
         node.fine_g = node.fine_h = 0
         node.gain = node.value = 0.0
+        if self.drawn != NULL:
+            ensure_room(<void**> &self.turns, &self.turn_room, self.n_nodes, sizeof(BoostTurn))
+            memset(self.turns[self.n_nodes - 1].left, 0xff, DF_BOOST_CODES // 8)
+            self.turns[self.n_nodes - 1].feature = 0
+            self.turns[self.n_nodes - 1].next = <int32_t> (self.n_nodes - 1)
         return <int32_t> (self.n_nodes - 1)
 
     cdef bint may_be_split(self, const BoostNode* node) noexcept nogil:
@@ -344,8 +355,8 @@ cdef class BoostedTree:
         return n_allowed
 
     cdef void fill_part(self, int64_t item) noexcept nogil:
-        self.histograms.fill_part(<int> item, self.n_parts, NULL if self.is_undivided else self.rows + self.small.first,
-                                  self.small.first, self.small.n, self.fine, self.small.slot, self.small.has_words)
+        self.histograms.fill_part(<int> item, self.n_parts, self.run(self.small.first), self.small.first, self.small.n,
+                                  self.fine, self.small.slot, self.small.has_words)
 
     cdef void search_column(self, int64_t item) noexcept nogil:
         cdef BoostNode* small = self.small
@@ -389,6 +400,12 @@ cdef class BoostedTree:
 
     # Rows ----------------------------------------------------------------------------------------------------------------
 
+    cdef const uint32_t* run(self, int64_t first) noexcept nogil:
+        """The numbers of the rows from a place on; NULL: they are numbered as their places."""
+        if not self.is_undivided:
+            return self.rows + first
+        return self.drawn + first if self.drawn != NULL else NULL
+
     cdef bint goes_left(self, const BoostNode* node, int code) noexcept nogil:
         """Whether a node that has been split sends a code of its column to the left."""
         cdef int32_t column = node.feature
@@ -398,12 +415,38 @@ cdef class BoostedTree:
         """Of the column that a node tests."""
         return self.directions[node.feature] if self.directions != NULL else 0
 
+    cdef void find_leaves(self, const uint32_t* rows, int n, int32_t* leaves) noexcept nogil:
+        """The leaves that some rows reach, which go down together, so that none waits for another. OUT leaves : [n]"""
+        cdef const BoostTurn* turns = self.turns
+        cdef const BoostTurn* turn
+        cdef const uint8_t* codes = self.data.rows.codes
+        cdef int64_t stride = self.data.rows.stride
+        cdef int32_t next, moved = 1
+        cdef int i, code
+        memset(leaves, 0, n * sizeof(int32_t))
+        while moved:
+            moved = 0
+            for i in range(n):
+                turn = &turns[leaves[i]]
+                code = codes[rows[i] * stride + turn.feature]
+                next = turn.next + 1 - <int32_t> (turn.left[code >> 6] >> (code & 63) & 1)
+                moved |= next ^ leaves[i]
+                leaves[i] = next
+
     cdef int divide(self, BoostNode* node) except -1 nogil:
         """Divide a node's rows by its cut."""
         cdef int64_t n_pieces, i, total = 0, n_left
-        cdef int code, missing = self.histograms.n_codes[node.feature]
-        for code in range(missing + 1):
+        cdef int code
+        cdef BoostTurn* turn
+        for code in range(DF_BOOST_CODES):
             self.by_code[code] = self.goes_left(node, code)
+        if self.drawn != NULL:
+            turn = &self.turns[node - self.nodes]
+            memset(turn.left, 0, DF_BOOST_CODES // 8)
+            for code in range(DF_BOOST_CODES):
+                turn.left[code >> 6] |= <uint64_t> self.by_code[code] << (code & 63)
+            turn.feature = node.feature
+            turn.next = <int32_t> self.n_nodes     # where its children will be
         self.divided = node
         self.rows_per_piece = node.n if self.crew.n_members == 1 or node.n < 2 * self.piece_rows else self.piece_rows
         n_pieces = (node.n + self.rows_per_piece - 1) // self.rows_per_piece
@@ -426,8 +469,7 @@ cdef class BoostedTree:
         cdef BoostNode* node = self.divided
         cdef int64_t begin = node.first + item * self.rows_per_piece, end = min(node.first + node.n, begin + self.rows_per_piece)
         self.n_left[item] = loops.boost.divide(
-            NULL if self.is_undivided else self.rows + begin, begin, end - begin,
-            <const uint8_t*> self.data.columns[node.feature].codes, self.by_code,
+            self.run(begin), begin, end - begin, <const uint8_t*> self.data.columns[node.feature].codes, self.by_code,
             (self.rows if end - begin == node.n else self.moved) + begin, self.moved + end)
 
     cdef void place_piece(self, int64_t item) noexcept nogil:

@@ -37,7 +37,7 @@ cdef class Booster:
     cdef double learning_rate, l2
     cdef bint has_hessian              # fine integers of a row are two
     cdef bint counts_hessian           # it is 1 without `times`
-    cdef int64_t total_weight          # sum of `times`, or n_rows
+    cdef int64_t total_weight          # sum of `times`, or number, of drawn rows
     cdef bint is_wide                  # words are wide, wherever there are Hessians
     cdef int64_t chunk, stretch        # rows of one, at most
     cdef int32_t weight_exponent       # `times` are weights times 2 to this power
@@ -50,7 +50,11 @@ cdef class Booster:
     cdef df_boost_extent* extents      # [chunks, n_trees_per_round]
     cdef df_boost_extent* totals       # [n_trees_per_round]
     cdef df_weighed* weighed           # [n_rows] by leaves; NULL: leaves are Newton's steps
-    cdef Stretch* stretches            # [n_stretches] all rows, leaf by leaf
+    cdef uint32_t* order               # [n_rows] rows drawn for the round, and those left out, each in order; NULL: all are drawn
+    cdef int64_t n_drawn               # of each round
+    cdef uint32_t draw_seed            # of the round
+    cdef int64_t* block_weights        # [n_blocks] sums of `times` of the rows drawn of each block
+    cdef Stretch* stretches            # [n_stretches] all rows that are drawn, leaf by leaf
     cdef Py_ssize_t n_stretches, stretch_room
     cdef int64_t depth                 # of the nodes that are weighed
     cdef int k                         # which tree of a round is grown
@@ -59,6 +63,10 @@ cdef class Booster:
     cdef int lead(self, Turn* turn) except -1 nogil
     cdef int weigh(self, weight) except -1
     cdef bint is_heavy(self, int k) noexcept nogil
+    cdef void choose_rows(self) noexcept nogil
+    cdef int64_t n_drawn_before(self, int64_t row) noexcept nogil
+    cdef void draw_rows(self, int64_t item) noexcept nogil
+    cdef void move_others(self, int64_t item) noexcept nogil
     cdef int64_t n_chunks(self) noexcept nogil
     cdef void measure(self, int64_t item) noexcept nogil
     cdef void make_fine(self, int64_t item) noexcept nogil

@@ -3,7 +3,8 @@
 Words: a *round* grows one tree, or, for more than two classes, one for each class. The *raw prediction* of a row is a baseline
 and the sum of the values of the leaves that it reached, in the order of the trees; a booster keeps this sum, for all training
 rows. At the beginning of a round, gradients and Hessians of the loss by the raw predictions become *fine* integers
-(rules/boost.h), from which trees are grown. A *chunk* is the rows whose gradients one thread computes at a time, and a *stretch*
+(rules/boost.h), from which trees are grown: by all rows, or by those *drawn* for the round, while the others are *left out* and
+only go down its trees. A *chunk* is the rows whose gradients one thread computes at a time, and a *stretch*
 some rows of a leaf.
 
 A `Booster` owns its arrays; what it was given it borrows, and keeps alive.
@@ -12,12 +13,13 @@ cimport cython
 from libc.math cimport NAN, fabs, ldexp
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
 from dforest.core.grow.buffers cimport ensure_room
 from dforest.core.loops cimport loops
+from dforest.core.sampling cimport count_blocks, rows_of_block
 from dforest.core.types cimport ORDINAL
 from dforest.rules.boost cimport (
     DF_CONSTANT_WORDS, DF_FINE_BITS, DF_WIDE_WORDS, df_choose_words, df_fine_exponent, df_gradient_shift, df_has_heavy_tail,
@@ -27,7 +29,8 @@ from dforest.rules.bounds cimport df_child_bounds, df_clip, df_middle_prediction
 from dforest.rules.losses cimport (
     DF_HUBER_LEAF, DF_MULTINOMIAL_LOSS, DF_NEWTON_LEAF, DF_QUANTILE_LEAF, df_facts_of_loss, df_loss_facts,
 )
-from dforest.rules.random cimport df_tree_seed
+from dforest.rules.random cimport DF_BLOCK, df_tree_seed
+from dforest.rules.sampling cimport df_subsampled_before
 
 from dforest.core.boost.constraints import Constraints
 from dforest.core.boost.histograms import most_of_a_code
@@ -37,6 +40,13 @@ from dforest.core.forest.assembly import TreeArrays
 cdef extern from "core/boost/quantile.h" nogil:
     double df_weighted_quantile(df_weighed* values, int64_t n, double quantile)
     double df_huber_leaf(df_weighed* residuals, int64_t n, double delta, double learning_rate)
+
+
+cdef extern from "core/boost/gradients.h" nogil:
+    void df_join_extent(df_boost_extent* extent, const df_boost_extent* other)
+
+cdef enum:
+    WALKERS = 16                       # rows that go down a tree together
 
 
 cdef void measure(void* booster, int64_t item) noexcept nogil:
@@ -57,6 +67,14 @@ cdef void weigh_leaf(void* booster, int64_t item) noexcept nogil:
 
 cdef void weigh_node(void* booster, int64_t item) noexcept nogil:
     (<Booster> booster).weigh_node(item)
+
+
+cdef void draw_rows(void* booster, int64_t item) noexcept nogil:
+    (<Booster> booster).draw_rows(item)
+
+
+cdef void move_others(void* booster, int64_t item) noexcept nogil:
+    (<Booster> booster).move_others(item)
 
 
 cdef void move_on(void* booster, int64_t item) noexcept nogil:
@@ -101,6 +119,8 @@ cdef class Booster:
     seed : int
         Of the model, below 2**64.
     n_threads : int
+    n_drawn : int, optional
+        How many rows each round draws without replacement, from 1 to n_rows. None: trees are grown from all rows.
     n_trees : int, default=0
         How many trees there are already,
     raw : ndarray of shape (n_trees_per_round, n_rows), dtype float64, optional
@@ -113,8 +133,8 @@ cdef class Booster:
 
     def __init__(self, columns, int loss, const double[::1] y not None, weight=None, *, int n_classes=2, double parameter=0.0,
                  baseline, double learning_rate, max_leaf_nodes, max_depth, int64_t min_samples_leaf, double min_hessian,
-                 double l2, max_features, uint64_t seed, int n_threads, int64_t n_trees=0, raw=None, constraints=None,
-                 tuning=None):
+                 double l2, max_features, uint64_t seed, int n_threads, n_drawn=None, int64_t n_trees=0, raw=None,
+                 constraints=None, tuning=None):
         cdef Py_ssize_t n_rows = y.shape[0], K = n_classes if loss == DF_MULTINOMIAL_LOSS else 1
         cdef df_loss_facts facts = df_facts_of_loss(loss)
         cdef int kind
@@ -141,6 +161,9 @@ cdef class Booster:
         if self.raw.shape[0] != K or self.raw.shape[1] != n_rows or self.baseline.shape[0] != K:
             raise ValueError(f"raw has shape {np.shape(self.raw)} and baseline {np.shape(self.baseline)}; allowed are "
                              f"{(K, n_rows)} and {(K,)}")
+        self.n_drawn = n_rows if n_drawn is None else n_drawn
+        if not 1 <= self.n_drawn <= n_rows:
+            raise ValueError(f"n_drawn={n_drawn}; allowed are numbers from 1 to {n_rows}, the number of rows, and None")
         self.owners = [y]
         if weight is not None:
             self.weigh(weight)
@@ -151,7 +174,7 @@ cdef class Booster:
         self.histograms = Histograms(self.data, most_of_a_code(columns, n_threads), kind, n_threads,
                                      self.owners[2] if self.rows.times != NULL else None, tuning)
         self.tree = BoostedTree(self.data, self.histograms, self.crew, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian,
-                                l2, max_features, constraints or Constraints(), tuning)
+                                l2, max_features, constraints or Constraints(), self.n_drawn, tuning)
         self.fine = <int32_t*> malloc(K * n_rows * (2 if self.has_hessian else 1) * sizeof(int32_t))
         self.factors = <double*> malloc(2 * K * sizeof(double))
         self.scales = <BoostScale*> malloc(K * sizeof(BoostScale))
@@ -163,6 +186,15 @@ cdef class Booster:
                 raise MemoryError()
         if (self.fine == NULL or self.factors == NULL or self.scales == NULL or self.extents == NULL or self.totals == NULL):
             raise MemoryError()
+        if self.n_drawn < n_rows:
+            self.order = <uint32_t*> malloc(n_rows * sizeof(uint32_t))
+            self.block_weights = <int64_t*> malloc(count_blocks(n_rows) * sizeof(int64_t))
+            if self.order == NULL or self.block_weights == NULL:
+                raise MemoryError()
+            self.rows.list = self.order
+            if self.rows.times == NULL:
+                self.total_weight = self.n_drawn
+            self.tree.drawn = self.order
 
     cdef int weigh(self, weight) except -1:
         """Take the weights of rows: as integers, if these are small; none if all are equal to one power of two."""
@@ -196,6 +228,8 @@ cdef class Booster:
         free(self.totals)
         free(self.stretches)
         free(self.weighed)
+        free(self.order)
+        free(self.block_weights)
 
     @property
     def raw_sums(self):
@@ -222,6 +256,7 @@ cdef class Booster:
         cdef df_word_kind kind
         cdef BoostScale* scale
         cdef int k
+        self.choose_rows()
         self.rows.raw = &self.raw[0, 0]
         self.rows.baseline = self.baseline[0]
         self.rows.parameter = self.delta() if self.leaf == DF_HUBER_LEAF else self.parameter
@@ -257,10 +292,61 @@ cdef class Booster:
         return (df_has_heavy_tail(of_all.largest[0], of_all.sum[0], self.total_weight)
                 or df_has_heavy_tail(of_all.largest[1], of_all.sum[1], self.total_weight))
 
+    # Rows drawn for a round ----------------------------------------------------------------------------------------------
+
+    cdef void choose_rows(self) noexcept nogil:
+        """Draw the rows of a round, unless it has all."""
+        cdef int64_t i
+        if self.order == NULL:
+            return
+        self.draw_seed = df_tree_seed(self.seed, <uint32_t> self.n_trees)
+        self.crew.call(draw_rows, <void*> self, count_blocks(self.data.n_rows))
+        if self.rows.times != NULL:
+            self.total_weight = 0
+            for i in range(count_blocks(self.data.n_rows)):
+                self.total_weight += self.block_weights[i]
+
+    cdef int64_t n_drawn_before(self, int64_t row) noexcept nogil:
+        """How many of the rows before one, the first of a block or n_rows, are drawn."""
+        return df_subsampled_before(self.draw_seed, self.data.n_rows, self.n_drawn, row)
+
+    cdef void draw_rows(self, int64_t item) noexcept nogil:
+        """Draw rows of a block."""
+        cdef uint32_t counts[DF_BLOCK]
+        cdef uint32_t drawn[DF_BLOCK]      # which have room for one more, as no branch is to be guessed
+        cdef uint32_t left_out[DF_BLOCK]
+        cdef int64_t begin = item * DF_BLOCK, n = rows_of_block(self.data.n_rows, item), i, n_drawn = 0, total = 0
+        cdef int64_t before = self.n_drawn_before(begin), to_draw = self.n_drawn_before(begin + n) - before
+        loops.subsample_block(self.draw_seed, item, n, to_draw, counts)
+        for i in range(n):
+            drawn[n_drawn] = left_out[i - n_drawn] = <uint32_t> (begin + i)
+            n_drawn += counts[i]
+        memcpy(self.order + before, drawn, n_drawn * sizeof(uint32_t))
+        memcpy(self.order + self.n_drawn + (begin - before), left_out, (n - n_drawn) * sizeof(uint32_t))
+        if self.rows.times != NULL:
+            for i in range(n_drawn):
+                total += self.rows.times[drawn[i]]
+            self.block_weights[item] = total
+
+    cdef void move_others(self, int64_t item) noexcept nogil:
+        """Add the values of the leaves that they reach to the raw predictions of some rows that are left out."""
+        cdef int32_t leaves[WALKERS]
+        cdef double* raw = &self.raw[self.k, 0]
+        cdef int64_t at = self.n_drawn + item * self.chunk, end = min(self.data.n_rows, at + self.chunk)
+        cdef const uint32_t* rows
+        cdef int i, n
+        while at < end:
+            rows = self.order + at
+            n = <int> min(<int64_t> WALKERS, end - at)
+            self.tree.find_leaves(rows, n, leaves)
+            for i in range(n):
+                raw[rows[i]] += self.tree.nodes[leaves[i]].value
+            at += n
+
     # Gradients -----------------------------------------------------------------------------------------------------------
 
     cdef int64_t n_chunks(self) noexcept nogil:
-        return (self.data.n_rows + self.chunk - 1) // self.chunk
+        return (self.n_drawn + self.chunk - 1) // self.chunk
 
     cdef const int32_t* fine_of(self, int k) noexcept nogil:
         """The fine integers for the k-th tree of a round."""
@@ -268,7 +354,7 @@ cdef class Booster:
 
     cdef void measure(self, int64_t item) noexcept nogil:
         """Find the largest derivatives of a chunk."""
-        cdef int64_t begin = item * self.chunk, end = min(self.data.n_rows, begin + self.chunk)
+        cdef int64_t begin = item * self.chunk, end = min(self.n_drawn, begin + self.chunk)
         cdef df_boost_extent* extent = self.extents + item * self.n_trees_per_round
         if self.loss == DF_MULTINOMIAL_LOSS:
             loops.boost.class_extent(&self.rows, &self.baseline[0], self.data.n_rows, self.n_trees_per_round, begin, end, extent)
@@ -277,7 +363,7 @@ cdef class Booster:
 
     cdef void make_fine(self, int64_t item) noexcept nogil:
         """Make the fine integers of a chunk."""
-        cdef int64_t begin = item * self.chunk, end = min(self.data.n_rows, begin + self.chunk)
+        cdef int64_t begin = item * self.chunk, end = min(self.n_drawn, begin + self.chunk)
         cdef df_boost_extent* extent = self.extents + item * self.n_trees_per_round
         if self.loss == DF_MULTINOMIAL_LOSS:
             loops.boost.class_fine(&self.rows, &self.baseline[0], self.data.n_rows, self.n_trees_per_round, begin, end,
@@ -286,22 +372,13 @@ cdef class Booster:
             loops.boost.fine(self.loss, &self.rows, begin, end, self.factors, self.has_hessian, self.fine, extent)
 
     cdef void join_extents(self) noexcept nogil:
-        """What is known of all rows, from what is known of chunks."""
+        """What is known of all drawn rows, from what is known of chunks."""
         cdef int64_t i
-        cdef int j, k
-        cdef const df_boost_extent* of_chunk
-        cdef df_boost_extent* total
+        cdef int k
+        memset(self.totals, 0, self.n_trees_per_round * sizeof(df_boost_extent))
         for k in range(self.n_trees_per_round):
-            total = &self.totals[k]
-            total.gradient = total.hessian = 0.0
-            total.largest[0] = total.largest[1] = total.sum[0] = total.sum[1] = 0
             for i in range(self.n_chunks()):
-                of_chunk = &self.extents[i * self.n_trees_per_round + k]
-                total.gradient = max(total.gradient, of_chunk.gradient)
-                total.hessian = max(total.hessian, of_chunk.hessian)
-                for j in range(2):
-                    total.largest[j] = max(total.largest[j], of_chunk.largest[j])
-                    total.sum[j] += of_chunk.sum[j]
+                df_join_extent(&self.totals[k], &self.extents[i * self.n_trees_per_round + k])
 
     # Leaves --------------------------------------------------------------------------------------------------------------
 
@@ -316,6 +393,8 @@ cdef class Booster:
         else:
             self.weigh_nodes()
         self.crew.call(move_on, <void*> self, self.n_stretches)
+        if self.order != NULL:
+            self.crew.call(move_others, <void*> self, (self.data.n_rows - self.n_drawn + self.chunk - 1) // self.chunk)
         return 0
 
     cdef void make_steps(self) noexcept nogil:
@@ -393,9 +472,10 @@ cdef class Booster:
     cdef void weigh_rows(self, BoostNode* node) noexcept nogil:
         """Find a node's value by the quantile of what is missing from its rows' raw predictions."""
         cdef df_weighed* weighed = self.weighed + node.first
+        cdef const uint32_t* rows = self.tree.run(node.first)
         cdef int64_t i, row
         for i in range(node.n):
-            row = node.first + i if self.tree.is_undivided else <int64_t> self.tree.rows[node.first + i]
+            row = node.first + i if rows == NULL else <int64_t> rows[i]
             weighed[i].value = (self.rows.y[row] - (self.rows.raw[row] + self.rows.baseline)) + 0.0     # no -0.0
             weighed[i].weight = self.weight_of(row)
         if self.leaf == DF_HUBER_LEAF:
@@ -435,9 +515,10 @@ cdef class Booster:
         """Sum the fine integers of a stretch."""
         cdef Stretch* stretch = &self.stretches[item]
         cdef const int32_t* fine = self.fine_of(self.k)
+        cdef const uint32_t* rows = self.tree.run(0)
         cdef int64_t i, row, times, g = 0, h = 0
         for i in range(stretch.first, stretch.first + stretch.n):
-            row = i if self.tree.is_undivided else <int64_t> self.tree.rows[i]
+            row = i if rows == NULL else <int64_t> rows[i]
             times = 1 if self.rows.times == NULL else self.rows.times[row]
             if self.has_hessian:
                 g += times * fine[2 * row]
@@ -453,9 +534,10 @@ cdef class Booster:
         cdef const Stretch* stretch = &self.stretches[item]
         cdef double value = self.tree.nodes[stretch.node].value
         cdef double* raw = &self.raw[self.k, 0]
+        cdef const uint32_t* rows = self.tree.run(0)
         cdef int64_t i
         for i in range(stretch.first, stretch.first + stretch.n):
-            raw[i if self.tree.is_undivided else <int64_t> self.tree.rows[i]] += value
+            raw[i if rows == NULL else <int64_t> rows[i]] += value
 
     # Trees ---------------------------------------------------------------------------------------------------------------
 
