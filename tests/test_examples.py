@@ -146,3 +146,29 @@ def test_readme_example():
     score, column = finished.stdout.splitlines()
     assert float(score) > 0.9
     assert column in load_breast_cancer().feature_names
+
+
+ENSEMBLES = TOP / "examples" / "ensembles.py"
+
+
+def cells(lines):
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+
+
+def test_ensembles():
+    command = [sys.executable, str(ENSEMBLES), "--trees", "3", "--seeds", "2"]
+    finished = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=300)
+    assert finished.returncode == 0, finished.stderr
+    heading, _, *rows = finished.stdout.splitlines()
+    page = (TOP / "doc" / "ensembles.md").read_text(encoding="utf-8")
+    assert heading in page  # the page's table is this one
+    shown = [line for line in page.splitlines() if "±" in line and line.startswith("| ")]
+    assert [row[0] for row in cells(rows)] == [row[0] for row in cells(shown)]
+    for _, *scores, fit, predict, size in cells(rows):
+        assert all(float(score.partition(" ± ")[0]) > 0.5 for score in scores[:4])
+        assert float(fit) >= 0 and float(predict) >= 0 and float(size) > 1
+
+
+def test_ensembles_refuse_no_trees():
+    finished = subprocess.run([sys.executable, str(ENSEMBLES), "--trees", "0"], capture_output=True, text=True)
+    assert finished.returncode == 2 and "--trees and --seeds are numbers from 1" in finished.stderr
