@@ -4,10 +4,11 @@
  * integer weights, or by `weight`, which derivatives are multiplied by; both are NULL where all weights are 1. Fine integers of a
  * row stand together: its gradient, and its Hessian unless that is 1 for all rows.
  *
- * Rows are all, or those of a list; then the values of a block of them are brought together first.
+ * Rows are done in blocks, in short loops that compilers vectorise: derivatives, then what becomes of them. They are all, or those
+ * of a list; then the values of a block of them are brought together first.
  *
  * With more than two classes, a row has a sum of leaf values and fine integers for each class; those of a class stand together,
- * and `step` rows lie between two classes. Rows are done in blocks, class by class, so that compilers vectorise the loops. */
+ * and `step` rows lie between two classes. */
 #ifndef DFOREST_BOOST_GRADIENTS_H
 #define DFOREST_BOOST_GRADIENTS_H
 
@@ -36,6 +37,7 @@ enum { DF_GRADIENT_BLOCK = 256 };
 /* Values of some rows side by side. */
 typedef struct {
     double raw[DF_GRADIENT_BLOCK], y[DF_GRADIENT_BLOCK], weight[DF_GRADIENT_BLOCK];
+    double gradient[DF_GRADIENT_BLOCK], hessian[DF_GRADIENT_BLOCK];
     uint32_t times[DF_GRADIENT_BLOCK];
     int32_t fine[2 * DF_GRADIENT_BLOCK];
 } df_gradient_block;
@@ -84,113 +86,115 @@ DF_INLINE void df_join_extent(df_boost_extent *extent, const df_boost_extent *ot
     }
 }
 
-/* One loss: the largest derivatives of rows begin to end - 1. */
-#define DF_EXTENT_LOOP(number, name, is_constant, targets, leaf)                                                          \
-    DF_INLINE void df_extent_of_##name(const df_boost_rows *rows, int64_t begin, int64_t end, df_boost_extent *extent) {  \
-        const double *raw = rows->raw, *y = rows->y, *weight = rows->weight;                                              \
-        const double baseline = rows->baseline, parameter = rows->parameter;                                              \
-        double g = 0.0, h = 0.0;                                                                                          \
-        for (int64_t i = begin; i < end; i++) {                                                                           \
-            const df_derivatives d = df_##name##_derivatives(raw[i] + baseline, y[i], parameter);                         \
-            const double w = weight != NULL ? weight[i] : 1.0, a = df_magnitude(d.gradient) * w, b = d.hessian * w;       \
-            g = a > g ? a : g;                                                                                            \
-            h = b > h ? b : h;                                                                                            \
-        }                                                                                                                 \
-        extent->gradient = g;                                                                                             \
-        extent->hessian = h;                                                                                              \
+/* The largest magnitude of n finite numbers: their bits are in the order of magnitudes. */
+DF_INLINE double df_largest_of(const double *x, int64_t n) {
+    int64_t top = 0;
+    double largest;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t bits;
+        memcpy(&bits, x + i, 8);
+        bits &= INT64_MAX;
+        top = bits > top ? bits : top;
     }
-DF_ROW_LOSSES(DF_EXTENT_LOOP)
-#undef DF_EXTENT_LOOP
+    memcpy(&largest, &top, 8);
+    return largest;
+}
 
-/* A row's fine integers. factors : 2 to the power of their exponents */
-DF_INLINE void df_add_fine(df_derivatives d, double weight, int32_t times, const double *factors, int has_hessian, int32_t *fine,
-                           int64_t *largest, int64_t *sum) {
-    const int32_t g = df_fine(d.gradient * weight, factors[0]), size = g < 0 ? -g : g;
-    largest[0] = size > largest[0] ? size : largest[0];
-    sum[0] += (int64_t)size * times;
-    fine[0] = g;
-    if (has_hessian) {
-        const int32_t h = df_fine(d.hessian * weight, factors[1]);
-        largest[1] = h > largest[1] ? h : largest[1];
-        sum[1] += (int64_t)h * times;
-        fine[1] = h;
+/* Multiply the derivatives of a block by weights, if there are any. */
+DF_INLINE void df_weigh_block(df_gradient_block *block, const double *weight, int64_t n) {
+    if (weight == NULL)
+        return;
+    for (int64_t i = 0; i < n; i++) {
+        block->gradient[i] *= weight[i];
+        block->hessian[i] *= weight[i];
     }
 }
 
-/* One loss: fine integers. */
-#define DF_FINE_LOOP(number, name, is_constant, targets, leaf)                                                                \
-    DF_INLINE void df_fine_of_##name(const df_boost_rows *rows, int64_t begin, int64_t end, const double *factors,            \
-                                     int has_hessian, int32_t *fine, df_boost_extent *extent) {                               \
-        const double *raw = rows->raw, *y = rows->y, *weight = rows->weight, both[2] = {factors[0], factors[1]};              \
-        const uint32_t *times = rows->times;                                                                                  \
-        const double baseline = rows->baseline, parameter = rows->parameter;                                                  \
-        int64_t largest[2] = {0, 0}, sum[2] = {0, 0};                                                                         \
-        if (is_constant && !has_hessian)                                                                                      \
-            for (int64_t i = begin; i < end; i++)                                                                             \
-                df_add_fine(df_##name##_derivatives(raw[i] + baseline, y[i], parameter), 1.0,                                 \
-                            times != NULL ? (int32_t)times[i] : 1, both, 0, fine + i, largest, sum);                          \
-        else                                                                                                                  \
-            for (int64_t i = begin; i < end; i++)                                                                             \
-                df_add_fine(df_##name##_derivatives(raw[i] + baseline, y[i], parameter), weight != NULL ? weight[i] : 1.0,    \
-                            times != NULL ? (int32_t)times[i] : 1, both, 1, fine + 2 * i, largest, sum);                      \
-        for (int j = 0; j < 2; j++) {                                                                                         \
-            extent->largest[j] = largest[j];                                                                                  \
-            extent->sum[j] = sum[j];                                                                                          \
-        }                                                                                                                     \
-    }
-DF_ROW_LOSSES(DF_FINE_LOOP)
-#undef DF_FINE_LOOP
+/* The largest derivatives of a block, weights included. INOUT extent */
+DF_INLINE void df_extend(df_gradient_block *block, const df_boost_rows *some, int64_t n, df_boost_extent *extent) {
+    double g, h;
+    df_weigh_block(block, some->weight, n);
+    g = df_largest_of(block->gradient, n);
+    h = df_largest_of(block->hessian, n);
+    extent->gradient = g > extent->gradient ? g : extent->gradient;
+    extent->hessian = h > extent->hessian ? h : extent->hessian;
+}
 
-DF_INLINE void df_extent_of_loss(int loss, const df_boost_rows *rows, int64_t begin, int64_t end, df_boost_extent *extent) {
-#define DF_ENTRY(number, name, is_constant, targets, leaf)       \
-    case number:                                                 \
-        df_extent_of_##name(rows, begin, end, extent);           \
+/* The fine integers of n derivatives. OUT fine; INOUT largest, sum : of their magnitudes */
+DF_INLINE void df_make_fine(const double *x, int64_t n, double factor, const uint32_t *times, int32_t *fine, int64_t *largest,
+                            int64_t *sum) {
+    int32_t top = 0;
+    int64_t total = 0;
+    for (int64_t i = 0; i < n; i++)
+        fine[i] = df_fine(x[i], factor);
+    for (int64_t i = 0; i < n; i++) {
+        const int32_t size = fine[i] < 0 ? -fine[i] : fine[i];
+        top = size > top ? size : top;
+        total += size;
+    }
+    if (times != NULL) {
+        total = 0;
+        for (int64_t i = 0; i < n; i++)
+            total += (int64_t)(fine[i] < 0 ? -fine[i] : fine[i]) * times[i];
+    }
+    *largest = top > *largest ? top : *largest;
+    *sum += total;
+}
+
+/* The fine integers of a block, whose derivatives are known. factors : 2 to the power of their exponents; OUT fine : [n, 1 or 2] */
+DF_INLINE void df_refine(df_gradient_block *block, const df_boost_rows *some, int64_t n, const double *factors, int has_hessian,
+                         int32_t *fine, df_boost_extent *extent) {
+    int32_t g[DF_GRADIENT_BLOCK], h[DF_GRADIENT_BLOCK];
+    df_weigh_block(block, some->weight, n);
+    df_make_fine(block->gradient, n, factors[0], some->times, has_hessian ? g : fine, &extent->largest[0], &extent->sum[0]);
+    if (!has_hessian)
+        return;
+    df_make_fine(block->hessian, n, factors[1], some->times, h, &extent->largest[1], &extent->sum[1]);
+    for (int64_t i = 0; i < n; i++) {
+        fine[2 * i] = g[i];
+        fine[2 * i + 1] = h[i];
+    }
+}
+
+/* One loss: derivatives of n rows. OUT gradient, hessian : [n] */
+#define DF_DERIVE(number, name, is_constant, targets, leaf)                                                                    DF_INLINE void df_derive_##name(const df_boost_rows *rows, int64_t n, double *gradient, double *hessian) {                     const double *raw = rows->raw, *y = rows->y, baseline = rows->baseline, parameter = rows->parameter;                       for (int64_t i = 0; i < n; i++) {                                                                                              const df_derivatives d = df_##name##_derivatives(raw[i] + baseline, y[i], parameter);                                      gradient[i] = d.gradient;                                                                                                  hessian[i] = d.hessian;                                                                                                }                                                                                                                      }
+DF_ROW_LOSSES(DF_DERIVE)
+#undef DF_DERIVE
+
+DF_INLINE void df_derive(int loss, const df_boost_rows *rows, int64_t n, df_gradient_block *block) {
+#define DF_ENTRY(number, name, is_constant, targets, leaf)              \
+    case number:                                                        \
+        df_derive_##name(rows, n, block->gradient, block->hessian);     \
         return;
     switch (loss) { DF_ROW_LOSSES(DF_ENTRY) }
 #undef DF_ENTRY
 }
 
-DF_INLINE void df_fine_of_loss(int loss, const df_boost_rows *rows, int64_t begin, int64_t end, const double *factors,
-                               int has_hessian, int32_t *fine, df_boost_extent *extent) {
-#define DF_ENTRY(number, name, is_constant, targets, leaf)                                             \
-    case number:                                                                                       \
-        df_fine_of_##name(rows, begin, end, factors, has_hessian, fine, extent); \
-        return;
-    switch (loss) { DF_ROW_LOSSES(DF_ENTRY) }
-#undef DF_ENTRY
-}
-
+/* The largest derivatives of rows begin to end - 1. */
 DF_INLINE void df_extent_loop(int loss, const df_boost_rows *rows, int64_t begin, int64_t end, df_boost_extent *extent) {
     df_gradient_block block;
-    if (rows->list == NULL) {
-        df_extent_of_loss(loss, rows, begin, end, extent);
-        return;
-    }
-    memset(extent, 0, sizeof(*extent));
+    extent->gradient = extent->hessian = 0.0;
     for (int64_t at = begin; at < end; at += DF_GRADIENT_BLOCK) {
         const int64_t n = end - at < DF_GRADIENT_BLOCK ? end - at : DF_GRADIENT_BLOCK;
         const df_boost_rows some = df_some_rows(rows, at, n, &block);
-        df_boost_extent of_some = {0};
-        df_extent_of_loss(loss, &some, 0, n, &of_some);
-        df_join_extent(extent, &of_some);
+        df_derive(loss, &some, n, &block);
+        df_extend(&block, &some, n, extent);
     }
 }
 
+/* Fine integers of rows begin to end - 1. OUT fine : [n_rows, 1 or 2] */
 DF_INLINE void df_fine_loop(int loss, const df_boost_rows *rows, int64_t begin, int64_t end, const double *factors,
                             int has_hessian, int32_t *fine, df_boost_extent *extent) {
+    const int per = has_hessian ? 2 : 1;
     df_gradient_block block;
-    if (rows->list == NULL) {
-        df_fine_of_loss(loss, rows, begin, end, factors, has_hessian, fine, extent);
-        return;
-    }
-    memset(extent, 0, sizeof(*extent));
+    extent->largest[0] = extent->largest[1] = extent->sum[0] = extent->sum[1] = 0;
     for (int64_t at = begin; at < end; at += DF_GRADIENT_BLOCK) {
         const int64_t n = end - at < DF_GRADIENT_BLOCK ? end - at : DF_GRADIENT_BLOCK;
         const df_boost_rows some = df_some_rows(rows, at, n, &block);
-        df_boost_extent of_some = {0};
-        df_fine_of_loss(loss, &some, 0, n, factors, has_hessian, block.fine, &of_some);
-        df_spread(block.fine, has_hessian ? 2 : 1, rows->list + at, n, fine);
-        df_join_extent(extent, &of_some);
+        df_derive(loss, &some, n, &block);
+        df_refine(&block, &some, n, factors, has_hessian, rows->list != NULL ? block.fine : fine + per * at, extent);
+        if (rows->list != NULL)
+            df_spread(block.fine, per, rows->list + at, n, fine);
     }
 }
 
@@ -231,6 +235,19 @@ DF_INLINE void df_class_block(const df_boost_rows *rows, const double *baseline,
     }
 }
 
+/* Several classes: derivatives by the k-th raw prediction, for the rows of df_class_block. */
+DF_INLINE void df_class_derive(const df_boost_rows *rows, const df_boost_rows *some, const double *baseline, int64_t step,
+                               int64_t k, int64_t begin, int64_t n, const double *top, const double *highest, const double *rest,
+                               df_gradient_block *block) {
+    const double *raw = df_class_raw(rows, step, k, begin, n, block->raw), *y = some->y, of_class = baseline[k];
+    for (int64_t i = 0; i < n; i++) {
+        const double power = df_exp(raw[i] + of_class - top[i]);
+        const df_derivatives d = df_class_derivatives(power, rest[i], highest[i] == (double)k, y[i] == (double)k);
+        block->gradient[i] = d.gradient;
+        block->hessian[i] = d.hessian;
+    }
+}
+
 /* Several classes: the largest derivatives. OUT extent : [n_classes] */
 DF_INLINE void df_class_extent_loop(const df_boost_rows *rows, const double *baseline, int64_t step, int64_t n_classes,
                                     int64_t begin, int64_t end, df_boost_extent *extent) {
@@ -243,18 +260,8 @@ DF_INLINE void df_class_extent_loop(const df_boost_rows *rows, const double *bas
         const df_boost_rows some = df_some_rows(rows, at, n, &block);
         df_class_block(rows, baseline, step, n_classes, at, n, block.raw, top, highest, rest);
         for (int64_t k = 0; k < n_classes; k++) {
-            const double *raw = df_class_raw(rows, step, k, at, n, block.raw);
-            double g = extent[k].gradient, h = extent[k].hessian;
-            for (int64_t i = 0; i < n; i++) {
-                const double power = df_exp(raw[i] + baseline[k] - top[i]);
-                const df_derivatives d = df_class_derivatives(power, rest[i], highest[i] == (double)k, some.y[i] == (double)k);
-                const double w = some.weight != NULL ? some.weight[i] : 1.0;
-                const double a = df_magnitude(d.gradient) * w, b = d.hessian * w;
-                g = a > g ? a : g;
-                h = b > h ? b : h;
-            }
-            extent[k].gradient = g;
-            extent[k].hessian = h;
+            df_class_derive(rows, &some, baseline, step, k, at, n, top, highest, rest, &block);
+            df_extend(&block, &some, n, &extent[k]);
         }
     }
 }
@@ -271,22 +278,11 @@ DF_INLINE void df_class_fine_loop(const df_boost_rows *rows, const double *basel
         const df_boost_rows some = df_some_rows(rows, at, n, &block);
         df_class_block(rows, baseline, step, n_classes, at, n, block.raw, top, highest, rest);
         for (int64_t k = 0; k < n_classes; k++) {
-            const double *raw = df_class_raw(rows, step, k, at, n, block.raw);
-            const double both[2] = {factors[2 * k], factors[2 * k + 1]};
-            int32_t *to = rows->list != NULL ? block.fine : fine + 2 * (k * step + at);
-            int64_t largest[2] = {extent[k].largest[0], extent[k].largest[1]}, sum[2] = {extent[k].sum[0], extent[k].sum[1]};
-            for (int64_t i = 0; i < n; i++) {
-                const double power = df_exp(raw[i] + baseline[k] - top[i]);
-                const df_derivatives d = df_class_derivatives(power, rest[i], highest[i] == (double)k, some.y[i] == (double)k);
-                df_add_fine(d, some.weight != NULL ? some.weight[i] : 1.0, some.times != NULL ? (int32_t)some.times[i] : 1, both, 1,
-                            to + 2 * i, largest, sum);
-            }
-            for (int j = 0; j < 2; j++) {
-                extent[k].largest[j] = largest[j];
-                extent[k].sum[j] = sum[j];
-            }
+            int32_t *of_class = fine + 2 * k * step;
+            df_class_derive(rows, &some, baseline, step, k, at, n, top, highest, rest, &block);
+            df_refine(&block, &some, n, factors + 2 * k, 1, rows->list != NULL ? block.fine : of_class + 2 * at, &extent[k]);
             if (rows->list != NULL)
-                df_spread(to, 2, rows->list + at, n, fine + 2 * k * step);
+                df_spread(block.fine, 2, rows->list + at, n, of_class);
         }
     }
 }
