@@ -1,7 +1,8 @@
-"""Compare dforest with other forest libraries that are installed, on made data.
+"""Compare dforest with other libraries of forests and boosted trees that are installed, on made data.
 
-    pip install scikit-learn-intelex lightgbm xgboost ydf
+    pip install scikit-learn-intelex lightgbm xgboost ydf hessboost
     python asv_benchmarks/compare.py --trees 100 --jobs 2 --seeds 3 >table.md
+    python asv_benchmarks/compare.py --libraries boosted --jobs 2 >boosted.md
 
 Each measurement has a process of its own. The libraries take turns, seed by seed, so that a machine
 that gets slower on the way gets slower for all of them. doc/speed.md says what is measured, and how.
@@ -11,7 +12,6 @@ import argparse
 import importlib.metadata
 import json
 import os
-import pickle
 import platform
 import statistics
 import subprocess
@@ -22,23 +22,11 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+from libraries import BOOSTERS, FORESTS, LIBRARIES, model_by, serialised, use_one_thread
 
 MIB = 2**20
 WARM_UP_ROWS = 300
 PREDICTIONS = 7  # of the test set after the first one; of one row ten times as many
-
-# Library: what it is called in tables, and the distribution whose version is told.
-LIBRARIES = {
-    "dforest": ("dforest", "dforest"),
-    "dforest-dense": ('dforest, `method="dense"`', "dforest"),
-    "sklearn": ("scikit-learn", "scikit-learn"),
-    "sklearnex": ("scikit-learn-intelex", "scikit-learn-intelex"),
-    "lightgbm": ("LightGBM", "lightgbm"),
-    "xgboost": ("XGBoost", "xgboost"),
-    "ydf": ("YDF", "ydf"),
-    "dforest-extra": ("dforest, extra trees", "dforest"),
-    "sklearn-extra": ("scikit-learn, extra trees", "scikit-learn"),
-}
 
 # Measurement: heading of its column, and how its numbers are written.
 COLUMNS = {
@@ -49,83 +37,6 @@ COLUMNS = {
     "memory": ("memory of fit, MiB", ".3g"),
     "pickled": ("pickle, MiB", ".3g"),
 }
-
-
-def forest_by(library, task, tried, n_rows, n_features, trees, jobs, seed):
-    """An unfitted forest with fit, predict and set_params(n_jobs=...): no limits, and `tried` features at a node."""
-    kind = "Classifier" if task == "classification" else "Regressor"
-    same = {"n_estimators": trees, "n_jobs": jobs, "random_state": seed}
-    # Between tried and tried + 1/2 features, whether the product is rounded or cut off.
-    share = (tried + 0.25) / n_features
-    module, _, variant = library.partition("-")
-    if module in ("dforest", "sklearn", "sklearnex"):
-        ensemble = importlib.import_module(module if module == "dforest" else f"{module}.ensemble")
-        forest = getattr(ensemble, ("ExtraTrees" if variant == "extra" else "RandomForest") + kind)
-        return forest(max_features=tried, **({"method": "dense"} if variant == "dense" else {}), **same)
-    if library == "lightgbm":
-        import lightgbm
-
-        # It draws rows without replacement; 0.632 of them are what a bootstrap draws at least once. It takes
-        # time and memory for all leaves allowed, and for histograms of all of them (in MB) unless told not to.
-        return getattr(lightgbm, f"LGBM{kind}")(
-            boosting_type="rf", subsample=0.632, subsample_freq=1, feature_fraction_bynode=share,
-            num_leaves=min(131_072, max(2, n_rows)), histogram_pool_size=1024,
-            min_child_samples=1, min_child_weight=0.0, verbose=-1, **same,
-        )  # fmt: skip
-    if library == "xgboost":
-        import xgboost
-
-        return getattr(xgboost, f"XGBRF{kind}")(
-            subsample=0.632, colsample_bynode=share, max_depth=0, min_child_weight=0.0, reg_lambda=0.0,
-            tree_method="hist", **same,
-        )  # fmt: skip
-    return YdfForest(task, tried, **same)
-
-
-class YdfForest:
-    """YDF's forest behind scikit-learn's methods; tables are dicts of arrays, as it wants them."""
-
-    def __init__(self, task, tried, n_estimators, n_jobs, random_state):
-        import ydf
-
-        ydf.verbose(0)
-        self.is_classifier = task == "classification"
-        self.n_jobs = n_jobs
-        self.learner = ydf.RandomForestLearner(
-            label="y",
-            task=ydf.Task.CLASSIFICATION if self.is_classifier else ydf.Task.REGRESSION,
-            num_trees=n_estimators,
-            num_candidate_attributes=tried,
-            min_examples=1,
-            max_depth=-1,
-            winner_take_all=False,
-            compute_oob_performances=False,
-            num_threads=n_jobs,
-            random_seed=random_state,
-        )
-
-    def fit(self, X, y):
-        self.model = self.learner.train({"x": X, "y": y})
-
-    def predict(self, X):
-        predicted = self.model.predict({"x": X}, num_threads=self.n_jobs)
-        if not self.is_classifier:
-            return predicted
-        best = predicted.argmax(axis=1) if predicted.ndim == 2 else predicted > 0.5
-        return np.array(self.model.label_classes(), int)[best.astype(int)]
-
-    def set_params(self, n_jobs):
-        self.n_jobs = n_jobs
-
-
-def serialised(forest):
-    return forest.model.serialize() if isinstance(forest, YdfForest) else pickle.dumps(forest)
-
-
-def use_one_thread(library, forest):
-    forest.set_params(n_jobs=1)
-    if library == "xgboost":
-        forest.get_booster().set_param({"nthread": 1})
 
 
 def memory_now(name):
@@ -146,19 +57,19 @@ def seconds(work, times):
 
 
 def measure(library, folder, task, tried, trees, jobs, seed):
-    """One forest's numbers, by the names of COLUMNS, and its score."""
+    """One model's numbers, by the names of COLUMNS, and its score."""
     warnings.simplefilter("ignore")  # such as LightGBM's about column names
     X, y, X_test, y_test = (np.load(folder / f"{name}.npy") for name in ["X", "y", "X_test", "y_test"])
     n_classes = int(y.max()) + 1 if task == "classification" else 0
 
-    def forest(n):
-        return forest_by(library, task, tried, *X.shape, n, jobs, seed)
+    def model(n):
+        return model_by(library, task, tried, *X.shape, n, jobs, seed)
 
     few = slice(min(WARM_UP_ROWS, len(X)))  # with all classes among them, as XGBoost wants it
-    forest(2).fit(X[few], np.arange(len(X[few])) % n_classes if n_classes else y[few])
+    model(2).fit(X[few], np.arange(len(X[few])) % n_classes if n_classes else y[few])
 
     found = {}
-    measured = forest(trees)
+    measured = model(trees)
     has_memory = Path("/proc/self/clear_refs").exists()
     if has_memory:
         Path("/proc/self/clear_refs").write_text("5")  # the highest value is the present one again
@@ -254,19 +165,21 @@ def installed(distribution):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--libraries", default="dforest,dforest-dense,sklearn,sklearnex,lightgbm,xgboost,ydf",
-        help=f"of {', '.join(LIBRARIES)}; ratios are to the first one (default: %(default)s)",
+        "--libraries", default="forests",
+        help=f"of {', '.join(LIBRARIES)}; forests is {','.join(FORESTS)}, and boosted {','.join(BOOSTERS)}; ratios are to the "
+        "first one (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument("--problems", default="waves,grid,friedman,wide", help="see benchmarks/data.py (default: %(default)s)")
     parser.add_argument("--rows", type=int, default=100_000, help="a quarter of them test rows (default: %(default)s)")
-    parser.add_argument("--trees", type=int, default=100, help="of a forest (default: %(default)s)")
+    parser.add_argument("--trees", type=int, default=100, help="of a forest, or rounds of boosted trees (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="threads (default: all, %(default)s)")
-    parser.add_argument("--seeds", type=int, default=3, help="forests by each library (default: %(default)s)")
+    parser.add_argument("--seeds", type=int, default=3, help="models by each library (default: %(default)s)")
     parser.add_argument("--timeout", type=int, default=1200, help="seconds for one measurement (default: %(default)s)")
     parser.add_argument("--chart", help="a file for a chart of the times, drawn with matplotlib in the format of its ending")
     parser.add_argument("--measure", type=json.loads, help=argparse.SUPPRESS)
     args = parser.parse_args()
-    args.libraries, args.problems = args.libraries.split(","), args.problems.split(",")
+    known = {"forests": FORESTS, "boosted": BOOSTERS}
+    args.libraries, args.problems = known.get(args.libraries, args.libraries.split(",")), args.problems.split(",")
     for library in args.libraries:
         if library not in LIBRARIES:
             parser.error(f"no library {library!r}; there are {', '.join(LIBRARIES)}")
@@ -294,7 +207,7 @@ def main():
         sys.exit("compare: none of the libraries is installed")
     told = [f"{name} {version}" for name, version in versions.items() if version]
     print(
-        f"{args.trees} trees, {args.jobs} threads, medians of {args.seeds} forests. {processor()}, {os.cpu_count()} cores; "
+        f"{args.trees} trees, {args.jobs} threads, medians of {args.seeds} models. {processor()}, {os.cpu_count()} cores; "
         f"Python {platform.python_version()}, {', '.join(told)}."
     )
 

@@ -1,6 +1,7 @@
 """The benchmarks run, with all values of their parameters on data cut small, and the comparison prints its table."""
 
 import importlib
+import importlib.metadata
 import inspect
 import itertools
 import json
@@ -22,7 +23,7 @@ data, *MODULES = (
 sys.path.remove(str(FOLDER))
 pieces = sys.modules["benchmarks.pieces"]
 sys.path.insert(0, str(FOLDER))
-chart, schedule = (importlib.import_module(name) for name in ["chart", "schedule"])
+chart, libraries, schedule = (importlib.import_module(name) for name in ["chart", "libraries", "schedule"])
 sys.path.remove(str(FOLDER))
 Piece = schedule.Piece
 
@@ -116,7 +117,7 @@ def test_comparison(tmp_path):
     )  # fmt: skip
     assert finished.returncode == 0, finished.stderr
     told, problem, heading, rule, *rows = (line for line in finished.stdout.splitlines() if line)
-    assert told.startswith("3 trees, 1 threads, medians of 1 forests.") and "scikit-learn 1." in told
+    assert told.startswith("3 trees, 1 threads, medians of 1 models.") and "scikit-learn 1." in told
     assert problem == "**friedman**: regression, 300 × 10 float64, 100 test rows"
     cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in [heading, rule, *rows]]
     assert {len(row) for row in cells} == {8}
@@ -127,6 +128,42 @@ def test_comparison(tmp_path):
     assert float(ours[-1]) > 40
     drawn = (tmp_path / "chart.svg").read_text(encoding="utf-8")
     assert all(title in drawn for title in ["friedman: fit", "friedman: prediction", "scikit-learn"])
+
+
+LEAVES = "max_leaf_nodes", "num_leaves", "max_leaves"
+
+
+def is_installed(distribution):
+    try:
+        return bool(importlib.metadata.version(distribution))
+    except importlib.metadata.PackageNotFoundError:
+        return False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("problem", ["waves", "grid", "friedman"])
+def test_comparison_of_boosted_trees(problem):
+    """Of all libraries that are installed; others are left out."""
+    small = ["--rows", "800", "--trees", "8", "--jobs", "1", "--seeds", "1"]
+    finished = compare("--libraries", "boosted", "--problems", problem, *small)
+    assert finished.returncode == 0, finished.stderr
+    told, _, heading, _, *rows = (line for line in finished.stdout.splitlines() if line)
+    assert told.startswith("8 trees, 1 threads, medians of 1 models.")
+    scores = {title.strip(): last.partition("(")[0] for _, title, *_, last, _ in (row.split("|") for row in rows)}
+    assert {"dforest, boosted trees", "scikit-learn, boosted trees"} <= scores.keys() and "failed" not in finished.stdout
+    for name in ["lightgbm", "xgboost", "hessboost"]:
+        title, distribution = libraries.LIBRARIES[f"{name}-boosted"]
+        assert (title in scores) == is_installed(distribution)
+    assert max(map(float, scores.values())) - min(map(float, scores.values())) < 10
+
+
+def test_boosted_trees_are_compared_by_the_same_parameters():
+    there = [library for library in ["dforest", "lightgbm", "xgboost", "hessboost"] if is_installed(library)]
+    for library in there:
+        found = libraries.model_by(f"{library}-boosted", "regression", 3, 500, 8, 17, 2, 5).get_params()
+        rounds, leaves = found.get("max_iter") or found["n_estimators"], [found.get(name) for name in LEAVES]
+        assert (rounds, found["learning_rate"], found["n_jobs"], found["random_state"]) == (17, 0.1, 2, 5)
+        assert 31 in leaves
 
 
 def test_chart_leaves_out_what_failed():
