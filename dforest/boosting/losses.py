@@ -60,13 +60,18 @@ class Loss:
         """The loss's number in `rules/losses.h`."""
         return LOSSES[self.name].number
 
-    def check_targets(self, y):
+    def __str__(self):
+        return self.name + (f" of {self.parameter}" if self.parameter else "")
+
+    def check_targets(self, y, is_trained_on=True):
         """Raise ValueError if there are targets that the loss does not allow.
 
         Parameters
         ----------
         y : ndarray of shape (n_rows,), dtype float64
             Finite numbers, or class numbers.
+        is_trained_on : bool, default=True
+            Whether these are all that trees are grown on. If not, targets from 0 may be 0 everywhere.
         """
         least, greatest = y.min(), y.max()
         targets = LOSSES[self.name].targets
@@ -75,7 +80,7 @@ class Loss:
                 f'y holds {least}; allowed with loss="{self.name}" are numbers above 0: loss=\'{self.name}\' requires strictly '
                 "positive y."
             )
-        if targets == "from_0" and (least < 0 or greatest == 0):
+        if targets == "from_0" and (least < 0 or (greatest == 0 and is_trained_on)):
             what = f"y holds {least}" if least < 0 else "y is 0 everywhere"
             raise ValueError(
                 f'{what}; allowed with loss="{self.name}" are numbers from 0, and one above it: loss=\'{self.name}\' requires '

@@ -8,11 +8,9 @@ import sys
 from abc import abstractmethod
 from numbers import Integral
 from time import perf_counter
-from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,6 +23,7 @@ from dforest.core.data import integer_weights
 from dforest.estimators.base import ClassTargets, NumberTargets, unchanged_by_errors
 from dforest.estimators.boosting_constraints import constraints_of
 from dforest.estimators.boosting_parameters import BOOSTING_PARAMETERS
+from dforest.estimators.boosting_rows import Sample, booster_weight, check_given, given_rows, hold_out
 from dforest.estimators.boosting_scores import class_numbers, decisions, make_monitor, probabilities
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from dforest.estimators.declaration import has_parameters
@@ -37,30 +36,6 @@ from dforest.spmd.communicator import ALONE
 from dforest.weights import TrainingRows
 
 AUTO_STOPPING_ABOVE = 10_000  # rows
-
-
-class Sample(NamedTuple):
-    """Some rows.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n_rows, n_features), dtype float32 or float64
-    y : ndarray of shape (n_rows,), dtype float64
-        Targets, or class numbers.
-    weight : ndarray of shape (n_rows,), dtype float64, or None
-        Positive, classes' weights included; None: all 1.
-    bin_weight : ndarray of shape (n_rows,), dtype float64, or None
-        Without those of classes.
-    """
-
-    X: np.ndarray
-    y: np.ndarray
-    weight: np.ndarray | None = None
-    bin_weight: np.ndarray | None = None
-
-    def take(self, rows):
-        """Some of the rows, by number."""
-        return Sample(*(None if part is None else part[rows] for part in self))
 
 
 class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
@@ -99,7 +74,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
         with unchanged_by_errors(self):
             self._validate_params()
             self._check_place(X, y, sample_weight, X_val, y_val, sample_weight_val)
-            self._check_given(X_val, y_val, sample_weight_val)
+            check_given(self, X_val, y_val, sample_weight_val)
             self._fit(X, y, sample_weight, X_val, y_val, sample_weight_val)
         return self
 
@@ -120,6 +95,8 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
         features = Features.learn(X, self.categorical_features, self.ordinal_features)
         X, y = check_X(self, X, features, y=y, y_numeric=is_regressor(self))
         self.do_early_stopping_ = len(X) > AUTO_STOPPING_ABOVE if self.early_stopping == "auto" else bool(self.early_stopping)
+        if grown is not None and X.shape[1] != grown.n_features:
+            raise ValueError(f"X has {X.shape[1]} features, but warm_start=True goes on with trees grown on {grown.n_features}")
         rows = TrainingRows([X], self._encode([y], ALONE), check_weights([sample_weight], [X]))
         rows.apply_class_weight(self._class_factors(rows))
         self._keep_features(features.kept(rows, None if grown is None else self._features))
@@ -129,11 +106,11 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
         self._constraints = constraints_of(self, X.shape[1])
         if grown is not None:
             self._check_grown(grown, *known)
-        training = Sample(rows.parts[0], y, _unless_ones(rows.weight), _unless_ones(rows.sample_weight))
-        held_out = self._given_rows(X_val, y_val, sample_weight_val)
+        training = Sample(rows.parts[0], y, booster_weight(rows.weight), booster_weight(rows.sample_weight))
+        held_out = given_rows(self, X_val, y_val, sample_weight_val)
         seed = self._draw_seeds(grown)
         if self.do_early_stopping_ and held_out is None and self.validation_fraction is not None:
-            training, held_out = self._hold_out(training)
+            training, held_out = hold_out(self, training)
         self._grow(training, held_out, grown, seed, tasks, n_threads)
 
     def _keep_features(self, features):
@@ -164,16 +141,12 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
 
     def _check_grown(self, grown, classes, loss, constraints):
         """Raise ValueError unless the data and parameters go on with what has been grown."""
-        if self.n_features_in_ != grown.n_features:
-            raise ValueError(
-                f"X has {self.n_features_in_} features, but warm_start=True goes on with trees grown on {grown.n_features}"
-            )
         if is_classifier(self) and not np.array_equal(self.classes_, classes):
             raise ValueError(
                 f"y has the classes {self.classes_.tolist()}, but warm_start=True goes on with trees grown on {classes.tolist()}"
             )
         if self._loss != loss:
-            raise ValueError(f"loss={self.loss!r} is {self._loss}, but warm_start=True goes on with trees grown by {loss}")
+            raise ValueError(f"loss={self.loss!r} means {self._loss}, but warm_start=True goes on with trees grown by {loss}")
         if not np.array_equal(self._constraints.directions, constraints.directions):
             raise ValueError(
                 f"monotonic_cst={self.monotonic_cst!r}, but warm_start=True goes on with trees grown under the constraints "
@@ -184,47 +157,6 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
                 f"max_iter={self.max_iter} must be larger than or equal to n_iter_={grown.n_trees // loss.n_sums} when "
                 "warm_start==True, which keeps the trees there are"
             )
-
-    def _check_given(self, X, y, sample_weight):
-        """Raise ValueError unless the rows to be scored are given as they must be, or not at all."""
-        if X is None and y is None and sample_weight is not None:
-            raise ValueError("sample_weight_val is given without X_val and y_val; allowed are all three")
-        if y is None and X is not None:
-            raise ValueError("X_val is provided, but y_val was not provided; allowed are both or neither")
-        if X is None and y is not None:
-            raise ValueError("y_val is provided, but X_val was not provided; allowed are both or neither")
-        if X is not None and self.early_stopping is False:
-            raise ValueError(
-                "X_val and y_val are passed to fit while at the same time early_stopping=False; allowed are then "
-                'early_stopping="auto" and True'
-            )
-
-    def _given_rows(self, X, y, sample_weight):
-        """The rows to be scored that the caller of `fit` gave, or None."""
-        if X is None:
-            return None
-        X, y = check_X(self, X, self._features, reset=False, y=y, y_numeric=is_regressor(self))
-        y = self._encode_known(y).astype(np.float64)
-        self._loss.check_targets(y)
-        weight = check_weights([sample_weight], [X])
-        sample = Sample(X, y, weight)
-        return sample if weight is None or weight.all() else sample.take(weight > 0)
-
-    def _hold_out(self, sample):
-        """Divide rows into some to train on and some to score."""
-        n, held = len(sample.y), self.validation_fraction
-        try:
-            training, held_out = train_test_split(
-                np.arange(n), test_size=held, stratify=sample.y if is_classifier(self) else None, random_state=self._row_seed
-            )
-        except ValueError as error:
-            raise ValueError(
-                f"validation_fraction={held} of {n} rows can't be held out for early stopping: {error} Give X_val and y_val, or "
-                "choose another fraction, validation_fraction=None or early_stopping=False"
-            ) from None
-        training.sort()
-        held_out.sort()
-        return sample.take(training), sample.take(held_out)
 
     def _grow(self, training, held_out, grown, seed, tasks, n_threads):
         """Grow the rounds that lack, and set `forest_` and all that tells of the fit."""
@@ -387,11 +319,6 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _unless_ones(weight):
-    """Weights; None if all are 1."""
-    return None if weight is None or (weight == 1).all() else weight
 
 
 @has_parameters("boosting classifier", table=BOOSTING_PARAMETERS)

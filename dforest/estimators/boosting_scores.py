@@ -4,6 +4,8 @@ A *scorer* is what `sklearn.metrics.check_scoring` makes: it takes an estimator,
 predicted its rows before, from sums of leaves.
 """
 
+from numbers import Real
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.metrics import check_scoring
@@ -81,11 +83,15 @@ class _Scorer:
             self._y = sample.y[rows]
         self._X = sample.X[rows]
         self._weight = {} if sample.weight is None else {"sample_weight": sample.weight[rows]}
+        self._scoring = estimator.scoring
         self._scorer = check_scoring(self._predicted, estimator.scoring)
 
     def __call__(self, sums):
         self._predicted.raw = np.add(sums[self._rows], self._baseline, order="C")
-        return float(self._scorer(self._predicted, self._X, self._y, **self._weight))
+        score = self._scorer(self._predicted, self._X, self._y, **self._weight)
+        if not isinstance(score, Real):
+            raise ValueError(f"scoring={self._scoring!r} returned {score!r}; allowed are numbers")
+        return float(score)
 
 
 class PredictedNumbers(RegressorMixin, BaseEstimator):

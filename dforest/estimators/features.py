@@ -207,8 +207,14 @@ class Features:
         Raises
         ------
         ValueError
-            If the other features are of other kinds, or lack a label that occurs in the rows.
+            If the other features have other names, are of other kinds, or lack a label that occurs in the rows.
         """
+        if self.names is not None and other.names is not None and self.names != other.names:
+            j = next(j for j, (mine, others) in enumerate(zip(self.names, other.names, strict=True)) if mine != others)
+            raise ValueError(
+                f"column {j} of X is {self.names[j]!r}, but warm_start=True goes on with trees grown on {other.names[j]!r}; "
+                f"allowed are {_some(other.names)}"
+            )
         for j, labels in enumerate(self.categories):
             self._check_same_kind(j, other)
             if labels is None:
