@@ -17,6 +17,7 @@ from dforest import (
     DecisionTreeRegressor,
     ExtraTreesClassifier,
     HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -50,7 +51,8 @@ def models():
     yield RandomForestRegressor(3, random_state=0, criterion="poisson", categorical_features=[3]).fit(X, numbers), X
     yield RandomForestRegressor(3, random_state=0, method="dense", criterion="absolute_error").fit(X, numbers), X
     yield DecisionTreeRegressor(max_depth=3).fit(X, y), X
-    yield HistGradientBoostingClassifier(max_iter=2, max_leaf_nodes=5, n_jobs=1).fit(X, labels), X
+    yield HistGradientBoostingClassifier(max_iter=2, max_leaf_nodes=5).fit(X, labels), X
+    yield HistGradientBoostingRegressor(max_iter=4, categorical_features=[3]).fit(X, y), X
 
 
 def use(forest, X):
@@ -124,6 +126,7 @@ def changed_objective(objective, rng):
     others = [
         NumberObjective(), NumberObjective, with_state(ClassObjective), with_state(NumberObjective, n_classes=3), None,
         *(ClassObjective(n) for n in (0, 1, 2, 3, 5, -1, 1.5, 2**40)),
+        *(SumObjective(given) for given in ((0.5,), (1.0, 2.0), (0.0,) * 7, (), (np.nan,), (1,), [0.0], None, (np.float64(1),))),
     ]  # fmt: skip
     return others[rng.integers(len(others))]
 
