@@ -16,7 +16,7 @@ pytestmark = [
 COMMON = """
 import os, resource, signal, sys, threading, time
 import numpy as np
-from dforest import RandomForestClassifier, RandomForestRegressor
+from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
 from dforest.core.forest.arrays import Forest
 from dforest.core.sampling import Bootstrap
 
@@ -178,6 +178,12 @@ LONG = {
     "fit": ("RandomForestRegressor(3000, n_jobs=N).fit", "X, y"),
     "fit one tree": ("repeat", "forest(1, n_jobs=N, max_depth=None, method='dense').fit, big, big[:, 0]"),
     "fit best first": ("repeat", "forest(1, n_jobs=N, max_depth=None, max_leaf_nodes=10**6, method='dense').fit, big, big[:, 0]"),
+    "boosted trees": ("HistGradientBoostingClassifier(**long).fit", "big, big[:, 0] > 0"),
+    "boosted medians": ("HistGradientBoostingRegressor('absolute_error', **long).fit", "big, big[:, 0]"),
+    "one boosted tree": (
+        "HistGradientBoostingRegressor(max_leaf_nodes=None, min_samples_leaf=1, **long).fit",
+        "rng.standard_normal((10**6, 8)), rng.standard_normal(10**6)",
+    ),
     "predict many rows": ("grown.predict", "np.zeros((10**8, 8), np.float32)"),
     "predict": ("chained().predict", "np.full((10**6, 1), 1e9, np.float32)"),
     "apply": ("chained().apply", "np.full((10**6, 1), 1e9, np.float32)"),
@@ -197,6 +203,7 @@ def test_ctrl_c(work, n_jobs):
         from dforest.estimators import importance, oob
         from dforest.weights import TrainingRows
         N = {n_jobs}
+        long = dict(max_iter=10**6, n_jobs=N, early_stopping=False)
         big = rng.standard_normal((100_000, 4))
         y_long = np.zeros(10**6)
         grown = RandomForestRegressor(100, n_jobs=N, random_state=0).fit(X[:1000], y[:1000])
