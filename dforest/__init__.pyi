@@ -233,6 +233,7 @@ class HistGradientBoostingClassifier(dforest.estimators.boosting.HistGradientBoo
         random_state=None,
         class_weight=None,
         n_jobs=None,
+        device=None,
     ) -> None: ...
 
 class HistGradientBoostingRegressor(dforest.estimators.boosting.HistGradientBoostingRegressor):
@@ -266,6 +267,7 @@ class HistGradientBoostingRegressor(dforest.estimators.boosting.HistGradientBoos
         verbose=0,
         random_state=None,
         n_jobs=None,
+        device=None,
     ) -> None: ...
 
 class RandomForestClassifier(dforest.estimators.forest.RandomForestClassifier):

@@ -6,8 +6,6 @@ estimator as it was.
 
 import sys
 from abc import abstractmethod
-from numbers import Integral
-from time import perf_counter
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
@@ -16,13 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest.boosting.booster import Growth, grow
 from dforest.boosting.losses import Loss
-from dforest.config import communicator, queue_of
-from dforest.core.binning import code_columns
-from dforest.core.boost.booster import Booster
-from dforest.core.data import integer_weights
+from dforest.config import communicator, in_kind, on_host
 from dforest.estimators.base import ClassTargets, NumberTargets, unchanged_by_errors
 from dforest.estimators.boosting_constraints import constraints_of
 from dforest.estimators.boosting_parameters import BOOSTING_PARAMETERS
+from dforest.estimators.boosting_place import Place, check_columns, training_device
 from dforest.estimators.boosting_rows import Sample, booster_weight, check_given, given_rows, hold_out
 from dforest.estimators.boosting_scores import class_numbers, decisions, make_monitor, probabilities
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
@@ -30,8 +26,7 @@ from dforest.estimators.declaration import has_parameters
 from dforest.estimators.features import CATEGORICAL, ORDINAL, Features
 from dforest.estimators.importance import gain_shares
 from dforest.estimators.prediction import PredictionPart
-from dforest.estimators.validation import check_weights, check_X, count_features, count_threads
-from dforest.fit_report import FitReport
+from dforest.estimators.validation import check_weights, check_X, count_threads
 from dforest.spmd.communicator import ALONE
 from dforest.weights import TrainingRows
 
@@ -73,21 +68,19 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
         """
         with unchanged_by_errors(self):
             self._validate_params()
-            self._check_place(X, y, sample_weight, X_val, y_val, sample_weight_val)
-            check_given(self, X_val, y_val, sample_weight_val)
-            self._fit(X, y, sample_weight, X_val, y_val, sample_weight_val)
+            if communicator() is not ALONE:
+                raise ValueError(
+                    f"{type(self).__name__} has no code for a fit by several ranks; it runs in a process that has all rows"
+                )
+            given = X, y, sample_weight, X_val, y_val, sample_weight_val
+            device = training_device(self, *given)
+            given = tuple(map(on_host, given))
+            check_given(self, *given[3:])
+            self._fit(*given, device)
         return self
 
-    def _check_place(self, *arrays):
-        """Raise ValueError if data or settings ask for another place to work than the processor."""
-        name = type(self).__name__
-        if queue_of(*(array for array in arrays if array is not None)) is not None:
-            raise ValueError(f"{name} runs on the processor; allowed are arrays on the host, and config_context(queue=None)")
-        if communicator() is not ALONE:
-            raise ValueError(f"{name} has no code for a fit by several ranks; it runs in a process that has all rows")
-
     @with_callbacks
-    def _fit(self, X, y, sample_weight, X_val, y_val, sample_weight_val):
+    def _fit(self, X, y, sample_weight, X_val, y_val, sample_weight_val, device):
         tasks = FitTasks(self, "round", X, y, sample_weight)
         grown = getattr(self, "forest_", None) if self.warm_start else None
         known = tuple(getattr(self, name, None) for name in ("classes_", "_loss", "_constraints"))
@@ -100,6 +93,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
         rows = TrainingRows([X], self._encode([y], ALONE), check_weights([sample_weight], [X]))
         rows.apply_class_weight(self._class_factors(rows))
         self._keep_features(features.kept(rows, None if grown is None else self._features))
+        check_columns(self, device)
         self._loss = self._make_loss()
         y = rows.y.astype(np.float64)
         self._check_rows(y)
@@ -111,7 +105,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
         seed = self._draw_seeds(grown)
         if self.do_early_stopping_ and held_out is None and self.validation_fraction is not None:
             training, held_out = hold_out(self, training)
-        self._grow(training, held_out, grown, seed, tasks, n_threads)
+        self._grow(training, held_out, grown, seed, tasks, Place(device, n_threads))
 
     def _keep_features(self, features):
         """Set what the features are. Raises ValueError if one has more categories than bins."""
@@ -158,7 +152,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
                 "warm_start==True, which keeps the trees there are"
             )
 
-    def _grow(self, training, held_out, grown, seed, tasks, n_threads):
+    def _grow(self, training, held_out, grown, seed, tasks, place):
         """Grow the rounds that lack, and set `forest_` and all that tells of the fit."""
         loss, n_sums = self._loss, self._loss.n_sums
         X, y, weight, bin_weight = training
@@ -173,7 +167,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
             train_scores, held_out_scores = self.train_score_.tolist(), self.validation_score_.tolist()
         first = 0 if grown is None else grown.n_trees // n_sums
         self.n_trees_per_iteration_ = n_sums
-        forest, monitor, begin = grown, None, perf_counter()
+        forest, monitor, n_threads = grown, None, place.n_threads
 
         def fitted(forest):
             """The attributes that are set when a forest has been grown."""
@@ -183,7 +177,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
             scores = (train_scores, held_out_scores) if monitor is None else (monitor.train_scores, monitor.held_out_scores)
             return {
                 "forest_": forest,
-                "fit_report_": FitReport("cpu", n_new, train_seconds=perf_counter() - begin),
+                "fit_report_": place.report(n_new),
                 "train_score_": np.array(scores[0]),
                 "validation_score_": np.array(scores[1]),
             }
@@ -193,8 +187,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
             if self.do_early_stopping_:
                 scores = train_scores, held_out_scores
                 monitor = make_monitor(self, loss, growth, training, held_out, scores, self._row_seed, n_threads)
-            booster = self._make_booster(training._replace(X=X), growth, grown, n_threads)
-            begin = perf_counter()
+            booster = place.booster(self, training._replace(X=X), growth, grown)
             on_round = (lambda n_rounds: self._report(n_rounds, monitor)) if self.verbose else None
             rounds, steps = range(first, self.max_iter), tasks if tasks.are_told else None
             forest = grow(booster, growth, rounds, grown, monitor, on_round, steps, n_threads)
@@ -209,47 +202,6 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
                 f"learning_rate={self.learning_rate} makes raw predictions leave the range of float64 within "
                 f"{forest.n_trees // len(sums)} rounds; allowed are rates by which they stay in it: choose a lower one"
             )
-
-    def _make_booster(self, training, growth, grown, n_threads):
-        """The compiled booster, ready for the next round."""
-        X, y, weight, bin_weight = training
-        bin_weight = None if bin_weight is None else integer_weights(bin_weight)[0]
-        features = self._features
-        columns = code_columns(
-            X, self.max_bins, bin_weight, n_threads, features.kinds, features.n_categories, counts_missing=False
-        )
-        n_trees, raw = 0, None
-        if grown is not None:
-            n_trees, sums = grown.n_trees, np.zeros((len(y), growth.n_sums))
-            grown.packed().add_up(X, sums, 0, n_trees, n_threads)
-            raw = np.ascontiguousarray(sums.T)
-        return Booster(
-            columns,
-            self._loss.number,
-            y,
-            weight,
-            n_classes=max(2, growth.n_sums),
-            parameter=self._loss.parameter,
-            baseline=np.array(growth.baseline),
-            learning_rate=self.learning_rate,
-            max_leaf_nodes=self.max_leaf_nodes and min(self.max_leaf_nodes, max(2, len(y))),
-            max_depth=self.max_depth and min(self.max_depth, len(y)),
-            min_samples_leaf=min(self.min_samples_leaf, len(y) + 1),
-            min_hessian=self.min_hessian,
-            l2=self.l2_regularization,
-            max_features=self._tried_features(X.shape[1]),
-            seed=growth.seed,
-            n_threads=n_threads,
-            n_drawn=growth.n_drawn,
-            n_trees=n_trees,
-            raw=raw,
-            constraints=self._constraints,
-        )
-
-    def _tried_features(self, n_features):
-        """How many features a node tries, or which share of those that it may try."""
-        is_number = isinstance(self.max_features, Integral)
-        return count_features(self.max_features, n_features) if is_number else float(self.max_features)
 
     def _report(self, n_rounds, monitor):
         every = 1 if self.verbose > 1 else max(1, self.max_iter // 10)
@@ -293,23 +245,15 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
         leaves = self._leaves(X)
         return leaves if self.n_trees_per_iteration_ == 1 else leaves.reshape(len(leaves), -1, self.n_trees_per_iteration_)
 
-    def _ready(self, X):
-        """What predicts the rows of X, the checked rows, and the number of threads."""
-        if queue_of(X) is not None:
-            self._check_place(X)
-        X = self._check_fitted_X(X)
-        packed = self.forest_.packed()
-        return packed, X, self._n_threads(packed, len(X))
-
     def _raw(self, X):
         """Raw predictions: ndarray of shape (n_rows, n_trees_per_iteration_), dtype float64."""
-        packed, X, n_threads = self._ready(X)
-        return packed.mean(X, n_threads)
+        return on_host(self._mean(X))
 
     def _staged_raw(self, X):
         """Yield raw predictions after each round, in new arrays."""
-        packed, X, n_threads = self._ready(X)
-        n_sums = self.n_trees_per_iteration_
+        X = self._check_fitted_X(on_host(X))
+        packed, n_sums = self.forest_.packed(), self.n_trees_per_iteration_
+        n_threads = self._n_threads(packed, len(X))
         sums, baseline = np.zeros((len(X), n_sums)), np.array(self.forest_.objective.baseline)
         for first in range(0, self.forest_.n_trees, n_sums):
             packed.add_up(X, sums, first, n_sums, n_threads)
@@ -374,7 +318,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
         ndarray of shape (n_rows,)
         """
         raw = self._raw(X)
-        return self.classes_.take(class_numbers(raw))
+        return in_kind(X, self.classes_.take(class_numbers(raw)))
 
     def predict_proba(self, X):
         """Class probabilities.
@@ -389,7 +333,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
             Columns in the order of `classes_`.
         """
         raw = self._raw(X)
-        return probabilities(self._loss, raw)
+        return in_kind(X, probabilities(self._loss, raw))
 
     def decision_function(self, X):
         """Raw predictions, which trees add up.
@@ -404,7 +348,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
             Of two classes one number a row: with loss "log_loss" the logarithm of the odds of the second class, with
             "exponential" half of that. Of more classes a number for each.
         """
-        return decisions(self._raw(X))
+        return in_kind(X, decisions(self._raw(X)))
 
     def staged_predict(self, X):
         """What `predict` would return if the trees of the first round, then of the first two, and so on, were all.
@@ -503,7 +447,7 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
         ndarray of shape (n_rows,), dtype float64
         """
         raw = self._raw(X)
-        return self._loss.predict(raw)
+        return in_kind(X, self._loss.predict(raw))
 
     def staged_predict(self, X):
         """What `predict` would return if the trees of the first round, then of the first two, and so on, were all.

@@ -260,4 +260,18 @@ BOOSTING_PARAMETERS = (
         grow one tree together. Data of few rows get fewer threads.""",
         of=BOOSTING,
     ),
+    Parameter(
+        "device",
+        "str or None",
+        None,
+        [str, None],
+        """Where trees are grown and rows go down them. "cpu" is the processor; "gpu", "sycl" (SYCL's default
+        device) or a filter string such as "level_zero:gpu:1" is a SYCL device, which gives the bits of the
+        processor; `dforest.devices` lists what there is. None means the device where X lies, if X is an
+        array on one; else the device of ``dforest.config_context(queue=...)``; else the processor. Devices
+        have no code for the losses "absolute_error", "quantile" and "huber", for `subsample` below 1, for categorical
+        features and for constraints, which raise ValueError. Baselines, scores and staged predictions are computed by
+        the processor.""",
+        of=BOOSTING,
+    ),
 )

@@ -10,6 +10,8 @@
 #ifndef DFOREST_BOOST_H
 #define DFOREST_BOOST_H
 
+#include <stddef.h>
+
 #include "bounds.h"
 #include "numerics.h"
 
@@ -117,6 +119,48 @@ static inline df_boost_sums df_sums_of_wide(uint64_t word, uint64_t hessian) {
 static inline uint64_t df_word_of_sums(int kind, int64_t gradient, int64_t hessian, int64_t count) {
     return ((uint64_t)gradient << (kind == DF_NARROW_WORDS ? 38 : 12)) +
            (kind == DF_NARROW_WORDS ? (uint64_t)hessian << 12 : 0) + (uint64_t)count;
+}
+
+/* What is in the inmost loops. */
+#ifdef __GNUC__
+#define DF_ALWAYS_INLINE static inline __attribute__((always_inline))
+#else
+#define DF_ALWAYS_INLINE static inline
+#endif
+
+/* A row's words, of a kind that is known where this is compiled. Integers of a row stand together, its gradient and, unless that is
+ * 1, its hessian; those of rows with `times`, weights that they are multiplied by, make two words of any kind. fine, times : of all
+ * rows */
+DF_ALWAYS_INLINE void df_row_words(const int kind, const int has_times, const int32_t *fine, const uint32_t *times, size_t row,
+                                   uint64_t *word, uint64_t *second) {
+    if (has_times) {
+        const int64_t t = times[row];
+        const int shift = kind == DF_NARROW_WORDS;
+        const int32_t g = kind == DF_CONSTANT_WORDS ? fine[row] : df_coarse(fine[2 * row], shift ? DF_GRADIENT_SHIFT : 0);
+        const int32_t h = kind == DF_CONSTANT_WORDS ? 1 : df_coarse(fine[2 * row + 1], shift ? DF_HESSIAN_SHIFT : 0);
+        *word = df_gradient_word(g * t);
+        *second = (uint64_t)(h * t);
+    } else if (kind == DF_CONSTANT_WORDS)
+        *word = df_gradient_word(fine[row]);
+    else if (kind == DF_NARROW_WORDS)
+        *word = df_narrow_word(df_coarse(fine[2 * row], DF_GRADIENT_SHIFT), df_coarse(fine[2 * row + 1], DF_HESSIAN_SHIFT));
+    else {
+        *word = df_gradient_word(fine[2 * row]);
+        *second = (uint64_t)(int64_t)fine[2 * row + 1];
+    }
+}
+
+/* What a word holds; wide: the first word, and the second. */
+DF_ALWAYS_INLINE df_boost_sums df_sums_of(const int kind, uint64_t word, uint64_t second) {
+    return kind == DF_NARROW_WORDS ? df_sums_of_narrow(word)
+           : kind == DF_CONSTANT_WORDS ? df_sums_of_constant(word) : df_sums_of_wide(word, second);
+}
+
+static inline df_boost_sums df_both_sides(df_boost_sums side, df_boost_sums other) {
+    side.gradient += other.gradient;
+    side.hessian += other.hessian;
+    side.count += other.count;
+    return side;
 }
 
 static inline df_boost_sums df_other_side(df_boost_sums total, df_boost_sums side) {

@@ -139,4 +139,15 @@ typedef struct {
     int64_t node;              // its place in a table of nodes
 } df_chunk;
 
+// The best cut of a column in a node of a boosted tree, in units of coarse integers (boost.h).
+typedef struct {
+    double score;              // -1: there is no valid cut
+    int64_t gradient;          // sums of the node
+    int64_t hessian;
+    int32_t feature;
+    uint32_t code;             // the highest on the left
+    uint32_t missing_left;
+    uint32_t padding;
+} df_boost_split;
+
 #endif

@@ -8,6 +8,8 @@ import pytest
 from dforest import RandomForestClassifier, RandomForestRegressor
 from dforest.core.forest.arrays import Forest
 from dforest.core.objective import SumObjective
+from dforest.engines.device.predictor import DevicePredictor
+from dforest.testing.host_device import strict_device
 
 
 def sums_of(n_sums, dtype=np.float64, n_trees=12, n=700, missing=False, max_depth=None):
@@ -63,8 +65,15 @@ def test_what_can_not_be_added():
         packed.add_up(X, np.zeros((len(X), 2)), 10, 3, 1)
     with pytest.raises(ValueError, match=r"sums of shape \(700, 1\), for 700 rows and 2 outputs"):
         packed.add_up(X, np.zeros((len(X), 1)), 0, 3, 1)
-    with pytest.raises(ValueError, match="have no code for a device"):
-        packed.arrays()
+
+
+@pytest.mark.parametrize("n_sums", [1, 2, 3])
+def test_devices_give_the_bits_of_the_processor(n_sums):
+    forest, X = sums_of(n_sums)
+    packed = forest.packed()
+    predictor = DevicePredictor(strict_device(n_threads=2), packed)
+    assert predictor.mean(X).tobytes() == packed.mean(X, 1).tobytes()
+    assert predictor.most(X).tobytes() == packed.most(X, 1).tobytes()
 
 
 def test_means_can_be_added_up_too():

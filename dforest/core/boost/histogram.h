@@ -25,32 +25,6 @@ enum {
     DF_BOOST_CODES = 256   /* most codes of a column, with the one for missing */
 };
 
-/* A row's words. fine, times : of all rows */
-DF_INLINE void df_row_words(const int kind, const int has_times, const int32_t *fine, const uint32_t *times, size_t row,
-                            uint64_t *word, uint64_t *second) {
-    if (has_times) {
-        const int64_t t = times[row];
-        const int shift = kind == DF_NARROW_WORDS;
-        const int32_t g = kind == DF_CONSTANT_WORDS ? fine[row] : df_coarse(fine[2 * row], shift ? DF_GRADIENT_SHIFT : 0);
-        const int32_t h = kind == DF_CONSTANT_WORDS ? 1 : df_coarse(fine[2 * row + 1], shift ? DF_HESSIAN_SHIFT : 0);
-        *word = df_gradient_word(g * t);
-        *second = (uint64_t)(h * t);
-    } else if (kind == DF_CONSTANT_WORDS)
-        *word = df_gradient_word(fine[row]);
-    else if (kind == DF_NARROW_WORDS)
-        *word = df_narrow_word(df_coarse(fine[2 * row], DF_GRADIENT_SHIFT), df_coarse(fine[2 * row + 1], DF_HESSIAN_SHIFT));
-    else {
-        *word = df_gradient_word(fine[2 * row]);
-        *second = (uint64_t)(int64_t)fine[2 * row + 1];
-    }
-}
-
-/* What a word holds; wide: the first word, and the second. */
-DF_INLINE df_boost_sums df_sums_of(const int kind, uint64_t word, uint64_t second) {
-    return kind == DF_NARROW_WORDS ? df_sums_of_narrow(word)
-           : kind == DF_CONSTANT_WORDS ? df_sums_of_constant(word) : df_sums_of_wide(word, second);
-}
-
 DF_INLINE void df_boost_add_row(const int kind, const int has_times, const uint8_t *codes, const int32_t *fine,
                                 const uint32_t *times, size_t row, const uint32_t *first, int begin, int end, uint64_t *words) {
     uint64_t word, second = 0;

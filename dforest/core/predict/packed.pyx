@@ -131,19 +131,17 @@ cdef class PackedForest:
         values : ndarray of shape (n_values, n_outputs), dtype float64
         bases : ndarray of shape (n_trees,), dtype int64
             Where in `values` the rows of each tree begin.
-
-        Raises
-        ------
-        ValueError
-            If predictions are sums: there is no code for these elsewhere.
         """
-        if self.baseline is not None:
-            raise ValueError("sums of leaves, as boosted trees predict, have no code for a device; they run on the processor")
         slots, starts, words = self.owned
         others = [np.asarray(self.n_first), np.asarray(self.values), np.asarray(self.bases)]
         for array in others:
             array.setflags(write=False)
         return slots, starts, words, self.forest.bits, self.forest.is_wide, *others
+
+    @property
+    def baselines(self):
+        """What sums of leaves are added to: ndarray of shape (n_outputs,), dtype float64; None if predictions are means."""
+        return None if self.baseline is None else np.array(self.baseline)
 
     @property
     def node_numbers(self):

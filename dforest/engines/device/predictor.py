@@ -27,6 +27,7 @@ class ForestCopy:
         self.n_first = device.array(n_first)
         self.values = device.array(values)
         self.bases = device.array(bases)
+        self.baseline = None if packed.baselines is None else device.array(packed.baselines)
         self.numbers = None
 
     @property
@@ -66,7 +67,7 @@ class DevicePredictor:
         self.device, self.packed, self.copy = device, packed, _copy_of(device, packed)
 
     def mean(self, X):
-        """The mean over trees of the values of the leaves that each row reaches.
+        """The mean over trees of the values of the leaves that each row reaches; or the baseline, and their sum.
 
         Parameters
         ----------
@@ -118,8 +119,8 @@ class DevicePredictor:
         copy, packed = self.copy, self.packed
         n_groups, n_block = self._groups(len(X))
         self.device.run(
-            "df_mean", n_groups, *copy.trees, copy.values, copy.bases, packed.n_trees, packed.n_outputs, X, packed.n_features,
-            X.dtype == np.float64, len(X), n_block, means, n_local=8 * n_block,
+            "df_mean", n_groups, *copy.trees, copy.values, copy.bases, copy.baseline, packed.n_trees, packed.n_outputs,
+            X, packed.n_features, X.dtype == np.float64, len(X), n_block, means, n_local=8 * n_block,
         )  # fmt: skip
 
     def _most(self, X, most):

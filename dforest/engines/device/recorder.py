@@ -59,11 +59,13 @@ class Recorder:
         finally:
             self._seconds[what] += perf_counter() - start
 
-    def report(self, n_trees):
-        """What was done, as `FitReport`."""
+    def report(self, n_trees, train_seconds=None):
+        """What was done, as `FitReport`. train_seconds: those of "train", unless given."""
         account, seconds = self.account, self._seconds
+        if train_seconds is None:
+            train_seconds = float(seconds["train"])
         return FitReport(
             self.name, n_trees, dict(sorted(self.kernels.items())),
             account.n_bytes_written, account.n_bytes_read, account.n_bytes_most,
-            float(seconds["build"]), float(seconds["upload"]), float(seconds["train"]),
+            float(seconds["build"]), float(seconds["upload"]), train_seconds,
         )  # fmt: skip

@@ -42,6 +42,29 @@ def extremes_by_node(chunks, n_nodes, values):
     return np.stack([by_node(chunks, n_nodes, *end) for end in ends], axis=-1)
 
 
+def destinations(places, chunks, counted):
+    """How many draws of each node go left, and where the first ones of each chunk go that do, and that don't.
+
+    Parameters
+    ----------
+    places : ndarray of shape (n_nodes,), dtype df_open_node
+    chunks : ndarray of shape (n_chunks,), dtype df_chunk
+        Of the nodes.
+    counted : ndarray of shape (n_chunks,), dtype int64
+        How many draws of each chunk go left.
+
+    Returns
+    -------
+    n_left : ndarray of shape (n_nodes,), dtype int64
+    to_left, to_right : ndarray of shape (n_chunks,), dtype int64
+    """
+    n_left = by_node(chunks, len(places), counted, np.add, 0)
+    node = chunks["node"]
+    before = np.cumsum(counted) - counted  # of all nodes
+    before -= before[np.searchsorted(node, node)]  # at the first chunk of the node
+    return n_left, places["first"][node] + before, n_left[node] + chunks["first"] - before
+
+
 class DeviceShard(Shard):
     """All draws of a batch: the one shard there is on a device.
 
@@ -173,13 +196,7 @@ class DeviceShard(Shard):
         test = device.array(cuts), device.array(subsets)
         counted = device.empty((n,), np.int64)
         t.run("df_count_left", n, t.problem_there, t.columns, t.codes, self.draws, there, n, *test, self.sides, counted)
-        counted = counted.get()
-        n_left = by_node(chunks, len(places), counted, np.add, 0)
-        node = chunks["node"]
-        before = np.cumsum(counted) - counted  # of all nodes
-        before -= before[np.searchsorted(node, node)]  # at the first chunk of the node
-        to_left = places["first"][node] + before
-        to_right = n_left[node] + chunks["first"] - before
+        n_left, to_left, to_right = destinations(places, chunks, counted.get())
         t.run("df_move_draws", n, self.draws, self.sides, there, n, device.array(to_left), device.array(to_right), self.scratch)
         t.run("df_copy_draws", n, self.scratch, there, n, self.draws)
         return n_left

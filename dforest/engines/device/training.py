@@ -39,11 +39,34 @@ class Tuning:
         self.histogram_bytes = given.get("histogram_bytes", 1 << 28)
         self.slice_records = given.get("slice_records", 1 << 20 if device.is_cpu else 1 << 24)
         self.extra_features = given.get("extra_features", 8)
+        self.ahead = given.get("ahead", 1 if device.is_cpu else 8)
         self.alone_up_to = given.get("alone_up_to", 1 << 62 if device.is_cpu else 64)
         if not self.subtree_up_to <= self.chunk <= 1 << 20:
             raise ValueError(
                 f"subtree_up_to={self.subtree_up_to}, chunk={self.chunk}; allowed are numbers in this order, up to 2**20"
             )
+
+
+def rows_of_codes(columns, dtype):
+    """Codes row by row: ndarray of shape (n_rows, n_features). If columns are those of such a matrix, it is taken.
+
+    Parameters
+    ----------
+    columns : sequence of CodedColumn
+    dtype : dtype
+        Of the longest codes.
+    """
+    n_rows, n_features = len(columns[0].codes), len(columns)
+    matrix = columns[0].codes.base
+    if matrix is not None and matrix.shape == (n_rows, n_features) and matrix.flags.c_contiguous:
+        if all(column.codes.base is matrix for column in columns):
+            return matrix
+    codes = np.empty((n_rows, n_features), dtype)
+    rows = max(1, (1 << 18) // n_features)  # what is written stays in the cache
+    for first in range(0, n_rows, rows):
+        for j, column in enumerate(columns):
+            codes[first : first + rows, j] = column.codes[first : first + rows]
+    return codes
 
 
 class Training:
@@ -82,7 +105,7 @@ class Training:
         problem["subset_words"] = layout.subset_words
         problem["is_bounded"] = stated.directions.any()
         problem["limits"] = stated.rules.limits(stated.n_rows)[0]
-        self.codes = device.array(self._rows_of_codes(stated.columns))
+        self.codes = device.array(rows_of_codes(stated.columns, np.dtype(f"u{int(problem['code_bytes'])}")))
         self.numbers = [device.array(numbers) for numbers in (layout.values, layout.lows, layout.highs)]
         self.columns = device.array(layout.table)
         self.set_targets(stated.targets)
@@ -94,19 +117,6 @@ class Training:
         self.target = array(targets.classes)
         self.y = None if targets.numbers is None else array(targets.numbers)
         self.weight = None if targets.weight is None else array(targets.weight)
-
-    def _rows_of_codes(self, columns):
-        """Codes row by row: ndarray of shape (n_rows, n_features). If columns are those of such a matrix, it is taken."""
-        matrix = columns[0].codes.base
-        if matrix is not None and matrix.shape == (self.n_rows, self.n_features) and matrix.flags.c_contiguous:
-            if all(column.codes.base is matrix for column in columns):
-                return matrix
-        codes = np.empty((self.n_rows, self.n_features), f"u{int(self.problem['code_bytes'])}")
-        rows = max(1, (1 << 18) // self.n_features)  # what is written stays in the cache
-        for first in range(0, self.n_rows, rows):
-            for j, column in enumerate(columns):
-                codes[first : first + rows, j] = column.codes[first : first + rows]
-        return codes
 
     def set_planes(self, most_drawn):
         """Lay out the planes of histograms, given how often a row is drawn at most: see kernels/histogram.hpp."""

@@ -1,6 +1,7 @@
 // All kernels, to be built as one bundle. Their entries stand in the headers.
 #include "group.hpp"
 
+#include "boost.hpp"
 #include "out_of_bag.hpp"
 #include "predict.hpp"
 #include "train.hpp"

@@ -62,16 +62,17 @@ DF_INLINE void df_visit_leaves(const df_group &group, int64_t item, const df_pac
             visit(t, first + i, df_leaf_of(forest, df_tree(forest, (size_t) t), rows, first + i));
 }
 
-// The mean over trees of what they say, summed up in their order.
+// The mean over trees of what they say, summed up in their order; or the baseline, and the sums at which trees take turns.
 //
 // IN slots to n_first, values, bases : see PackedForest.arrays
+// IN baseline : [n_outputs], or NULL: predictions are means
 // IN x : [n_rows, n_features] float32 or float64
 // OUT means : [n_rows, n_outputs]
 // group.local: 8 n_block bytes in groups of one item
 DF_KERNEL df_mean(const char *slots, const int64_t *starts, const uint64_t *words, int64_t bits, int64_t is_wide,
-                  const int32_t *n_first, const double *values, const int64_t *bases, int64_t n_trees, int64_t n_outputs,
-                  const char *x, int64_t n_features, int64_t is_double, int64_t n_rows, int64_t n_block, double *means,
-                  DF_LOCAL)
+                  const int32_t *n_first, const double *values, const int64_t *bases, const double *baseline, int64_t n_trees,
+                  int64_t n_outputs, const char *x, int64_t n_features, int64_t is_double, int64_t n_rows, int64_t n_block,
+                  double *means, DF_LOCAL)
 {
     const df_packed forest = df_packed_of(slots, starts, words, bits, is_wide);
     const df_rows rows = df_rows_of(x, n_features, is_double);
@@ -85,13 +86,20 @@ DF_KERNEL df_mean(const char *slots, const int64_t *starts, const uint64_t *word
                     means[(first + i) * n_outputs + k] = 0.0;
             df_visit_leaves(group, item, &forest, n_first, &rows, n_features, n_trees, first, n,
                             [&](int64_t t, int64_t row, uint32_t at) {
-                const double *value = values + (bases[t] + df_value_row(df_tree(&forest, (size_t) t), at, &forest)) * n_outputs;
+                const int64_t value_row = bases[t] + df_value_row(df_tree(&forest, (size_t) t), at, &forest);
+                if (baseline) {
+                    means[row * n_outputs + t % n_outputs] += values[value_row];
+                    return;
+                }
+                const double *value = values + value_row * n_outputs;
                 for (int64_t c = 0; c < n_outputs; c++)
                     means[row * n_outputs + c] += value[c];
             });
             for (i = item; i < n; i += group.n_items)
-                for (k = 0; k < n_outputs; k++)
-                    means[(first + i) * n_outputs + k] /= (double) n_trees;
+                for (k = 0; k < n_outputs; k++) {
+                    double *mean = means + (first + i) * n_outputs + k;
+                    *mean = baseline ? *mean + baseline[k] : *mean / (double) n_trees;
+                }
         });
     }
 }

@@ -295,34 +295,53 @@ DF_KERNEL df_count_left(const df_problem *problem, const df_column *columns, con
 }
 
 // Put the draws of each chunk in their places in `scratch`. IN to_left, to_right : [n_chunks] where its first ones go
+template <class Draw>
+DF_INLINE void df_move(const df_group &group, const Draw *draws, const uint8_t *sides, const df_chunk *chunks, int64_t n_chunks,
+                       const int64_t *to_left, const int64_t *to_right, Draw *scratch)
+{
+    for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
+        const df_chunk chunk = chunks[c];
+        const Draw *own = draws + chunk.first;
+        const uint8_t *is_left = sides + chunk.first;
+        const int64_t share = (chunk.n + group.n_items - 1) / group.n_items;
+        group.after(
+            [&](int64_t item) {
+                int64_t left = 0;
+                for (int64_t i = item * share; i < (item + 1) * share && i < chunk.n; i++)
+                    left += is_left[i];
+                return left;
+            },
+            [&](int64_t item, int64_t before, int64_t) {
+                Draw *left = scratch + to_left[c] + before;
+                Draw *right = scratch + to_right[c] + item * share - before;
+                for (int64_t i = item * share; i < (item + 1) * share && i < chunk.n; i++) {
+                    Draw *to = is_left[i] ? left : right; // no branch to be guessed
+                    left += is_left[i];
+                    right += 1 - is_left[i];
+                    *to = own[i];
+                }
+            });
+    }
+}
+
+template <class Draw>
+DF_INLINE void df_copy(const df_group &group, const Draw *scratch, const df_chunk *chunks, int64_t n_chunks, Draw *draws)
+{
+    for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
+        const df_chunk chunk = chunks[c];
+        group.each([&](int64_t item) {
+            for (int64_t i = item; i < chunk.n; i += group.n_items)
+                draws[chunk.first + i] = scratch[chunk.first + i];
+        });
+    }
+}
+
 DF_KERNEL df_move_draws(const df_record *records, const uint8_t *sides, const df_chunk *chunks, int64_t n_chunks,
                         const int64_t *to_left, const int64_t *to_right, df_record *scratch, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
-        for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
-            const df_chunk chunk = chunks[c];
-            const df_record *own = records + chunk.first;
-            const uint8_t *is_left = sides + chunk.first;
-            const int64_t share = (chunk.n + group.n_items - 1) / group.n_items;
-            group.after(
-                [&](int64_t item) {
-                    int64_t left = 0;
-                    for (int64_t i = item * share; i < (item + 1) * share && i < chunk.n; i++)
-                        left += is_left[i];
-                    return left;
-                },
-                [&](int64_t item, int64_t before, int64_t) {
-                    df_record *left = scratch + to_left[c] + before;
-                    df_record *right = scratch + to_right[c] + item * share - before;
-                    for (int64_t i = item * share; i < (item + 1) * share && i < chunk.n; i++) {
-                        df_record *to = is_left[i] ? left : right; // no branch to be guessed
-                        left += is_left[i];
-                        right += 1 - is_left[i];
-                        *to = own[i];
-                    }
-                });
-        }
+        df_move(group, records, sides, chunks, n_chunks, to_left, to_right, scratch);
     }
 }
 
@@ -330,13 +349,7 @@ DF_KERNEL df_copy_draws(const df_record *scratch, const df_chunk *chunks, int64_
 {
     DF_EACH_GROUP(group)
     {
-        for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
-            const df_chunk chunk = chunks[c];
-            group.each([&](int64_t item) {
-                for (int64_t i = item; i < chunk.n; i += group.n_items)
-                    records[chunk.first + i] = scratch[chunk.first + i];
-            });
-        }
+        df_copy(group, scratch, chunks, n_chunks, records);
     }
 }
 

@@ -1,0 +1,340 @@
+"""Boosted trees over a shard: the driver of every engine whose work is worth starting for several nodes at once.
+
+Words: a *round* grows a tree, or one for each of more than two classes. A node is *evaluated* once its best cut is known, and
+*divided* once its rows are partitioned and both children evaluated. The nodes of highest gain are divided ahead of their turn, as
+many as `ahead` says; a heap then *splits* nodes in order. What is divided in vain stays a leaf: its rows have only changed places
+within its run.
+
+This side keeps the tables of nodes, which are few, and decides by the rules of `rules/boost.h`; the shard works on rows.
+"""
+
+import heapq
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+
+from dforest.core.forest.assembly import TreeArrays
+from dforest.core.grow.trainer import tree_seeds
+from dforest.core.search.feature_order import FeatureOrder
+from dforest.rules import arrays, boost_arrays
+from dforest.rules.losses import LOSSES
+from dforest.rules.records import constants, record
+
+N_LEAF_WORDS = 4  # rows twice, the value, and 0
+
+
+class BoostShard(ABC):
+    """The rows of one device, or of one rank, and what is known of them.
+
+    Places of nodes are `df_open_node`s. All that a shard adds up is an integer of 64 bits, and whatever else it tells of rows is
+    a greatest number: so what several shards say together has the same bits, however rows are divided among them.
+
+    Attributes
+    ----------
+    n_rows : int
+        Of all shards.
+    """
+
+    n_rows: int
+
+    @abstractmethod
+    def measure(self):
+        """The largest gradient, in magnitude, and hessian of each tree of the round that begins: float64, (n_outputs, 2)."""
+
+    @abstractmethod
+    def refine(self, factors):
+        """Make derivatives fine integers, by 2 to the power of their exponents.
+
+        Parameters
+        ----------
+        factors : ndarray of shape (n_outputs, 2), dtype float64
+
+        Returns
+        -------
+        ndarray of shape (n_outputs, 4), dtype int64
+            The largest gradient, in magnitude, and hessian, and the sums of magnitudes, times integer weights.
+        """
+
+    @abstractmethod
+    def begin(self, output, words):
+        """Begin the tree of an output: all rows are in its root. Its integers have these `dforest.rules.boost_arrays.Words`."""
+
+    @abstractmethod
+    def find_cuts(self, places, features):
+        """The best cut of some features of each node.
+
+        Parameters
+        ----------
+        features : ndarray of shape (n_nodes, n_tried), dtype int32
+
+        Returns
+        -------
+        ndarray of shape (n_nodes, n_tried), dtype df_boost_split
+        """
+
+    @abstractmethod
+    def partition(self, places, cuts):
+        """Move the rows that go left to the front of their node's run: how many rows do, ndarray of (n_nodes,), int64."""
+
+    @abstractmethod
+    def add_up(self, places):
+        """Sums of the fine gradients and hessians of nodes: ndarray of shape (n_nodes, 2), dtype int64."""
+
+    @abstractmethod
+    def move_on(self, places, values):
+        """Add the values of leaves to the raw predictions of their rows."""
+
+    @abstractmethod
+    def raw_sums(self):
+        """The sums of leaf values of the shard's own rows: ndarray of shape (n_outputs, n_own_rows), dtype float64."""
+
+
+@dataclass(frozen=True)
+class BoostRules:
+    """All that decides boosted trees, beside their rows.
+
+    Parameters
+    ----------
+    loss : str
+        Of `dforest.rules.losses.LOSSES`, with leaves by Newton's steps.
+    n_outputs : int
+        Trees of a round.
+    learning_rate, l2, min_hessian : float
+    max_leaf_nodes, max_depth : int or None
+    min_samples_leaf : int
+    max_features : int or float
+        How many features a node tries, or which share of all.
+    seed : int
+    weight_exponent : int
+        Of integer weights, if the rows' integers are multiplied by these; else 0.
+    total_weight : int
+        Their sum, or the number of rows.
+    is_weighted : bool
+        Whether derivatives are multiplied by weights that are no such integers.
+    """
+
+    loss: str
+    n_outputs: int
+    learning_rate: float
+    l2: float
+    min_hessian: float
+    max_leaf_nodes: int | None
+    max_depth: int | None
+    min_samples_leaf: int
+    max_features: int | float
+    seed: int
+    weight_exponent: int
+    total_weight: int
+    is_weighted: bool
+
+    @property
+    def has_hessian(self):
+        """Whether a row has an integer for its hessian."""
+        return self.is_weighted or not LOSSES[self.loss].has_constant_hessian
+
+
+@dataclass
+class RowWeights:
+    """The weights of a shard's rows, as they enter its integers.
+
+    Attributes
+    ----------
+    times : ndarray of shape (n_rows,), dtype uint32, or None
+        Integer weights that integers are multiplied by; None: all are 1.
+    weight : ndarray of shape (n_rows,), dtype float64, or None
+        Weights that derivatives are multiplied by.
+    exponent : int
+        Integer weights are weights times 2 to this power.
+    total : int
+        Of all shards' integer weights, or the number of their rows.
+    """
+
+    times: np.ndarray | None
+    weight: np.ndarray | None
+    exponent: int
+    total: int
+
+    @classmethod
+    def of(cls, weight, integers, exponent, largest, total, n_rows):
+        """Those of a shard's rows.
+
+        Parameters
+        ----------
+        weight : ndarray of shape (n_own_rows,), dtype float64, or None
+            None: all are 1, and the next two are not looked at.
+        integers : ndarray of shape (n_own_rows,), dtype uint32
+            ``weight * 2**exponent``, rounded.
+        largest, total : int
+            The largest of all shards' integers, and their sum.
+        n_rows : int
+            Of all shards.
+        """
+        if weight is None:
+            return cls(None, None, 0, n_rows)
+        if not boost_arrays.takes_times(largest, total):
+            return cls(None, weight, 0, n_rows)
+        return cls(integers, None, exponent, total) if largest > 1 else cls(None, None, exponent, n_rows)
+
+
+class Rounds:
+    """Grows boosted trees, with the methods of `dforest.core.boost.booster.Booster`.
+
+    Parameters
+    ----------
+    rules : BoostRules
+    shard : BoostShard
+    columns : sequence of CodedColumn
+        Of the shard; their values are those of all shards.
+    n_trees : int
+        How many trees there are already; the shard has what they add up to.
+    ahead : int
+        How many nodes are divided at once, if so many may be split.
+    is_wide : bool
+        Whether words are wide wherever there are hessians, for tests.
+    """
+
+    def __init__(self, rules, shard, columns, n_trees=0, ahead=1, is_wide=False):
+        self.rules, self.shard, self.n_trees, self.ahead, self.is_wide = rules, shard, n_trees, ahead, is_wide
+        ordinal = constants()["DF_ORDINAL"]
+        # Thresholds, by code.
+        self.values = [column.highs if int(column.kind) == ordinal else column.values for column in columns]
+        self.order = FeatureOrder(len(columns))
+        p, asked = len(columns), rules.max_features
+        self.n_tried = min(asked, p) if isinstance(asked, Integral) else max(1, math.ceil(asked * p))
+
+    @property
+    def raw_sums(self):
+        """The sums of leaf values of each row of the shard: ndarray of shape (n_outputs, n_rows), dtype float64."""
+        return self.shard.raw_sums()
+
+    def grow_round(self):
+        """Grow the trees of a round: list of `TreeArrays`."""
+        rules, shard = self.rules, self.shard
+        exponents = boost_arrays.fine_exponents(shard.measure())
+        if not rules.has_hessian:
+            exponents[:, 1] = 0
+        extents = shard.refine(np.ldexp(1.0, exponents))
+        exponents += rules.weight_exponent
+        trees = []
+        for output in range(rules.n_outputs):
+            fine = tuple(exponents[output].tolist())
+            words = boost_arrays.choose_words(
+                rules.has_hessian, rules.is_weighted, extents[output], rules.total_weight, fine, self.is_wide
+            )
+            shard.begin(output, words)
+            trees.append(_Tree(self, words, int(tree_seeds(rules.seed, range(self.n_trees, self.n_trees + 1))[0])).grow())
+            self.n_trees += 1
+        return trees
+
+
+class _Tree:
+    """A tree as it grows.
+
+    Nodes are numbered in the order in which they are evaluated, both children of one together.
+    """
+
+    def __init__(self, rounds, words, seed):
+        self.rounds, self.rules, self.shard, self.words = rounds, rounds.rules, rounds.shard, words
+        root = np.zeros(1, record("df_open_node"))
+        root["n"], root["path"], root["seed"] = self.shard.n_rows, arrays.ROOT_PATH, seed
+        self.places, self.cuts, self.gains = root[:0], np.zeros(0, record("df_boost_split")), np.zeros(0)
+        self.left = {}  # of divided nodes: the number of the left child
+        self.add(root)
+
+    def grow(self):
+        """Grow it to the end, and add its values to the rows: `TreeArrays`."""
+        most = self.rules.max_leaf_nodes or math.inf
+        heap, n_leaves, self.inner = [], 1, set()
+        self.enter(heap, 0, b"")
+        while heap and n_leaves < most:
+            _, sides, number = heap[0]
+            if number not in self.left:
+                self.divide(heap, most - n_leaves)
+            heapq.heappop(heap)
+            self.inner.add(number)
+            n_leaves += 1
+            self.enter(heap, self.left[number], sides + b"\0")
+            self.enter(heap, self.left[number] + 1, sides + b"\1")
+        return self.assemble()
+
+    def enter(self, heap, number, sides):
+        """Have a node wait to be split, if it gains anything; bytes order nodes as preorder does."""
+        if self.gains[number] > 0.0:
+            heapq.heappush(heap, (-float(self.gains[number]), sides, number))
+
+    def divide(self, heap, most):
+        """Divide the nodes whose turn it may be next; of a tree without limit all that wait."""
+        best = heap if most == math.inf else heapq.nsmallest(min(most, self.rounds.ahead), heap)
+        numbers = [number for _, _, number in best if number not in self.left]
+        places = self.places[numbers]
+        n_left = self.shard.partition(places, self.cuts[numbers])
+        nothing = np.zeros(len(numbers))
+        first = self.add(arrays.children(places, n_left, nothing.astype(np.int32), nothing))
+        self.left.update(zip(numbers, range(first, len(self.places), 2), strict=True))
+
+    def add(self, places):
+        """Evaluate new nodes; return the number of the first."""
+        first, rules = len(self.places), self.rules
+        cuts, gains = np.zeros(len(places), self.cuts.dtype), np.zeros(len(places))
+        is_open = places["n"] >= 2 * max(1, rules.min_samples_leaf)
+        if rules.max_depth is not None:
+            is_open &= places["depth"] < rules.max_depth
+        searched = np.flatnonzero(is_open)
+        if len(searched):
+            some = places[searched]
+            found = self.shard.find_cuts(some, self.features(some))
+            found = found[np.arange(len(some)), found["score"].argmax(axis=1)]
+            cuts[searched] = found
+            columns = (np.ascontiguousarray(found[name]) for name in ("score", "gradient", "hessian"))
+            gains[searched] = boost_arrays.gains(*columns, rules.l2, self.words.coarse)
+        self.places = np.concatenate([self.places, places])
+        self.cuts, self.gains = np.concatenate([self.cuts, cuts]), np.concatenate([self.gains, gains])
+        return first
+
+    def features(self, places):
+        """The features that nodes try, in ascending order: ndarray of shape (n_nodes, n_tried), dtype int32."""
+        order, n_tried = self.rounds.order, self.rounds.n_tried
+        n = len(self.rounds.values)
+        if n_tried == n:
+            return np.tile(np.arange(n, dtype=np.int32), (len(places), 1))
+        seeds, paths = (np.ascontiguousarray(places[name]) for name in ("seed", "path"))
+        return np.sort(order.draw_each(seeds, paths, 0, n_tried), axis=1)
+
+    def assemble(self):
+        """Find the values of all nodes, add those of leaves to the rows, and write the tree in preorder."""
+        numbers, right = self.preorder()
+        is_leaf = np.array([number not in self.inner for number in numbers])
+        sums = np.zeros((len(self.places), 2), np.int64)
+        leaves = numbers[is_leaf]
+        sums[leaves] = self.shard.add_up(self.places[leaves])
+        for number in numbers[~is_leaf][::-1].tolist():
+            sums[number] = sums[self.left[number]] + sums[self.left[number] + 1]
+        values = boost_arrays.steps(sums[numbers], self.words.fine, self.rules.learning_rate, self.rules.l2)
+        self.shard.move_on(self.places[leaves], values[is_leaf])
+        words = np.zeros((len(leaves), N_LEAF_WORDS), np.int64)
+        words[:, 0] = words[:, 1] = self.places["n"][leaves]
+        words[:, 2] = values[is_leaf].view(np.int64)
+        cuts = self.cuts[numbers]
+        features = np.where(is_leaf, -1, cuts["feature"]).astype(np.int32)
+        thresholds = np.zeros(len(numbers))
+        for i in np.flatnonzero(~is_leaf).tolist():
+            thresholds[i] = self.rounds.values[features[i]][cuts["code"][i]]
+        inner = np.column_stack([values, self.gains[numbers]])[~is_leaf]
+        missing_left = (cuts["missing_left"] != 0) & ~is_leaf
+        return TreeArrays(features, thresholds, right, missing_left, words, inner, np.zeros(0, np.int64), np.zeros(0, np.uint64))
+
+    def preorder(self):
+        """(the numbers of all nodes in preorder, the place of each one's right child)."""
+        numbers, right, waiting = [], [], [(0, -1)]
+        while waiting:
+            number, parent = waiting.pop()
+            if parent >= 0:
+                right[parent] = len(numbers)
+            if number in self.inner:
+                waiting += [(self.left[number] + 1, len(numbers)), (self.left[number], -1)]
+            numbers.append(number)
+            right.append(0)
+        return np.array(numbers), np.array(right, np.uint32)

@@ -1,0 +1,185 @@
+"""Boosted trees on a device: the shard of its rows.
+
+A `DeviceBoostShard` owns codes, targets, raw predictions, integers and row numbers in the device's memory.
+"""
+
+import numpy as np
+
+from dforest.engines.boosting import BoostShard
+from dforest.engines.device import backend
+from dforest.engines.device.shard import by_node, cut_up, destinations
+from dforest.engines.device.training import Tuning, rows_of_codes
+from dforest.rules import boost_arrays
+from dforest.rules.losses import LOSSES
+from dforest.rules.records import record
+
+
+def open_shard(recorder, rules, columns, y, weights, baseline, raw):
+    """(the `DeviceBoostShard` of a fit, how many nodes are to be divided at once), once the kernels are built.
+
+    Parameters
+    ----------
+    recorder : Recorder
+    rules, columns, y, weights, baseline, raw
+        As for `DeviceBoostShard`.
+    """
+    tuning = Tuning(recorder, backend.TUNING)
+    with recorder.timed("build"):
+        recorder.build()
+    with recorder.timed("upload"):
+        return DeviceBoostShard(recorder, tuning, rules, columns, y, weights, baseline, raw), tuning.ahead
+
+
+class DeviceBoostShard(BoostShard):
+    """All rows of a fit, or those of a rank, on a device.
+
+    Parameters
+    ----------
+    device : Device or Recorder
+    tuning : dforest.engines.device.training.Tuning
+    rules : BoostRules
+    columns : sequence of CodedColumn
+        Of bytes.
+    y : ndarray of shape (n_rows,), dtype float64
+    weights : RowWeights
+    baseline : ndarray of shape (n_outputs,), dtype float64
+    raw : ndarray of shape (n_outputs, n_rows), dtype float64
+        Sums of the leaf values of the trees there are.
+    """
+
+    def __init__(self, device, tuning, rules, columns, y, weights, baseline, raw):
+        self.device, self.tuning, self.rules = device, tuning, rules
+        self.n_rows, self.n_features = len(y), len(columns)
+        self.most_entries = max(1, max(len(column.values) + column.has_missing for column in columns))
+        table = np.zeros(len(columns), record("df_column"))
+        table["n_codes"] = [len(column.values) for column in columns]
+        table["has_missing"] = [column.has_missing for column in columns]
+        self.columns = device.array(table)
+        self.codes = device.array(rows_of_codes(columns, np.dtype(np.uint8)))
+        self.y = device.array(y)
+        self.times = None if weights.times is None else device.array(weights.times)
+        self.weight = None if weights.weight is None else device.array(weights.weight)
+        self.baseline = device.array(np.asarray(baseline, np.float64))
+        self.limits = device.array(np.array([rules.l2, rules.min_hessian]))
+        n, n_outputs, self.per = self.n_rows, rules.n_outputs, 2 if rules.has_hessian else 1
+        self.raw = device.empty(raw.shape, np.float64)
+        self.raw.write(raw)
+        self.gradient = device.empty((n_outputs, n), np.float64)
+        self.hessian = device.empty((n_outputs, n), np.float64) if rules.has_hessian else None
+        self.fine = device.empty((n_outputs, n, self.per), np.int32)
+        self.rows, self.scratch = device.empty((n,), np.uint32), device.empty((n,), np.uint32)
+        self.sides = device.empty((n,), np.uint8)
+        self.spill = boost_arrays.SPILL if weights.times is None else boost_arrays.WEIGHTED_SPILL
+
+    def _run(self, kernel, n_groups, *arguments):
+        """Run a kernel for so many groups' worth of work."""
+        self.device.run(kernel, min(n_groups, self.tuning.n_groups), *arguments, n_items=self.tuning.n_items)
+
+    def _groups_of_rows(self):
+        """How many groups divide all rows among them; 0 if there is none."""
+        return min(self.tuning.n_groups, -(-self.n_rows // self.tuning.chunk))
+
+    def _cut_up(self, places):
+        chunks = cut_up(places["first"], places["n"], self.tuning.chunk)
+        return chunks, self.device.array(chunks)
+
+    def measure(self):
+        n_groups, rules = self._groups_of_rows(), self.rules
+        largest = self.device.zeros((n_groups, rules.n_outputs, 2), np.float64)
+        self._run("df_boost_derive", n_groups, LOSSES[rules.loss].number, self.raw, self.y, self.weight, self.baseline,
+                  self.n_rows, rules.n_outputs, self.gradient, self.hessian, largest)  # fmt: skip
+        return largest.get().max(axis=0, initial=0.0)
+
+    def refine(self, factors):
+        n_groups, n_outputs = self._groups_of_rows(), self.rules.n_outputs
+        extents = self.device.zeros((n_groups, n_outputs, 4), np.int64)
+        self._run("df_boost_refine", n_groups, self.gradient, self.hessian, self.times, self.device.array(factors), self.n_rows,
+                  n_outputs, self.fine, extents)  # fmt: skip
+        found = extents.get()
+        return np.concatenate([found[..., :2].max(axis=0, initial=0), found[..., 2:].sum(axis=0)], axis=1)
+
+    def begin(self, output, words):
+        self.output, self.words = output, words
+        self._run("df_number_rows", self._groups_of_rows(), self.n_rows, self.rows)
+
+    @property
+    def _first_fine(self):
+        return self.output * self.n_rows * self.per
+
+    def find_cuts(self, places, features):
+        cuts = np.zeros(features.shape, record("df_boost_split"))
+        at_once = max(1, self.tuning.histogram_bytes // (24 * self.most_entries * features.shape[1]))
+        for first in range(0, len(places), at_once):
+            some = slice(first, first + at_once)
+            there = self.device.array(features[some])
+            cuts[some] = self.best_cuts(there, self.count(places[some], there))
+        return cuts
+
+    def count(self, places, features):
+        """Histograms of features, which are on the device, in nodes.
+
+        Returns
+        -------
+        DeviceArray of shape (n_nodes, n_tried, n_entries, 3), dtype int64
+            Sums of coarse gradients and hessians, and the number of rows.
+        """
+        device, tuning, n_tried = self.device, self.tuning, features.shape[1]
+        histograms = device.zeros((*features.shape, self.most_entries, 3), np.int64)
+        chunks, there = self._cut_up(places)
+        width = 2 if self.times is not None or self.words.kind == boost_arrays.WIDE else 1
+        has_sums = tuning.chunk > self.spill
+        feature_bytes = 8 * self.most_entries * (width + 3 * has_sums)
+        together = max(1, min(tuning.n_together or n_tried, n_tried, tuning.together_bytes // feature_bytes))
+        n_bytes = together * feature_bytes
+        is_own = n_bytes <= tuning.local_bytes
+        n_groups = min(len(chunks) * -(-n_tried // together), tuning.n_groups)
+        if not is_own:
+            n_groups = min(n_groups, max(1, tuning.histogram_bytes // n_bytes))
+        memory = None if is_own else device.empty((n_groups, n_bytes), np.uint8)
+        device.run("df_boost_count", n_groups, self.codes, self.n_features, self.rows, there, len(chunks), features, n_tried,
+                   together, self.most_entries, self.words.kind, self.spill, has_sums, self.fine, self._first_fine, self.times,
+                   histograms, memory, n_bytes, n_items=tuning.n_items, n_local=n_bytes if is_own else 8)  # fmt: skip
+        return histograms
+
+    def best_cuts(self, features, histograms):
+        """The best cut of each histogram: ndarray of shape (n_nodes, n_tried), dtype df_boost_split.
+
+        Parameters
+        ----------
+        features : DeviceArray of shape (n_nodes, n_tried), dtype int32
+        histograms : DeviceArray of shape (n_nodes, n_tried, n_entries, 3), dtype int64
+            That `count` returned; or such sums, of nodes whose rows may be elsewhere.
+        """
+        n_nodes, n_tried = features.shape
+        cuts = self.device.empty((n_nodes, n_tried), record("df_boost_split"))
+        n_groups = -(-n_nodes * n_tried // self.tuning.n_items)
+        self.device.run("df_boost_find_cuts", n_groups, self.columns, features, n_nodes, n_tried, self.most_entries, histograms,
+                        self.limits, self.rules.min_samples_leaf, self.words.coarse[1], cuts,
+                        n_items=self.tuning.n_items)  # fmt: skip
+        return cuts.get()
+
+    def partition(self, places, cuts):
+        chunks, there = self._cut_up(places)
+        n, device = len(chunks), self.device
+        counted = device.empty((n,), np.int64)
+        self._run("df_boost_tell_sides", n, self.columns, self.codes, self.n_features, self.rows, there, n, device.array(cuts),
+                  self.sides, counted)  # fmt: skip
+        n_left, to_left, to_right = destinations(places, chunks, counted.get())
+        self._run("df_move_rows", n, self.rows, self.sides, there, n, device.array(to_left), device.array(to_right), self.scratch)
+        self._run("df_copy_rows", n, self.scratch, there, n, self.rows)
+        return n_left
+
+    def add_up(self, places):
+        chunks, there = self._cut_up(places)
+        sums = self.device.empty((len(chunks), 2), np.int64)
+        self._run("df_boost_sum_leaves", len(chunks), self.rows, there, len(chunks), self.fine, self._first_fine, self.per,
+                  self.times, sums)  # fmt: skip
+        return by_node(chunks, len(places), sums.get(), np.add, 0)
+
+    def move_on(self, places, values):
+        chunks, there = self._cut_up(places)
+        self._run("df_boost_move_on", len(chunks), self.rows, there, len(chunks), self.device.array(values), self.raw,
+                  self.output * self.n_rows)  # fmt: skip
+
+    def raw_sums(self):
+        return self.raw.get()

@@ -1,0 +1,375 @@
+// Boosted trees: derivatives of the loss, histograms of them, cuts, leaves. Formulas and rules are those of losses.h and boost.h,
+// and so are the words; integers are in memory as `df_row_words` reads them.
+//
+// The rows of a tree lie in one array of row numbers, a run for each node, of which a *chunk* is what a group does at a time. Of
+// several raw predictions a row, those of the same number stand together, and so do derivatives and integers.
+#ifndef DFOREST_KERNELS_BOOST_HPP
+#define DFOREST_KERNELS_BOOST_HPP
+
+#include "train.hpp"
+#include "rules/boost.h"
+#include "rules/losses.h"
+
+// Derivatives of all rows, times the weights, and the largest magnitudes of each group's rows.
+//
+// IN raw : [n_outputs, n_rows] sums of leaf values; baseline : [n_outputs]; weight : [n_rows] or NULL
+// OUT gradient, hessian : [n_outputs, n_rows]; hessian may be NULL if it is 1
+// OUT largest : [n_groups, n_outputs, 2]
+DF_KERNEL df_boost_derive(int64_t loss, const double *raw, const double *y, const double *weight, const double *baseline,
+                          int64_t n_rows, int64_t n_outputs, double *gradient, double *hessian, double *largest, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        const int64_t begin = n_rows * group.number / group.n_groups, end = n_rows * (group.number + 1) / group.n_groups;
+        group.each([&](int64_t item) {
+            for (int64_t i = begin + item; i < end; i += group.n_items) {
+                const double w = weight ? weight[i] : 1.0;
+                if (loss != DF_MULTINOMIAL_LOSS) {
+                    const df_derivatives d = df_derivatives_of_loss((int) loss, raw[i] + baseline[0], y[i], 0.0);
+                    gradient[i] = d.gradient * w;
+                    if (hessian)
+                        hessian[i] = d.hessian * w;
+                    continue;
+                }
+                for (int64_t k = 0; k < n_outputs; k++)
+                    gradient[k * n_rows + i] = raw[k * n_rows + i] + baseline[k];
+                df_multinomial_derivatives(gradient + i, (int64_t) y[i], gradient + i, hessian + i, n_rows, n_outputs);
+                for (int64_t k = 0; k < n_outputs; k++) {
+                    gradient[k * n_rows + i] *= w;
+                    hessian[k * n_rows + i] *= w;
+                }
+            }
+        });
+        for (int64_t k = 0; k < n_outputs; k++) {
+            double found[2] = {0.0, 0.0};
+            for (int j = 0; j < (hessian ? 2 : 1); j++) {
+                const double *of = (j ? hessian : gradient) + k * n_rows;
+                found[j] = -group.lowest<double>([&](int64_t item) {
+                    double low = 0.0;
+                    for (int64_t i = begin + item; i < end; i += group.n_items) {
+                        const double x = -df_magnitude(of[i]);
+                        low = x < low ? x : low;
+                    }
+                    return low;
+                });
+            }
+            group.each([&](int64_t item) {
+                if (item == 0) {
+                    largest[2 * (group.number * n_outputs + k)] = found[0];
+                    largest[2 * (group.number * n_outputs + k) + 1] = found[1];
+                }
+            });
+        }
+    }
+}
+
+// Fine integers of all rows; and the largest magnitudes of each group's, and their sums.
+//
+// IN factors : [n_outputs, 2] 2 to the power of exponents; times : [n_rows] or NULL
+// OUT fine : [n_outputs, n_rows, 2], or, where hessian is NULL, [n_outputs, n_rows]
+// OUT extents : [n_groups, n_outputs, 4] the largest gradient and hessian, and the sums of both, as often as `times` says
+DF_KERNEL df_boost_refine(const double *gradient, const double *hessian, const uint32_t *times, const double *factors,
+                          int64_t n_rows, int64_t n_outputs, int32_t *fine, int64_t *extents, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        const int64_t begin = n_rows * group.number / group.n_groups, end = n_rows * (group.number + 1) / group.n_groups;
+        const int64_t per = hessian ? 2 : 1;
+        for (int64_t k = 0; k < n_outputs; k++) {
+            int64_t found[4] = {0, 0, 0, 0};
+            for (int64_t j = 0; j < per; j++) {
+                const double *of = (j ? hessian : gradient) + k * n_rows;
+                int32_t *to = fine + k * n_rows * per + j;
+                const double factor = factors[2 * k + j];
+                found[j] = -group.lowest<int64_t>([&](int64_t item) {
+                    int64_t low = 0;
+                    for (int64_t i = begin + item; i < end; i += group.n_items) {
+                        const int32_t q = df_fine(of[i], factor);
+                        to[i * per] = q;
+                        low = (q < 0 ? q : -q) < low ? (q < 0 ? q : -q) : low;
+                    }
+                    return low;
+                });
+                found[2 + j] = group.sum([&](int64_t item) {
+                    int64_t sum = 0;
+                    for (int64_t i = begin + item; i < end; i += group.n_items) {
+                        const int64_t q = to[i * per];
+                        sum += (q < 0 ? -q : q) * (times ? times[i] : 1);
+                    }
+                    return sum;
+                });
+            }
+            group.each([&](int64_t item) {
+                if (item == 0)
+                    for (int j = 0; j < 4; j++)
+                        extents[4 * (group.number * n_outputs + k) + j] = found[j];
+            });
+        }
+    }
+}
+
+// The order of rows in which a tree begins. OUT rows : [n_rows]
+DF_KERNEL df_number_rows(int64_t n_rows, uint32_t *rows, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        group.each([&](int64_t item) {
+            for (int64_t i = group.number * group.n_items + item; i < n_rows; i += group.n_groups * group.n_items)
+                rows[i] = (uint32_t) i;
+        });
+    }
+}
+
+// The kind of the words of a histogram, and how many an entry has: with `times`, two of any kind of integers.
+DF_INLINE int df_boost_form(int kind, bool has_times) { return has_times ? DF_WIDE_WORDS : kind; }
+DF_INLINE int64_t df_boost_width(int form) { return form == DF_WIDE_WORDS ? 2 : 1; }
+
+// Add some rows to words. INOUT words : [n_features, most_entries, width]
+template <int kind, int has_times>
+DF_CALLED void df_boost_add_rows(const df_group &group, const uint8_t *codes, int64_t row_codes, const uint32_t *rows, int64_t n,
+                                 const int32_t *__restrict features, int64_t n_features, int64_t most_entries,
+                                 const int32_t *fine, const uint32_t *times, uint64_t *__restrict words)
+{
+    const int64_t width = df_boost_width(df_boost_form(kind, has_times));
+    group.each([&](int64_t item) {
+        for (int64_t i = item; i < n; i += group.n_items) {
+            const int64_t row = rows[i];
+            const uint8_t *own = codes + row * row_codes;
+            uint64_t word, second = 0;
+            if (i + DF_AHEAD < n)
+                df_fetch_row(codes + (int64_t) rows[i + DF_AHEAD] * row_codes, row_codes, features, n_features);
+            df_row_words(kind, has_times, fine, times, (size_t) row, &word, &second);
+            for (int64_t f = 0; f < n_features; f++) {
+                int64_t *entry = (int64_t *) words + (f * most_entries + own[features[f]]) * width;
+                df_add_shared(group, entry, (int64_t) word);
+                if (width == 2)
+                    df_add_shared(group, entry + 1, (int64_t) second);
+            }
+        }
+    });
+}
+
+// Move what words hold to sums. is_own: nobody else adds to these. INOUT words : [n_entries, width]; to : [n_entries, 3]
+DF_INLINE void df_boost_spill(const df_group &group, int form, uint64_t *words, int64_t n_entries, bool is_own, int64_t *to)
+{
+    const int64_t width = df_boost_width(form);
+    group.each([&](int64_t item) {
+        for (int64_t i = item; i < n_entries; i += group.n_items) {
+            const df_boost_sums sums = df_sums_of(form, words[i * width], words[i * width + width - 1]);
+            if (sums.count == 0) // as long as no more rows are added than a word has room for
+                continue;
+            words[i * width] = words[i * width + width - 1] = 0;
+            if (is_own) {
+                to[3 * i] += sums.gradient;
+                to[3 * i + 1] += sums.hessian;
+                to[3 * i + 2] += sums.count;
+            } else {
+                df_add_anywhere((uint64_t *) to + 3 * i, (uint64_t) sums.gradient);
+                df_add_anywhere((uint64_t *) to + 3 * i + 1, (uint64_t) sums.hessian);
+                df_add_anywhere((uint64_t *) to + 3 * i + 2, (uint64_t) sums.count);
+            }
+        }
+    });
+}
+
+// Add chunks to the histograms of their nodes, `n_together` features at a time: a group for each chunk and such a turn. Words are
+// spilled after at most `spill` rows: into sums of the group, where chunks have more rows, and from there to the node's.
+//
+// IN codes : [n_rows, row_codes]; features : [n_nodes, n_tried]; fine : those of the tree begin at first_fine
+// INOUT histograms : [n_nodes, n_tried, most_entries, 3] gradients, hessians, rows
+// Memory of the group: [n_together, most_entries, width] words, and, where chunks have more than `spill` rows, as many times 3 sums
+DF_KERNEL df_boost_count(const uint8_t *codes, int64_t row_codes, const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks,
+                         const int32_t *features, int64_t n_tried, int64_t n_together, int64_t most_entries, int64_t kind,
+                         int64_t spill, int64_t has_sums, const int32_t *fine, int64_t first_fine, const uint32_t *times,
+                         int64_t *histograms, char *memory, int64_t n_bytes, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        const int form = df_boost_form((int) kind, times != 0);
+        const int64_t n_turns = (n_tried + n_together - 1) / n_together, room = n_together * most_entries;
+        uint64_t *words = (uint64_t *) df_memory(group, memory, n_bytes);
+        int64_t *sums = (int64_t *) words + room * df_boost_width(form);
+        df_clear(group, (uint32_t *) words, 2 * room * (df_boost_width(form) + (has_sums ? 3 : 0)));
+        for (int64_t at = group.number; at < n_chunks * n_turns; at += group.n_groups) {
+            const int64_t c = at / n_turns, first = at % n_turns * n_together;
+            const df_chunk chunk = chunks[c];
+            const int64_t n = n_tried - first < n_together ? n_tried - first : n_together, n_entries = n * most_entries;
+            const int32_t *some = features + chunk.node * n_tried + first;
+            int64_t *to = histograms + (chunk.node * n_tried + first) * most_entries * 3;
+            const bool is_whole = (c == 0 || chunks[c - 1].node != chunk.node)
+                                  && (c + 1 == n_chunks || chunks[c + 1].node != chunk.node);
+            const bool through_sums = has_sums && chunk.n > spill && !is_whole;
+            for (int64_t done = 0; done < chunk.n; done += spill) {
+                const int64_t m = chunk.n - done < spill ? chunk.n - done : spill;
+                const uint32_t *own = rows + chunk.first + done;
+                const auto add = [&](auto known, auto timed) {
+                    df_boost_add_rows<known.value, timed.value>(group, codes, row_codes, own, m, some, n, most_entries,
+                                                                fine + first_fine, times, words);
+                };
+                const df_number<DF_NARROW_WORDS> narrow;
+                const df_number<DF_CONSTANT_WORDS> constant;
+                const df_number<DF_WIDE_WORDS> wide;
+                const df_number<0> plain;
+                const df_number<1> timed;
+                if (times)
+                    kind == DF_NARROW_WORDS ? add(narrow, timed) : kind == DF_CONSTANT_WORDS ? add(constant, timed) : add(wide, timed);
+                else
+                    kind == DF_NARROW_WORDS ? add(narrow, plain) : kind == DF_CONSTANT_WORDS ? add(constant, plain) : add(wide, plain);
+                df_boost_spill(group, form, words, n_entries, through_sums || is_whole, through_sums ? sums : to);
+            }
+            if (through_sums)
+                group.each([&](int64_t item) {
+                    for (int64_t i = item; i < 3 * n_entries; i += group.n_items)
+                        if (sums[i]) {
+                            df_add_anywhere((uint64_t *) to + i, (uint64_t) sums[i]);
+                            sums[i] = 0;
+                        }
+                });
+        }
+    }
+}
+
+// The best cut of each feature tried in each node, an item each: of equal scores the lowest code, of these the one with missing
+// values on the right.
+//
+// IN columns : [n_features]; histograms : [n_nodes, n_tried, most_entries, 3]
+// IN limits : l2, least hessian; min_samples : of a side; exponent : of coarse hessians
+// OUT cuts : [n_nodes, n_tried]
+DF_KERNEL df_boost_find_cuts(const df_column *columns, const int32_t *features, int64_t n_nodes, int64_t n_tried,
+                             int64_t most_entries, const int64_t *histograms, const double *limits, int64_t min_samples,
+                             int64_t exponent, df_boost_split *cuts, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        const df_boost_limits limit = df_boost_limits_of(limits[0], limits[1], min_samples, (int32_t) exponent);
+        group.each([&](int64_t item) {
+            const int64_t at = group.number * group.n_items + item;
+            if (at >= n_nodes * n_tried)
+                return;
+            const df_column *column = columns + features[at];
+            const df_boost_sums *entries = (const df_boost_sums *) (histograms + at * most_entries * 3);
+            const int64_t n_codes = column->n_codes;
+            df_boost_sums total = {0, 0, 0}, missing = {0, 0, 0}, below = {0, 0, 0};
+            df_boost_split best = {-1.0, 0, 0, features[at], 0, 0, 0};
+            int64_t n_left = 0;
+            if (column->has_missing)
+                missing = entries[n_codes];
+            for (int64_t code = 0; code < n_codes; code++)
+                total = df_both_sides(total, entries[code]);
+            total = df_both_sides(total, missing);
+            for (int64_t code = 0; code < n_codes; code++) {
+                below = df_both_sides(below, entries[code]);
+                for (int side = 0; side < 1 + (missing.count > 0 && code + 1 < n_codes); side++) {
+                    const df_boost_sums left = side ? df_both_sides(below, missing) : below, right = df_other_side(total, left);
+                    const double h_left = (double) left.hessian, h_right = (double) right.hessian;
+                    if (!df_is_enough(&limit, left.count, h_left) || !df_is_enough(&limit, right.count, h_right))
+                        continue;
+                    const double score = df_cut_score(limit.l2, (double) left.gradient, h_left, (double) right.gradient, h_right);
+                    if (score > best.score) {
+                        best.score = score;
+                        best.code = (uint32_t) code;
+                        best.missing_left = (uint32_t) side;
+                        n_left = left.count;
+                    }
+                }
+            }
+            if (missing.count == 0)
+                best.missing_left = (uint32_t) df_unseen_goes_left(n_left, total.count - n_left);
+            best.gradient = total.gradient;
+            best.hessian = total.hessian;
+            cuts[at] = best;
+        });
+    }
+}
+
+// Which rows go left, and how many of each chunk. IN cuts : [n_nodes]; OUT sides : [n_rows] 1: left; n_left : [n_chunks]
+DF_KERNEL df_boost_tell_sides(const df_column *columns, const uint8_t *codes, int64_t row_codes, const uint32_t *rows,
+                              const df_chunk *chunks, int64_t n_chunks, const df_boost_split *cuts, uint8_t *sides, int64_t *n_left,
+                              DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
+            const df_chunk chunk = chunks[c];
+            const df_boost_split cut = cuts[chunk.node];
+            const uint32_t missing = columns[cut.feature].n_codes;
+            const int64_t n = group.sum([&](int64_t item) {
+                int64_t left = 0;
+                for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
+                    const uint32_t code = codes[(int64_t) rows[i] * row_codes + cut.feature];
+                    sides[i] = (uint8_t) (code == missing ? cut.missing_left : code <= cut.code);
+                    left += sides[i];
+                }
+                return left;
+            });
+            group.each([&](int64_t item) {
+                if (item == 0)
+                    n_left[c] = n;
+            });
+        }
+    }
+}
+
+DF_KERNEL df_move_rows(const uint32_t *rows, const uint8_t *sides, const df_chunk *chunks, int64_t n_chunks,
+                       const int64_t *to_left, const int64_t *to_right, uint32_t *scratch, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        df_move(group, rows, sides, chunks, n_chunks, to_left, to_right, scratch);
+    }
+}
+
+DF_KERNEL df_copy_rows(const uint32_t *scratch, const df_chunk *chunks, int64_t n_chunks, uint32_t *rows, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        df_copy(group, scratch, chunks, n_chunks, rows);
+    }
+}
+
+// Sums of the fine integers of chunks. A hessian of 1 counts as often as `times` says. OUT sums : [n_chunks, 2]
+DF_KERNEL df_boost_sum_leaves(const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const int32_t *fine,
+                              int64_t first_fine, int64_t per, const uint32_t *times, int64_t *sums, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
+            const df_chunk chunk = chunks[c];
+            int64_t found[2];
+            for (int64_t j = 0; j < 2; j++)
+                found[j] = group.sum([&](int64_t item) {
+                    int64_t sum = 0;
+                    for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
+                        const int64_t row = rows[i];
+                        sum += (int64_t) (j < per ? fine[first_fine + row * per + j] : 1) * (times ? times[row] : 1);
+                    }
+                    return sum;
+                });
+            group.each([&](int64_t item) {
+                if (item == 0) {
+                    sums[2 * c] = found[0];
+                    sums[2 * c + 1] = found[1];
+                }
+            });
+        }
+    }
+}
+
+// Add the values of leaves to the raw predictions of their rows. IN values : [n_nodes]; INOUT raw : those of the tree begin at
+// first_raw
+DF_KERNEL df_boost_move_on(const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const double *values, double *raw,
+                           int64_t first_raw, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
+            const df_chunk chunk = chunks[c];
+            group.each([&](int64_t item) {
+                for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items)
+                    raw[first_raw + rows[i]] += values[chunk.node];
+            });
+        }
+    }
+}
+
+#endif

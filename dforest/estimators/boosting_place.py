@@ -1,0 +1,165 @@
+"""Where boosted trees are grown: by threads of the processor, or on a device. What devices have no code for is refused."""
+
+from importlib import import_module
+from numbers import Integral
+from time import perf_counter
+
+import numpy as np
+
+from dforest.config import queue_of
+from dforest.core.binning import code_columns
+from dforest.core.boost.booster import Booster
+from dforest.core.data import integer_weights
+from dforest.estimators.features import CATEGORICAL
+from dforest.estimators.validation import count_features
+from dforest.fit_report import FitReport
+from dforest.rules.losses import LOSSES
+
+
+class Place:
+    """Where a fit grows its trees.
+
+    Parameters
+    ----------
+    device : Device or None
+        None: the processor.
+    n_threads : int
+        Of the processor.
+
+    Attributes
+    ----------
+    begin : float
+        When growing began.
+    """
+
+    def __init__(self, device, n_threads):
+        self.device, self.n_threads = device, n_threads
+        self.begin = perf_counter()
+        self._recorder = None
+
+    def booster(self, estimator, training, growth, grown):
+        """What grows the rounds that come next: the compiled booster, or `dforest.engines.boosting.Rounds`.
+
+        Parameters
+        ----------
+        estimator : HistGradientBoostingClassifier or HistGradientBoostingRegressor
+            Its parameters, and what it knows of features, loss and constraints.
+        training : Sample
+        growth : Growth
+        grown : Forest or None
+            The trees there are.
+        """
+        X, y, weight, bin_weight = training
+        bin_weight = None if bin_weight is None else integer_weights(bin_weight)[0]
+        features = estimator._features
+        columns = code_columns(
+            X, estimator.max_bins, bin_weight, self.n_threads, features.kinds, features.n_categories, counts_missing=False
+        )
+        n_trees, raw = 0, None
+        if grown is not None:
+            n_trees, sums = grown.n_trees, np.zeros((len(y), growth.n_sums))
+            grown.packed().add_up(X, sums, 0, n_trees, self.n_threads)
+            raw = np.ascontiguousarray(sums.T)
+        make = self._on_threads if self.device is None else self._on_device
+        booster = make(estimator, columns, y, weight, growth, n_trees, raw)
+        self.begin = perf_counter()
+        return booster
+
+    def _on_threads(self, estimator, columns, y, weight, growth, n_trees, raw):
+        return Booster(
+            columns,
+            estimator._loss.number,
+            y,
+            weight,
+            n_classes=max(2, growth.n_sums),
+            parameter=estimator._loss.parameter,
+            baseline=np.array(growth.baseline),
+            seed=growth.seed,
+            n_threads=self.n_threads,
+            n_drawn=growth.n_drawn,
+            n_trees=n_trees,
+            raw=raw,
+            constraints=estimator._constraints,
+            **_limits(estimator, len(y), len(columns)),
+        )
+
+    def _on_device(self, estimator, columns, y, weight, growth, n_trees, raw):
+        engines, there = import_module("dforest.engines.boosting"), import_module("dforest.engines.device.boosting")
+        integers, exponent = (None, 0) if weight is None else integer_weights(weight)
+        facts = (1, len(y)) if weight is None else (int(integers.max()), int(integers.sum(dtype=np.uint64)))
+        weights = engines.RowWeights.of(weight, integers, exponent, *facts, len(y))
+        rules = engines.BoostRules(
+            loss=estimator._loss.name,
+            n_outputs=growth.n_sums,
+            seed=growth.seed,
+            weight_exponent=weights.exponent,
+            total_weight=weights.total,
+            is_weighted=weights.weight is not None,
+            **_limits(estimator, len(y), len(columns)),
+        )
+        raw = np.zeros((growth.n_sums, len(y))) if raw is None else raw
+        self._recorder = import_module("dforest.engines.device.recorder").Recorder(self.device)
+        shard, ahead = there.open_shard(self._recorder, rules, columns, y, weights, growth.baseline, raw)
+        return engines.Rounds(rules, shard, columns, n_trees, ahead)
+
+    def report(self, n_trees):
+        """What growing some trees took since it began: `FitReport`."""
+        seconds = perf_counter() - self.begin
+        if self._recorder is not None:
+            return self._recorder.report(n_trees, seconds)
+        return FitReport("cpu" if self.device is None else self.device.name, n_trees, train_seconds=seconds)
+
+
+def training_device(estimator, *arrays):
+    """The `Device` where an estimator grows its trees, given the data; None for the processor.
+
+    Raises
+    ------
+    ValueError
+        If devices have no code for what the parameters say.
+    """
+    arrays = [array for array in arrays if array is not None]
+    if queue_of(*arrays) is None and estimator.device in (None, "cpu"):
+        return None
+    what = "a queue's device" if estimator.device is None else f"device={estimator.device!r}"
+    _check_levels(estimator, what, "device=None")
+    return estimator._device(*arrays)
+
+
+def _check_levels(estimator, what, way_out):
+    """Raise ValueError unless there is code for growing what the parameters say from sums over rows, whoever has these."""
+    if LOSSES[estimator.loss].leaf != "newton":
+        raise ValueError(
+            f"loss={estimator.loss!r}, whose leaves are no sums over rows, has no code for {what}; allowed are losses other than "
+            f'"absolute_error", "quantile" and "huber", or {way_out}'
+        )
+    if estimator.subsample != 1:
+        raise ValueError(f"subsample={estimator.subsample} has no code for {what}; allowed is subsample=1.0, or {way_out}")
+    for name in ("monotonic_cst", "interaction_cst"):
+        value = getattr(estimator, name)
+        if value is not None:
+            raise ValueError(f"{name}={value!r} has no code for {what}; allowed is {name}=None, or {way_out}")
+
+
+def check_columns(estimator, device):
+    """Raise ValueError if there are columns that a device has no code for."""
+    categorical = np.flatnonzero(estimator._features.kinds == CATEGORICAL)
+    if device is not None and len(categorical):
+        raise ValueError(
+            f"{estimator._features.title(categorical[0])} is categorical, which has no code for boosted trees on a device; "
+            "allowed are continuous and ordinal columns, or device=None"
+        )
+
+
+def _limits(estimator, n_rows, n_features):
+    """What an estimator's parameters say of trees, cut to the data."""
+    m = estimator.max_features
+    return {
+        "learning_rate": estimator.learning_rate,
+        "max_leaf_nodes": estimator.max_leaf_nodes and min(estimator.max_leaf_nodes, max(2, n_rows)),
+        "max_depth": estimator.max_depth and min(estimator.max_depth, n_rows),
+        "min_samples_leaf": min(estimator.min_samples_leaf, n_rows + 1),
+        "min_hessian": estimator.min_hessian,
+        "l2": estimator.l2_regularization,
+        "max_features": count_features(m, n_features) if isinstance(m, Integral) else float(m),
+    }

@@ -1,0 +1,204 @@
+"""Boosted trees on a device: the models of the processor, to the bit. The processor stands in for a device, with its kernels."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from dforest.core.binning import code_columns
+from dforest.core.boost.booster import Booster
+from dforest.engines.boosting import BoostRules, Rounds, RowWeights
+from dforest.engines.device.boosting import DeviceBoostShard
+from dforest.engines.device.training import Tuning
+from dforest.errors import DeviceError
+from dforest.rules.losses import LOSSES
+from dforest.testing.device_forests import fit_there, standing_in
+from dforest.testing.host_device import compile_kernels, load_kernels, strict_device
+
+REGRESSION = ["squared_error", "poisson", "gamma"]
+CLASSES = {"log_loss": 2, "exponential": 2, "multinomial": 4}
+TUNINGS = [
+    {},
+    {"subtree_up_to": 0, "chunk": 1, "ahead": 1},
+    {"subtree_up_to": 0, "chunk": 7, "ahead": 3, "n_together": 1},
+    {"chunk": 1 << 20, "ahead": 100, "histogram_bytes": 1, "together_bytes": 1, "n_groups": 2},
+    {"subtree_up_to": 0, "chunk": 64, "local_bytes": 8, "n_groups": 3},
+]
+
+
+def random_fit(seed, loss):
+    """An estimator of a loss with random parameters, X, y and weights."""
+    rng = np.random.default_rng([seed, LOSSES[loss].number])
+    n, p = int(rng.integers(4, 400)), int(rng.integers(1, 8))
+    X = np.round(rng.standard_normal((n, p)), int(rng.integers(0, 3))).astype(rng.choice([np.float32, np.float64]))
+    score = X[:, 0] + rng.standard_normal(n)
+    if rng.random() < 0.6:
+        X[rng.random(X.shape) < rng.choice([0.02, 0.5])] = np.nan
+    parameters = {
+        "max_iter": int(rng.integers(1, 6)),
+        "learning_rate": float(rng.choice([0.1, 1.0])),
+        "max_leaf_nodes": [None, 2, 5, 31][rng.integers(4)],
+        "max_depth": [None, 1, 4][rng.integers(3)],
+        "min_samples_leaf": int(rng.integers(1, 8)),
+        "min_hessian": float(rng.choice([0.0, 1e-3, 1.0])),
+        "l2_regularization": float(rng.choice([0.0, 0.5, 10.0])),
+        "max_features": float(rng.choice([0.4, 1.0])),
+        "max_bins": int(rng.choice([255, 8])),
+        "ordinal_features": [0] if rng.random() < 0.2 else None,
+        "random_state": seed,
+    }
+    if loss in CLASSES:
+        y = np.searchsorted(np.quantile(score, np.arange(1, CLASSES[loss]) / CLASSES[loss]), score)
+        y[: CLASSES[loss]] = range(CLASSES[loss])
+        model = HistGradientBoostingClassifier("log_loss" if loss == "multinomial" else loss, **parameters)
+        weight_of_classes = [None, "balanced"][rng.integers(2)]
+        model.set_params(class_weight=weight_of_classes)
+    else:
+        y = np.exp(2.0 * score) if loss != "squared_error" else score
+        if loss == "squared_error" and rng.random() < 0.3:
+            y[rng.integers(n)] = 1e9
+        model = HistGradientBoostingRegressor(loss, **parameters)
+    weights = [None, None, rng.integers(1, 5, n), np.full(n, 0.5), rng.random(n) + 0.1, rng.integers(0, 2049, n) / 4]
+    weight = weights[rng.integers(len(weights))]
+    if weight is not None:
+        weight[: CLASSES.get(loss, 2)] = weight.max()
+    return model, X, y, weight
+
+
+def assert_equal_models(model, other):
+    """All that a fit leaves has the same bytes."""
+    for name, array in model.forest_.as_dict().items():
+        assert array.dtype == getattr(other.forest_, name).dtype
+        assert array.tobytes() == getattr(other.forest_, name).tobytes(), name
+    assert model.forest_.objective == other.forest_.objective
+    for name in ("train_score_", "validation_score_"):
+        assert getattr(model, name).tobytes() == getattr(other, name).tobytes(), name
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("loss", [*REGRESSION, *CLASSES])
+def test_models_are_those_of_the_processor(loss, seed):
+    model, X, y, weight = random_fit(seed, loss)
+    here = clone(model).fit(X, y, weight)
+    for number, tuning in enumerate(TUNINGS):
+        with standing_in(strict_device(n_threads=1 + number % 3, is_cpu=number % 2 == 0)):
+            there = fit_there(model, X, y, weight, tuning=tuning)
+            assert_equal_models(here, there)
+            for name in ("predict", "predict_proba", "decision_function", "apply"):
+                if hasattr(here, name):
+                    assert getattr(here, name)(X).tobytes() == getattr(there, name)(X).tobytes(), name
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory):
+    """The kernels for groups of several items."""
+    return load_kernels(compile_kernels(tmp_path_factory.mktemp("kernels")))
+
+
+@pytest.mark.parametrize("loss", [*REGRESSION, *CLASSES])
+def test_groups_of_several_items(loss, kernels):
+    for seed in range(10, 13):
+        model, X, y, weight = random_fit(seed, loss)
+        here = clone(model).fit(X, y, weight)
+        for tuning in ({"n_items": 5}, {"n_items": 3, "subtree_up_to": 0, "chunk": 4, "local_bytes": 8}):
+            with standing_in(strict_device(kernels, 2, is_cpu=False)):
+                there = fit_there(model, X, y, weight, tuning=tuning)
+            assert_equal_models(here, there)
+            with standing_in(strict_device(kernels, 2, n_items=5)):
+                assert here.predict(X).tobytes() == there.predict(X).tobytes()
+
+
+@pytest.mark.parametrize("is_wide", [False, True])
+@pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_more_rows_than_a_word_stands_for(loss, is_wide, is_weighted):
+    """Words of every kind are spilled, inside of chunks and between them."""
+    rng = np.random.default_rng(0)
+    n, p = 12_000, 3
+    X = np.column_stack([rng.standard_normal(n), rng.random(n) < 0.1, np.where(rng.random(n) < 0.3, np.nan, 1.0)])
+    y = X[:, 0] + X[:, 1] + rng.standard_normal(n)
+    y = y if loss == "squared_error" else (y > 0).astype(float)
+    times = rng.integers(1900, 2049, n).astype(np.uint32) if is_weighted else None
+    weight = None if times is None else times.astype(float)
+    columns = list(code_columns(X, 255, times, counts_missing=False))
+    limits = dict(learning_rate=0.1, max_leaf_nodes=9, max_depth=None, min_samples_leaf=20, min_hessian=1e-3, l2=0.0,
+                  max_features=p)  # fmt: skip
+    booster = Booster(columns, LOSSES[loss].number, y, weight, baseline=[0.0], seed=0, n_threads=1,
+                      tuning={"wide_words": is_wide}, **limits)  # fmt: skip
+    wanted = [booster.grow_round()[0] for _ in range(3)]
+    facts = (1, n) if times is None else (int(times.max()), int(times.sum(dtype=np.int64)))
+    weights = RowWeights.of(weight, times, 0, *facts, n)
+    rules = BoostRules(loss, 1, seed=0, weight_exponent=0, total_weight=weights.total, is_weighted=False, **limits)
+    for chunk in (1000, 5000, 1 << 20):
+        device = strict_device()
+        tuning = Tuning(device, {"subtree_up_to": 0, "chunk": chunk})
+        shard = DeviceBoostShard(device, tuning, rules, columns, y, weights, np.zeros(1), np.zeros((1, n)))
+        rounds = Rounds(rules, shard, columns, ahead=2, is_wide=is_wide)
+        for tree in wanted:
+            for name, a, b in zip(tree._fields, tree, rounds.grow_round()[0], strict=True):
+                assert a.tobytes() == b.tobytes(), name
+        assert booster.raw_sums.tobytes() == rounds.raw_sums.tobytes()
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "multinomial"])
+def test_scores_and_warm_starts(loss):
+    model, X, y, _ = random_fit(1, loss)
+    model.set_params(max_iter=30, early_stopping=True, validation_fraction=None, n_iter_no_change=2, tol=1e-2)
+    with standing_in(strict_device()):
+        assert_equal_models(clone(model).fit(X, y), fit_there(model, X, y))
+        model.set_params(early_stopping=False, max_iter=5)
+        in_two = clone(model).set_params(device="sycl", warm_start=True, max_iter=2).fit(X, y)
+        assert_equal_models(clone(model).fit(X, y), in_two.set_params(max_iter=5).fit(X, y))
+        assert in_two.fit_report_.n_trees == 3 * in_two.n_trees_per_iteration_
+        assert in_two.fit_report_.kernels["df_boost_derive"] == 3
+        assert in_two.fit_report_.device == "this processor"
+        for a, b in zip(in_two.staged_predict(X), clone(in_two).set_params(device=None).fit(X, y).staged_predict(X), strict=True):
+            assert a.tobytes() == b.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"loss": "absolute_error"}, "loss='absolute_error', whose leaves are no sums over rows, has no code"),
+        ({"loss": "quantile", "quantile": 0.5}, "loss='quantile', .* has no code for device='sycl'; allowed are losses other"),
+        ({"loss": "huber"}, "loss='huber', .* has no code for device='sycl'"),
+        ({"subsample": 0.5}, "subsample=0.5 has no code for device='sycl'; allowed is subsample=1.0, or device=None"),
+        ({"monotonic_cst": [1, 0]}, r"monotonic_cst=\[1, 0\] has no code for device='sycl'; allowed is monotonic_cst=None"),
+        ({"interaction_cst": "pairwise"}, "interaction_cst='pairwise' has no code for device='sycl'"),
+        ({"categorical_features": [1]}, "column 1 is categorical, which has no code for boosted trees on a device"),
+    ],
+)
+def test_what_devices_have_no_code_for(parameters, message):
+    X, y = np.arange(40.0).reshape(20, 2) % 7, np.arange(20.0)
+    model = HistGradientBoostingRegressor(device="sycl", **parameters)
+    before = dict(vars(model))
+    with standing_in(strict_device()), pytest.raises(ValueError, match=message):
+        model.fit(X, y)
+    assert vars(model) == before
+
+
+def test_an_error_of_the_device_leaves_the_estimator_as_it_was(monkeypatch):
+    X, y = np.arange(40.0).reshape(20, 2) % 7, np.arange(20.0)
+    model = HistGradientBoostingRegressor(device="sycl", max_iter=3, warm_start=True)
+    device = strict_device()
+    with standing_in(device):
+        model.fit(X, y)
+        before = dict(vars(model))
+        n_left = [20]
+        launch = type(device).launch
+
+        def fail_later(self, kernel, *arguments):
+            n_left[0] -= 1
+            if n_left[0] < 0:
+                raise DeviceError("it is gone")
+            launch(self, kernel, *arguments)
+
+        monkeypatch.setattr(type(device), "launch", fail_later)
+        with pytest.raises(DeviceError, match="it is gone"):
+            model.set_params(max_iter=10).fit(X, y)
+    assert {**vars(model), "max_iter": 3} == before
+    held = device.n_bytes_held
+    monkeypatch.undo()
+    with standing_in(device):
+        model.fit(X, y)
+    assert device.n_bytes_held <= held
