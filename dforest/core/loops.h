@@ -10,6 +10,7 @@
 #include "core/search/few.h"
 #include "core/grow/partition.h"
 #include "core/grow/ranks.h"
+#include "core/predict/marks.h"
 #include "core/search/lanes.h"
 #include "core/grow/twig.h"
 #include "core/search/runs.h"
@@ -56,6 +57,10 @@ typedef struct {
     void (*twig[4])(df_twig *twig); /* by what the words of records are */
     void (*random_twig[4])(df_twig *twig);
     df_uniforms uniforms;
+    void (*mark32)(int has_missing, const df_marked *tests, int n_tests, const uint32_t *leaves, const uint32_t *tiles, size_t size,
+                   size_t n, uint32_t *at);
+    void (*mark64)(int has_missing, const df_marked *tests, int n_tests, const uint32_t *leaves, const uint64_t *tiles, size_t size,
+                   size_t n, uint32_t *at);
     const df_boost_loops *boost;
 } df_loops;
 
@@ -194,6 +199,20 @@ typedef struct {
     attribute static void df_random_sums_##name(df_twig *twig) {                                                          \
         df_twig_grow_loop(twig, DF_TWIG_SUMS, df_uniforms_##name);                                                        \
     }                                                                                                                     \
+    attribute static void df_mark32_##name(int has_missing, const df_marked *tests, int n_tests, const uint32_t *leaves,  \
+                                           const uint32_t *tiles, size_t size, size_t n, uint32_t *at) {                  \
+        if (has_missing)                                                                                                  \
+            df_mark_loop32(1, tests, n_tests, leaves, tiles, size, n, at);                                                \
+        else                                                                                                              \
+            df_mark_loop32(0, tests, n_tests, leaves, tiles, size, n, at);                                                \
+    }                                                                                                                     \
+    attribute static void df_mark64_##name(int has_missing, const df_marked *tests, int n_tests, const uint32_t *leaves,  \
+                                           const uint64_t *tiles, size_t size, size_t n, uint32_t *at) {                  \
+        if (has_missing)                                                                                                  \
+            df_mark_loop64(1, tests, n_tests, leaves, tiles, size, n, at);                                                \
+        else                                                                                                              \
+            df_mark_loop64(0, tests, n_tests, leaves, tiles, size, n, at);                                                \
+    }                                                                                                                     \
     DF_COMPILE_BOOST(name, attribute)                                                                                     \
     static const df_loops df_loops_##name = {#name,                                                                       \
                                              df_gini_##name,                                                              \
@@ -227,6 +246,8 @@ typedef struct {
                                              {NULL, df_twig_pairs_##name, df_twig_classes_##name, df_twig_sums_##name},      \
                                              {NULL, df_random_pairs_##name, df_random_classes_##name, df_random_sums_##name}, \
                                              df_uniforms_##name,                                                          \
+                                             df_mark32_##name,                                                            \
+                                             df_mark64_##name,                                                            \
                                              &df_boost_loops_##name};
 
 #define DF_NO_ATTRIBUTE

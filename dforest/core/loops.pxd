@@ -1,5 +1,6 @@
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from dforest.core.predict.walk cimport df_marked
 from dforest.core.search.sums cimport SumsKind
 from dforest.core.types cimport Column
 
@@ -166,6 +167,10 @@ cdef extern from "core/loops.h" nogil:
         void (**twig)(df_twig* twig) noexcept nogil      # by what the words of records are, from 1
         void (**random_twig)(df_twig* twig) noexcept nogil
         void (*uniforms)(uint32_t seed, const uint64_t* paths, int n, double* u) noexcept nogil
+        void (*mark32)(bint has_missing, const df_marked* tests, int n_tests, const uint32_t* leaves, const uint32_t* tiles,
+                       size_t size, size_t n, uint32_t* at) noexcept nogil
+        void (*mark64)(bint has_missing, const df_marked* tests, int n_tests, const uint32_t* leaves, const uint64_t* tiles,
+                       size_t size, size_t n, uint32_t* at) noexcept nogil
         const df_boost_loops* boost
 
 cdef const df_loops* loops         # those in use

@@ -11,9 +11,11 @@ import pytest
 from dforest import (
     DecisionTreeClassifier,
     ExtraTreesRegressor,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from dforest.core import loops
 from dforest.core.forest.compact import expand, right_children, shrink
 from dforest.core.predict.packed import PackedForest
 from dforest.core.predict.packing import slot_numbers
@@ -428,6 +430,44 @@ def test_many_rows_of_numbers_go_down_small_trees(dtype, n, max_depth):
     X[n // 2, 1] = np.nan  # its block is walked otherwise
     rest = np.arange(n) != n // 2
     assert packed.mean(X, 1)[rest].tobytes() == expected[rest].tobytes()
+
+
+@DTYPES
+@pytest.mark.parametrize("has_missing", [False, True])
+@pytest.mark.parametrize("n_leaves", [2, 31, 32, 33, 64, 65])
+def test_many_rows_go_down_trees_of_few_leaves(dtype, has_missing, n_leaves):
+    """By marks, up to 32 leaves, or 64 where slots are wide; missing values go to either side, and beyond all numbers."""
+    rng = np.random.default_rng(n_leaves)
+    X = rng.standard_normal((600, 4)).astype(dtype)
+    y = X[:, 0] + X[:, 1] * X[:, 2]
+    if has_missing:
+        X[rng.random(X.shape) < 0.2] = np.nan
+        y += 3.0 * np.isnan(X[:, 3]) - 3.0 * np.isnan(X[:, 0])
+    model = RandomForestRegressor(12, method="dense", max_leaf_nodes=n_leaves, random_state=0).fit(X, y)
+    packed = model.forest_.packed()
+    assert np.diff(model.forest_.node_offsets).max() == 2 * n_leaves - 1
+    assert packed.slot_size == 16 if dtype == np.float64 else packed.slot_size == 8
+    thresholds = model.forest_.threshold[model.forest_.feature >= 0]
+    X[:50] = rng.choice(np.concatenate([thresholds, np.nextafter(thresholds, np.inf).astype(dtype), [np.inf, -np.inf]]), (50, 4))
+    expected = np.concatenate([packed.mean(X[i : i + 1], 1) for i in range(len(X))])
+    for name in loops.names():
+        loops.use(name)
+        try:
+            for n in (600, 497, 40):
+                assert packed.mean(X[:n], 1).tobytes() == expected[:n].tobytes(), (name, n)
+        finally:
+            loops.use()
+
+
+def test_many_rows_go_down_boosted_trees_of_categories():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 5, 900), rng.standard_normal((900, 2))])
+    X[rng.random(X.shape) < 0.1] = np.nan
+    model = HistGradientBoostingRegressor(max_iter=20, max_leaf_nodes=3, categorical_features=[0])
+    model.fit(X, np.nan_to_num(X[:, 1]) + np.isin(X[:, 0], [1, 3]))
+    with_sets = [np.isnan(model.forest_.tree(t).threshold).any() for t in range(20)]
+    assert any(with_sets) and not all(with_sets)
+    assert np.array_equal(model.predict(X), np.concatenate([model.predict(X[i : i + 1]) for i in range(len(X))]))
 
 
 @pytest.mark.parametrize("n", [700, 2000])

@@ -51,6 +51,7 @@ cdef class PackedForest:
     cdef int walk(self, Py_ssize_t t, const Descent* down, Turn* turn) except -1 nogil
     cdef int walk_tests(self, Py_ssize_t t, const Descent* down) except -1 nogil
     cdef bint takes_tiles(self, Py_ssize_t most_slots, Py_ssize_t first_tree, Py_ssize_t n_trees) noexcept nogil
+    cdef bint mark(self, Py_ssize_t t, Py_ssize_t n, bint has_missing, const void* tiles, uint32_t* at) noexcept nogil
     cdef void add(self, Py_ssize_t t, const uint32_t* at, Py_ssize_t n, double* sums) noexcept nogil
     cdef int predict_block(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil
     cdef int apply_block(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil

@@ -15,11 +15,12 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from dforest.core.loops cimport loops
 from dforest.core.threads cimport Turn, current_turn, poll, share
 from dforest.core.predict.walk cimport (
-    DF_LANES, DF_MOST_KEYED, DF_MOST_PLACES, DF_NUMBERS, DF_VALUE_ROWS, df_add_numbers, df_add_values, df_child, df_fill_tiles,
-    df_is_leaf, df_key_slots, df_keyed, df_mode, df_narrow, df_packed, df_place, df_tree, df_walk_rows, df_walk_tiles,
-    df_walk_trees, df_wide,
+    DF_LANES, DF_MOST_KEYED, DF_MOST_MARKED, DF_MOST_PLACES, DF_NUMBERS, DF_VALUE_ROWS, df_add_numbers, df_add_values,
+    df_child, df_fill_tiles32, df_fill_tiles64, df_is_leaf, df_key_slots, df_keyed, df_mark_tree, df_marked, df_mode,
+    df_narrow, df_packed, df_place, df_tree, df_walk_rows, df_walk_tiles, df_walk_trees, df_wide,
 )
 
 from dforest.core.predict.packing import empty_aligned, is_float32, payload_words, slot_numbers, steps_of_rows, write_slots
@@ -332,10 +333,24 @@ cdef class PackedForest:
         return 0
 
     cdef bint takes_tiles(self, Py_ssize_t most_slots, Py_ssize_t first_tree, Py_ssize_t n_trees) noexcept nogil:
-        """Whether rows of numbers are worth a copy in tiles: if there are many steps, and trees mostly of so many slots."""
-        return (not self.forest.is_wide and self.splitter is None and self.n_features <= DF_MOST_PLACES
+        """Whether rows are worth a copy in tiles: if there are many steps, and trees mostly of so many slots."""
+        return (self.splitter is None and self.n_features <= DF_MOST_PLACES
                 and self.steps(n_trees) >= STEPS_PER_FEATURE * self.n_features
                 and self.forest.starts[first_tree + n_trees] - self.forest.starts[first_tree] <= most_slots * n_trees)
+
+    cdef bint mark(self, Py_ssize_t t, Py_ssize_t n, bint has_missing, const void* tiles, uint32_t* at) noexcept nogil:
+        """Send n rows in tiles down tree t by marks; whether it has few leaves, and no tests of categories."""
+        cdef df_marked tests[DF_MOST_MARKED]
+        cdef uint32_t leaves[DF_MOST_MARKED]
+        cdef size_t size = self.n_features * DF_LANES
+        cdef int n_tests = df_mark_tree(&self.forest, t, most_marked(&self.forest), tests, leaves)
+        if n_tests < 0:
+            return False
+        if self.forest.is_wide:
+            loops.mark64(has_missing, tests, n_tests, leaves, <const uint64_t*> tiles, size, n, at)
+        else:
+            loops.mark32(has_missing, tests, n_tests, leaves, <const uint32_t*> tiles, size, n, at)
+        return True
 
     @cython.final
     cdef void add(self, Py_ssize_t t, const uint32_t* at, Py_ssize_t n, double* sums) noexcept nogil:
@@ -355,9 +370,16 @@ cdef class PackedForest:
         cdef Py_ssize_t n_at = lanes(max(n, n_trees)), n_slots
         # Trees of at most so many slots are copied, and go to rows in tiles.
         cdef Py_ssize_t most_slots = min(SLOTS_PER_ROW * n, <Py_ssize_t> DF_MOST_KEYED)
-        cdef Py_ssize_t n_tiles = lanes(n) * self.n_features
-        if by_row or mode != DF_NUMBERS or not self.takes_tiles(most_slots, job.first_tree, n_trees):
-            most_slots = n_tiles = 0
+        cdef Py_ssize_t n_tiles = lanes(n) * self.n_features * (2 if forest.is_wide else 1)
+        # Trees of at most so many slots go to rows by marks.
+        cdef Py_ssize_t most_marks = 2 * most_marked(&forest)
+        if by_row or not self.takes_tiles(most_marks, job.first_tree, n_trees):
+            most_marks = 0
+        if by_row or mode != DF_NUMBERS or forest.is_wide or not self.takes_tiles(most_slots, job.first_tree, n_trees):
+            most_slots = 0
+        if most_slots == 0 and most_marks == 0:
+            n_tiles = 0
+        # Keys in tiles have 32 bits, or 64.
         cdef uint32_t* at = <uint32_t*> malloc(2 * n_at * sizeof(uint32_t) + n * n_outputs * sizeof(double)
                                                + most_slots * sizeof(df_keyed) + n_tiles * sizeof(uint32_t))
         cdef double* room = <double*> (at + 2 * n_at)
@@ -379,11 +401,15 @@ cdef class PackedForest:
                         self.add(job.first_tree + t, at + t, 1, sums + i * n_outputs)
                     poll(turn, n_trees * (ROW_STEPS + n_outputs))
             else:
-                if most_slots > 0:
-                    df_fill_tiles(job.rows, first, n, self.n_features, tiles)
+                if n_tiles > 0 and forest.is_wide:
+                    df_fill_tiles64(job.rows, first, n, self.n_features, <uint64_t*> tiles)
+                elif n_tiles > 0:
+                    df_fill_tiles32(job.rows, first, n, self.n_features, tiles)
                 for t in range(job.first_tree, end):
                     n_slots = self.forest.starts[t + 1] - self.forest.starts[t]
-                    if n_slots <= most_slots:
+                    if n_slots <= most_marks and self.mark(t, n, mode != DF_NUMBERS, tiles, at):
+                        poll(turn, n * self.depth[t])
+                    elif n_slots <= most_slots:
                         df_key_slots(&self.forest, t, n_slots, keyed)
                         df_walk_tiles(keyed, self.n_first[t], tiles, self.n_features, n, at, down.left)
                         poll(turn, n * self.depth[t])
@@ -534,6 +560,11 @@ cdef int do_block(void* context, Py_ssize_t block, Turn* turn) except -1 nogil:
     if job.leaves != NULL:
         return (<PackedForest> job.packed).apply_block(job, first, n, turn)
     return (<PackedForest> job.packed).predict_block(job, first, n, turn)
+
+
+cdef inline int most_marked(const df_packed* forest) noexcept nogil:
+    """The most leaves of a tree that rows go down by marks: the bits of a key."""
+    return DF_MOST_MARKED if forest.is_wide else DF_MOST_MARKED // 2
 
 
 cdef inline Py_ssize_t lanes(Py_ssize_t n) noexcept nogil:

@@ -1,6 +1,7 @@
 /* Many rows down small trees (C99 and C++).
 
-   What follows is for rows whose values are all numbers, down trees of narrow slots: see walk.h for the words. Values become
+   What follows is for rows whose values are all numbers, down trees of narrow slots: see walk.h for the words; trees of few leaves
+   are found in another way, marks.h, which takes the same tiles, of wide slots and missing values too. Values become
    *keys*, integers that order as they do (rules/keys.h), and lie in *tiles*: DF_LANES rows, feature by feature. So where a
    row's value is follows from the feature and the lane, which is a constant, and no pointers to rows are held:
 
@@ -35,24 +36,35 @@ DF_INLINE uint32_t df_key_above(double value)
     return df_key32(x) + (x < value);
 }
 
-/* Copy rows into tiles. OUT tiles : [n, rounded up to DF_LANES, n_features]; lanes that are left over repeat the last row */
-DF_FUNCTION void df_fill_tiles(const df_rows *rows, size_t first, size_t n, size_t n_features, uint32_t *tiles)
-{
-    const char *x[DF_LANES];
-    size_t i, j, k;
-    for (i = 0; i < n; i += DF_LANES) {
-        for (j = 0; j < DF_LANES; j++)
-            x[j] = df_row(rows, first + (i + j < n ? i + j : n - 1));
-        for (k = 0; k < n_features; k++, tiles += DF_LANES) {
-            if (rows->is_double)
-                for (j = 0; j < DF_LANES; j++)
-                    tiles[j] = df_key_above(((const double *) x[j])[k]);
-            else
-                for (j = 0; j < DF_LANES; j++)
-                    tiles[j] = df_key32(((const float *) x[j])[k]);
-        }
+/* Copy rows into tiles of keys of 32 bits, or of 64; missing values have the highest. OUT tiles : [n, rounded up to DF_LANES,
+   n_features]; lanes that are left over repeat the last row */
+#define DF_FILL_TILES(bits, key_of_float, key_of_double)                                                      \
+    DF_FUNCTION void df_fill_tiles##bits(const df_rows *rows, size_t first, size_t n, size_t n_features,      \
+                                         uint##bits##_t *tiles)                                               \
+    {                                                                                                         \
+        const uint##bits##_t missing = ~(uint##bits##_t) 0;                                                   \
+        const char *x[DF_LANES];                                                                              \
+        size_t i, j, k;                                                                                       \
+        for (i = 0; i < n; i += DF_LANES) {                                                                   \
+            for (j = 0; j < DF_LANES; j++)                                                                    \
+                x[j] = df_row(rows, first + (i + j < n ? i + j : n - 1));                                     \
+            for (k = 0; k < n_features; k++, tiles += DF_LANES) {                                             \
+                if (rows->is_double)                                                                          \
+                    for (j = 0; j < DF_LANES; j++) {                                                          \
+                        const double value = ((const double *) x[j])[k];                                      \
+                        tiles[j] = value == value ? key_of_double(value) : missing;                           \
+                    }                                                                                         \
+                else                                                                                          \
+                    for (j = 0; j < DF_LANES; j++) {                                                          \
+                        const float value = ((const float *) x[j])[k];                                        \
+                        tiles[j] = value == value ? key_of_float(value) : missing;                            \
+                    }                                                                                         \
+            }                                                                                                 \
+        }                                                                                                     \
     }
-}
+DF_FILL_TILES(32, df_key32, df_key_above)
+DF_FILL_TILES(64, df_key64, df_key64)
+#undef DF_FILL_TILES
 
 /* Copy a tree's slots. OUT keyed : [n_slots] */
 DF_FUNCTION void df_key_slots(const df_packed *forest, size_t t, size_t n_slots, df_keyed *keyed)

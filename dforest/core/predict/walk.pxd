@@ -55,7 +55,15 @@ cdef extern from "core/predict/tiles.h" nogil:
     enum:
         DF_MOST_KEYED
         DF_MOST_PLACES
-    void df_fill_tiles(const df_rows* rows, size_t first, size_t n, size_t n_features, uint32_t* tiles)
+    void df_fill_tiles32(const df_rows* rows, size_t first, size_t n, size_t n_features, uint32_t* tiles)
+    void df_fill_tiles64(const df_rows* rows, size_t first, size_t n, size_t n_features, uint64_t* tiles)
     void df_key_slots(const df_packed* forest, size_t t, size_t n_slots, df_keyed* keyed)
     void df_walk_tiles(const df_keyed* tree, int n_first, const uint32_t* tiles, size_t n_features, size_t n, uint32_t* at,
                        uint32_t* left)
+
+cdef extern from "core/predict/marks.h" nogil:
+    enum:
+        DF_MOST_MARKED
+    ctypedef struct df_marked:
+        pass
+    int df_mark_tree(const df_packed* forest, size_t t, int most, df_marked* tests, uint32_t* leaves)
