@@ -1,8 +1,8 @@
 """Errors and warnings that are dforest's own; bad arguments raise ValueError, as everywhere."""
 
-from dforest.core.component import ContractError, CriterionError, SplitterError
+from dforest.core.component import ContractError, CriterionError, LossError, SplitterError
 
-__all__ = ["ContractError", "CriterionError", "DeviceError", "RankError", "SplitterError", "UnseenLabelsWarning"]
+__all__ = ["ContractError", "CriterionError", "DeviceError", "LossError", "RankError", "SplitterError", "UnseenLabelsWarning"]
 
 
 class DeviceError(RuntimeError):

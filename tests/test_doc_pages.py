@@ -31,7 +31,7 @@ def blocks(page):
 
 
 WITH_EXAMPLES = sorted(page.name for page in DOC.glob("*.md") if any(kind == "pycon" for kind, _, _ in blocks(page.name)))
-FOLLOWED = ["own_splitter.md", "own_criterion.md"]
+FOLLOWED = ["own_splitter.md", "own_criterion.md", "own_loss.md"]
 
 
 def test_pages_are_found():

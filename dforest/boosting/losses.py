@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dforest.core.component import LossError
 from dforest.core.data import integer_weights
 from dforest.core.predict.out_of_bag import add_up, total_of
 from dforest.core.threads import each
@@ -42,13 +43,15 @@ class Loss:
 
     @classmethod
     def of_classes(cls, name, n_classes):
-        """The loss that classifiers call by a name.
+        """The loss that classifiers call by a name, or one of the user's own.
 
         Raises
         ------
         ValueError
             If it is not for so many classes.
         """
+        if not isinstance(name, str):
+            return OwnLoss(name, n_classes)
         if n_classes == 2:
             return cls(name)
         if name != "log_loss":
@@ -133,6 +136,13 @@ class Loss:
         """
         return class_predictions(raw) if self.n_sums > 1 else predictions(self.name, raw[:, 0].copy())
 
+    def probabilities(self, raw):
+        """The probabilities of classes, given raw predictions as `predict` takes them: ndarray of shape (n_rows, n_classes)."""
+        if self.n_sums > 1:
+            return self.predict(raw)
+        # Neither is 1 less the other, which would lose digits.
+        return np.column_stack([self.predict(-raw), self.predict(raw)])
+
     def values(self, raw, y):
         """The loss of each row, given raw predictions as `predict` takes them: ndarray of shape (n_rows,), dtype float64.
 
@@ -141,6 +151,76 @@ class Loss:
         if self.n_sums > 1:
             return class_values(raw, y.astype(np.int64))
         return values(self.name, raw[:, 0].copy(), y, self.parameter)
+
+
+@dataclass(frozen=True)
+class OwnLoss:
+    """A loss of the user's own, by value: what `Loss` is for the others.
+
+    Parameters
+    ----------
+    loss : dforest.core.boost.loss.Loss
+    n_classes : int, default=0
+        0: regression.
+    """
+
+    loss: object
+    n_classes: int = 0
+
+    parameter = 0.0
+
+    def __post_init__(self):
+        # What becomes of the user's object later makes no difference; nor does it keep what it was configured for.
+        object.__setattr__(self, "loss", self.loss.configured(self.n_classes))
+
+    def __reduce__(self):
+        return OwnLoss, (self.loss, self.n_classes)
+
+    @property
+    def number(self):
+        """The loss, in place of a number."""
+        return self.loss
+
+    @property
+    def n_sums(self):
+        return self.n_classes if self.n_classes > 2 else 1
+
+    def check_targets(self, y):
+        """See `Loss.check_targets`."""
+        if not self.loss.in_y_true_range(y.copy()):
+            raise ValueError(f"y holds targets from {y.min()} to {y.max()}, which loss={self.loss!r} does not allow")
+
+    def baseline(self, y, weight=None):
+        """See `Loss.baseline`. Raises LossError if the loss says what is no such number."""
+        found = self.loss.fit_intercept_only(y.copy(), None if weight is None else weight.copy())
+        try:
+            array = np.atleast_1d(np.asarray(found, np.float64))
+        except (TypeError, ValueError):
+            array = np.array([])
+        if array.shape != (self.n_sums,) or not (np.abs(array) <= MOST_TARGET).all():
+            allowed = "is a finite number" if self.n_sums == 1 else f"are arrays of {self.n_sums} finite numbers"
+            raise LossError(
+                f"{type(self.loss).__name__}.fit_intercept_only returned {found!r}; allowed {allowed}, up to 2**500 in magnitude"
+            )
+        return tuple(array.tolist())
+
+    def at_start(self, baseline, y, weight):
+        """See `Loss.at_start`."""
+        return self
+
+    def predict(self, raw):
+        """See `Loss.predict`."""
+        found = self.loss.predictions(raw)
+        return found if self.n_sums > 1 else found[:, 0]
+
+    def probabilities(self, raw):
+        """See `Loss.probabilities`."""
+        found = self.predict(raw)
+        return found if self.n_sums > 1 else np.column_stack([1.0 - found, found])
+
+    def values(self, raw, y):
+        """See `Loss.values`."""
+        return self.loss.values(y, raw)
 
 
 class MeanLoss:

@@ -1,6 +1,6 @@
-"""What splitters and criteria have in common: their own parameters, and the contract they were compiled against.
+"""What splitters, criteria and losses have in common: their own parameters, and the contract they were compiled against.
 
-CONTRACT is the version of the contracts in splitter.pxd, criterion.pxd and whatever these use. It goes
+CONTRACT is the version of the contracts in splitter.pxd, criterion.pxd, boost/loss.pxd and whatever these use. It goes
 up with every change that a subclass compiled before would not survive. Code compiled elsewhere carries
 the number it was compiled with, and says so once, in the module that defines the classes:
 

@@ -1,4 +1,4 @@
-"""What splitters and criteria have in common: see component.pxd.
+"""What splitters, criteria and losses have in common: see component.pxd.
 
 Words: a component's *parameters* are the arguments of its constructor; each is an attribute of the same
 name. A component can be made again from its class and these, which is how it is cloned and pickled. What
@@ -10,7 +10,7 @@ cdef set _declared = set()       # modules that were compiled against this contr
 
 
 class ContractError(RuntimeError):
-    """A splitter or a criterion broke a rule of its contract."""
+    """A splitter, a criterion or a loss broke a rule of its contract."""
 
 
 class SplitterError(ContractError):
@@ -21,8 +21,12 @@ class CriterionError(ContractError):
     """A criterion broke a rule of its contract."""
 
 
+class LossError(ContractError, ValueError):
+    """A loss of boosted trees broke a rule of its contract."""
+
+
 def declare_contract(str module not None, int version):
-    """Say for which contract a module with splitters or criteria was compiled.
+    """Say for which contract a module with splitters, criteria or losses was compiled.
 
     Parameters
     ----------
@@ -38,7 +42,7 @@ def declare_contract(str module not None, int version):
     """
     if version != CONTRACT:
         raise ImportError(
-            f"{module} was compiled for version {version} of dforest's contract of splitters and criteria; this dforest "
+            f"{module} was compiled for version {version} of dforest's contract of splitters, criteria and losses; this dforest "
             f"has version {CONTRACT}. Compile {module} again, against this dforest",
             name=module,
         )
@@ -90,7 +94,7 @@ def _restore(cls, parameters):
 
 
 cdef class Component:
-    """Base of splitters and criteria."""
+    """Base of splitters, criteria and losses."""
 
     parameters = ()
 

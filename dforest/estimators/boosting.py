@@ -13,9 +13,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.boosting.booster import Growth, grow
-from dforest.boosting.losses import Loss
+from dforest.boosting.losses import Loss, OwnLoss
 from dforest.config import communicator, in_kind, on_host
-from dforest.estimators.base import ClassTargets, NumberTargets, unchanged_by_errors
+from dforest.core.boost.loss import Loss as BoostingLoss
+from dforest.estimators.base import ClassTargets, NumberTargets, instance_of, unchanged_by_errors
 from dforest.estimators.boosting_constraints import constraints_of
 from dforest.estimators.boosting_parameters import BOOSTING_PARAMETERS
 from dforest.estimators.boosting_place import Place, check_columns, training_device
@@ -298,7 +299,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
     def _make_loss(self):
         if self.n_classes_ < 2:
             raise ValueError(f"y has one class, {self.classes_.tolist()[0]!r}; allowed are two classes or more")
-        return Loss.of_classes(self.loss, self.n_classes_)
+        return Loss.of_classes(instance_of(BoostingLoss, "loss", self.loss), self.n_classes_)
 
     def _check_rows(self, y):
         lacking = np.bincount(y.astype(np.intp), minlength=self.n_classes_) == 0
@@ -427,6 +428,8 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
     """
 
     def _make_loss(self):
+        if not isinstance(self.loss, str):
+            return OwnLoss(instance_of(BoostingLoss, "loss", self.loss))
         if self.loss == "quantile":
             if self.quantile is None:
                 raise ValueError('quantile=None with loss="quantile"; allowed are numbers from 0 to 1')

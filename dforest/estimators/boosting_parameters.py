@@ -5,7 +5,8 @@ from numbers import Integral, Real
 
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
-from dforest.estimators.constraints import Names
+from dforest.core.boost.loss import Loss
+from dforest.estimators.constraints import Names, SubclassOf
 from dforest.estimators.parameters import BOOSTING, PARAMETERS, Parameter
 
 CLASSIFIER = frozenset({"boosting classifier"})
@@ -14,24 +15,30 @@ REGRESSOR = frozenset({"boosting regressor"})
 BOOSTING_PARAMETERS = (
     Parameter(
         "loss",
-        '{"log_loss", "exponential"}',
+        '{"log_loss", "exponential"} or Loss',
         "log_loss",
-        [Names("log_loss", "exponential")],
+        [Names("log_loss", "exponential"), Loss, SubclassOf(Loss, "dforest.loss")],
         """Loss that trees are to decrease. "log_loss" is minus the logarithm of the probability of a row's class; of more
         than two classes, each round grows a tree for each class. "exponential", for two classes, is AdaBoost's: e to the
-        power of -F for rows of the second class, and of F for others, F being the raw prediction.""",
+        power of -F for rows of the second class, and of F for others, F being the raw prediction. An object, or a class, of
+        `dforest.loss` is a loss of one's own.""",
         of=CLASSIFIER,
         by_position=True,
     ),
     Parameter(
         "loss",
-        '{"squared_error", "absolute_error", "gamma", "poisson", "quantile", "huber"}',
+        '{"squared_error", "absolute_error", "gamma", "poisson", "quantile", "huber"} or Loss',
         "squared_error",
-        [Names("squared_error", "absolute_error", "gamma", "poisson", "quantile", "huber")],
+        [
+            Names("squared_error", "absolute_error", "gamma", "poisson", "quantile", "huber"),
+            Loss,
+            SubclassOf(Loss, "dforest.loss"),
+        ],
         """Loss that trees are to decrease: half the squared error; the absolute error; half the gamma deviance, for targets
         above 0; half the Poisson deviance, for targets from 0; the pinball loss of `quantile`; Huber's loss, which is half
         the squared error up to a distance, and linear beyond it: that distance is, in each round, a quantile of the errors.
-        "gamma" and "poisson" predict e to the power of what trees add up.""",
+        "gamma" and "poisson" predict e to the power of what trees add up. An object, or a class, of `dforest.loss` is a loss of
+        one's own.""",
         of=REGRESSOR,
         by_position=True,
     ),

@@ -128,6 +128,8 @@ def training_device(estimator, *arrays):
 
 def _check_levels(estimator, what, way_out):
     """Raise ValueError unless there is code for growing what the parameters say from sums over rows, whoever has these."""
+    if not isinstance(estimator.loss, str):
+        raise ValueError(f"loss={estimator.loss!r} has no code for {what}; allowed are names of losses, or {way_out}")
     if LOSSES[estimator.loss].leaf != "newton":
         raise ValueError(
             f"loss={estimator.loss!r}, whose leaves are no sums over rows, has no code for {what}; allowed are losses other than "

@@ -155,6 +155,4 @@ def class_numbers(raw):
 
 def probabilities(loss, raw):
     """The probabilities of the classes: ndarray of shape (n_rows, n_classes)."""
-    if raw.shape[1] > 1:
-        return loss.predict(raw)
-    return np.column_stack([loss.predict(-raw), loss.predict(raw)])  # neither is 1 less the other, which would lose digits
+    return loss.probabilities(raw)

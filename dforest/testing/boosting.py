@@ -53,6 +53,7 @@ from dforest.testing.losses import (
     baselines,
     class_derivatives,
     derivatives,
+    own_derivatives,
     weighted_quantile,
 )
 from dforest.testing.sampling import Subsample
@@ -127,8 +128,9 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         NaN means missing.
     y : sequence of length n_rows
         Targets, or class numbers.
-    loss : str
-        As `losses.h` names them; "multinomial" grows a tree for each class in a round.
+    loss : str or object
+        As `losses.h` names them; "multinomial" grows a tree for each class in a round. An object has methods and attributes as
+        `dforest.loss.PythonLoss` describes them.
     n_classes : int
         Of classification.
     max_iter : int
@@ -161,6 +163,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     Booster
     """
     n_rows, n_features = X.shape
+    own = None if isinstance(loss, str) else loss
     y = [int(v) for v in y] if loss == "multinomial" else [float(v) for v in y]
     if quantile is None:
         quantile = 0.9 if loss == "huber" else math.nan
@@ -170,7 +173,13 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     weight, k = ([1] * n_rows, 0) if sample_weight is None else integer_weights(sample_weight)
     weight = [int(w) for w in weight]
     columns = columns_of(X, "hist", max_bins, weight, n_categories, ordinal)
-    start = baselines(loss, y, weight, n_classes, quantile)
+    if own is None:
+        is_constant, is_refitted = loss in CONSTANT_HESSIAN, loss in BY_QUANTILE
+        start = baselines(loss, y, weight, n_classes, quantile)
+    else:
+        is_constant, is_refitted = own.constant_hessian, own.need_update_leaves_values
+        given_weight = None if sample_weight is None else np.array(sample_weight)
+        start = np.atleast_1d(own.fit_intercept_only(np.array(y), given_weight)).tolist()
     n_outputs = len(start)
     sums = [[0.0] * n_outputs for _ in range(n_rows)]
     rounds, kinds = [], []
@@ -179,7 +188,9 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         parameter = quantile
         if loss == "huber":
             parameter = weighted_quantile([abs(v - f) for v, (f,) in zip(y, raw, strict=True)], weight, quantile)
-        if loss == "multinomial":
+        if own is not None:
+            slopes = own_derivatives(own, raw, y)
+        elif loss == "multinomial":
             slopes = [class_derivatives(f, v) for f, v in zip(raw, y, strict=True)]
         else:
             slopes = [[[d] for d in derivatives(loss, f, v, parameter)] for (f,), v in zip(raw, y, strict=True)]
@@ -191,21 +202,25 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         trees = []
         for output in range(n_outputs):
             gradient = [g[output] for g, _ in slopes]
-            hessian = None if loss in CONSTANT_HESSIAN else [h[output] for _, h in slopes]
+            hessian = None if is_constant else [h[output] for _, h in slopes]
             integers = integers_of(gradient, hessian, weight, k, sample_weight, words, drawn)
             tree, leaves = grow_tree(drawn, columns, integers, limits, tree_seed(seed, number * n_outputs + output))
 
             def value_of(node, integers=integers, raw=raw, parameter=parameter):
-                if loss not in BY_QUANTILE:
+                if not is_refitted:
                     return newton_step(node.rows, integers, learning_rate, l2_regularization)
+                if own is not None:
+                    weights = np.ones(n_rows) if sample_weight is None else np.array(sample_weight)
+                    y_and_raw = np.array([(y[row], raw[row][0]) for row in node.rows])
+                    return learning_rate * float(own.leaf_value(y_and_raw[:, 0], y_and_raw[:, 1], weights[node.rows]))
                 residuals = [(y[row] - raw[row][0]) + 0.0 for row in node.rows]
                 return refit(loss, residuals, [weight[row] for row in node.rows], parameter, learning_rate)
 
             # Of nodes that are no leaves nobody knows the quantile.
-            valued = leaves if loss in BY_QUANTILE else [*leaves, *inner_nodes(tree)]
+            valued = leaves if is_refitted else [*leaves, *inner_nodes(tree)]
             if limits.monotonic is None:
                 bounds_of = {id(node): (-math.inf, math.inf) for node in valued}
-            elif loss in BY_QUANTILE:
+            elif is_refitted:
                 bounds_of = refitted_bounds(tree, limits.monotonic, value_of)
             else:
                 exponent = integers.coarse_exponents[1] - integers.coarse_exponents[0]

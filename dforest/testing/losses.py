@@ -5,6 +5,8 @@ a row's loss by it. Every function takes and returns Python floats, and follows 
 have the same bits.
 """
 
+import numpy as np
+
 from dforest.testing.coding import mean_target
 from dforest.testing.scores import atanh_tail, log
 
@@ -138,6 +140,16 @@ def class_value(raw, y):
     """The multinomial loss of a row of class y."""
     _, highest, rest = powers_of(raw)
     return (raw[highest] - raw[y]) + log1p(rest)
+
+
+def own_derivatives(own, raw, y):
+    """For each row the gradients and the hessians that a loss of one's own gives."""
+    raw = np.array(raw)
+    gradient, hessian = own.gradient_hessian(np.array(y, np.float64), raw if raw.shape[1] > 1 else raw[:, 0])
+    if own.constant_hessian:
+        hessian = np.ones(raw.shape)
+    return [([float(v) for v in g], [float(v) for v in h])
+            for g, h in zip(np.reshape(gradient, raw.shape), np.reshape(hessian, raw.shape), strict=True)]  # fmt: skip
 
 
 # What a booster begins with ---------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from dforest.engines.boosting import BoostRules, Rounds, RowWeights
 from dforest.engines.device.boosting import DeviceBoostShard
 from dforest.engines.device.training import Tuning
 from dforest.errors import DeviceError
+from dforest.loss import PythonLoss
 from dforest.rules.losses import LOSSES
 from dforest.testing.device_forests import fit_there, standing_in
 from dforest.testing.host_device import compile_kernels, load_kernels, strict_device
@@ -162,6 +163,7 @@ def test_scores_and_warm_starts(loss):
         ({"loss": "absolute_error"}, "loss='absolute_error', whose leaves are no sums over rows, has no code"),
         ({"loss": "quantile", "quantile": 0.5}, "loss='quantile', .* has no code for device='sycl'; allowed are losses other"),
         ({"loss": "huber"}, "loss='huber', .* has no code for device='sycl'"),
+        ({"loss": PythonLoss}, "loss=.*PythonLoss.* has no code for device='sycl'; allowed are names of losses, or device=None"),
         ({"subsample": 0.5}, "subsample=0.5 has no code for device='sycl'; allowed is subsample=1.0, or device=None"),
         ({"monotonic_cst": [1, 0]}, r"monotonic_cst=\[1, 0\] has no code for device='sycl'; allowed is monotonic_cst=None"),
         ({"interaction_cst": "pairwise"}, "interaction_cst='pairwise' has no code for device='sycl'"),

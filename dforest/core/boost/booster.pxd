@@ -3,7 +3,9 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from dforest.core.boost.boosted_tree cimport BoostNode, BoostScale, BoostedTree
+from dforest.core.boost.drawn_rows cimport DrawnRows
 from dforest.core.boost.histograms cimport Histograms
+from dforest.core.boost.own_loss cimport OwnLoss, df_known_derivatives
 from dforest.core.crew cimport Crew
 from dforest.core.data cimport DataView
 from dforest.core.loops cimport df_boost_extent, df_boost_rows
@@ -30,8 +32,8 @@ cdef class Booster:
     cdef readonly int n_trees_per_round
     cdef readonly int64_t n_trees      # that have been grown, or were there before
     cdef uint64_t seed
-    cdef int loss
-    cdef int leaf                      # how the values of leaves are found, a DF_..._LEAF of losses.h
+    cdef int loss                      # its number
+    cdef int leaf                      # how the values of leaves are found, a DF_..._LEAF of losses.h or OWN_LEAF
     cdef double parameter
     cdef const uint32_t* integer_weight  # [n_rows]; NULL: all are 1
     cdef double learning_rate, l2
@@ -50,10 +52,9 @@ cdef class Booster:
     cdef df_boost_extent* extents      # [chunks, n_trees_per_round]
     cdef df_boost_extent* totals       # [n_trees_per_round]
     cdef df_weighed* weighed           # [n_rows] by leaves; NULL: leaves are Newton's steps
-    cdef uint32_t* order               # [n_rows] rows drawn for the round, and those left out, each in order; NULL: all are drawn
+    cdef OwnLoss own                   # None: the loss has a number
+    cdef DrawnRows drawn               # None: all are
     cdef int64_t n_drawn               # of each round
-    cdef uint32_t draw_seed            # of the round
-    cdef int64_t* block_weights        # [n_blocks] sums of `times` of the rows drawn of each block
     cdef Stretch* stretches            # [n_stretches] all rows that are drawn, leaf by leaf
     cdef Py_ssize_t n_stretches, stretch_room
     cdef int64_t depth                 # of the nodes that are weighed
@@ -63,9 +64,6 @@ cdef class Booster:
     cdef int lead(self, Turn* turn) except -1 nogil
     cdef int weigh(self, weight) except -1
     cdef bint is_heavy(self, int k) noexcept nogil
-    cdef void choose_rows(self) noexcept nogil
-    cdef int64_t n_drawn_before(self, int64_t row) noexcept nogil
-    cdef void draw_rows(self, int64_t item) noexcept nogil
     cdef void move_others(self, int64_t item) noexcept nogil
     cdef int64_t n_chunks(self) noexcept nogil
     cdef void measure(self, int64_t item) noexcept nogil

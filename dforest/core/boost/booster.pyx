@@ -17,9 +17,9 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from dforest.core.boost.loss cimport Loss
 from dforest.core.grow.buffers cimport ensure_room
 from dforest.core.loops cimport loops
-from dforest.core.sampling cimport count_blocks, rows_of_block
 from dforest.core.types cimport ORDINAL
 from dforest.rules.boost cimport (
     DF_CONSTANT_WORDS, DF_FINE_BITS, DF_WIDE_WORDS, df_choose_words, df_fine_exponent, df_gradient_shift, df_has_heavy_tail,
@@ -29,8 +29,7 @@ from dforest.rules.bounds cimport df_child_bounds, df_clip, df_middle_prediction
 from dforest.rules.losses cimport (
     DF_HUBER_LEAF, DF_MULTINOMIAL_LOSS, DF_NEWTON_LEAF, DF_QUANTILE_LEAF, df_facts_of_loss, df_loss_facts,
 )
-from dforest.rules.random cimport DF_BLOCK, df_tree_seed
-from dforest.rules.sampling cimport df_subsampled_before
+from dforest.rules.random cimport df_tree_seed
 
 from dforest.core.boost.constraints import Constraints
 from dforest.core.boost.histograms import most_of_a_code
@@ -44,9 +43,14 @@ cdef extern from "core/boost/quantile.h" nogil:
 
 cdef extern from "core/boost/gradients.h" nogil:
     void df_join_extent(df_boost_extent* extent, const df_boost_extent* other)
+    void df_known_extent(const df_known_derivatives* known, const df_boost_rows* rows, int64_t begin, int64_t end,
+                         df_boost_extent* extent)
+    void df_known_fine(const df_known_derivatives* known, const df_boost_rows* rows, int64_t step, int64_t begin, int64_t end,
+                       const double* factors, bint has_hessian, int32_t* fine, df_boost_extent* extent)
 
 cdef enum:
     WALKERS = 16                       # rows that go down a tree together
+    OWN_LEAF = -1                      # beside those of losses.h: a loss of one's own says what it is
 
 
 cdef void measure(void* booster, int64_t item) noexcept nogil:
@@ -69,10 +73,6 @@ cdef void weigh_node(void* booster, int64_t item) noexcept nogil:
     (<Booster> booster).weigh_node(item)
 
 
-cdef void draw_rows(void* booster, int64_t item) noexcept nogil:
-    (<Booster> booster).draw_rows(item)
-
-
 cdef void move_others(void* booster, int64_t item) noexcept nogil:
     (<Booster> booster).move_others(item)
 
@@ -93,8 +93,8 @@ cdef class Booster:
     ----------
     columns : list of CodedColumn
         Codes of one byte, by method hist.
-    loss : int
-        Its number: see `dforest.rules.losses.LOSSES`.
+    loss : int or Loss
+        Its number: see `dforest.rules.losses.LOSSES`. Or one of one's own, configured.
     y : ndarray of shape (n_rows,), dtype float64
         Targets, or numbers of classes.
     weight : ndarray of shape (n_rows,), dtype float64, optional
@@ -131,13 +131,22 @@ cdef class Booster:
         Sizes of the machinery that are not to have their defaults, for tests: see doc/internals.md.
     """
 
-    def __init__(self, columns, int loss, const double[::1] y not None, weight=None, *, int n_classes=2, double parameter=0.0,
+    def __init__(self, columns, loss, const double[::1] y not None, weight=None, *, int n_classes=2, double parameter=0.0,
                  baseline, double learning_rate, max_leaf_nodes, max_depth, int64_t min_samples_leaf, double min_hessian,
                  double l2, max_features, uint64_t seed, int n_threads, n_drawn=None, int64_t n_trees=0, raw=None,
                  constraints=None, tuning=None):
-        cdef Py_ssize_t n_rows = y.shape[0], K = n_classes if loss == DF_MULTINOMIAL_LOSS else 1
-        cdef df_loss_facts facts = df_facts_of_loss(loss)
+        cdef Py_ssize_t n_rows = y.shape[0], K
+        cdef df_loss_facts facts
         cdef int kind
+        if isinstance(loss, Loss):
+            K = loss.n_outputs
+            facts.has_constant_hessian = loss.constant_hessian
+            facts.leaf = OWN_LEAF if loss.need_update_leaves_values else DF_NEWTON_LEAF
+            self.loss = -1
+        else:
+            self.loss = loss
+            facts = df_facts_of_loss(self.loss)
+            K = n_classes if self.loss == DF_MULTINOMIAL_LOSS else 1
         # Nobody looks at targets there, so that their memory stays untouched.
         self.data = DataView(columns, np.zeros(n_rows, np.int32))
         self.data.add_rows(n_threads)
@@ -149,7 +158,6 @@ cdef class Booster:
         self.n_trees_per_round = <int> K
         self.n_trees = n_trees
         self.seed = seed
-        self.loss = loss
         self.leaf = facts.leaf
         self.parameter = parameter
         self.learning_rate = learning_rate
@@ -180,21 +188,17 @@ cdef class Booster:
         self.scales = <BoostScale*> malloc(K * sizeof(BoostScale))
         self.extents = <df_boost_extent*> malloc(self.n_chunks() * K * sizeof(df_boost_extent))
         self.totals = <df_boost_extent*> malloc(K * sizeof(df_boost_extent))
-        if self.leaf != DF_NEWTON_LEAF:
+        if self.leaf not in (DF_NEWTON_LEAF, OWN_LEAF):
             self.weighed = <df_weighed*> malloc(n_rows * sizeof(df_weighed))
             if self.weighed == NULL:
                 raise MemoryError()
         if (self.fine == NULL or self.factors == NULL or self.scales == NULL or self.extents == NULL or self.totals == NULL):
             raise MemoryError()
         if self.n_drawn < n_rows:
-            self.order = <uint32_t*> malloc(n_rows * sizeof(uint32_t))
-            self.block_weights = <int64_t*> malloc(count_blocks(n_rows) * sizeof(int64_t))
-            if self.order == NULL or self.block_weights == NULL:
-                raise MemoryError()
-            self.rows.list = self.order
-            if self.rows.times == NULL:
-                self.total_weight = self.n_drawn
-            self.tree.drawn = self.order
+            self.drawn = DrawnRows(n_rows, self.n_drawn)
+            self.rows.list = self.tree.drawn = self.drawn.order
+        if isinstance(loss, Loss):
+            self.own = OwnLoss(loss, y, weight, self.crew, self.chunk)
 
     cdef int weigh(self, weight) except -1:
         """Take the weights of rows: as integers, if these are small; none if all are equal to one power of two."""
@@ -228,8 +232,6 @@ cdef class Booster:
         free(self.totals)
         free(self.stretches)
         free(self.weighed)
-        free(self.order)
-        free(self.block_weights)
 
     @property
     def raw_sums(self):
@@ -256,10 +258,14 @@ cdef class Booster:
         cdef df_word_kind kind
         cdef BoostScale* scale
         cdef int k
-        self.choose_rows()
+        if self.drawn is not None:
+            self.drawn.draw(df_tree_seed(self.seed, <uint32_t> self.n_trees), self.rows.times, self.crew)
+            self.total_weight = self.drawn.total_weight
         self.rows.raw = &self.raw[0, 0]
         self.rows.baseline = self.baseline[0]
         self.rows.parameter = self.delta() if self.leaf == DF_HUBER_LEAF else self.parameter
+        if self.own is not None:
+            self.own.find(&self.raw[0, 0], &self.baseline[0])
         self.crew.call(measure, <void*> self, n)
         self.join_extents()
         for k in range(self.n_trees_per_round):
@@ -292,57 +298,6 @@ cdef class Booster:
         return (df_has_heavy_tail(of_all.largest[0], of_all.sum[0], self.total_weight)
                 or df_has_heavy_tail(of_all.largest[1], of_all.sum[1], self.total_weight))
 
-    # Rows drawn for a round ----------------------------------------------------------------------------------------------
-
-    cdef void choose_rows(self) noexcept nogil:
-        """Draw the rows of a round, unless it has all."""
-        cdef int64_t i
-        if self.order == NULL:
-            return
-        self.draw_seed = df_tree_seed(self.seed, <uint32_t> self.n_trees)
-        self.crew.call(draw_rows, <void*> self, count_blocks(self.data.n_rows))
-        if self.rows.times != NULL:
-            self.total_weight = 0
-            for i in range(count_blocks(self.data.n_rows)):
-                self.total_weight += self.block_weights[i]
-
-    cdef int64_t n_drawn_before(self, int64_t row) noexcept nogil:
-        """How many of the rows before one, the first of a block or n_rows, are drawn."""
-        return df_subsampled_before(self.draw_seed, self.data.n_rows, self.n_drawn, row)
-
-    cdef void draw_rows(self, int64_t item) noexcept nogil:
-        """Draw rows of a block."""
-        cdef uint32_t counts[DF_BLOCK]
-        cdef uint32_t drawn[DF_BLOCK]      # which have room for one more, as no branch is to be guessed
-        cdef uint32_t left_out[DF_BLOCK]
-        cdef int64_t begin = item * DF_BLOCK, n = rows_of_block(self.data.n_rows, item), i, n_drawn = 0, total = 0
-        cdef int64_t before = self.n_drawn_before(begin), to_draw = self.n_drawn_before(begin + n) - before
-        loops.subsample_block(self.draw_seed, item, n, to_draw, counts)
-        for i in range(n):
-            drawn[n_drawn] = left_out[i - n_drawn] = <uint32_t> (begin + i)
-            n_drawn += counts[i]
-        memcpy(self.order + before, drawn, n_drawn * sizeof(uint32_t))
-        memcpy(self.order + self.n_drawn + (begin - before), left_out, (n - n_drawn) * sizeof(uint32_t))
-        if self.rows.times != NULL:
-            for i in range(n_drawn):
-                total += self.rows.times[drawn[i]]
-            self.block_weights[item] = total
-
-    cdef void move_others(self, int64_t item) noexcept nogil:
-        """Add the values of the leaves that they reach to the raw predictions of some rows that are left out."""
-        cdef int32_t leaves[WALKERS]
-        cdef double* raw = &self.raw[self.k, 0]
-        cdef int64_t at = self.n_drawn + item * self.chunk, end = min(self.data.n_rows, at + self.chunk)
-        cdef const uint32_t* rows
-        cdef int i, n
-        while at < end:
-            rows = self.order + at
-            n = <int> min(<int64_t> WALKERS, end - at)
-            self.tree.find_leaves(rows, n, leaves)
-            for i in range(n):
-                raw[rows[i]] += self.tree.nodes[leaves[i]].value
-            at += n
-
     # Gradients -----------------------------------------------------------------------------------------------------------
 
     cdef int64_t n_chunks(self) noexcept nogil:
@@ -356,7 +311,9 @@ cdef class Booster:
         """Find the largest derivatives of a chunk."""
         cdef int64_t begin = item * self.chunk, end = min(self.n_drawn, begin + self.chunk)
         cdef df_boost_extent* extent = self.extents + item * self.n_trees_per_round
-        if self.loss == DF_MULTINOMIAL_LOSS:
+        if self.own is not None:
+            df_known_extent(&self.own.known, &self.rows, begin, end, extent)
+        elif self.loss == DF_MULTINOMIAL_LOSS:
             loops.boost.class_extent(&self.rows, &self.baseline[0], self.data.n_rows, self.n_trees_per_round, begin, end, extent)
         else:
             loops.boost.extent(self.loss, &self.rows, begin, end, extent)
@@ -365,7 +322,10 @@ cdef class Booster:
         """Make the fine integers of a chunk."""
         cdef int64_t begin = item * self.chunk, end = min(self.n_drawn, begin + self.chunk)
         cdef df_boost_extent* extent = self.extents + item * self.n_trees_per_round
-        if self.loss == DF_MULTINOMIAL_LOSS:
+        if self.own is not None:
+            df_known_fine(&self.own.known, &self.rows, self.data.n_rows, begin, end, self.factors, self.has_hessian, self.fine,
+                          extent)
+        elif self.loss == DF_MULTINOMIAL_LOSS:
             loops.boost.class_fine(&self.rows, &self.baseline[0], self.data.n_rows, self.n_trees_per_round, begin, end,
                                    self.factors, self.fine, extent)
         else:
@@ -392,8 +352,10 @@ cdef class Booster:
             self.crew.call(weigh_leaf, <void*> self, self.tree.n_nodes)
         else:
             self.weigh_nodes()
+        if self.own is not None:
+            self.own.loss.check()
         self.crew.call(move_on, <void*> self, self.n_stretches)
-        if self.order != NULL:
+        if self.drawn is not None:
             self.crew.call(move_others, <void*> self, (self.data.n_rows - self.n_drawn + self.chunk - 1) // self.chunk)
         return 0
 
@@ -470,10 +432,14 @@ cdef class Booster:
             self.weigh_rows(&self.tree.nodes[item])
 
     cdef void weigh_rows(self, BoostNode* node) noexcept nogil:
-        """Find a node's value by the quantile of what is missing from its rows' raw predictions."""
-        cdef df_weighed* weighed = self.weighed + node.first
+        """Find a node's value by the quantile of what is missing from its rows' raw predictions, or as the loss says."""
+        cdef df_weighed* weighed
         cdef const uint32_t* rows = self.tree.run(node.first)
         cdef int64_t i, row
+        if self.own is not None:
+            node.value = self.learning_rate * self.own.leaf_value(rows, node.first, node.n)
+            return
+        weighed = self.weighed + node.first
         for i in range(node.n):
             row = node.first + i if rows == NULL else <int64_t> rows[i]
             weighed[i].value = (self.rows.y[row] - (self.rows.raw[row] + self.rows.baseline)) + 0.0     # no -0.0
@@ -538,6 +504,21 @@ cdef class Booster:
         cdef int64_t i
         for i in range(stretch.first, stretch.first + stretch.n):
             raw[i if rows == NULL else <int64_t> rows[i]] += value
+
+    cdef void move_others(self, int64_t item) noexcept nogil:
+        """Add the values of the leaves that they reach to the raw predictions of some rows that are left out."""
+        cdef int32_t leaves[WALKERS]
+        cdef double* raw = &self.raw[self.k, 0]
+        cdef int64_t at = self.n_drawn + item * self.chunk, end = min(self.data.n_rows, at + self.chunk)
+        cdef const uint32_t* rows
+        cdef int i, n
+        while at < end:
+            rows = self.drawn.order + at
+            n = <int> min(<int64_t> WALKERS, end - at)
+            self.tree.find_leaves(rows, n, leaves)
+            for i in range(n):
+                raw[rows[i]] += self.tree.nodes[leaves[i]].value
+            at += n
 
     # Trees ---------------------------------------------------------------------------------------------------------------
 

@@ -198,6 +198,59 @@ DF_INLINE void df_fine_loop(int loss, const df_boost_rows *rows, int64_t begin, 
     }
 }
 
+/* Derivatives that somebody has found. gradient, hessian : [n_rows, n_sums]; hessian NULL: 1 for all rows */
+typedef struct {
+    const double *gradient, *hessian;
+    int64_t n_sums;
+} df_known_derivatives;
+
+/* The known derivatives of n rows from `begin` on by their k-th raw predictions. */
+DF_INLINE void df_take_known(const df_known_derivatives *known, const uint32_t *list, int64_t k, int64_t begin, int64_t n,
+                             df_gradient_block *block) {
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t at = (list != NULL ? (int64_t)list[begin + i] : begin + i) * known->n_sums + k;
+        block->gradient[i] = known->gradient[at];
+        block->hessian[i] = known->hessian != NULL ? known->hessian[at] : 1.0;
+    }
+}
+
+/* Known derivatives: the largest ones. OUT extent : [n_sums] */
+static inline void df_known_extent(const df_known_derivatives *known, const df_boost_rows *rows, int64_t begin, int64_t end,
+                                   df_boost_extent *extent) {
+    df_gradient_block block;
+    for (int64_t k = 0; k < known->n_sums; k++)
+        extent[k].gradient = extent[k].hessian = 0.0;
+    for (int64_t at = begin; at < end; at += DF_GRADIENT_BLOCK) {
+        const int64_t n = end - at < DF_GRADIENT_BLOCK ? end - at : DF_GRADIENT_BLOCK;
+        const df_boost_rows some = df_some_rows(rows, at, n, &block);
+        for (int64_t k = 0; k < known->n_sums; k++) {
+            df_take_known(known, rows->list, k, at, n, &block);
+            df_extend(&block, &some, n, &extent[k]);
+        }
+    }
+}
+
+/* Known derivatives: fine integers. factors : [n_sums, 2]; OUT fine : [n_sums, step, 1 or 2] */
+static inline void df_known_fine(const df_known_derivatives *known, const df_boost_rows *rows, int64_t step, int64_t begin,
+                                 int64_t end, const double *factors, int has_hessian, int32_t *fine, df_boost_extent *extent) {
+    const int per = has_hessian ? 2 : 1;
+    df_gradient_block block;
+    for (int64_t k = 0; k < known->n_sums; k++)
+        extent[k].largest[0] = extent[k].largest[1] = extent[k].sum[0] = extent[k].sum[1] = 0;
+    for (int64_t at = begin; at < end; at += DF_GRADIENT_BLOCK) {
+        const int64_t n = end - at < DF_GRADIENT_BLOCK ? end - at : DF_GRADIENT_BLOCK;
+        const df_boost_rows some = df_some_rows(rows, at, n, &block);
+        for (int64_t k = 0; k < known->n_sums; k++) {
+            int32_t *of_sum = fine + per * k * step;
+            df_take_known(known, rows->list, k, at, n, &block);
+            df_refine(&block, &some, n, factors + 2 * k, has_hessian, rows->list != NULL ? block.fine : of_sum + per * at,
+                      &extent[k]);
+            if (rows->list != NULL)
+                df_spread(block.fine, per, rows->list + at, n, of_sum);
+        }
+    }
+}
+
 /* The sums of leaf values of a class, of n rows from `begin` on: where they stand, or copied to `room` if there is a list. */
 DF_INLINE const double *df_class_raw(const df_boost_rows *rows, int64_t step, int64_t k, int64_t begin, int64_t n, double *room) {
     const double *raw = rows->raw + k * step;

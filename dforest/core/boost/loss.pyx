@@ -1,0 +1,313 @@
+"""Losses of one's own: see the contract in loss.pxd.
+
+What a loss says is checked by whoever asks it. An answer that breaks the contract is a `LossError`, which names the class, the
+method and the first row that is wrong; rows are numbered as they were given.
+"""
+from libc.math cimport NAN, ldexp
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
+
+import numpy as np
+
+from dforest.rules.losses cimport DF_LOG_LOSS, df_multinomial_prediction, df_prediction_of_loss
+
+from dforest.core.component import LossError
+from dforest.core.predict.out_of_bag import add_up, total_of
+
+MOST = ldexp(1.0, 500)
+
+cdef enum:
+    MOST_STEPS = 50                    # to an intercept
+    MOST_HALVINGS = 60                 # of such a step
+
+
+cdef class Loss:
+    """Base class of losses for boosted trees; see the contract in loss.pxd.
+
+    Attributes
+    ----------
+    constant_hessian : bool
+        Whether the Hessian is 1 for all rows.
+    need_update_leaves_values : bool
+        Whether `leaf_value` says what leaves are.
+    n_classes : int
+        0 for regression.
+    n_outputs : int
+        Raw predictions of a row: 1, or `n_classes` if there are more than two.
+    """
+
+    constant_hessian = False
+    need_update_leaves_values = False
+
+    def __cinit__(self, *args, **kwargs):
+        self.n_outputs = 1
+
+    def configure(self, Py_ssize_t n_classes=0):
+        """Take what the estimator says.
+
+        Parameters
+        ----------
+        n_classes : int
+            0: regression.
+
+        Raises
+        ------
+        ValueError
+            If the loss is not for such a task.
+        """
+        self.n_classes = n_classes
+        self.n_outputs = n_classes if n_classes > 2 else 1
+        if self.n_outputs > 1 and self.need_update_leaves_values:
+            raise ValueError(f"loss={self!r} says what values leaves have, which is for one raw prediction a row; y has "
+                             f"{n_classes} classes, and allowed are two")
+
+    def configured(self, n_classes):
+        """A loss of the same class and parameters that knows the number of classes: see `configure`."""
+        cdef Loss loss = self.__sklearn_clone__()
+        loss.configure(n_classes)
+        if loss.n_classes != n_classes:
+            raise LossError(f"{type(self).__name__}.configure must call the method of its base class")
+        return loss
+
+    def in_y_true_range(self, y_true):
+        """Whether all targets are allowed: bool. By default they are."""
+        return True
+
+    def fit_intercept_only(self, y_true, sample_weight=None):
+        """What raw predictions begin with: the constants that lose least.
+
+        By default they are looked for from 0 by Newton's steps, which are halved until the sum of gradients becomes smaller.
+
+        Parameters
+        ----------
+        y_true : ndarray of shape (n_rows,), dtype float64
+        sample_weight : ndarray of shape (n_rows,), dtype float64, optional
+            Positive. None: all are 1.
+
+        Returns
+        -------
+        float, or ndarray of shape (n_outputs,)
+        """
+        raw = np.zeros(self.n_outputs)
+        sums = self._sums_of_derivatives(y_true, sample_weight, raw)
+        for _ in range(MOST_STEPS):
+            step = -np.divide(sums[0], sums[1], out=np.zeros(self.n_outputs), where=sums[1] > 0.0)
+            if not np.isfinite(step).all():
+                break
+            if self.n_outputs > 1:                 # as each raises the probability of one class, and so lowers the others'
+                step *= 1.0 - 1.0 / self.n_outputs
+            size, halvings = np.abs(sums[0]).sum(), 0
+            while halvings < MOST_HALVINGS:
+                try:
+                    with np.errstate(all="ignore"):
+                        new = self._sums_of_derivatives(y_true, sample_weight, raw + step)
+                    if np.abs(new[0]).sum() < size:
+                        break
+                except LossError:                  # too far off for derivatives to be finite
+                    pass
+                step *= 0.5
+                halvings += 1
+            if halvings == MOST_HALVINGS or (raw + step == raw).all():
+                break
+            raw, sums = raw + step, new
+        return raw
+
+    def _sums_of_derivatives(self, y_true, sample_weight, raw):
+        """Sums of gradients and Hessians where all rows have equal raw predictions: ndarray of shape (2, n_outputs)."""
+        gradient, hessian = self.derivatives(y_true, np.tile(raw, (len(y_true), 1)))
+        if hessian is None:
+            hessian = np.ones_like(gradient)
+        weight = 1.0 if sample_weight is None else sample_weight
+        return np.array([[float(total_of(add_up(np.clip(column * weight, -MOST**2, MOST**2)))) for column in part.T]
+                         for part in (gradient, hessian)])
+
+    def derivatives(self, const double[::1] y_true not None, const double[:, ::1] raw not None):
+        """Gradients and Hessians, checked.
+
+        Parameters
+        ----------
+        y_true : ndarray of shape (n_rows,), dtype float64
+        raw : ndarray of shape (n_rows, n_outputs), dtype float64
+
+        Returns
+        -------
+        gradient, hessian : ndarray of shape (n_rows, n_outputs), dtype float64
+            The latter None with `constant_hessian`.
+        """
+        cdef Loss asked = self.configured(self.n_classes)
+        cdef int64_t n = y_true.shape[0]
+        gradient = np.empty((n, self.n_outputs))
+        hessian = None if self.constant_hessian else np.empty((n, self.n_outputs))
+        cdef double[:, ::1] g = gradient, h = hessian
+        with nogil:
+            asked.gradient_hessian(&y_true[0], &raw[0, 0], n, &g[0, 0], NULL if h is None else &h[0, 0])
+        asked.check()
+        asked.check_derivatives(gradient, hessian)
+        return gradient, hessian
+
+    def check_derivatives(self, const double[:, ::1] gradient not None, const double[:, ::1] hessian):
+        """Raise LossError unless derivatives are as the contract has them; see `derivatives`."""
+        cdef int64_t i
+        cdef Py_ssize_t k
+        for i in range(gradient.shape[0]):
+            for k in range(gradient.shape[1]):
+                if not is_allowed(gradient[i, k]):
+                    raise self.broken("gradient_hessian", "gradient", gradient[i, k], i, k)
+                if hessian is not None and not (hessian[i, k] >= 0.0 and is_allowed(hessian[i, k])):
+                    raise self.broken("gradient_hessian", "Hessian", hessian[i, k], i, k)
+
+    def broken(self, method, what, number, row, output=0):
+        """The error of a number that is not allowed."""
+        of_class = f", class {output}" if self.n_outputs > 1 and method != "loss" else ""
+        least = " from 0 on" if what == "Hessian" else ""
+        leaf = "the leaf of " if method == "leaf_value" else ""
+        return LossError(f"{type(self).__name__}.{method} returned the {what} {number} for {leaf}row {row}{of_class}; allowed "
+                         f"are finite numbers{least}, up to 2**500 in magnitude")
+
+    def values(self, const double[::1] y_true not None, const double[:, ::1] raw not None):
+        """The loss of each row, checked: ndarray of shape (n_rows,), dtype float64. Parameters as for `derivatives`."""
+        cdef Loss asked = self.configured(self.n_classes)
+        cdef int64_t n = y_true.shape[0]
+        result = np.empty(n)
+        cdef double[::1] out = result
+        if n > 0:
+            with nogil:
+                asked.loss(&y_true[0], &raw[0, 0], n, &out[0])
+        asked.check()
+        wrong = np.flatnonzero(~(np.abs(result) <= MOST))
+        if len(wrong):
+            raise self.broken("loss", "loss", result[wrong[0]], wrong[0])
+        return result
+
+    def predictions(self, const double[:, ::1] raw not None):
+        """What is predicted, checked: ndarray of shape (n_rows, n_outputs), dtype float64."""
+        cdef Loss asked = self.configured(self.n_classes)
+        cdef int64_t n = raw.shape[0]
+        result = np.empty((n, self.n_outputs))
+        cdef double[:, ::1] out = result
+        if n > 0:
+            with nogil:
+                asked.inverse_link(&raw[0, 0], n, &out[0, 0])
+        asked.check()
+        wrong = np.argwhere(~(np.abs(result) <= MOST))
+        if len(wrong):
+            raise self.broken("inverse_link", "prediction", result[tuple(wrong[0])], *wrong[0])
+        return result
+
+    cdef void gradient_hessian(self, const double* y, const double* raw, int64_t n, double* gradient,
+                               double* hessian) noexcept nogil:
+        with gil:
+            self.lack("gradient_hessian")
+
+    cdef void loss(self, const double* y, const double* raw, int64_t n, double* loss) noexcept nogil:
+        with gil:
+            self.lack("loss")
+
+    cdef double leaf_value(self, double* y, double* raw, double* weight, int64_t n) noexcept nogil:
+        with gil:
+            self.lack("leaf_value")
+        return NAN
+
+    cdef int lack(self, str method) except -1:
+        return self.fail(NotImplementedError(f"{type(self).__name__} does not define {method}"))
+
+    cdef void inverse_link(self, const double* raw, int64_t n, double* prediction) noexcept nogil:
+        cdef int64_t i
+        if self.n_classes == 0:
+            memcpy(prediction, raw, n * sizeof(double))
+        elif self.n_outputs == 1:
+            for i in range(n):
+                prediction[i] = df_prediction_of_loss(DF_LOG_LOSS, raw[i])
+        else:
+            for i in range(n):
+                df_multinomial_prediction(raw + i * self.n_outputs, prediction + i * self.n_outputs, 1, self.n_outputs)
+
+    cdef int fail(self, error) except -1:
+        if not self.has_failed:
+            self.error = error
+            self.has_failed = True
+        return 0
+
+    cdef int check(self) except -1 nogil:
+        if self.has_failed:
+            with gil:
+                raise self.error
+        return 0
+
+
+cdef class PythonLossBase(Loss):
+    """What `dforest.loss.PythonLoss` is made from. Arrays that methods get are copies."""
+
+    def __cinit__(self, *args, **kwargs):
+        self.is_asked_at_once = True
+
+    cdef void gradient_hessian(self, const double* y, const double* raw, int64_t n, double* gradient,
+                               double* hessian) noexcept nogil:
+        with gil:
+            try:
+                answer = (<object> self).gradient_hessian(copied(y, n, 1), copied(raw, n, self.n_outputs))
+                if not isinstance(answer, tuple) or len(answer) != 2:
+                    raise self.wrong("gradient_hessian", f"a {type(answer).__name__}", "pairs of arrays")
+                self.write("gradient_hessian", answer[0], n, self.n_outputs, gradient)
+                if hessian != NULL:
+                    self.write("gradient_hessian", answer[1], n, self.n_outputs, hessian)
+            except BaseException as error:
+                self.fail(error)
+
+    cdef void loss(self, const double* y, const double* raw, int64_t n, double* loss) noexcept nogil:
+        with gil:
+            try:
+                self.write("loss", (<object> self).loss(copied(y, n, 1), copied(raw, n, self.n_outputs)), n, 1, loss)
+            except BaseException as error:
+                self.fail(error)
+
+    cdef void inverse_link(self, const double* raw, int64_t n, double* prediction) noexcept nogil:
+        with gil:
+            try:
+                answer = (<object> self).inverse_link(copied(raw, n, self.n_outputs))
+                if answer is not None:
+                    self.write("inverse_link", answer, n, self.n_outputs, prediction)
+                    return
+            except BaseException as error:
+                self.fail(error)
+                return
+        Loss.inverse_link(self, raw, n, prediction)
+
+    cdef double leaf_value(self, double* y, double* raw, double* weight, int64_t n) noexcept nogil:
+        cdef double value = NAN
+        with gil:
+            try:
+                answer = (<object> self).leaf_value(copied(y, n, 1), copied(raw, n, 1), copied(weight, n, 1))
+                self.write("leaf_value", [answer], 1, 1, &value)
+            except BaseException as error:
+                self.fail(error)
+        return value
+
+    cdef int write(self, str method, answer, int64_t n, Py_ssize_t n_outputs, double* to) except -1:
+        """Take an array that a method returned."""
+        cdef tuple shape = (n, n_outputs)
+        if n_outputs == 1:
+            shape = (n,)
+        try:
+            array = np.asarray(answer, np.float64, order="C")
+        except (TypeError, ValueError) as error:
+            raise self.wrong(method, repr(answer), f"numbers of the shape {shape}") from error
+        if array.shape != shape:
+            raise self.wrong(method, f"an array of the shape {array.shape}", f"arrays of the shape {shape}")
+        cdef const double[::1] flat = array.reshape(-1)
+        if n > 0:
+            memcpy(to, &flat[0], n * n_outputs * sizeof(double))
+        return 0
+
+    def wrong(self, method, what, allowed):
+        """The error of an answer that is no array of a shape."""
+        return LossError(f"{type(self).__name__}.{method} returned {what}; allowed are {allowed}")
+
+
+cdef copied(const double* values, int64_t n, Py_ssize_t n_outputs):
+    """A new array of some values: of shape (n,) or (n, n_outputs)."""
+    result = np.empty(n * n_outputs)
+    cdef double[::1] to = result
+    if n > 0:
+        memcpy(&to[0], values, n * n_outputs * sizeof(double))
+    return result if n_outputs == 1 else result.reshape(n, n_outputs)
