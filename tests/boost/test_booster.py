@@ -220,6 +220,14 @@ def test_many_rows_on_any_number_of_threads(loss, is_weighted, n_drawn):
         assert all(np.array_equal(a, b) for a, b in zip(models[0], model, strict=True))
 
 
+@pytest.mark.parametrize("l2", [1e300, np.finfo(float).max])
+def test_l2_beyond_all_sums(l2):
+    problem = random_problem(5, "squared_error")
+    problem.parameters.update(l2_regularization=l2, monotonic=None)
+    twin = grow_booster(problem.X, problem.y, max_iter=1, **problem.parameters)
+    assert_equal_trees(make_booster(problem, twin.baselines).grow_round()[0], twin.rounds[0][0], problem.X.dtype)
+
+
 def test_few_values_get_few_threads():
     few, many = (list(code_columns(np.random.default_rng(0).random((n, 10)), 256)) for n in (100, 5000))
     assert Booster.threads_for(few, 100, 64, 16384) == 1

@@ -154,8 +154,23 @@ DF_INLINE void df_boost_scores(const df_boost_prefixes *first, int n, df_boost_s
         const int64_t g = pg[i] + mg, h = ph[i] + mh, count = pn[i] + mn;
         const double h_left = (double)h, h_right = (double)(th - h);
         const double score = df_cut_score(limit.l2, (double)g, h_left, (double)(tg - g), h_right);
-        scores[i] = df_is_enough(&limit, count, h_left) & df_is_enough(&limit, tn - count, h_right) ? score : -1.0;
+        /* An l2 beyond all numbers makes no score one. */
+        scores[i] = df_is_enough(&limit, count, h_left) & df_is_enough(&limit, tn - count, h_right) & (score >= 0.0) ? score : -1.0;
     }
+}
+
+/* The highest score, or -1, of scores from 0 and -1: the bits of numbers from 0 are in their order, and those of -1 are below. */
+DF_INLINE double df_top_score(const double *scores, int n) {
+    double score = -1.0;
+    int64_t top;
+    memcpy(&top, &score, 8);
+    for (int i = 0; i < n; i++) {
+        int64_t bits;
+        memcpy(&bits, scores + i, 8);
+        top = bits > top ? bits : top;
+    }
+    memcpy(&score, &top, 8);
+    return score;
 }
 
 /* The best cut after some of n entries, of equal scores that after the fewest, of these the one with the rest on the right. INOUT
@@ -163,7 +178,7 @@ DF_INLINE void df_boost_scores(const df_boost_prefixes *first, int n, df_boost_s
 DF_INLINE void df_boost_choose(const df_boost_prefixes *first, int n, df_boost_sums rest, const df_boost_limits *limits,
                                const df_boost_constraint *constraint, df_boost_cut *cut) {
     const df_boost_sums nothing = {0, 0, 0};
-    double scores[DF_BOOST_CODES], top = -1.0;
+    double scores[DF_BOOST_CODES], top;
     const int n_cuts = n - (rest.count == 0);
     int i;
     cut->score = -1.0;
@@ -173,8 +188,7 @@ DF_INLINE void df_boost_choose(const df_boost_prefixes *first, int n, df_boost_s
     if (n_cuts <= 0)
         return;
     df_boost_scores(first, n_cuts, nothing, cut, limits, constraint, scores);
-    for (i = 0; i < n_cuts; i++)
-        top = scores[i] > top ? scores[i] : top;
+    top = df_top_score(scores, n_cuts);
     if (top >= 0.0) {
         for (i = 0; scores[i] != top; i++)
             ;
@@ -185,10 +199,8 @@ DF_INLINE void df_boost_choose(const df_boost_prefixes *first, int n, df_boost_s
         cut->h_left = first->h[i];
     }
     if (rest.count > 0) {
-        top = -1.0;
         df_boost_scores(first, n - 1, rest, cut, limits, constraint, scores);
-        for (i = 0; i < n - 1; i++)
-            top = scores[i] > top ? scores[i] : top;
+        top = df_top_score(scores, n - 1);
         if (top < 0.0 || top < cut->score)
             return;
         for (i = 0; scores[i] != top; i++)
