@@ -157,7 +157,15 @@ DF_INLINE void df_refine(df_gradient_block *block, const df_boost_rows *some, in
 }
 
 /* One loss: derivatives of n rows. OUT gradient, hessian : [n] */
-#define DF_DERIVE(number, name, is_constant, targets, leaf)                                                                    DF_INLINE void df_derive_##name(const df_boost_rows *rows, int64_t n, double *gradient, double *hessian) {                     const double *raw = rows->raw, *y = rows->y, baseline = rows->baseline, parameter = rows->parameter;                       for (int64_t i = 0; i < n; i++) {                                                                                              const df_derivatives d = df_##name##_derivatives(raw[i] + baseline, y[i], parameter);                                      gradient[i] = d.gradient;                                                                                                  hessian[i] = d.hessian;                                                                                                }                                                                                                                      }
+#define DF_DERIVE(number, name, is_constant, targets, leaf)                                                    \
+    DF_INLINE void df_derive_##name(const df_boost_rows *rows, int64_t n, double *gradient, double *hessian) { \
+        const double *raw = rows->raw, *y = rows->y, baseline = rows->baseline, parameter = rows->parameter;   \
+        for (int64_t i = 0; i < n; i++) {                                                                      \
+            const df_derivatives d = df_##name##_derivatives(raw[i] + baseline, y[i], parameter);              \
+            gradient[i] = d.gradient;                                                                          \
+            hessian[i] = d.hessian;                                                                            \
+        }                                                                                                      \
+    }
 DF_ROW_LOSSES(DF_DERIVE)
 #undef DF_DERIVE
 
