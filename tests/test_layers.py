@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "spmd.draws": {"core.sampling", "spmd", "rows"},
     "spmd.permutations": {"core.predict", "spmd"},
     "fitting": {"pruning", *ENGINES},
-    "boosting": {"boosting", *CORE},
+    "boosting": {"boosting", "weights", *CORE},
     "engines": ENGINES,
     "engines.device": ENGINES,
     "engines.ranks": {"spmd", *ENGINES},

@@ -17,6 +17,7 @@ from dforest.core.predict.out_of_bag import add_up, total_of
 from dforest.core.threads import each
 from dforest.rules.baselines import baselines, weighted_quantile
 from dforest.rules.losses import LOSSES, class_predictions, class_values, predictions, values
+from dforest.weights import integer_weights_of_all
 
 MOST_TARGET = 2.0**500  # in magnitude: squares are in range, and sums of very many too
 MOST_LOSS = 2.0**1003  # that `add_up` takes
@@ -93,22 +94,25 @@ class Loss:
         if abs(largest) > MOST_TARGET:
             raise ValueError(f"y holds {largest}; allowed are numbers up to {MOST_TARGET} in magnitude; rescale y")
 
-    def baseline(self, y, weight=None):
+    def baseline(self, y, weight, ranks):
         """The raw prediction of every row before the first tree.
 
         Parameters
         ----------
         y : ndarray of shape (n_rows,), dtype float64
-        weight : ndarray of shape (n_rows,), dtype float64, optional
+        weight : ndarray of shape (n_rows,), dtype float64, or None
             Positive; weights beyond 31 bits are rounded. None: all 1.
+        ranks : Communicator
+            Who has rows.
 
         Returns
         -------
         tuple of float
             One for each sum: see `dforest.rules.baselines.baselines`.
         """
-        weight = None if weight is None else integer_weights(weight)[0]
-        return tuple(baselines(self.name, y, weight, max(2, self.n_sums), self.parameter).tolist())
+        weight = None if weight is None else integer_weights_of_all(weight, ranks)[0]
+        together = ranks if ranks.size > 1 else None
+        return tuple(baselines(self.name, y, weight, max(2, self.n_sums), self.parameter, together).tolist())
 
     def at_start(self, baseline, y, weight):
         """The loss that scores are by, given the training rows.
@@ -185,13 +189,13 @@ class OwnLoss:
     def n_sums(self):
         return self.n_classes if self.n_classes > 2 else 1
 
-    def check_targets(self, y):
+    def check_targets(self, y, is_trained_on=True):
         """See `Loss.check_targets`."""
         if not self.loss.in_y_true_range(y.copy()):
             raise ValueError(f"y holds targets from {y.min()} to {y.max()}, which loss={self.loss!r} does not allow")
 
-    def baseline(self, y, weight=None):
-        """See `Loss.baseline`. Raises LossError if the loss says what is no such number."""
+    def baseline(self, y, weight, ranks):
+        """See `Loss.baseline`; this rank has all rows. Raises LossError if the loss says what is no such number."""
         found = self.loss.fit_intercept_only(y.copy(), None if weight is None else weight.copy())
         try:
             array = np.atleast_1d(np.asarray(found, np.float64))

@@ -6,6 +6,7 @@ estimator as it was.
 
 import sys
 from abc import abstractmethod
+from importlib.metadata import version
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
@@ -16,10 +17,11 @@ from dforest.boosting.booster import Growth, grow
 from dforest.boosting.losses import Loss, OwnLoss
 from dforest.config import communicator, in_kind, on_host
 from dforest.core.boost.loss import Loss as BoostingLoss
+from dforest.estimators.agreement import Partition, check_alike, common_features, common_floats
 from dforest.estimators.base import ClassTargets, NumberTargets, instance_of, unchanged_by_errors
 from dforest.estimators.boosting_constraints import constraints_of
 from dforest.estimators.boosting_parameters import BOOSTING_PARAMETERS
-from dforest.estimators.boosting_place import Place, check_columns, training_device
+from dforest.estimators.boosting_place import Place, check_columns, check_shared, training_device
 from dforest.estimators.boosting_rows import Sample, booster_weight, check_given, given_rows, hold_out
 from dforest.estimators.boosting_scores import class_numbers, decisions, make_monitor, probabilities
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
@@ -27,8 +29,7 @@ from dforest.estimators.declaration import has_parameters
 from dforest.estimators.features import CATEGORICAL, ORDINAL, Features
 from dforest.estimators.importance import gain_shares
 from dforest.estimators.prediction import PredictionPart
-from dforest.estimators.validation import check_weights, check_X, count_threads
-from dforest.spmd.communicator import ALONE
+from dforest.estimators.validation import MOST_ROWS, check_weights, check_X, count_threads
 from dforest.weights import TrainingRows
 
 AUTO_STOPPING_ABOVE = 10_000  # rows
@@ -67,46 +68,76 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
         ValueError
             If a parameter or the data are not as described; the estimator is then as it was.
         """
-        with unchanged_by_errors(self):
+        return self._fit_partitions(lambda rank: [Partition(rank, X, y, sample_weight)], (X_val, y_val, sample_weight_val))
+
+    def _fit_partitions(self, partitions_of, to_score=(None, None, None)):
+        """Grow the trees from the partitions of this rank, given a function that returns them for the rank's number.
+
+        All ranks of the estimator's communicator do this together. to_score: what `fit` was given to be scored, and its weights
+        """
+        with unchanged_by_errors(self), self._communicator().together() as ranks:
             self._validate_params()
-            if communicator() is not ALONE:
-                raise ValueError(
-                    f"{type(self).__name__} has no code for a fit by several ranks; it runs in a process that has all rows"
-                )
-            given = X, y, sample_weight, X_val, y_val, sample_weight_val
-            device = training_device(self, *given)
-            given = tuple(map(on_host, given))
-            check_given(self, *given[3:])
-            self._fit(*given, device)
+            self._fit(partitions_of(ranks.rank), to_score, ranks)
         return self
 
+    def _communicator(self):
+        """The `Communicator` of the ranks that fit together."""
+        return communicator()
+
     @with_callbacks
-    def _fit(self, X, y, sample_weight, X_val, y_val, sample_weight_val, device):
-        tasks = FitTasks(self, "round", X, y, sample_weight)
+    def _fit(self, partitions, to_score, ranks):
+        tasks = FitTasks(self, "round", *partitions[0][1:])
+        device = training_device(self, *(array for partition in partitions for array in partition[1:]), *to_score)
+        partitions, to_score = [partition.on_host() for partition in partitions], tuple(map(on_host, to_score))
+        check_given(self, *to_score)
         grown = getattr(self, "forest_", None) if self.warm_start else None
         known = tuple(getattr(self, name, None) for name in ("classes_", "_loss", "_constraints"))
-        n_threads = count_threads(self.n_jobs)
-        features = Features.learn(X, self.categorical_features, self.ordinal_features)
-        X, y = check_X(self, X, features, y=y, y_numeric=is_regressor(self))
-        self.do_early_stopping_ = len(X) > AUTO_STOPPING_ABOVE if self.early_stopping == "auto" else bool(self.early_stopping)
-        if grown is not None and X.shape[1] != grown.n_features:
-            raise ValueError(f"X has {X.shape[1]} features, but warm_start=True goes on with trees grown on {grown.n_features}")
-        rows = TrainingRows([X], self._encode([y], ALONE), check_weights([sample_weight], [X]))
+        place = Place(device, count_threads(self.n_jobs), ranks)
+        rows, n_rows, features = self._learn_rows(partitions, ranks, grown)
+        is_scored = n_rows > AUTO_STOPPING_ABOVE if self.early_stopping == "auto" else bool(self.early_stopping)
+        self.do_early_stopping_ = is_scored
+        if ranks.size > 1:
+            check_shared(self, is_scored, n_rows, tasks.are_told)
         rows.apply_class_weight(self._class_factors(rows))
+        rows.number()
         self._keep_features(features.kept(rows, None if grown is None else self._features))
-        check_columns(self, device)
+        check_columns(self, place)
         self._loss = self._make_loss()
-        y = rows.y.astype(np.float64)
-        self._check_rows(y)
-        self._constraints = constraints_of(self, X.shape[1])
+        self._check_rows(rows)
+        self._constraints = constraints_of(self, self.n_features_in_)
         if grown is not None:
             self._check_grown(grown, *known)
-        training = Sample(rows.parts[0], y, booster_weight(rows.weight), booster_weight(rows.sample_weight))
-        held_out = given_rows(self, X_val, y_val, sample_weight_val)
-        seed = self._draw_seeds(grown)
+        weights = (booster_weight(weight, ranks=ranks) for weight in (rows.weight, rows.sample_weight))
+        training = Sample(rows.X, rows.y.astype(np.float64), *weights)
+        held_out = given_rows(self, *to_score)
+        seed = ranks.first(self._draw_seeds(grown))
         if self.do_early_stopping_ and held_out is None and self.validation_fraction is not None:
             training, held_out = hold_out(self, training)
-        self._grow(training, held_out, grown, seed, tasks, Place(device, n_threads))
+        self._grow(training, held_out, grown, seed, tasks, place)
+
+    def _learn_rows(self, partitions, ranks, grown):
+        """(this rank's `TrainingRows`, how many rows all ranks were given, the `Features` of their columns). A collective."""
+        is_shared = ranks.size > 1 or len(partitions) != 1
+        if is_shared:
+            check_alike(ranks, self, partitions, version("dforest"), grown)
+        features = common_features(
+            ranks, [Features.learn(partition.X, self.categorical_features, self.ordinal_features) for partition in partitions]
+        )
+        checked = [
+            check_X(self, partition.X, features, y=partition.y, y_numeric=is_regressor(self), least_rows=0 if is_shared else 1)
+            for partition in partitions
+        ]
+        parts = common_floats(ranks, [X for X, _ in checked])
+        n_rows = ranks.total(sum(map(len, parts)))
+        if not 0 < n_rows <= MOST_ROWS:
+            raise ValueError(f"X has {n_rows} rows; allowed are 1 to {MOST_ROWS}")
+        n_features = parts[0].shape[1]
+        if grown is not None and n_features != grown.n_features:
+            raise ValueError(f"X has {n_features} features, but warm_start=True goes on with trees grown on {grown.n_features}")
+        y = self._encode([y for _, y in checked if len(y)], ranks)
+        weight = check_weights([partition.sample_weight for partition in partitions], parts, ranks)
+        rows = TrainingRows(parts, y, weight, ranks, [partition.place for partition in partitions])
+        return rows, n_rows, features
 
     def _keep_features(self, features):
         """Set what the features are. Raises ValueError if one has more categories than bins."""
@@ -130,9 +161,10 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
         self._row_seed = int(rng.randint(np.iinfo(np.uint32).max, dtype=np.uint64))
         return int(rng.randint(np.iinfo(np.int64).max, dtype=np.int64))
 
-    def _check_rows(self, y):
-        """Raise ValueError if targets of the rows of positive weight are not allowed."""
-        self._loss.check_targets(y)
+    def _check_rows(self, rows):
+        """Raise ValueError if targets of the rows of positive weight are not allowed. A collective."""
+        # Of several ranks' rows the extremes tell: losses of the user's own, which see all targets, are not for these.
+        self._loss.check_targets(rows.y.astype(np.float64) if rows.ranks.size == 1 else np.array(rows.extent()))
 
     def _check_grown(self, grown, classes, loss, constraints):
         """Raise ValueError unless the data and parameters go on with what has been grown."""
@@ -160,9 +192,10 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
         if grown is not None:
             # float32 values and thresholds are exact in float64, not the other way round.
             X = X.astype(np.result_type(X, grown.threshold), copy=False)
-        baseline = loss.baseline(y, weight) if grown is None else grown.objective.baseline
-        n_drawn = max(1, int(self.subsample * len(y)))
-        growth = Growth(X.dtype, len(y), self._features.n_categories, baseline, seed, n_drawn if n_drawn < len(y) else None)
+        ranks, n_rows = place.ranks, place.ranks.total(len(y))
+        baseline = loss.baseline(y, weight, ranks) if grown is None else grown.objective.baseline
+        n_drawn = max(1, int(self.subsample * n_rows))
+        growth = Growth(X.dtype, n_rows, self._features.n_categories, baseline, seed, n_drawn if n_drawn < n_rows else None)
         train_scores, held_out_scores = [], []
         if grown is not None:
             train_scores, held_out_scores = self.train_score_.tolist(), self.validation_score_.tolist()
@@ -198,7 +231,8 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
 
     def _check_raw(self, forest, sums):
         """Raise ValueError if leaves, or what they add up to in training rows, have become infinite."""
-        if not np.isfinite([forest.leaf_value.min(), forest.leaf_value.max(), sums.min(), sums.max()]).all():
+        of_rows = [sums.min(), sums.max()] if sums.size else []  # a rank may have no rows
+        if not np.isfinite([forest.leaf_value.min(), forest.leaf_value.max(), *of_rows]).all():
             raise ValueError(
                 f"learning_rate={self.learning_rate} makes raw predictions leave the range of float64 within "
                 f"{forest.n_trees // len(sums)} rounds; allowed are rates by which they stay in it: choose a lower one"
@@ -301,8 +335,8 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
             raise ValueError(f"y has one class, {self.classes_.tolist()[0]!r}; allowed are two classes or more")
         return Loss.of_classes(instance_of(BoostingLoss, "loss", self.loss), self.n_classes_)
 
-    def _check_rows(self, y):
-        lacking = np.bincount(y.astype(np.intp), minlength=self.n_classes_) == 0
+    def _check_rows(self, rows):
+        lacking = rows.ranks.sum(np.bincount(rows.y, minlength=self.n_classes_)) == 0
         if lacking.any():
             label = self.classes_[lacking].tolist()[0]
             raise ValueError(f"no row of positive weight has the class {label!r}; allowed is one row of each class, or more")

@@ -1,4 +1,4 @@
-"""Where boosted trees are grown: by threads of the processor, or on a device. What devices have no code for is refused."""
+"""Where boosted trees are grown: by threads of the processor, on a device, or by several ranks. What has no code is refused."""
 
 from importlib import import_module
 from numbers import Integral
@@ -7,13 +7,13 @@ from time import perf_counter
 import numpy as np
 
 from dforest.config import queue_of
-from dforest.core.binning import code_columns
 from dforest.core.boost.booster import Booster
-from dforest.core.data import integer_weights
 from dforest.estimators.features import CATEGORICAL
 from dforest.estimators.validation import count_features
 from dforest.fit_report import FitReport
 from dforest.rules.losses import LOSSES
+from dforest.spmd.binning import code_columns_together
+from dforest.weights import integer_weights_of_all
 
 
 class Place:
@@ -25,6 +25,8 @@ class Place:
         None: the processor.
     n_threads : int
         Of the processor.
+    ranks : Communicator
+        Who has rows.
 
     Attributes
     ----------
@@ -32,8 +34,10 @@ class Place:
         When growing began.
     """
 
-    def __init__(self, device, n_threads):
-        self.device, self.n_threads = device, n_threads
+    def __init__(self, device, n_threads, ranks):
+        if device is None and ranks.size > 1:  # the processor, which is a device to those kernels that ranks need
+            device = import_module("dforest.host.device").HostDevice(n_threads)
+        self.device, self.n_threads, self.ranks = device, n_threads, ranks
         self.begin = perf_counter()
         self._recorder = None
 
@@ -50,11 +54,12 @@ class Place:
             The trees there are.
         """
         X, y, weight, bin_weight = training
-        bin_weight = None if bin_weight is None else integer_weights(bin_weight)[0]
+        bin_weight = None if bin_weight is None else integer_weights_of_all(bin_weight, self.ranks)[0]
         features = estimator._features
-        columns = code_columns(
-            X, estimator.max_bins, bin_weight, self.n_threads, features.kinds, features.n_categories, counts_missing=False
-        )
+        columns = code_columns_together(
+            self.ranks, [X], estimator.max_bins, bin_weight, self.n_threads, features.kinds, features.n_categories,
+            row_major=self.ranks.size > 1, counts_missing=False,
+        )  # fmt: skip
         n_trees, raw = 0, None
         if grown is not None:
             n_trees, sums = grown.n_trees, np.zeros((len(y), growth.n_sums))
@@ -80,14 +85,17 @@ class Place:
             n_trees=n_trees,
             raw=raw,
             constraints=estimator._constraints,
-            **_limits(estimator, len(y), len(columns)),
+            **_limits(estimator, growth.n_rows, len(columns)),
         )
 
     def _on_device(self, estimator, columns, y, weight, growth, n_trees, raw):
         engines, there = import_module("dforest.engines.boosting"), import_module("dforest.engines.device.boosting")
-        integers, exponent = (None, 0) if weight is None else integer_weights(weight)
-        facts = (1, len(y)) if weight is None else (int(integers.max()), int(integers.sum(dtype=np.uint64)))
-        weights = engines.RowWeights.of(weight, integers, exponent, *facts, len(y))
+        ranks, (integers, exponent), facts = self.ranks, (None, 0), (1, growth.n_rows)
+        if weight is not None:
+            integers, exponent = integer_weights_of_all(weight, ranks)
+            largest = ranks.greatest(np.array([integers.max(initial=1)], np.int64))
+            facts = int(largest[0]), ranks.total(int(integers.sum(dtype=np.uint64)))
+        weights = engines.RowWeights.of(weight, integers, exponent, *facts, growth.n_rows)
         rules = engines.BoostRules(
             loss=estimator._loss.name,
             n_outputs=growth.n_sums,
@@ -95,19 +103,25 @@ class Place:
             weight_exponent=weights.exponent,
             total_weight=weights.total,
             is_weighted=weights.weight is not None,
-            **_limits(estimator, len(y), len(columns)),
+            **_limits(estimator, growth.n_rows, len(columns)),
         )
         raw = np.zeros((growth.n_sums, len(y))) if raw is None else raw
         self._recorder = import_module("dforest.engines.device.recorder").Recorder(self.device)
         shard, ahead = there.open_shard(self._recorder, rules, columns, y, weights, growth.baseline, raw)
+        if ranks.size > 1:
+            together = import_module("dforest.engines.ranks.boosting")
+            shard, ahead = together.RankBoostShard(ranks, shard), together.AHEAD
         return engines.Rounds(rules, shard, columns, n_trees, ahead)
 
     def report(self, n_trees):
         """What growing some trees took since it began: `FitReport`."""
         seconds = perf_counter() - self.begin
+        report = FitReport("cpu" if self.device is None else self.device.name, n_trees, train_seconds=seconds)
         if self._recorder is not None:
-            return self._recorder.report(n_trees, seconds)
-        return FitReport("cpu" if self.device is None else self.device.name, n_trees, train_seconds=seconds)
+            report = self._recorder.report(n_trees, seconds)
+        if self.ranks.size > 1:
+            report = import_module("dforest.engines.ranks.shard").with_traffic(report, self.ranks)
+        return report
 
 
 def training_device(estimator, *arrays):
@@ -143,13 +157,39 @@ def _check_levels(estimator, what, way_out):
             raise ValueError(f"{name}={value!r} has no code for {what}; allowed is {name}=None, or {way_out}")
 
 
-def check_columns(estimator, device):
-    """Raise ValueError if there are columns that a device has no code for."""
-    categorical = np.flatnonzero(estimator._features.kinds == CATEGORICAL)
-    if device is not None and len(categorical):
+def check_shared(estimator, is_scored, n_rows, has_callbacks):
+    """Raise ValueError unless there is code for a fit whose rows several ranks have.
+
+    Parameters
+    ----------
+    estimator : HistGradientBoostingClassifier or HistGradientBoostingRegressor
+    is_scored : bool
+        Whether rounds are scored for early stopping.
+    n_rows : int
+        Of all ranks.
+    has_callbacks : bool
+    """
+    _check_levels(estimator, "a fit by several ranks", "a process that has all rows")
+    if is_scored:
         raise ValueError(
-            f"{estimator._features.title(categorical[0])} is categorical, which has no code for boosted trees on a device; "
-            "allowed are continuous and ordinal columns, or device=None"
+            f"early_stopping={estimator.early_stopping!r}, with {n_rows} rows, has no code for a fit by several ranks, as scores "
+            "need all rows; allowed is early_stopping=False, or a process that has all rows"
+        )
+    if has_callbacks:
+        raise ValueError(
+            f"{type(estimator).__name__} has callbacks, for which a fit by several ranks has no code; allowed are none, or a "
+            "process that has all rows"
+        )
+
+
+def check_columns(estimator, place):
+    """Raise ValueError if there are columns that only threads of the processor have code for."""
+    categorical = np.flatnonzero(estimator._features.kinds == CATEGORICAL)
+    if place.device is not None and len(categorical):
+        what = "by several ranks" if place.ranks.size > 1 else "on a device"
+        raise ValueError(
+            f"{estimator._features.title(categorical[0])} is categorical, which has no code for boosted trees grown {what}; "
+            "allowed are continuous and ordinal columns, or a process that has all rows, with device=None"
         )
 
 

@@ -7,6 +7,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.model_selection import train_test_split
 
 from dforest.estimators.validation import check_weights, check_X
+from dforest.spmd.communicator import ALONE
 
 MOST_WEIGHT = 2.0**400  # sums of gradients of very many rows are in range
 
@@ -35,7 +36,7 @@ class Sample(NamedTuple):
         return Sample(*(None if part is None else part[rows] for part in self))
 
 
-def booster_weight(weight, name="sample_weight"):
+def booster_weight(weight, name="sample_weight", ranks=ALONE):
     """Weights of rows as boosters take them.
 
     Parameters
@@ -44,6 +45,8 @@ def booster_weight(weight, name="sample_weight"):
         Not negative, finite.
     name : str
         Whose they are, for errors.
+    ranks : Communicator
+        Who else has rows.
 
     Returns
     -------
@@ -55,9 +58,9 @@ def booster_weight(weight, name="sample_weight"):
     ValueError
         If one is so large that sums would leave the range of float64.
     """
-    if weight is None or (weight == 1).all():
+    if weight is None or not ranks.any((weight != 1).any()):
         return None
-    if weight.max() > MOST_WEIGHT:
+    if weight.max(initial=0) > MOST_WEIGHT:
         raise ValueError(f"{name} holds {weight.max()}, class weights included; allowed are weights up to {MOST_WEIGHT}")
     return weight
 

@@ -10,39 +10,53 @@ import numpy as np
 
 from dforest.rules.boost cimport df_between_values, df_ends_at_quantile, df_reaches_quantile
 from dforest.rules.node cimport DF_LEAF_BITS, df_choose_scale, df_leaf_mean, df_leaf_offset
-from dforest.rules.numerics cimport df_add_product, df_exact_sum, df_log
+from dforest.rules.numerics cimport df_add_product, df_exact_sum, df_log, df_sum_digits, df_sum_of_digits
 
 from dforest.rules.losses import LOSSES
 
+N_DIGITS = 4                   # of an exact sum
 
-def exact_mean(const double[::1] y not None, const uint32_t[::1] weight=None):
+
+def exact_mean(const double[::1] y not None, const uint32_t[::1] weight=None, ranks=None):
     """The weighted mean of some numbers, from an exact sum of integers of 62 bits: what a leaf of them predicts.
 
     Parameters
     ----------
     y : ndarray of shape (n,), dtype float64
-        Finite, at least one.
+        Finite, at least one, if not of these, then of others.
     weight : ndarray of shape (n,), dtype uint32, optional
         From 1 on; 1 each unless given.
+    ranks : Communicator, optional
+        Whose numbers these are besides. None: nobody else has any.
 
     Returns
     -------
     float
     """
     cdef Py_ssize_t i
-    cdef double centre = 0.0, lo = np.min(y), hi = np.max(y)
+    cdef double centre = 0.0, lo = np.min(y, initial=np.inf), hi = np.max(y, initial=-np.inf)
     cdef int32_t exponent
     cdef int64_t total = 0
+    cdef int64_t[::1] found
     cdef df_exact_sum sum
     cdef bint has_weight = weight is not None
+    if ranks is not None:
+        lo, hi = ranks.least(np.array([lo, -hi])) * [1.0, -1.0]
     if lo == hi:
-        return lo
+        return lo + 0.0                      # no -0.0
     exponent = df_choose_scale(lo, hi, DF_LEAF_BITS, &centre)
     memset(&sum, 0, sizeof(sum))
     with nogil:
         for i in range(y.shape[0]):
             df_add_product(&sum, weight[i] if has_weight else 1, df_leaf_offset(y[i], centre, exponent))
             total += weight[i] if has_weight else 1
+    if ranks is not None:
+        found = np.zeros(N_DIGITS + 1, np.int64)
+        df_sum_digits(&sum, &found[0])
+        found[N_DIGITS] = total
+        found = ranks.sum(np.asarray(found))
+        sum = df_sum_of_digits(&found[0])
+        total = found[N_DIGITS]
     return df_leaf_mean(&sum, total, centre, exponent, lo, hi)
 
 
@@ -86,7 +100,8 @@ def weighted_quantile(values, double quantile, weight=None):
     return df_between_values(v[i], v[i + 1]) if i + 1 < n and df_ends_at_quantile(upto, total, quantile) else v[i]
 
 
-def baselines(loss, const double[::1] y not None, weight=None, Py_ssize_t n_classes=2, double quantile=0.5):
+def baselines(loss, const double[::1] y not None, weight=None, Py_ssize_t n_classes=2, double quantile=0.5,
+              ranks=None):
     """What the raw predictions of boosted trees begin with: the constants that lose least; Huber's loss begins with the median.
 
     Parameters
@@ -101,6 +116,8 @@ def baselines(loss, const double[::1] y not None, weight=None, Py_ssize_t n_clas
         Of classification.
     quantile : float
         Of the loss "quantile".
+    ranks : Communicator, optional
+        Who else has rows, whose baselines these are too; not for medians and quantiles. None: nobody.
 
     Returns
     -------
@@ -115,17 +132,19 @@ def baselines(loss, const double[::1] y not None, weight=None, Py_ssize_t n_clas
     if LOSSES[loss].leaf != "newton":
         return np.array([weighted_quantile(np.asarray(y), quantile if loss == "quantile" else 0.5, weight)])
     if LOSSES[loss].targets in ("from_0", "above_0"):
-        mean = exact_mean(y, w)
+        mean = exact_mean(y, w, ranks)
         if not mean >= DBL_MIN:              # df_log takes normal numbers
             raise ValueError(f"the mean of y is {mean}; allowed are means from {DBL_MIN} on for loss={loss!r}")
         return np.array([df_log(mean)])
     if LOSSES[loss].targets == "finite":
-        return np.array([exact_mean(y, w)])
+        return np.array([exact_mean(y, w, ranks)])
     of_class = np.zeros(n_classes, np.int64)
     for i in range(y.shape[0]):
         if not 0 <= y[i] < n_classes:
             raise ValueError(f"y has class {y[i]}; allowed are 0 to {n_classes - 1}")
         of_class[<Py_ssize_t> y[i]] += 1 if w is None else w[i]
+    if ranks is not None:
+        of_class = ranks.sum(np.asarray(of_class))
     if np.min(of_class) == 0:
         raise ValueError(f"y has no rows of class {np.argmin(of_class)}; allowed is one at least of each of {n_classes} classes")
     if LOSSES[loss].targets == "two_classes":

@@ -25,7 +25,8 @@ ROWS_AT_A_TIME = 1 << 14  # coded by one call
 
 
 def code_columns_together(
-    ranks, parts, max_codes=0, weight=None, n_threads=1, kinds=None, n_categories=None, takes_keys=False, *, row_major=False
+    ranks, parts, max_codes=0, weight=None, n_threads=1, kinds=None, n_categories=None, takes_keys=False, *, row_major=False,
+    counts_missing=True
 ):
     """Code the columns of a matrix whose rows lie on several ranks. A collective.
 
@@ -36,7 +37,7 @@ def code_columns_together(
     parts : list of ndarray of shape (n_k, n_features), dtype float32 or float64
         This rank's rows, one matrix above the other, possibly none; of one dtype and width on all ranks. NaN means missing,
         infinities are ordinary values.
-    max_codes, n_threads, kinds, n_categories, takes_keys
+    max_codes, n_threads, kinds, n_categories, takes_keys, counts_missing
         As in `dforest.core.binning.code_columns`; equal on all ranks, but for n_threads.
     weight : ndarray of shape (n_own,), dtype uint32, optional
         Integer weights of this rank's rows, 1 or more, on one scale for all ranks; None, on all ranks that have rows: all 1.
@@ -55,7 +56,7 @@ def code_columns_together(
         If the ranks have matrices of several dtypes or widths, or weights on some of them only.
     """
     if ranks.size == 1 and len(parts) == 1 and len(parts[0]) and not row_major:
-        return code_columns(parts[0], max_codes, weight, n_threads, kinds, n_categories, takes_keys)
+        return code_columns(parts[0], max_codes, weight, n_threads, kinds, n_categories, takes_keys, counts_missing)
     n_rows = sum(map(len, parts))
     n_features, dtype, is_weighted, most_rows = _agreed(ranks, parts, n_rows, weight)
     parts = [x for x in parts if len(x)]
@@ -76,7 +77,7 @@ def code_columns_together(
     for first in range(0, len(searched), width):
         group = searched[first : first + width]
         values = _sorted(parts, group, dtype, weight, n_threads, max(1, SAMPLES * max_codes))
-        known = _bins(ranks, values, dtype, max_codes) if max_codes else _distinct(ranks, values, dtype)
+        known = _bins(ranks, values, dtype, max_codes, counts_missing) if max_codes else _distinct(ranks, values, dtype)
         for j, (column, keys) in zip(group, known, strict=True):
             columns[j], rules[j] = column._replace(kind=kinds[j]), CodeRule(len(keys), keys[:-1], n_rows=n_rows)
             largest[j] = len(keys) - (len(keys) > 0 and not column.has_missing)
@@ -148,14 +149,14 @@ def _distinct(ranks, values, dtype):
         yield CodedColumn(None, numbers, numbers, numbers, has_missing, CONTINUOUS), keys
 
 
-def _bins(ranks, values, dtype, max_codes):
+def _bins(ranks, values, dtype, max_codes, counts_missing):
     """Columns of bins, without codes, and the keys of their highest values."""
     key_dtype = values[0].keys.dtype
     own = [(c.weight, c.has_missing, c.n_distinct, c.n_distinct > max_codes, round(c.jump)) for c in values]
     facts = ranks.sum(np.array(own, np.int64))
     top, is_wide = MISSING_KEY[key_dtype.itemsize] - 1, key_dtype == np.uint64
     columns = [
-        Marks(top, weight, max_codes - (n_missing > 0), max(1.0, jump / ranks.size), is_wide)
+        Marks(top, weight, max_codes - (counts_missing and n_missing > 0), max(1.0, jump / ranks.size), is_wide)
         for weight, n_missing, _, _, jump in facts.tolist()
     ]
     word = np.dtype(np.uint32 if not is_wide and facts[:, 0].max() < 2**32 - 1 else np.uint64)

@@ -40,3 +40,11 @@ class DecisionTreeClassifier(_OfAllRanks, dforest.DecisionTreeClassifier):
 
 class DecisionTreeRegressor(_OfAllRanks, dforest.DecisionTreeRegressor):
     """`dforest.DecisionTreeRegressor`, fitted by all ranks of ``MPI.COMM_WORLD`` together, each with rows of its own."""
+
+
+class HistGradientBoostingClassifier(_OfAllRanks, dforest.HistGradientBoostingClassifier):
+    """`dforest.HistGradientBoostingClassifier`, fitted by all ranks of ``MPI.COMM_WORLD`` together, each with rows."""
+
+
+class HistGradientBoostingRegressor(_OfAllRanks, dforest.HistGradientBoostingRegressor):
+    """`dforest.HistGradientBoostingRegressor`, fitted by all ranks of ``MPI.COMM_WORLD`` together, each with rows."""

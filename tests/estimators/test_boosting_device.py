@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from dforest import HistGradientBoostingRegressor
 from dforest.core.binning import code_columns
 from dforest.core.boost.booster import Booster
 from dforest.engines.boosting import BoostRules, Rounds, RowWeights
@@ -13,11 +13,10 @@ from dforest.engines.device.training import Tuning
 from dforest.errors import DeviceError
 from dforest.loss import PythonLoss
 from dforest.rules.losses import LOSSES
+from dforest.testing.boosted_fits import CLASSES, REGRESSION, random_fit
 from dforest.testing.device_forests import fit_there, standing_in
 from dforest.testing.host_device import compile_kernels, load_kernels, strict_device
 
-REGRESSION = ["squared_error", "poisson", "gamma"]
-CLASSES = {"log_loss": 2, "exponential": 2, "multinomial": 4}
 TUNINGS = [
     {},
     {"subtree_up_to": 0, "chunk": 1, "ahead": 1},
@@ -25,45 +24,6 @@ TUNINGS = [
     {"chunk": 1 << 20, "ahead": 100, "histogram_bytes": 1, "together_bytes": 1, "n_groups": 2},
     {"subtree_up_to": 0, "chunk": 64, "local_bytes": 8, "n_groups": 3},
 ]
-
-
-def random_fit(seed, loss):
-    """An estimator of a loss with random parameters, X, y and weights."""
-    rng = np.random.default_rng([seed, LOSSES[loss].number])
-    n, p = int(rng.integers(4, 400)), int(rng.integers(1, 8))
-    X = np.round(rng.standard_normal((n, p)), int(rng.integers(0, 3))).astype(rng.choice([np.float32, np.float64]))
-    score = X[:, 0] + rng.standard_normal(n)
-    if rng.random() < 0.6:
-        X[rng.random(X.shape) < rng.choice([0.02, 0.5])] = np.nan
-    parameters = {
-        "max_iter": int(rng.integers(1, 6)),
-        "learning_rate": float(rng.choice([0.1, 1.0])),
-        "max_leaf_nodes": [None, 2, 5, 31][rng.integers(4)],
-        "max_depth": [None, 1, 4][rng.integers(3)],
-        "min_samples_leaf": int(rng.integers(1, 8)),
-        "min_hessian": float(rng.choice([0.0, 1e-3, 1.0])),
-        "l2_regularization": float(rng.choice([0.0, 0.5, 10.0])),
-        "max_features": float(rng.choice([0.4, 1.0])),
-        "max_bins": int(rng.choice([255, 8])),
-        "ordinal_features": [0] if rng.random() < 0.2 else None,
-        "random_state": seed,
-    }
-    if loss in CLASSES:
-        y = np.searchsorted(np.quantile(score, np.arange(1, CLASSES[loss]) / CLASSES[loss]), score)
-        y[: CLASSES[loss]] = range(CLASSES[loss])
-        model = HistGradientBoostingClassifier("log_loss" if loss == "multinomial" else loss, **parameters)
-        weight_of_classes = [None, "balanced"][rng.integers(2)]
-        model.set_params(class_weight=weight_of_classes)
-    else:
-        y = np.exp(2.0 * score) if loss != "squared_error" else score
-        if loss == "squared_error" and rng.random() < 0.3:
-            y[rng.integers(n)] = 1e9
-        model = HistGradientBoostingRegressor(loss, **parameters)
-    weights = [None, None, rng.integers(1, 5, n), np.full(n, 0.5), rng.random(n) + 0.1, rng.integers(0, 2049, n) / 4]
-    weight = weights[rng.integers(len(weights))]
-    if weight is not None:
-        weight[: CLASSES.get(loss, 2)] = weight.max()
-    return model, X, y, weight
 
 
 def assert_equal_models(model, other):
@@ -167,7 +127,7 @@ def test_scores_and_warm_starts(loss):
         ({"subsample": 0.5}, "subsample=0.5 has no code for device='sycl'; allowed is subsample=1.0, or device=None"),
         ({"monotonic_cst": [1, 0]}, r"monotonic_cst=\[1, 0\] has no code for device='sycl'; allowed is monotonic_cst=None"),
         ({"interaction_cst": "pairwise"}, "interaction_cst='pairwise' has no code for device='sycl'"),
-        ({"categorical_features": [1]}, "column 1 is categorical, which has no code for boosted trees on a device"),
+        ({"categorical_features": [1]}, "column 1 is categorical, which has no code for boosted trees grown on a device"),
     ],
 )
 def test_what_devices_have_no_code_for(parameters, message):

@@ -15,10 +15,12 @@ from helpers.collectives import check_collectives
 from mpi4py import MPI
 from sklearn.base import clone
 
-from dforest import RandomForestClassifier, config_context, spmd
+from dforest import HistGradientBoostingClassifier, RandomForestClassifier, config_context, spmd
 from dforest.config import communicator
 from dforest.spmd import mpi
 from dforest.spmd.mpi import MpiCommunicator, world
+from dforest.testing.boosted_fits import CLASSES, REGRESSION
+from dforest.testing.boosted_fits import random_fit as random_boosted_fit
 from dforest.testing.device_forests import differences, random_fit
 from dforest.testing.ranks import CUTS, Cut, sizes
 
@@ -95,6 +97,23 @@ def random_forests(first=0, last=40):
             spread = model._fit_partitions(lambda rank, cut=cut, given=(X, y, weight): cut.partitions(rank, *given))
         assert not differences(spread, alone), (seed, chosen)
     return last - first
+
+
+def boosted():
+    """Boosted trees of random cuts of the rows, and of more ranks' rows by `dforest.spmd`."""
+    for seed, loss in enumerate([*REGRESSION, *CLASSES] * 2):
+        rng = np.random.default_rng([seed, 5])
+        model, X, y, weight = random_boosted_fit(seed + 50, loss)
+        alone = clone(model).fit(X, y, weight)
+        cut = Cut.random(rng, len(y), WORLD.size, CUTS[seed % len(CUTS)])
+        with config_context(communicator=WORLD):
+            spread = model._fit_partitions(lambda rank, cut=cut, given=(X, y, weight): cut.partitions(rank, *given))
+        assert not differences(spread, alone), (seed, loss)
+    X, y = np.arange(400.0).reshape(100, 4) % 7, np.arange(100) % 2
+    mine = slice(100 * WORLD.rank // WORLD.size, 100 * (WORLD.rank + 1) // WORLD.size)
+    spread = spmd.HistGradientBoostingClassifier(max_iter=3, random_state=0).fit(X[mine], y[mine])
+    assert not differences(spread, HistGradientBoostingClassifier(max_iter=3, random_state=0).fit(X, y))
+    return seed + 1
 
 
 def freed():

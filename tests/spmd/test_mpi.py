@@ -56,12 +56,17 @@ def done(tmp_path_factory):
 
     @cache
     def reports_of(n_ranks):
-        programs = {2: ["random_forests", "large", "freed"], 3: ["random_forests", "wrapped", "forests", "errors"]}
+        programs = {2: ["random_forests", "large", "freed"], 3: ["random_forests", "wrapped", "forests", "boosted", "errors"]}
         reports, code, text = run(["collectives", *programs[n_ranks]], n_ranks, tmp_path_factory.mktemp("mpi"))
         assert code == 0, text
         return reports
 
     return reports_of
+
+
+@pytest.mark.slow
+def test_boosted_trees_are_those_of_one_process(done):
+    assert done(3)["boosted"] == [12] * 3
 
 
 @pytest.mark.slow

@@ -13,6 +13,8 @@ from dforest.rules import boost_arrays
 from dforest.rules.losses import LOSSES
 from dforest.rules.records import record
 
+SUM_BYTES = 24  # of an entry of a histogram
+
 
 def open_shard(recorder, rules, columns, y, weights, baseline, raw):
     """(the `DeviceBoostShard` of a fit, how many nodes are to be divided at once), once the kernels are built.
@@ -108,7 +110,7 @@ class DeviceBoostShard(BoostShard):
 
     def find_cuts(self, places, features):
         cuts = np.zeros(features.shape, record("df_boost_split"))
-        at_once = max(1, self.tuning.histogram_bytes // (24 * self.most_entries * features.shape[1]))
+        at_once = max(1, self.tuning.histogram_bytes // (SUM_BYTES * self.most_entries * features.shape[1]))
         for first in range(0, len(places), at_once):
             some = slice(first, first + at_once)
             there = self.device.array(features[some])

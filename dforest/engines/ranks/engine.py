@@ -21,7 +21,7 @@ from dforest.engines.device.sampling import RowCounts
 from dforest.engines.device.shard import DeviceShard
 from dforest.engines.device.training import Training, Tuning
 from dforest.engines.levels import Levels
-from dforest.engines.ranks.shard import RankShard
+from dforest.engines.ranks.shard import RankShard, with_traffic
 from dforest.engines.ranks.shipping import Shipping
 from dforest.rules.records import record
 from dforest.spmd.draws import DrawDealer
@@ -145,15 +145,8 @@ class RankSession(Session):
         return driver(self.problem, self._training.layout, shard, ship_up_to, self.sizes.histogram_bytes, extra_features)
 
     def report(self):
-        traffic = self._ranks.traffic
-        return replace(
-            self._recorder.report(self._n_trees),
-            n_ranks=self._ranks.size,
-            n_rounds=traffic.n_rounds,
-            bytes_sent=traffic.bytes_sent,
-            ship_up_to=min(self.sizes.ship_up_to, self.problem.n_rows),
-            wait_seconds=traffic.seconds_waited,
-        )
+        report = replace(self._recorder.report(self._n_trees), ship_up_to=min(self.sizes.ship_up_to, self.problem.n_rows))
+        return with_traffic(report, self._ranks)
 
 
 def machine_bytes():

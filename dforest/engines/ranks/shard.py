@@ -10,11 +10,38 @@ run of a rank's own draws belongs to a node is known here alone.
 A `RankShard` owns the table of runs; the draws are those of its own shard.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from dforest.engines.shard import Shard
 from dforest.rules import leaves
 from dforest.rules.records import record
+
+
+class Runs:
+    """Which run of a rank's own draws, or rows, belongs to a node, given the node's place among those of all ranks."""
+
+    def __init__(self):
+        self._runs = {}  # by place among all: where the own ones of the node begin, and how many there are
+
+    def note(self, firsts, lengths, own_firsts, own_lengths):
+        """Learn of nodes."""
+        runs = zip(own_firsts.tolist(), own_lengths.tolist(), strict=True)
+        self._runs.update(zip(zip(firsts.tolist(), lengths.tolist(), strict=True), runs, strict=True))
+
+    def note_children(self, places, n_left, own, own_left):
+        """Learn of the children of nodes, given their places, those among the own ones, and how many of each go left."""
+        self.note(places["first"], n_left, own["first"], own_left)
+        self.note(places["first"] + n_left, places["n"] - n_left, own["first"] + own_left, own["n"] - own_left)
+
+    def own_places(self, places):
+        """Places of nodes, or nodes that are grown, among this rank's own."""
+        keys = zip(places["first"].tolist(), places["n"].tolist(), strict=True)
+        runs = np.array([self._runs[key] for key in keys], np.int64).reshape(-1, 2)
+        own = places.copy()
+        own["first"], own["n"] = runs.T
+        return own
 
 
 class RankShard(Shard):
@@ -37,20 +64,9 @@ class RankShard(Shard):
         self.roots = own.roots.copy()
         self.roots["n"] = ranks.sum(own.roots["n"])
         self.roots["first"] = np.cumsum(self.roots["n"]) - self.roots["n"]
-        self._runs = {}  # by place among all draws: where the own draws of the node begin, and how many there are
-        self._note(self.roots["first"], self.roots["n"], own.roots["first"], own.roots["n"])
-
-    def _note(self, firsts, lengths, own_firsts, own_lengths):
-        runs = zip(own_firsts.tolist(), own_lengths.tolist(), strict=True)
-        self._runs.update(zip(zip(firsts.tolist(), lengths.tolist(), strict=True), runs, strict=True))
-
-    def own_places(self, places):
-        """Places of nodes, or nodes that are grown, among this rank's own draws."""
-        keys = zip(places["first"].tolist(), places["n"].tolist(), strict=True)
-        runs = np.array([self._runs[key] for key in keys], np.int64).reshape(-1, 2)
-        own = places.copy()
-        own["first"], own["n"] = runs.T
-        return own
+        self._runs = Runs()
+        self._runs.note(self.roots["first"], self.roots["n"], own.roots["first"], own.roots["n"])
+        self.own_places = self._runs.own_places
 
     def add_up(self, places):
         totals, extents = self.own.add_up(self.own_places(places))
@@ -100,8 +116,7 @@ class RankShard(Shard):
         own = self.own_places(places)
         own_left = self.own.partition(own, cuts, subsets)
         n_left = self.ranks.sum(own_left)
-        self._note(places["first"], n_left, own["first"], own_left)
-        self._note(places["first"] + n_left, places["n"] - n_left, own["first"] + own_left, own["n"] - own_left)
+        self._runs.note_children(places, n_left, own, own_left)
         return n_left
 
     def judge(self, nodes):
@@ -123,3 +138,15 @@ class RankShard(Shard):
 
     def rows(self):
         raise NotImplementedError("ranks do not tell which rows the leaves of a tree have")
+
+
+def with_traffic(report, ranks):
+    """A `FitReport` of this rank's work, with what ranks exchanged."""
+    traffic = ranks.traffic
+    return replace(
+        report,
+        n_ranks=ranks.size,
+        n_rounds=traffic.n_rounds,
+        bytes_sent=traffic.bytes_sent,
+        wait_seconds=traffic.seconds_waited,
+    )

@@ -1,0 +1,78 @@
+"""Boosted trees on the rows of all ranks: a shard made of those of the ranks, by collectives.
+
+Each rank asks the shard of its own rows, and the answers are put together: sums of integers, and greatest numbers. Best cuts are
+found by all ranks, each for its share of the pairs of a node and a feature, as histograms are added up by share. All ranks see
+the places of a common numbering of all rows, in which the runs of nodes lie as if one shard had them all.
+"""
+
+import numpy as np
+
+from dforest.engines.boosting import BoostShard
+from dforest.engines.device.boosting import SUM_BYTES
+from dforest.engines.ranks.shard import Runs
+from dforest.rules.records import record
+
+AHEAD = 4  # nodes that are divided at once, ahead of their turn, so that ranks meet less often; equal on all ranks
+
+
+class RankBoostShard(BoostShard):
+    """All rows of a fit, as one of the ranks sees them.
+
+    Parameters
+    ----------
+    ranks : Communicator
+    own : DeviceBoostShard
+        The rows of this rank.
+    """
+
+    def __init__(self, ranks, own):
+        self.ranks, self.own = ranks, own
+        self.n_rows = ranks.total(own.n_rows)
+        self._runs = Runs()
+
+    def measure(self):
+        return self.ranks.greatest(self.own.measure())
+
+    def refine(self, factors):
+        found = self.own.refine(factors)
+        return np.concatenate([self.ranks.greatest(found[:, :2]), self.ranks.sum(found[:, 2:])], axis=1)
+
+    def begin(self, output, words):
+        self.own.begin(output, words)
+        self._runs = Runs()
+        nothing = np.zeros(1, np.int64)
+        self._runs.note(nothing, nothing + self.n_rows, nothing, nothing + self.own.n_rows)
+
+    def find_cuts(self, places, features):
+        cuts = np.zeros(features.shape, record("df_boost_split"))
+        at_once = max(1, self.ranks.room // (SUM_BYTES * self.own.most_entries * features.shape[1]))
+        for first in range(0, len(places), at_once):
+            some = slice(first, first + at_once)
+            cuts[some] = self._find_cuts(places[some], features[some])
+        return cuts
+
+    def _find_cuts(self, places, features):
+        """The best cuts of nodes whose histograms there is room for."""
+        ranks, own, device = self.ranks, self.own, self.own.device
+        sums = own.count(self._runs.own_places(places), device.array(features)).get()
+        sums = ranks.sum_scattered(sums.reshape(features.size, *sums.shape[2:]))
+        edges = ranks.edges(features.size)
+        share = slice(edges[ranks.rank], edges[ranks.rank + 1])
+        cuts = own.best_cuts(device.array(features.reshape(-1, 1)[share]), device.array(sums[:, None]))
+        return np.concatenate(ranks.gather(cuts[:, 0])).reshape(features.shape)
+
+    def partition(self, places, cuts):
+        own = self._runs.own_places(places)
+        own_left = self.own.partition(own, cuts)
+        n_left = self.ranks.sum(own_left)
+        self._runs.note_children(places, n_left, own, own_left)
+        return n_left
+
+    def add_up(self, places):
+        return self.ranks.sum(self.own.add_up(self._runs.own_places(places)))
+
+    def move_on(self, places, values):
+        self.own.move_on(self._runs.own_places(places), values)
+
+    def raw_sums(self):
+        return self.own.raw_sums()

@@ -1,0 +1,62 @@
+"""Random fits of boosted trees that devices and ranks have code for, to be compared with those of threads."""
+
+import numpy as np
+
+from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from dforest.rules.losses import LOSSES
+
+REGRESSION = ["squared_error", "poisson", "gamma"]
+CLASSES = {"log_loss": 2, "exponential": 2, "multinomial": 4}  # losses, and how many classes there are
+
+
+def random_fit(seed, loss):
+    """A boosting estimator with random parameters, and data to fit it to.
+
+    Parameters
+    ----------
+    seed : int or list of int
+    loss : str
+        One of `REGRESSION` or of `CLASSES`.
+
+    Returns
+    -------
+    estimator : HistGradientBoostingClassifier or HistGradientBoostingRegressor
+        Not fitted.
+    X, y : ndarray
+    sample_weight : ndarray or None
+    """
+    rng = np.random.default_rng([*np.ravel(seed), LOSSES[loss].number])
+    n, p = int(rng.integers(4, 400)), int(rng.integers(1, 8))
+    X = np.round(rng.standard_normal((n, p)), int(rng.integers(0, 3))).astype(rng.choice([np.float32, np.float64]))
+    score = X[:, 0] + rng.standard_normal(n)
+    if rng.random() < 0.6:
+        X[rng.random(X.shape) < rng.choice([0.02, 0.5])] = np.nan
+    parameters = {
+        "max_iter": int(rng.integers(1, 6)),
+        "learning_rate": float(rng.choice([0.1, 1.0])),
+        "max_leaf_nodes": [None, 2, 5, 31][rng.integers(4)],
+        "max_depth": [None, 1, 4][rng.integers(3)],
+        "min_samples_leaf": int(rng.integers(1, 8)),
+        "min_hessian": float(rng.choice([0.0, 1e-3, 1.0])),
+        "l2_regularization": float(rng.choice([0.0, 0.5, 10.0])),
+        "max_features": float(rng.choice([0.4, 1.0])),
+        "max_bins": int(rng.choice([255, 8])),
+        "ordinal_features": [0] if rng.random() < 0.2 else None,
+        "random_state": int(rng.integers(1 << 30)),
+    }
+    if loss in CLASSES:
+        y = np.searchsorted(np.quantile(score, np.arange(1, CLASSES[loss]) / CLASSES[loss]), score)
+        y[: CLASSES[loss]] = range(CLASSES[loss])
+        model = HistGradientBoostingClassifier("log_loss" if loss == "multinomial" else loss, **parameters)
+        weight_of_classes = [None, "balanced"][rng.integers(2)]
+        model.set_params(class_weight=weight_of_classes)
+    else:
+        y = np.exp(2.0 * score) if loss != "squared_error" else score
+        if loss == "squared_error" and rng.random() < 0.3:
+            y[rng.integers(n)] = 1e9
+        model = HistGradientBoostingRegressor(loss, **parameters)
+    weights = [None, None, rng.integers(1, 5, n), np.full(n, 0.5), rng.random(n) + 0.1, rng.integers(0, 2049, n) / 4]
+    weight = weights[rng.integers(len(weights))]
+    if weight is not None:
+        weight[: CLASSES.get(loss, 2)] = weight.max()
+    return model, X, y, weight
