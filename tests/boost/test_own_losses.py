@@ -330,6 +330,15 @@ def test_refused_values_of_leaves():
     assert HistGradientBoostingClassifier(Quantile(), max_iter=2).fit(X, y > 1).n_iter_ == 2
 
 
+def test_rows_to_be_scored_may_be_given():
+    X, y = problem()
+    fits = [
+        HistGradientBoostingRegressor(loss, early_stopping=True, **SMALL).fit(X[50:], y[50:], X_val=X[:50], y_val=y[:50])
+        for loss in ("squared_error", SquaredError())
+    ]
+    assert_equal_models(*fits)
+
+
 def test_an_exception_of_a_method_ends_the_fit():
     class Own(Exception):
         pass
