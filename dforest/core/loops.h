@@ -60,7 +60,7 @@ typedef struct {
     void (*mark32)(int has_missing, const df_marked *tests, int n_tests, const uint32_t *leaves, const uint32_t *tiles, size_t size,
                    size_t n, uint32_t *at);
     void (*mark64)(int has_missing, const df_marked *tests, int n_tests, const uint32_t *leaves, const uint64_t *tiles, size_t size,
-                   size_t n, uint32_t *at);
+                   size_t n, uint32_t *at); /* NULL: a walk is faster, as SSE2 does not compare 64 bits */
     const df_boost_loops *boost;
 } df_loops;
 
@@ -82,6 +82,13 @@ typedef struct {
     }
 
 /* The loops compiled with some instruction set; no fused multiplications in any. */
+/* Bytes of a register, by set of loops. */
+#define DF_REGISTER_BYTES_portable 16
+#define DF_REGISTER_BYTES_avx2 32
+#define DF_REGISTER_BYTES_avx512 64
+#define DF_MARKS_OF(bits, bytes) df_mark_loop##bits##x##bytes
+#define DF_MARKS(bits, bytes) DF_MARKS_OF(bits, bytes)
+
 #define DF_COMPILE_LOOPS(name, attribute)                                                                                  \
     attribute static int64_t df_gini_##name(const uint64_t *run, int64_t n, uint64_t offset, double weight, double first, \
                                             double *score) {                                                              \
@@ -202,16 +209,16 @@ typedef struct {
     attribute static void df_mark32_##name(int has_missing, const df_marked *tests, int n_tests, const uint32_t *leaves,  \
                                            const uint32_t *tiles, size_t size, size_t n, uint32_t *at) {                  \
         if (has_missing)                                                                                                  \
-            df_mark_loop32(1, tests, n_tests, leaves, tiles, size, n, at);                                                \
+            DF_MARKS(32, DF_REGISTER_BYTES_##name)(1, tests, n_tests, leaves, tiles, size, n, at);                        \
         else                                                                                                              \
-            df_mark_loop32(0, tests, n_tests, leaves, tiles, size, n, at);                                                \
+            DF_MARKS(32, DF_REGISTER_BYTES_##name)(0, tests, n_tests, leaves, tiles, size, n, at);                        \
     }                                                                                                                     \
     attribute static void df_mark64_##name(int has_missing, const df_marked *tests, int n_tests, const uint32_t *leaves,  \
                                            const uint64_t *tiles, size_t size, size_t n, uint32_t *at) {                  \
         if (has_missing)                                                                                                  \
-            df_mark_loop64(1, tests, n_tests, leaves, tiles, size, n, at);                                                \
+            DF_MARKS(64, DF_REGISTER_BYTES_##name)(1, tests, n_tests, leaves, tiles, size, n, at);                        \
         else                                                                                                              \
-            df_mark_loop64(0, tests, n_tests, leaves, tiles, size, n, at);                                                \
+            DF_MARKS(64, DF_REGISTER_BYTES_##name)(0, tests, n_tests, leaves, tiles, size, n, at);                        \
     }                                                                                                                     \
     DF_COMPILE_BOOST(name, attribute)                                                                                     \
     static const df_loops df_loops_##name = {#name,                                                                       \
@@ -247,7 +254,7 @@ typedef struct {
                                              {NULL, df_random_pairs_##name, df_random_classes_##name, df_random_sums_##name}, \
                                              df_uniforms_##name,                                                          \
                                              df_mark32_##name,                                                            \
-                                             df_mark64_##name,                                                            \
+                                             DF_REGISTER_BYTES_##name > 16 ? df_mark64_##name : NULL,                     \
                                              &df_boost_loops_##name};
 
 #define DF_NO_ATTRIBUTE

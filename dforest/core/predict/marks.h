@@ -60,69 +60,79 @@ DF_FUNCTION int df_mark_tree(const df_packed *forest, size_t t, int most, df_mar
     }
 }
 
-#if defined(__GNUC__)
-/* Lanes as a vector, which stays in registers from test to test. */
-#define DF_LANES_OF(type, name)                                                                                  \
-    typedef type name __attribute__((vector_size(DF_LANES * sizeof(type))));
-#define DF_TAKE_LEAVES(type, vector, marks, values, here)                                                        \
-    do {                                                                                                         \
-        const type more = has_missing ? (type) (here)->more : 0;                                                 \
-        vector keys;                                                                                             \
-        memcpy(&keys, values, sizeof keys);                                                                      \
-        if (has_missing)                                                                                         \
-            keys += more;                                                                                        \
-        marks &= (vector) (keys <= (type) ((here)->key + more)) | (type) (here)->keep;                           \
-    } while (0)
-#else
-#define DF_LANES_OF(type, name)                                                                                  \
-    typedef struct {                                                                                             \
-        type lane[DF_LANES];                                                                                     \
-    } name;
-#define DF_TAKE_LEAVES(type, vector, marks, values, here)                                                        \
-    for (int lane = 0; lane < DF_LANES; lane++)                                                                  \
-        marks.lane[lane] &= (type) (0 - (type) ((type) ((values)[lane] + (has_missing ? (here)->more : 0))       \
-                                                <= (type) ((here)->key + (has_missing ? (here)->more : 0))))     \
-                            | (type) (here)->keep
-#endif
-DF_LANES_OF(uint32_t, df_lanes32)
-DF_LANES_OF(uint64_t, df_lanes64)
-
-/* Rows in tiles to their leaves.
+/* Rows in tiles to their leaves, by vectors of `bytes`, those of the registers: four of them stay in registers from test to test,
+   and wait for no other.
 
    IN tests, leaves : of a tree; has_missing : whether values may be missing
    IN tiles : [n, rounded up to DF_LANES, size / DF_LANES]
-   OUT at : [n, rounded up to DF_LANES] the slots of the leaves */
-#define DF_MARK_LOOP(bits)                                                                                       \
-    DF_INLINE void df_mark_loop##bits(const int has_missing, const df_marked *tests, int n_tests,                \
-                                      const uint32_t *leaves, const uint##bits##_t *tiles, size_t size,          \
-                                      size_t n, uint32_t *at)                                                    \
-    {                                                                                                            \
-        uint##bits##_t left[2 * DF_LANES];                                                                       \
-        size_t i = 0, j;                                                                                         \
-        for (; i + DF_LANES < n; i += 2 * DF_LANES, tiles += 2 * size) { /* two tiles: neither waits for itself */ \
-            df_lanes##bits marks, others;                                                                        \
-            memset(&marks, 0xFF, sizeof marks);                                                                  \
-            memset(&others, 0xFF, sizeof others);                                                                \
-            for (int k = 0; k < n_tests; k++) {                                                                  \
-                DF_TAKE_LEAVES(uint##bits##_t, df_lanes##bits, marks, tiles + tests[k].place, &tests[k]);        \
-                DF_TAKE_LEAVES(uint##bits##_t, df_lanes##bits, others, tiles + size + tests[k].place, &tests[k]); \
-            }                                                                                                    \
-            memcpy(left, &marks, sizeof marks);                                                                  \
-            memcpy(left + DF_LANES, &others, sizeof others);                                                     \
-            for (j = 0; j < 2 * DF_LANES; j++)                                                                   \
-                at[i + j] = leaves[df_lowest_bit(left[j])];                                                      \
-        }                                                                                                        \
-        if (i < n) {                                                                                             \
-            df_lanes##bits marks;                                                                                \
-            memset(&marks, 0xFF, sizeof marks);                                                                  \
-            for (int k = 0; k < n_tests; k++)                                                                    \
-                DF_TAKE_LEAVES(uint##bits##_t, df_lanes##bits, marks, tiles + tests[k].place, &tests[k]);        \
-            memcpy(left, &marks, sizeof marks);                                                                  \
-            for (j = 0; j < DF_LANES; j++)                                                                       \
-                at[i + j] = leaves[df_lowest_bit(left[j])];                                                      \
-        }                                                                                                        \
+   OUT at : [n] the slots of the leaves */
+#if defined(__GNUC__)
+#define DF_TAKE_LEAVES(bits, bytes, marks, of)                                                                       \
+    do {                                                                                                             \
+        df_lanes##bits##x##bytes keys;                                                                               \
+        memcpy(&keys, (of) + here->place, bytes);                                                                    \
+        if (has_missing)                                                                                             \
+            keys += more;                                                                                            \
+        marks &= (df_lanes##bits##x##bytes) (keys <= key) | keep;                                                    \
+    } while (0)
+#define DF_MARK_LOOP(bits, bytes)                                                                                    \
+    typedef uint##bits##_t df_lanes##bits##x##bytes __attribute__((vector_size(bytes)));                             \
+    DF_INLINE void df_mark_loop##bits##x##bytes(const int has_missing, const df_marked *tests, int n_tests,          \
+                                                const uint32_t *leaves, const uint##bits##_t *tiles, size_t size,    \
+                                                size_t n, uint32_t *at)                                              \
+    {                                                                                                                \
+        enum { WIDTH = bytes * 8 / bits, STEP = 4 * WIDTH };                                                         \
+        size_t i, j;                                                                                                 \
+        for (i = 0; i < n; i += STEP) {                                                                              \
+            df_lanes##bits##x##bytes a, b, c, d;                                                                     \
+            uint##bits##_t left[STEP];                                                                               \
+            const uint##bits##_t *x[4];                                                                              \
+            for (j = 0; j < 4; j++) { /* vectors beyond the last row repeat the first one's rows */                  \
+                const size_t row = i + j * WIDTH < n ? i + j * WIDTH : i;                                            \
+                x[j] = tiles + row / DF_LANES * size + row % DF_LANES;                                               \
+            }                                                                                                        \
+            memset(&a, 0xFF, bytes);                                                                                 \
+            b = c = d = a;                                                                                           \
+            for (int k = 0; k < n_tests; k++) {                                                                      \
+                const df_marked *here = tests + k;                                                                   \
+                const uint##bits##_t more = has_missing ? (uint##bits##_t) here->more : 0;                           \
+                const uint##bits##_t key = (uint##bits##_t) (here->key + more), keep = (uint##bits##_t) here->keep;  \
+                DF_TAKE_LEAVES(bits, bytes, a, x[0]);                                                                \
+                DF_TAKE_LEAVES(bits, bytes, b, x[1]);                                                                \
+                DF_TAKE_LEAVES(bits, bytes, c, x[2]);                                                                \
+                DF_TAKE_LEAVES(bits, bytes, d, x[3]);                                                                \
+            }                                                                                                        \
+            memcpy(left, &a, bytes);                                                                                 \
+            memcpy(left + WIDTH, &b, bytes);                                                                         \
+            memcpy(left + 2 * WIDTH, &c, bytes);                                                                     \
+            memcpy(left + 3 * WIDTH, &d, bytes);                                                                     \
+            for (j = 0; j < STEP && i + j < n; j++)                                                                  \
+                at[i + j] = leaves[df_lowest_bit(left[j])];                                                          \
+        }                                                                                                            \
     }
-DF_MARK_LOOP(32)
-DF_MARK_LOOP(64)
+#else
+#define DF_MARK_LOOP(bits, bytes)                                                                                    \
+    DF_INLINE void df_mark_loop##bits##x##bytes(const int has_missing, const df_marked *tests, int n_tests,          \
+                                                const uint32_t *leaves, const uint##bits##_t *tiles, size_t size,    \
+                                                size_t n, uint32_t *at)                                              \
+    {                                                                                                                \
+        for (size_t i = 0; i < n; i++) {                                                                             \
+            const uint##bits##_t *x = tiles + i / DF_LANES * size + i % DF_LANES;                                    \
+            uint##bits##_t mark = ~(uint##bits##_t) 0;                                                               \
+            for (int k = 0; k < n_tests; k++) {                                                                      \
+                const uint##bits##_t more = has_missing ? (uint##bits##_t) tests[k].more : 0;                        \
+                if ((uint##bits##_t) (x[tests[k].place] + more) > (uint##bits##_t) (tests[k].key + more))            \
+                    mark &= (uint##bits##_t) tests[k].keep;                                                          \
+            }                                                                                                        \
+            at[i] = leaves[df_lowest_bit(mark)];                                                                     \
+        }                                                                                                            \
+    }
+#endif
+DF_MARK_LOOP(32, 16)
+DF_MARK_LOOP(32, 32)
+DF_MARK_LOOP(32, 64)
+DF_MARK_LOOP(64, 16)
+DF_MARK_LOOP(64, 32)
+DF_MARK_LOOP(64, 64)
 
 #endif

@@ -563,8 +563,10 @@ cdef int do_block(void* context, Py_ssize_t block, Turn* turn) except -1 nogil:
 
 
 cdef inline int most_marked(const df_packed* forest) noexcept nogil:
-    """The most leaves of a tree that rows go down by marks: the bits of a key."""
-    return DF_MOST_MARKED if forest.is_wide else DF_MOST_MARKED // 2
+    """The most leaves of a tree that rows go down by marks: the bits of a key; 0 where a walk is faster."""
+    if forest.is_wide:
+        return DF_MOST_MARKED if loops.mark64 != NULL else 0
+    return DF_MOST_MARKED // 2
 
 
 cdef inline Py_ssize_t lanes(Py_ssize_t n) noexcept nogil:
