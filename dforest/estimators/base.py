@@ -85,6 +85,48 @@ def instance_of(kind, name, given):
     return given
 
 
+def check_partitions(estimator, partitions, ranks, grown):
+    """The rows that a fit is given, checked and encoded. A collective.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its parameters.
+    partitions : list of Partition
+        This rank's.
+    ranks : Communicator
+    grown : Forest or None
+        The trees that a warm start goes on with.
+
+    Returns
+    -------
+    features : Features
+        Of the columns of all ranks.
+    parts : list of ndarray of shape (n_rows of the partition, n_features)
+        X, of one dtype on all ranks.
+    targets : list of ndarray
+        y of those partitions that have rows.
+    n_rows : int
+        Of all ranks.
+    """
+    is_shared = ranks.size > 1 or len(partitions) != 1
+    if is_shared:
+        check_alike(ranks, estimator, partitions, version("dforest"), grown)
+    columns = estimator.categorical_features, estimator.ordinal_features
+    features = common_features(ranks, [Features.learn(partition.X, *columns) for partition in partitions])
+    checked = [
+        check_X(
+            estimator, partition.X, features, y=partition.y, y_numeric=is_regressor(estimator), least_rows=0 if is_shared else 1
+        )
+        for partition in partitions
+    ]
+    parts = common_floats(ranks, [X for X, _ in checked])
+    n_rows = ranks.total(sum(map(len, parts)))
+    if not 0 < n_rows <= MOST_ROWS:
+        raise ValueError(f"X has {n_rows} rows; allowed are 1 to {MOST_ROWS}")
+    return features, parts, [y for _, y in checked if len(y)], n_rows
+
+
 @contextmanager
 def unchanged_by_errors(estimator):
     """Give an estimator the attributes back that it had, if what is done in the block raises an exception."""
@@ -204,20 +246,8 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         device = self._training_device(*(array for partition in partitions for array in partition[1:]))
         partitions = [partition.on_host() for partition in partitions]
         plan = self._plan()
-        if is_shared:
-            check_alike(ranks, self, partitions, version("dforest"), plan.grown)
-        features = common_features(
-            ranks, [Features.learn(partition.X, self.categorical_features, self.ordinal_features) for partition in partitions]
-        )
-        checked = [
-            check_X(self, partition.X, features, y=partition.y, y_numeric=is_regressor(self), least_rows=0 if is_shared else 1)
-            for partition in partitions
-        ]
-        parts = common_floats(ranks, [X for X, _ in checked])
-        n_rows = ranks.total(sum(map(len, parts)))
-        if not 0 < n_rows <= MOST_ROWS:
-            raise ValueError(f"X has {n_rows} rows; allowed are 1 to {MOST_ROWS}")
-        y = self._encode([y for _, y in checked if len(y)], ranks)
+        features, parts, targets, n_rows = check_partitions(self, partitions, ranks, plan.grown)
+        y = self._encode(targets, ranks)
         weight = check_weights([partition.sample_weight for partition in partitions], parts, ranks)
         rows = TrainingRows(parts, y, weight, ranks, [partition.place for partition in partitions])
         rows.apply_class_weight(self._class_factors(rows))

@@ -6,10 +6,9 @@ estimator as it was.
 
 import sys
 from abc import abstractmethod
-from importlib.metadata import version
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,8 +16,8 @@ from dforest.boosting.booster import Growth, grow
 from dforest.boosting.losses import Loss, OwnLoss
 from dforest.config import communicator, in_kind, on_host
 from dforest.core.boost.loss import Loss as BoostingLoss
-from dforest.estimators.agreement import Partition, check_alike, common_features, common_floats
-from dforest.estimators.base import ClassTargets, NumberTargets, instance_of, unchanged_by_errors
+from dforest.estimators.agreement import Partition
+from dforest.estimators.base import ClassTargets, NumberTargets, check_partitions, instance_of, unchanged_by_errors
 from dforest.estimators.boosting_constraints import constraints_of
 from dforest.estimators.boosting_parameters import BOOSTING_PARAMETERS
 from dforest.estimators.boosting_place import Place, check_columns, check_shared, training_device
@@ -26,10 +25,10 @@ from dforest.estimators.boosting_rows import Sample, booster_weight, check_given
 from dforest.estimators.boosting_scores import class_numbers, decisions, make_monitor, probabilities
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from dforest.estimators.declaration import has_parameters
-from dforest.estimators.features import CATEGORICAL, ORDINAL, Features
+from dforest.estimators.features import CATEGORICAL, ORDINAL
 from dforest.estimators.importance import gain_shares
 from dforest.estimators.prediction import PredictionPart
-from dforest.estimators.validation import MOST_ROWS, check_weights, check_X, count_threads
+from dforest.estimators.validation import check_weights, count_threads
 from dforest.weights import TrainingRows
 
 AUTO_STOPPING_ABOVE = 10_000  # rows
@@ -117,24 +116,11 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, BaseEstimator):
 
     def _learn_rows(self, partitions, ranks, grown):
         """(this rank's `TrainingRows`, how many rows all ranks were given, the `Features` of their columns). A collective."""
-        is_shared = ranks.size > 1 or len(partitions) != 1
-        if is_shared:
-            check_alike(ranks, self, partitions, version("dforest"), grown)
-        features = common_features(
-            ranks, [Features.learn(partition.X, self.categorical_features, self.ordinal_features) for partition in partitions]
-        )
-        checked = [
-            check_X(self, partition.X, features, y=partition.y, y_numeric=is_regressor(self), least_rows=0 if is_shared else 1)
-            for partition in partitions
-        ]
-        parts = common_floats(ranks, [X for X, _ in checked])
-        n_rows = ranks.total(sum(map(len, parts)))
-        if not 0 < n_rows <= MOST_ROWS:
-            raise ValueError(f"X has {n_rows} rows; allowed are 1 to {MOST_ROWS}")
+        features, parts, targets, n_rows = check_partitions(self, partitions, ranks, grown)
         n_features = parts[0].shape[1]
         if grown is not None and n_features != grown.n_features:
             raise ValueError(f"X has {n_features} features, but warm_start=True goes on with trees grown on {grown.n_features}")
-        y = self._encode([y for _, y in checked if len(y)], ranks)
+        y = self._encode(targets, ranks)
         weight = check_weights([partition.sample_weight for partition in partitions], parts, ranks)
         rows = TrainingRows(parts, y, weight, ranks, [partition.place for partition in partitions])
         return rows, n_rows, features
