@@ -2,11 +2,24 @@
 
 from dforest.core.component import ContractError, CriterionError, LossError, SplitterError
 
-__all__ = ["ContractError", "CriterionError", "DeviceError", "LossError", "RankError", "SplitterError", "UnseenLabelsWarning"]
+__all__ = [
+    "ContractError",
+    "CriterionError",
+    "DeviceError",
+    "LimitError",
+    "LossError",
+    "RankError",
+    "SplitterError",
+    "UnseenLabelsWarning",
+]
 
 
 class DeviceError(RuntimeError):
     """There is no such device, or it cannot do what is asked."""
+
+
+class LimitError(RuntimeError):
+    """A fit reached a limit before it had anything to keep."""
 
 
 class RankError(RuntimeError):

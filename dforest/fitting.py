@@ -1,12 +1,13 @@
 """From a problem to a forest: an engine grows the trees, and a sink puts them together."""
 
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
 
-from dforest import pruning
 from dforest.core.forest.arrays import Forest
 from dforest.core.forest.assembly import Assembly
+from dforest.core.threads import interrupt
 from dforest.engines.cpu import CpuEngine
 
 
@@ -22,6 +23,10 @@ def engine_on(device, n_threads, ranks):
     return import_module("dforest.engines.device.engine").DeviceEngine(device, n_threads)
 
 
+class GrowthInterrupted(KeyboardInterrupt):
+    """Growing ends at once, and the trees that are finished are kept: handed to `dforest.core.threads.interrupt`."""
+
+
 class ForestSink:
     """Puts new trees together to a forest, after the trees of an earlier one.
 
@@ -33,28 +38,41 @@ class ForestSink:
         How many trees the forest will have in the end.
     before : Forest, optional
         The earlier forest, whose trees come first.
-    on_tree : callable, optional
-        Called after each new tree with the number of new trees so far.
+    watcher : Sink, optional
+        What sees each tree as well: by `prepare`, and by `put` in its turn, when the forest has it. Growing ends when it says so.
     n_threads : int, default=1
         How many threads may prepare trees at the same time, and put them together in the end.
+
+    Attributes
+    ----------
+    n_put : int
+        Trees that were put.
+    n_trees : int
+        These, and those of the earlier forest.
     """
 
-    def __init__(self, dtype, n_trees, before=None, on_tree=None, n_threads=1):
+    def __init__(self, dtype, n_trees, before=None, watcher=None, n_threads=1):
         self._assembly = Assembly(dtype, n_trees, before, n_threads)
         self._before = before
-        self._on_tree = on_tree
-        self._exponents = []  # of the new trees' weights
+        self._watcher = watcher
+        self._trees = []  # those that were put, without their arrays
+
+    @property
+    def n_put(self):
+        return len(self._trees)
+
+    @property
+    def n_trees(self):
+        return self.n_put + (0 if self._before is None else self._before.n_trees)
 
     def prepare(self, tree):
         """Put a tree in its place among all; see `Sink`."""
         self._assembly.add(tree.number, tree.arrays)
-        return tree._replace(arrays=None)
+        return tree._replace(arrays=None) if self._watcher is None else self._watcher.prepare(tree)
 
     def put(self, tree):
-        self._exponents.append(tree.weight_exponent)
-        if self._on_tree is not None:
-            self._on_tree(len(self._exponents))
-        return True
+        self._trees.append(tree._replace(arrays=None))
+        return True if self._watcher is None else self._watcher.put(tree)
 
     def forest(self, problem, **settings):
         """The `Forest` of all trees, earlier and new ones; ends the sink.
@@ -66,25 +84,51 @@ class ForestSink:
         **settings
             Attributes of the forest that the problem does not tell: `n_categories`, `criterion`, `splitter`.
         """
-        n_new = len(self._exponents)
-        first = 0 if self._before is None else self._before.n_trees
-        return Forest.assembled(
-            self._assembly,
-            self._before,
-            n_new,
-            n_rows=np.full(n_new, problem.n_rows, np.int64),
-            plans=(problem.sampling,) * n_new,
-            weight_exponent=np.array(self._exponents, np.int64),
-            n_features=problem.n_features,
-            objective=problem.objective,
-            seed=problem.seed,
-            seeds=problem.seeds_of(range(first, first + n_new)),
-            **settings,
-        )
+        return _assembled(self._assembly, self._before, self._trees, problem, **settings)
 
 
-def grow_forest(problem, engine, trees, sink, ccp_alpha, n_threads, **settings):
-    """Grow some trees of a forest, and cut them back.
+def forest_of(trees, problem, dtype, before=None, **settings):
+    """The `Forest` of some grown trees, after those of an earlier one if there is one.
+
+    Parameters
+    ----------
+    trees : list of GrownTree
+        One after another; borrowed.
+    problem : Problem
+        What they were grown for.
+    dtype : dtype
+        The type of thresholds.
+    before : Forest, optional
+    **settings
+        As of `ForestSink.forest`.
+    """
+    n_before = 0 if before is None else before.n_trees
+    assembly = Assembly(dtype, n_before + len(trees), before)
+    for number, tree in enumerate(trees, n_before):
+        assembly.add(number, tree.arrays)
+    return _assembled(assembly, before, trees, problem, **settings)
+
+
+def _assembled(assembly, before, trees, problem, **settings):
+    """The `Forest` of an assembly of new trees, whose numbers and weight exponents are given, after those of an earlier one."""
+    first = trees[0].number if trees else 0
+    return Forest.assembled(
+        assembly,
+        before,
+        len(trees),
+        n_rows=np.full(len(trees), problem.n_rows, np.int64),
+        plans=(problem.sampling,) * len(trees),
+        weight_exponent=np.array([tree.weight_exponent for tree in trees], np.int64),
+        n_features=problem.n_features,
+        objective=problem.objective,
+        seed=problem.seed,
+        seeds=problem.seeds_of(range(first, first + len(trees))),
+        **settings,
+    )
+
+
+def grow_forest(problem, engine, trees, sink, **settings):
+    """Grow some trees of a forest.
 
     Parameters
     ----------
@@ -94,19 +138,26 @@ def grow_forest(problem, engine, trees, sink, ccp_alpha, n_threads, **settings):
         Numbers of the trees.
     sink : ForestSink
         Where they go; it has the trees of lower numbers.
-    ccp_alpha : float
-        What each leaf costs in cost-complexity pruning. If 0, nothing is cut back.
-    n_threads : int
-        How many threads cut trees back.
     **settings
         Passed on to `ForestSink.forest`.
 
     Returns
     -------
     Forest, FitReport
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If growing was interrupted, unless that is a `GrowthInterrupted` and there is a tree: then the forest has the trees that
+        there are.
     """
     with engine.open(problem) as session:
-        session.grow(trees, sink)
-        report = session.report()
-    forest = sink.forest(problem, **settings)
-    return pruning.cost_complexity(forest, trees, ccp_alpha, n_threads), report
+        try:
+            session.grow(trees, sink)
+        except GrowthInterrupted:
+            if sink.n_trees == 0:
+                raise
+        finally:
+            interrupt(None)
+        report = replace(session.report(), n_trees=sink.n_put)
+    return sink.forest(problem, **settings), report

@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "spmd.binning": {"spmd", *CORE},
     "spmd.draws": {"core.sampling", "spmd", "rows"},
     "spmd.permutations": {"core.predict", "spmd"},
-    "fitting": {"pruning", *ENGINES},
+    "fitting": ENGINES,
     "boosting": {"boosting", "weights", *CORE},
     "engines": ENGINES,
     "engines.device": ENGINES,

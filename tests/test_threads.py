@@ -18,7 +18,7 @@ from dforest.core.grow.team import Team
 from dforest.core.threads import Stopped, each
 from dforest.engines import cpu
 from dforest.estimators import base as estimator
-from dforest.estimators import ensemble
+from dforest.estimators.progress import ProgressLine
 from dforest.estimators.validation import count_threads
 from dforest.weights import ClassBalance
 
@@ -166,7 +166,7 @@ def test_the_first_error_ends_all_threads(failing, n_trees, sharing, monkeypatch
     if failing == "weights":
         monkeypatch.setattr(ClassBalance, "integer_weights", raise_error)
     else:
-        monkeypatch.setattr(ensemble.ForestEstimator, "_report", raise_error)
+        monkeypatch.setattr(ProgressLine, "tell", raise_error)
     before = threading.active_count()
     for _ in range(20):
         model = dforest.RandomForestClassifier(n_trees, n_jobs=4, class_weight="balanced_subsample", verbose=2)

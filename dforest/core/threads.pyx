@@ -16,7 +16,8 @@ parallel regions here.)
 
 Python handles signals in the main thread. If the main thread is the caller, it looks for signals while it works and while it
 waits; other threads look whether to give up. An exception ends a job: all threads leave it, and then the caller raises the
-exception that was raised first.
+exception that was raised first. The handler of a signal may raise an exception wherever the main thread is; one that must not
+interrupt Python code hands the exception to `interrupt`, and it is raised where the main thread looks for signals by itself.
 
 One lock guards jobs and workers. It is held for a few instructions, never while a thread works or sleeps.
 """
@@ -56,6 +57,18 @@ cdef struct Worker:           # on its thread's stack
 
 class Stopped(Exception):
     """Another thread failed; this one gave up what it was at."""
+
+
+def interrupt(exception):
+    """Have the main thread raise an exception where it next looks for signals, at work or waiting in a job.
+
+    Parameters
+    ----------
+    exception : BaseException or None
+        None takes back an exception that has not been raised yet.
+    """
+    global interruption
+    interruption = exception
 
 
 def openmp_threads():
@@ -185,6 +198,7 @@ cdef class Pool:
         PyThread_release_lock(self.lock)
 
 
+cdef object interruption = None   # what the main thread is to raise
 cdef Pool pool
 cdef Job nobody               # a job without items, never stopped: all is 0
 cdef unsigned long main_thread
@@ -280,8 +294,8 @@ cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads) e
 
 
 cdef int call(void* context, Py_ssize_t item, Turn* turn) except -1 nogil:
+    check_signals()
     with gil:
-        PyErr_CheckSignals()          # does nothing but in the main thread
         (<object> context)(item, turn.number)
     return 0
 
@@ -327,7 +341,17 @@ cdef int check_signals() except -1 nogil:
     """Handle signals, if the calling thread is the main thread."""
     if PyThread_get_thread_ident() == main_thread:
         with gil:
-            PyErr_CheckSignals()
+            handle_signals()
+    return 0
+
+
+cdef int handle_signals() except -1:
+    """Handle signals, and raise what was handed to `interrupt`; for the main thread."""
+    global interruption
+    PyErr_CheckSignals()
+    if interruption is not None:
+        exception, interruption = interruption, None
+        raise exception
     return 0
 
 
@@ -338,5 +362,5 @@ cdef int sleep(PyThread_type_lock bell) except -1 nogil:
         return 0
     while PyThread_acquire_lock_timed(bell, NAP, 1) != PY_LOCK_ACQUIRED:
         with gil:
-            PyErr_CheckSignals()
+            handle_signals()
     return 0

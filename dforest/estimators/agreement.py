@@ -66,7 +66,7 @@ def check_alike(ranks, estimator, partitions, version, forest):
     stated = {"the version of dforest": version, "the class of the estimator": type(estimator).__name__}
     for name, value in estimator.get_params().items():
         if name not in _OWN_PARAMETERS:
-            stated[name] = _told(value)
+            stated[name] = comparable(value)
     if isinstance(estimator.random_state, Integral):
         stated["random_state"] = int(estimator.random_state)
     stated["the digest of the forest that there is"] = None if forest is None else digest_of(forest)
@@ -95,12 +95,12 @@ def _state(stated, what, value):
         raise ValueError(f"{what} is {stated[what]} in one partition, but {value} in another; allowed is one for all partitions")
 
 
-def _told(value):
-    """What is compared of the value of a parameter."""
+def comparable(value):
+    """What is compared of the value of a parameter: numbers, text, None, and lists of these."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Mapping):
-        return sorted((repr(key), _told(number)) for key, number in value.items())
+        return sorted([repr(key), comparable(number)] for key, number in value.items())
     if isinstance(value, np.ndarray):
         return value.tolist()
     return value if isinstance(value, str | int | float | None) else repr(value)

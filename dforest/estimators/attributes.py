@@ -72,6 +72,12 @@ ATTRIBUTES = (
         "The trees one by one, made when asked for; they share the forest's arrays.",
         FORESTS | EMBEDDINGS,
     ),
+    Attribute(
+        "n_estimators_",
+        "int",
+        "Number of trees: fewer than `n_estimators` if a callback ended the fit.",
+        FORESTS | EMBEDDINGS,
+    ),
     Attribute("n_features_in_", "int", "Number of columns of X."),
     Attribute(
         "feature_names_in_",

@@ -6,7 +6,7 @@ a fit that fails leaves the estimator as it was.
 
 from abc import abstractmethod
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.metadata import version
 
@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
+from dforest import pruning
 from dforest.config import communicator, in_kind, on_host, queue_of
 from dforest.core.objective import ClassObjective, NumberObjective
 from dforest.core.sampling import AllRows, Bootstrap
@@ -23,6 +24,7 @@ from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
 from dforest.core.search.hist import HistSplitter, RandomHistSplitter
 from dforest.core.search.splitter import Splitter
 from dforest.estimators.agreement import Partition, check_alike, common_classes, common_features, common_floats, join_labels
+from dforest.estimators.callbacks import with_callbacks
 from dforest.estimators.features import CATEGORICAL, ORDINAL, Features
 from dforest.estimators.prediction import PredictionPart
 from dforest.estimators.validation import (
@@ -66,7 +68,6 @@ class Plan:
     bootstrap: bool = False
     max_samples: object = None
     n_threads: int = 1
-    on_tree: object = None  # callable, given the number of trees grown so far
     grown: object = None  # a Forest to go on with
     classes: object = None  # of the Forest to go on with
     balances_draws: bool = False  # the draws of each tree are weighed so that its classes have equal weight
@@ -157,7 +158,10 @@ class TreeEstimator(PredictionPart, BaseEstimator):
     def _check_plan(self, rows, plan):
         """Raise ValueError if the rows do not fit the plan."""
 
-    def _after_growth(self, rows, plan, device):
+    def _watch(self, plan, rows, partitions, device):
+        """What sees the trees as they come, a `ForestGrowth`; None if nobody looks at them."""
+
+    def _after_growth(self, rows, plan, device, growth=None):
         """Set the attributes that are estimated from the training rows."""
 
     @abstractmethod
@@ -239,6 +243,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         """The `Communicator` of the ranks that fit together."""
         return communicator()
 
+    @with_callbacks
     def _fit(self, partitions, ranks):
         is_shared = ranks.size > 1 or len(partitions) != 1
         if is_shared:
@@ -253,9 +258,13 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         rows.apply_class_weight(self._class_factors(rows))
         rows.number()
         self._check_plan(rows, plan)
+        growth = self._watch(plan, rows, partitions, device)
         self._keep_features(features, rows, plan)
-        self._grow(plan, rows, device)
-        self._after_growth(rows, plan, device)
+        self._grow(plan, rows, device, growth)
+        self._after_growth(rows, plan, device, growth)
+        if growth is not None:
+            growth.end()
+            del self._growth
 
     def _check_shared(self):
         """Raise ValueError if there is no code for growing such trees from rows of several ranks or partitions."""
@@ -281,7 +290,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         self.is_ordinal_ = kept.kinds == ORDINAL
         self.categories_ = list(kept.categories)
 
-    def _grow(self, plan, rows, device=None):
+    def _grow(self, plan, rows, device=None, growth=None):
         """Grow the trees that the plan lacks, and set `forest_`, which has all of them, and `fit_report_`."""
         n_threads = plan.n_threads if device is None else count_threads(-1)  # beside a device all work
         if device is None and rows.ranks.size > 1:  # the processor, which is a device to those kernels that ranks need
@@ -297,18 +306,22 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         if plan.grown is not None:
             # float32 values and thresholds are exact in float64, not the other way round.
             rows.parts = [part.astype(np.result_type(part, plan.grown.threshold), copy=False) for part in rows.parts]
-        sink = ForestSink(rows.parts[0].dtype, plan.n_trees, plan.grown, plan.on_tree, n_threads)
-        self.forest_, self.fit_report_ = grow_forest(
-            self._state_problem(plan, rows, splitter, engine),
-            engine,
-            range(plan.n_grown, plan.n_trees),
-            sink,
-            self.ccp_alpha,
-            plan.n_threads,
-            n_categories=self._features.n_categories,
-            criterion=self._own_criterion(),
-            splitter=own_tests,
-        )
+        problem, before = self._state_problem(plan, rows, splitter, engine), plan.grown
+        settings = {"n_categories": self._features.n_categories, "criterion": self._own_criterion(), "splitter": own_tests}
+        if growth is not None:
+            problem, before = growth.start(problem, **settings)
+        first = 0 if before is None else before.n_trees
+        self.forest_, self.fit_report_ = before, FitReport(engine.name)
+        try:
+            if first < plan.n_trees:
+                sink = ForestSink(rows.parts[0].dtype, plan.n_trees, before, growth, n_threads)
+                self.forest_, self.fit_report_ = grow_forest(problem, engine, range(first, plan.n_trees), sink, **settings)
+        finally:
+            if growth is not None:
+                growth.stop()
+        new = range(plan.n_grown, self.forest_.n_trees)
+        self.fit_report_ = replace(self.fit_report_, n_trees=len(new))
+        self.forest_ = pruning.cost_complexity(self.forest_, new, self.ccp_alpha, plan.n_threads)
 
     def _check_tests(self, plan, own_tests):
         """Raise ValueError if the new trees have tests of another kind than the trees there are."""

@@ -3,13 +3,18 @@
 Words: a fit is a *task*, and so is each step of it: a round of boosted trees, for example. *Hooks* are the methods of a callback
 that are called when tasks begin and end. The hook at the end of a step may ask to *stop*.
 
-One law holds for all estimators: steps are told of in their order, by the thread that called `fit`, and a fit that is stopped
-after k steps leaves what a fit of k steps leaves, to the bit. A callback that raises an exception ends the fit with it, and the
-estimator is as it was.
+One law holds for all estimators: steps are told of one after another, in their order, and a fit that is stopped after k steps
+leaves what a fit of k steps leaves, to the bit. A callback that raises an exception ends the fit with it, and the estimator is as
+it was. Boosted trees call hooks in the thread that called `fit`, forests in the one that finished the tree, with the
+configuration (scikit-learn's and dforest's) of the thread that called `fit`.
 
 With an older scikit-learn `set_callbacks` raises. Callbacks are no parameters there either: who gets them, and what they are
 told, are scikit-learn's to say.
 """
+
+import inspect
+from contextvars import copy_context
+from threading import get_ident
 
 import sklearn
 
@@ -48,13 +53,22 @@ class FitTasks:
     ----------
     are_told : bool
         Whether there are callbacks. If not, `begin` and `end` do nothing, and nobody need tell of steps.
+    callbacks : list
     """
 
     def __init__(self, estimator, name, X, y, sample_weight):
         self._estimator, self._name = estimator, name
         self._given = {"X": X, "y": y, "metadata": {} if sample_weight is None else {"sample_weight": sample_weight}}
         self._fit = self._step = self._fitted = None
-        self.are_told = bool(getattr(estimator, "_skl_callbacks", None))
+        self.callbacks = list(getattr(estimator, "_skl_callbacks", ()))
+        self.are_told = bool(self.callbacks)
+        self._caller = get_ident(), sklearn.get_config(), copy_context()
+
+    @property
+    def ask_for_fitted(self):
+        """Whether a hook asks for the estimator that is fitted so far."""
+        hooks = (getattr(callback, f"on_fit_task_{when}") for callback in self.callbacks for when in ("begin", "end"))
+        return any("fitted_estimator" in inspect.signature(hook).parameters for hook in hooks)
 
     def begin(self, n_steps, fitted, state):
         """Tell that the fit begins.
@@ -92,4 +106,11 @@ class FitTasks:
         def attributes():
             return self._fitted(state() if callable(state) else state)
 
-        return hook(estimator=self._estimator, reconstruction_attributes=attributes, **self._given)
+        def call():
+            return hook(estimator=self._estimator, reconstruction_attributes=attributes, **self._given)
+
+        thread, config, context = self._caller
+        if get_ident() == thread:
+            return call()
+        with sklearn.config_context(**config):
+            return context.run(call)

@@ -1,6 +1,5 @@
 """What all forests share: how many trees there are, and what is estimated from the training rows."""
 
-import sys
 import warnings
 from importlib.metadata import version
 from typing import NamedTuple
@@ -19,6 +18,9 @@ from dforest.estimators.base import (
     RegressorPart,
     TreeEstimator,
 )
+from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks
+from dforest.estimators.growth import ForestGrowth
+from dforest.estimators.progress import ProgressLine
 from dforest.estimators.scoring import accuracy, r2, score_of_classes, score_of_numbers
 from dforest.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.estimators.validation import check_weights, check_X, count_threads
@@ -68,9 +70,8 @@ _SHARED_ATTRIBUTES = {
 }
 
 
-class ForestEstimator(TreeEstimator):
+class ForestEstimator(CallbackSupportMixin, TreeEstimator):
     """What all forests share."""
-
 
     def _plan(self):
         if not self.bootstrap:
@@ -106,10 +107,8 @@ class ForestEstimator(TreeEstimator):
             warnings.warn(
                 f"Warm-start fitting without increasing n_estimators does not fit new trees: there are {plan.n_grown}",
                 UserWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
-        if self.verbose:
-            plan.on_tree = lambda n_more: self._report(plan.n_grown + n_more)
         return plan
 
     def _seed(self, plan):
@@ -159,21 +158,41 @@ class ForestEstimator(TreeEstimator):
                     "the sum of what they predict is finite; rescale y"
                 )
 
-    def _report(self, n_grown):
-        every = 1 if self.verbose > 1 else max(1, self.n_estimators // 10)
-        if n_grown % every == 0 or n_grown == self.n_estimators:
-            print(f"{n_grown} of {self.n_estimators} trees", file=sys.stderr)
+    def _watch(self, plan, rows, partitions, device):
+        tasks = FitTasks(self, "tree", *partitions[0][1:])
+        line = ProgressLine(plan.n_trees, self.verbose) if self.verbose else None
+        if not tasks.are_told and line is None:
+            return None
+        if tasks.are_told and oob.is_divided(rows):
+            raise ValueError(
+                f"{type(self).__name__} has callbacks, for which a fit by several ranks, or of several partitions, has no code; "
+                "allowed are none, or a process that has all rows"
+            )
+        counts_votes = line is not None and bool(self.oob_score) and not oob.is_divided(rows)
+        growth = self._growth = ForestGrowth(self, plan, rows, device, tasks, line, counts_votes)
+        growth.begin()
+        return growth
 
-    def _after_growth(self, rows, plan, device):
-        if plan.n_trees > plan.n_grown:
+    def _after_growth(self, rows, plan, device, growth=None):
+        n_new = self.forest_.n_trees - plan.n_grown
+        if n_new:
             kept = None if rows.kept.all() else np.packbits(rows.kept)
             share = None if rows.ranks.size == 1 else rows.share
-            batch = _Batch(plan.n_trees - plan.n_grown, len(rows.kept), kept, self._tree_class_weight(rows), share)
+            batch = _Batch(n_new, len(rows.kept), kept, self._tree_class_weight(rows), share)
             self._batches = [*(() if plan.grown is None else self._batches), batch]
         for name in [*_OOB_ATTRIBUTES, "variable_importance_", "variable_importance_std_"]:
             self.__dict__.pop(name, None)
         if self.oob_score:
-            found = oob.estimate(self.forest_, rows, getattr(self, "voting", "soft"), plan.n_threads, device)
+            found = None if growth is None else growth.estimate()
+            if found is None:
+                found = oob.estimate(self.forest_, rows, getattr(self, "voting", "soft"), plan.n_threads, device)
+            if found.n_never and rows.ranks.rank == 0:
+                warnings.warn(
+                    f"Some inputs do not have OOB scores: {found.n_never} of {rows.n_rows} rows were drawn by each of the "
+                    f"{self.forest_.n_trees} trees; more trees leave out more rows",
+                    UserWarning,
+                    stacklevel=6,
+                )
             self._set_oob(found, rows)
         if self.variable_importance == "mdi":
             by_tree = importance.impurity_decrease(self.forest_)
@@ -302,7 +321,13 @@ class ForestEstimator(TreeEstimator):
 
     def __getstate__(self):
         state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_trees"}
+        return {name: value for name, value in state.items() if name not in ("_trees", "_growth")}
+
+    @property
+    def n_estimators_(self):
+        """How many trees there are: fewer than `n_estimators` if a callback ended the fit."""
+        check_is_fitted(self)
+        return self.forest_.n_trees
 
     def __len__(self):
         """The number of trees."""

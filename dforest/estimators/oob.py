@@ -7,13 +7,19 @@ Where several ranks have rows, or one has several parts of them, each predicts i
 even if a device grew the trees. Sums over rows are exact: those of all ranks have the bits that one process with all rows gets.
 """
 
-import warnings
 from dataclasses import dataclass
 from importlib import import_module
 
 import numpy as np
 
-from dforest.core.predict.out_of_bag import N_DIGITS, curve_of, predict_out_of_bag, square_exponent
+from dforest.core.predict.out_of_bag import (
+    N_DIGITS,
+    Tally,
+    curve_of,
+    leaves_out_of_bag,
+    predict_out_of_bag,
+    square_exponent,
+)
 from dforest.core.sampling import TreeDraws
 from dforest.estimators.validation import count_threads
 from dforest.rules.arrays import BLOCK
@@ -107,8 +113,6 @@ def exponent_of(forest, rows):
 def estimate(forest, rows, voting, n_threads, device=None):
     """Out-of-bag estimates of a forest on the rows it was grown on. A collective.
 
-    If some rows were drawn by every tree, the rank 0 warns, with the number of such rows of all ranks.
-
     Parameters
     ----------
     forest : Forest
@@ -123,35 +127,132 @@ def estimate(forest, rows, voting, n_threads, device=None):
     -------
     OutOfBag
     """
-    ranks, target, n_own = rows.ranks, rows.y.astype(np.float64), len(rows.y)
-    has_classes = forest.objective.has_classes
+    has_classes, n_own = forest.objective.has_classes, len(rows.y)
     leaf_class, exponent = forest.leaf_class() if has_classes else None, exponent_of(forest, rows)
-    packed = forest.packed_leaves(voting)
-    prediction, per_row = np.full((n_own, packed.n_outputs), np.nan), np.full(n_own, np.nan)
-    totals, n_new = np.zeros((N_DIGITS, forest.n_trees), np.int64), np.zeros(forest.n_trees, np.int64)
+    packed, target = forest.packed_leaves(voting), rows.y.astype(np.float64)
+    counted = None if not is_divided(rows) else Counted.nothing(n_own, packed.n_outputs, has_classes, forest.n_trees)
     for X, own, draws in stretches_of(forest, rows, n_threads, device):
         work = packed, X, target[own], leaf_class, draws, exponent
         if device is None or is_divided(rows):
-            sums, votes, n_votes, added, n_first = predict_out_of_bag(*work, n_threads)
+            found = predict_out_of_bag(*work, n_threads)
         else:
-            on_device = import_module("dforest.engines.device.out_of_bag")
-            sums, votes, n_votes, added, n_first = on_device.predict_out_of_bag(device, *work)
-        seen = n_votes > 0
-        prediction[own][seen] = sums[seen] / n_votes[seen, None]
-        if has_classes:
-            per_row[own][seen] = votes[seen].argmax(axis=1) != target[own][seen]
+            found = import_module("dforest.engines.device.out_of_bag").predict_out_of_bag(device, *work)
+        if counted is None:  # these are all rows
+            counted = Counted(*found)
         else:
-            per_row[own][seen] = (prediction[own][seen, 0] - target[own][seen]) ** 2
-        totals += added
-        n_new += n_first
-    errors, n_seen = curve_of(ranks.sum(totals), exponent), np.cumsum(ranks.sum(n_new))
-    curve = np.divide(errors, n_seen, out=np.full(len(errors), np.nan), where=n_seen > 0)
+            counted.put(own, *found)
+    return conclude(counted, rows, exponent)
+
+
+@dataclass
+class Counted:
+    """The votes of trees for the rows of this rank that they never drew: see `predict_out_of_bag`."""
+
+    sums: np.ndarray
+    votes: np.ndarray
+    n_votes: np.ndarray
+    totals: np.ndarray
+    n_new: np.ndarray
+
+    @classmethod
+    def nothing(cls, n_rows, n_outputs, has_classes, n_trees):
+        """No votes for some rows, by some trees."""
+        votes = np.zeros((n_rows, n_outputs if has_classes else 0), np.int32)
+        counts = np.zeros(n_rows, np.int32), np.zeros((N_DIGITS, n_trees), np.int64), np.zeros(n_trees, np.int64)
+        return cls(np.zeros((n_rows, n_outputs)), votes, *counts)
+
+    def put(self, own, sums, votes, n_votes, totals, n_new):
+        """Put the votes for a stretch of rows, given their places, to the others."""
+        self.sums[own], self.votes[own], self.n_votes[own] = sums, votes, n_votes
+        self.totals += totals
+        self.n_new += n_new
+
+
+class LiveVotes:
+    """Votes that are counted while trees come, for rows that all lie in one part of one rank.
+
+    Counting goes in two steps. `look` may be called by several threads at the same time, with trees in any order; `add` takes
+    what it returned, tree by tree.
+
+    Parameters
+    ----------
+    rows : TrainingRows
+    objective : Objective
+    voting : {"soft", "hard"}
+    before : Forest or None
+        Trees whose votes are counted at once.
+    n_threads : int
+
+    Attributes
+    ----------
+    curve : list of float
+        `OutOfBag.curve` of the trees so far.
+    """
+
+    def __init__(self, rows, objective, voting, before, n_threads):
+        self._rows, self._X, self._voting = rows, rows.parts[0], voting
+        self._target = rows.y.astype(np.float64)
+        known = () if before is None else (before.leaf_value.min(), before.leaf_value.max())
+        # A leaf predicts something between the least and the greatest target.
+        self._exponent = 0 if objective.has_classes else square_exponent(*rows.extent(), *known)
+        self._counted = Counted.nothing(len(rows.y), objective.n_values, objective.has_classes, 0)
+        self.curve = []
+        if before is not None:
+            draws = TreeDraws(before.plans, before.seeds, rows.n_rows, n_threads)
+            leaf_class = before.leaf_class() if objective.has_classes else None
+            work = before.packed_leaves(voting), self._X, self._target, leaf_class, draws, self._exponent
+            self._counted = Counted(*predict_out_of_bag(*work, n_threads))
+            self.curve = _curve(self._counted, self._rows.ranks, self._exponent)[0].tolist()
+        counted = self._counted
+        self._tally = Tally(self._target, counted.sums, counted.votes, counted.n_votes, self._exponent)
+        self._totals, self._n_new = list(counted.totals.T), counted.n_new.tolist()
+        self._sum = counted.totals.sum(axis=1)  # digits of 33 bits: there are never so many trees that these overflow
+        self._n_seen = sum(self._n_new)
+
+    def look(self, tree):
+        """What the next tree, a `Forest` of it alone, says of the rows that it left out."""
+        draws = TreeDraws(tree.plans, tree.seeds, self._rows.n_rows, 1)
+        found = leaves_out_of_bag(tree.packed_leaves(self._voting), self._X, draws)
+        return *found, tree.leaf_votes(self._voting), tree.leaf_class() if tree.objective.has_classes else None
+
+    def add(self, looked):
+        """Count the votes of a tree, given what `look` has returned."""
+        digits, n_new = self._tally.add_tree(*looked)
+        self._totals.append(digits)
+        self._n_new.append(n_new)
+        self._sum = self._sum + digits
+        self._n_seen += n_new
+        (error,) = curve_of(self._sum[:, None], self._exponent)
+        self.curve.append(float(error) / self._n_seen if self._n_seen else np.nan)
+
+    def prediction(self):
+        """The rows that some tree left out, ndarray of bool, and their predictions, as `OutOfBag.prediction` has them."""
+        seen = self._counted.n_votes > 0
+        return seen, self._counted.sums[seen] / self._counted.n_votes[seen, None]
+
+    def estimate(self):
+        """The `OutOfBag` estimates of the trees so far: see `estimate`."""
+        counted, totals = self._counted, np.stack(self._totals, axis=1)
+        counted = Counted(counted.sums, counted.votes, counted.n_votes, totals, np.array(self._n_new, np.int64))
+        return conclude(counted, self._rows, self._exponent)
+
+
+def _curve(counted, ranks, exponent):
+    """(errors after 1, 2, ... trees, how many rows have votes after them). A collective."""
+    errors, n_seen = curve_of(ranks.sum(counted.totals), exponent), np.cumsum(ranks.sum(counted.n_new))
+    return np.divide(errors, n_seen, out=np.full(len(errors), np.nan), where=n_seen > 0), n_seen
+
+
+def conclude(counted, rows, exponent):
+    """The `OutOfBag` estimates by the votes that were `Counted`. A collective."""
+    ranks, target = rows.ranks, rows.y.astype(np.float64)
+    prediction, per_row = np.full(counted.sums.shape, np.nan), np.full(len(target), np.nan)
+    seen = counted.n_votes > 0
+    prediction[seen] = counted.sums[seen] / counted.n_votes[seen, None]
+    if counted.votes.shape[1]:
+        per_row[seen] = counted.votes[seen].argmax(axis=1) != target[seen]
+    else:
+        per_row[seen] = (prediction[seen, 0] - target[seen]) ** 2
+    curve, n_seen = _curve(counted, ranks, exponent)
     n_never = rows.n_rows - int(n_seen[-1])
-    if n_never and ranks.rank == 0:
-        warnings.warn(
-            f"Some inputs do not have OOB scores: {n_never} of {rows.n_rows} rows were drawn by each of the "
-            f"{forest.n_trees} trees; more trees leave out more rows",
-            UserWarning,
-            stacklevel=6,
-        )
     return OutOfBag(prediction, per_row, float(curve[-1]), curve, n_never)

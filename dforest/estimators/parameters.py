@@ -272,8 +272,9 @@ PARAMETERS = (
         "int",
         0,
         ["verbose"],
-        """How often the number of trees grown is printed, on the error stream: 1 prints a line for every
-        tenth of the trees, 2 for every tree, and 0 nothing.""",
+        """What is printed on the error stream while trees are grown. 1 shows how many there are, how much time is
+        left and, with ``oob_score=True``, their out-of-bag error: in one line that is written anew in a terminal,
+        and elsewhere in a line for every tenth of the trees. 2 prints a line for every tree, and 0 nothing.""",
         of=FORESTS | EMBEDDINGS,
     ),
     Parameter(

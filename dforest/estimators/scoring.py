@@ -72,7 +72,7 @@ def r2(true, prediction, ranks):
     if n_rows < 2:
         if n_rows and ranks.rank == 0:
             message = "R^2 score is not well-defined with less than two samples."
-            warnings.warn(message, UndefinedMetricWarning, stacklevel=7)
+            warnings.warn(message, UndefinedMetricWarning, stacklevel=8)
         return np.nan
     most = ranks.greatest(np.array([np.abs(numbers).max(initial=0) for numbers in (true, prediction)]))
 

@@ -1,5 +1,6 @@
 """Random forests: how trees are put together, threads, weights, failed and interrupted fits."""
 
+import io
 import os
 import pickle
 import signal
@@ -13,7 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-import dforest.estimators.ensemble
+import dforest.estimators.progress
 from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
 
 FORESTS = [RandomForestClassifier, RandomForestRegressor]
@@ -275,11 +276,33 @@ def test_a_forest_beats_a_stump():
 # Progress, failed and interrupted fits
 
 
-@pytest.mark.parametrize(("verbose", "lines"), [(0, []), (1, [*range(2, 21, 2), 21]), (2, [*range(1, 22)])])
-def test_verbose(verbose, lines, capsys):
+@pytest.mark.parametrize(("verbose", "numbers"), [(0, []), (1, [*range(2, 21, 2), 21]), (2, [*range(1, 22)])])
+@pytest.mark.parametrize("oob_score", [False, True])
+def test_verbose(verbose, numbers, oob_score, capsys):
     X, y = DATA[RandomForestClassifier]
-    RandomForestClassifier(21, verbose=verbose, random_state=0, n_jobs=2).fit(X, y)
-    assert capsys.readouterr().err.splitlines() == [f"{n} of 21 trees" for n in lines]
+    model = RandomForestClassifier(21, verbose=verbose, random_state=0, n_jobs=2, oob_score=oob_score).fit(X, y)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(" trees")[0] for line in lines] == [f"{n} of 21" for n in numbers]
+    for n, line in zip(numbers, lines, strict=True):
+        assert (" s left" in line) == (n < 21)
+        if oob_score:
+            assert line.endswith(f", out-of-bag error {model.oob_curve_[n - 1]:.6g}")
+
+
+def test_a_terminal_gets_one_line(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr("dforest.estimators.progress._SECONDS_BETWEEN", 0.0)
+    X, y = DATA[RandomForestClassifier]
+    RandomForestClassifier(12, verbose=1, random_state=0).fit(X, y)
+    first, *others = terminal.getvalue().split("\r")
+    assert first == "" and [line.split(" trees")[0] for line in others] == [f"{n} of 12" for n in range(1, 13)]
+    assert others[-1].startswith("12 of 12 trees ") and others[-1].endswith("\n")  # what was longer is overwritten
+    assert terminal.getvalue().count("\n") == 1
 
 
 def state_of(model):
@@ -299,14 +322,14 @@ def test_an_error_amid_growth_leaves_the_model_as_it_was(kind, n_jobs, error, mo
     model = kind(n_estimators=40, random_state=0, n_jobs=n_jobs, verbose=1)
     calls = []
 
-    def report(self, n_grown):
+    def tell(self, n_grown, error_out_of_bag):
         calls.append(n_grown)
         if n_grown == 3:
             raise error
 
     def failing_fit():
         with monkeypatch.context() as patched:
-            patched.setattr(dforest.estimators.ensemble.ForestEstimator, "_report", report)
+            patched.setattr(dforest.estimators.progress.ProgressLine, "tell", tell)
             with pytest.raises(type(error)) as caught:
                 model.fit(X[:, :2], y)
         assert caught.value is error

@@ -7,6 +7,7 @@ a large one.
 
 The arrays handed in are borrowed; everything returned is new.
 """
+cimport cython
 from fractions import Fraction
 
 from libc.math cimport fabs, ldexp
@@ -21,8 +22,8 @@ from dforest.core.predict.totals cimport (
 )
 from dforest.core.predict.walk cimport df_mode, df_tree, df_value_row
 from dforest.core.sampling cimport TreeDraws
-from dforest.core.threads cimport Turn, df_add_to_long, poll, share
-from dforest.rules.out_of_bag cimport df_leading_class
+from dforest.core.threads cimport Turn, current_turn, df_add_to_long, poll, share
+from dforest.rules.out_of_bag cimport df_error, df_leading_class
 from dforest.rules.random cimport DF_BLOCK
 
 N_DIGITS = DF_DIGITS              # digits of a sum of errors: see `curve_of`
@@ -128,49 +129,137 @@ cdef class TrainingRows:
         self.factor = ldexp(1.0, self.exponent)
 
 
+@cython.final
+cdef class Tally:
+    """What trees have said so far of rows that they never drew.
+
+    Parameters
+    ----------
+    target : ndarray of shape (n,), dtype float64
+        Class numbers, or numbers.
+    sums, votes, n_votes : ndarray
+        As `predict_out_of_bag` returns them; borrowed, and written to as trees vote.
+    exponent : int
+        Targets and what leaves predict are times 2 to this power when they are squared: see `square_exponent`. 0 for classes.
+    """
+    cdef double[:, ::1] sum
+    cdef int32_t[:, ::1] vote
+    cdef int32_t[::1] n
+    cdef const double[::1] target
+    cdef bint is_regression
+    cdef Py_ssize_t n_outputs
+    cdef double factor
+
+    def __init__(self, const double[::1] target not None, double[:, ::1] sums not None, int32_t[:, ::1] votes not None,
+                 int32_t[::1] n_votes not None, int exponent):
+        cdef Py_ssize_t n = target.shape[0]
+        if sums.shape[0] != n or votes.shape[0] != n or n_votes.shape[0] != n:
+            raise ValueError(f"votes for {sums.shape[0]}, {votes.shape[0]} and {n_votes.shape[0]} rows, of {n}")
+        if votes.shape[1] not in (0, sums.shape[1]):
+            raise ValueError(f"votes for {votes.shape[1]} classes, and sums of {sums.shape[1]} numbers")
+        self.target, self.sum, self.vote, self.n = target, sums, votes, n_votes
+        self.n_outputs, self.is_regression = sums.shape[1], votes.shape[1] == 0
+        self.factor = ldexp(1.0, exponent)
+
+    cdef inline double error(self, Py_ssize_t row, int32_t best) noexcept nogil:
+        """The error of a row that has votes, given the class that has most of them."""
+        return df_error(self.is_regression, self.factor, self.target[row],
+                        self.sum[row, 0] / <double> self.n[row] if self.is_regression else best)
+
+    cdef inline double add(self, Py_ssize_t row, const double* value, int32_t leaf_class, int32_t* best) noexcept nogil:
+        """Add a leaf's vote to a row's votes; return the row's error now. INOUT best : the class with most votes"""
+        cdef Py_ssize_t k
+        for k in range(self.n_outputs):
+            self.sum[row, k] += value[k]
+        self.n[row] += 1
+        if not self.is_regression:
+            self.vote[row, leaf_class] += 1
+            best[0] = df_leading_class(&self.vote[row, 0], best[0], leaf_class)
+        return self.error(row, best[0])
+
+    def add_tree(self, const uint32_t[::1] rows not None, const uint32_t[::1] leaves not None,
+                 const double[:, ::1] values not None, leaf_class):
+        """Let the next tree vote.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_out,), dtype uint32
+            The rows that the tree never drew.
+        leaves : ndarray of shape (n_out,), dtype uint32
+            The leaf that each of these reaches: a row of `values`.
+        values : ndarray of shape (n_leaves, n_outputs), dtype float64
+            What each leaf adds to a prediction.
+        leaf_class : ndarray of shape (n_leaves,), dtype int32, or None
+            The class that each leaf votes for; None: regression.
+
+        Returns
+        -------
+        digits : ndarray of shape (DF_DIGITS,), dtype int64
+            Of what the tree adds to the sum over rows of the error.
+        n_new : int
+            How many rows have their first vote from the tree.
+        """
+        cdef const int32_t[::1] classes = np.zeros(values.shape[0], np.int32) if self.is_regression else leaf_class
+        cdef df_total total
+        cdef double before, now
+        cdef int32_t best
+        cdef Py_ssize_t j, k, row, n_new = 0
+        cdef uint32_t leaf
+        if values.shape[1] != self.n_outputs or classes.shape[0] != values.shape[0] or rows.shape[0] != leaves.shape[0]:
+            raise ValueError(f"leaves that add {values.shape[1]} numbers, to predictions of {self.n_outputs}")
+        digits = np.zeros(DF_DIGITS, np.int64)
+        cdef int64_t[::1] out = digits
+        with nogil:
+            df_total_open(&total)
+            for j in range(rows.shape[0]):
+                row, leaf = rows[j], leaves[j]
+                best = 0
+                before = 0.0
+                if self.n[row] == 0:
+                    n_new += 1
+                else:
+                    if not self.is_regression:      # the class with most votes, the lowest of equal ones
+                        for k in range(1, self.n_outputs):
+                            if self.vote[row, k] > self.vote[row, best]:
+                                best = <int32_t> k
+                    before = self.error(row, best)
+                now = self.add(row, &values[leaf, 0], classes[leaf], &best)
+                if now != before:
+                    df_total_add(&total, now, 1)
+                    df_total_add(&total, before, -1)
+            df_total_carry(&total)
+            memcpy(&out[0], &total.digit[0], sizeof(total.digit))
+        return digits, n_new
+
+
 cdef class Votes(TrainingRows):
     """What trees say of the rows that they never drew, as `predict_out_of_bag` returns it."""
+    cdef Tally tally
     cdef const int32_t[::1] classes
-    cdef double[:, ::1] sums
-    cdef int32_t[:, ::1] votes
-    cdef int32_t[::1] n_votes
     cdef int64_t[:, ::1] totals    # see `curve_of`
     cdef int64_t[::1] n_new        # rows with the first vote by each tree
 
     cdef int vote_in_block(self, Py_ssize_t block, Turn* turn) except -1 nogil:
         """Let all trees vote, in their order, for the rows of a block that they never drew."""
-        cdef uint32_t counts[DF_BLOCK]
         cdef double error[DF_BLOCK]      # of each row so far
         cdef int32_t best[DF_BLOCK]      # class with most votes so far
         cdef uint32_t out[DF_BLOCK]      # rows out of bag
-        cdef uint32_t at[DF_BLOCK]
-        cdef uint32_t left[DF_BLOCK]
-        cdef const uint32_t* drawn
-        cdef Py_ssize_t t, i, j, k, first = self.draws.begin(block), rows = self.draws.begin(block + 1) - first
-        cdef int mode = df_mode(&self.packed.forest, &self.rows.rows, first, rows, self.packed.n_features)
-        cdef Descent down = Descent(&self.rows.rows, &out[0], 0, 0, mode, &at[0], &left[0])
+        cdef uint32_t leaf[DF_BLOCK]
+        cdef Py_ssize_t t, i, j, k, first = self.draws.begin(block), n_out
         cdef df_total total
         cdef int64_t n_new
         cdef double now
-        cdef const char* tree
         for t in range(self.packed.n_trees):
-            drawn = self.draws.draw_block(t, block, counts)
-            down.n = n_new = 0
-            for i in range(rows):
-                out[down.n] = <uint32_t> (first + i)
-                down.n += drawn[i] == 0
-            self.packed.walk(t, &down, turn)
-            poll(turn, DF_BLOCK + down.n * self.packed.n_outputs)
+            n_out = out_of_bag(self, t, block, &out[0], &leaf[0], turn)
+            n_new = 0
             df_total_open(&total)
-            tree = df_tree(&self.packed.forest, t)
-            for j in range(down.n):
+            for j in range(n_out):
                 i = out[j] - first
-                if self.n_votes[out[j]] == 0:
+                if self.tally.n[out[j]] == 0:
                     n_new += 1
                     error[i] = 0.0
                     best[i] = 0
-                now = self.vote(out[j], <uint32_t> self.packed.bases[t] + df_value_row(tree, at[j], &self.packed.forest),
-                                &best[i])
+                now = self.tally.add(out[j], &self.packed.values[leaf[j], 0], self.classes[leaf[j]], &best[i])
                 if now != error[i]:
                     df_total_add(&total, now, 1)
                     df_total_add(&total, error[i], -1)
@@ -184,17 +273,31 @@ cdef class Votes(TrainingRows):
                 df_add_to_long(self.n_new[t], n_new)
         return 0
 
-    cdef inline double vote(self, Py_ssize_t row, uint32_t leaf, int32_t* best) noexcept nogil:
-        """Add a leaf's vote to a row's votes; return the row's error now. INOUT best : the class with most votes"""
-        cdef Py_ssize_t k
-        for k in range(self.packed.n_outputs):
-            self.sums[row, k] += self.packed.values[leaf, k]
-        self.n_votes[row] += 1
-        if self.is_regression:
-            return error_of(self, self.target[row], self.sums[row, 0] / <double> self.n_votes[row])
-        self.votes[row, self.classes[leaf]] += 1
-        best[0] = df_leading_class(&self.votes[row, 0], best[0], self.classes[leaf])
-        return error_of(self, self.target[row], best[0])
+
+cdef Py_ssize_t out_of_bag(TrainingRows training, Py_ssize_t t, Py_ssize_t block, uint32_t* out, uint32_t* leaf,
+                           Turn* turn) except -1 nogil:
+    """The rows of a block that tree t never drew, and the value rows of their leaves; returns how many there are.
+
+    OUT out, leaf : [DF_BLOCK]
+    """
+    cdef uint32_t counts[DF_BLOCK]
+    cdef uint32_t at[DF_BLOCK]
+    cdef uint32_t left[DF_BLOCK]
+    cdef Py_ssize_t i, first = training.draws.begin(block), rows = training.draws.begin(block + 1) - first
+    cdef int mode = df_mode(&training.packed.forest, &training.rows.rows, first, rows,
+                            training.packed.n_features)
+    cdef Descent down = Descent(&training.rows.rows, out, 0, 0, mode, &at[0], &left[0])
+    cdef const uint32_t* drawn = training.draws.draw_block(t, block, counts)
+    cdef const char* tree = df_tree(&training.packed.forest, t)
+    cdef uint32_t base = <uint32_t> training.packed.bases[t]
+    for i in range(rows):
+        out[down.n] = <uint32_t> (first + i)
+        down.n += drawn[i] == 0
+    training.packed.walk(t, &down, turn)
+    poll(turn, DF_BLOCK + down.n * training.packed.n_outputs)
+    for i in range(down.n):
+        leaf[i] = base + df_value_row(tree, at[i], &training.packed.forest)
+    return down.n
 
 
 cdef int vote_in_block(void* context, Py_ssize_t block, Turn* turn) except -1 nogil:
@@ -243,7 +346,44 @@ def predict_out_of_bag(PackedForest packed not None, X not None, const double[::
     n_votes = np.zeros(n, np.int32)
     totals = np.zeros((DF_DIGITS, packed.n_trees), np.int64)
     n_new = np.zeros(packed.n_trees, np.int64)
-    voting.sums, voting.votes, voting.n_votes, voting.totals, voting.n_new = sums, votes, n_votes, totals, n_new
-    voting.classes = np.empty(0, np.int32) if is_regression else leaf_class
+    voting.tally = Tally(target, sums, votes, n_votes, exponent)
+    voting.totals, voting.n_new = totals, n_new
+    voting.classes = np.zeros(packed.values.shape[0], np.int32) if is_regression else leaf_class
     share(vote_in_block, <void*> voting, draws.n_blocks(), n_threads)
     return sums, votes, n_votes, totals, n_new
+
+
+def leaves_out_of_bag(PackedForest packed not None, X not None, TreeDraws draws not None):
+    """The rows that a tree never drew, and the leaves that these reach.
+
+    Parameters
+    ----------
+    packed : PackedForest
+        One tree, made of its leaf tables.
+    X : ndarray of shape (n, n_features), dtype float32 or float64
+        The training rows; C-contiguous.
+    draws : TreeDraws
+        Of this tree, on these rows.
+
+    Returns
+    -------
+    rows, leaves : ndarray of shape (n_out,), dtype uint32
+        As of `Tally.add_tree`.
+    """
+    cdef TrainingRows training = TrainingRows(packed, X, np.empty(0), False, draws, 0)
+    cdef Turn turn = current_turn()
+    cdef Py_ssize_t n = 0, n_out, block
+    cdef uint32_t out[DF_BLOCK]
+    cdef uint32_t leaf[DF_BLOCK]
+    rows, leaves = np.empty(training.n, np.uint32), np.empty(training.n, np.uint32)
+    cdef uint32_t[::1] to_rows = rows, to_leaves = leaves
+    with nogil:
+        for block in range(draws.n_blocks()):
+            n_out = out_of_bag(training, 0, block, &out[0], &leaf[0], &turn)
+            if n_out != 0:
+                memcpy(&to_rows[n], &out[0], n_out * sizeof(uint32_t))
+                memcpy(&to_leaves[n], &leaf[0], n_out * sizeof(uint32_t))
+            n += n_out
+    rows.resize(n, refcheck=False)
+    leaves.resize(n, refcheck=False)
+    return rows, leaves

@@ -1,0 +1,72 @@
+"""Ctrl-C that keeps what has been grown."""
+
+import signal
+import threading
+
+from dforest.callback.base import FitRecords, is_step
+from dforest.core.threads import interrupt
+from dforest.fitting import GrowthInterrupted
+
+
+class KeepOnInterrupt(FitRecords):
+    """A callback by which the first Ctrl-C ends a fit and keeps its trees, and the second one raises.
+
+    A forest stops within a second, in the middle of its trees, and keeps those that are finished; other estimators stop at the
+    end of the step that they are at. `n_estimators_`, or `n_iter_`, says how many there are. Where there is no tree yet, or the
+    trees are finished and something else is being computed, Ctrl-C raises KeyboardInterrupt, as it does without this callback.
+
+    Python hands signals to the main thread: the fit must be called there.
+
+    Raises
+    ------
+    ValueError
+        By `fit`, if it is called by another thread than the main thread.
+
+    Examples
+    --------
+    >>> from dforest import RandomForestClassifier
+    >>> from dforest.callback import KeepOnInterrupt
+    >>> forest = RandomForestClassifier(100_000).set_callbacks(KeepOnInterrupt())
+    """
+
+    def open(self, estimator, context):
+        if threading.current_thread() is not threading.main_thread():
+            raise ValueError("KeepOnInterrupt needs a fit that the main thread calls, as signals are handed to that one")
+        return _Handler(getattr(estimator, "_growth", None))
+
+    def on_fit_task_end(self, estimator, context):
+        return is_step(context) and self.record(estimator).was_asked
+
+    def teardown(self, estimator, context):
+        if id(estimator) in self._records:
+            self.record(estimator).close()
+        super().teardown(estimator, context)
+
+
+class _Handler:
+    """The handler of Ctrl-C during a fit; it owns the place of the one before until `close`."""
+
+    def __init__(self, growth):
+        self._growth = growth
+        self.was_asked = False
+        self._before = signal.signal(signal.SIGINT, self)
+
+    def __call__(self, number, frame):
+        can_stop = self._growth is None or self._growth.is_growing and self._growth.n_trees > 0
+        if self.was_asked or not can_stop:
+            interrupt(None)
+            self._raise(number, frame)
+            return
+        self.was_asked = True
+        if self._growth is not None:
+            interrupt(GrowthInterrupted())
+
+    def _raise(self, number, frame):
+        """Do what would have been done without this handler."""
+        if callable(self._before):
+            self._before(number, frame)
+        elif self._before != signal.SIG_IGN:
+            raise KeyboardInterrupt
+
+    def close(self):
+        signal.signal(signal.SIGINT, signal.default_int_handler if self._before is None else self._before)

@@ -1,0 +1,99 @@
+"""The plateau of the out-of-bag error: when more trees no longer help."""
+
+from math import isnan
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from dforest.callback.base import FitRecords, is_step
+from dforest.estimators.growth import growth_of
+from dforest.estimators.scoring import score_of_classes, score_of_numbers
+
+
+class OutOfBagPlateau(FitRecords):
+    """A callback that ends the fit of a forest when its out-of-bag error no longer falls.
+
+    The error is that of `oob_curve_`: each row is predicted by the trees that left it out. Its votes are counted as trees come,
+    so that the rule costs no more than ``oob_score=True`` does. Where to stop depends on the trees alone, so it is the same on
+    any number of threads and on any device.
+
+    Parameters
+    ----------
+    scorer : callable, default=None
+        A metric or a scorer, of which greater values are better, as `oob_score` takes it: it is called after each tree with the
+        rows that some tree left out. None means the error of `oob_curve_`: the share of misclassified rows, or the mean squared
+        error.
+    rounds : int, default=25
+        The fit ends after this many trees of which none brought a new best value.
+    tolerance : float, default=0.001
+        By which share of its magnitude a value must be better than the best one so far to be a new best.
+
+    Raises
+    ------
+    ValueError
+        By `fit`, if ``bootstrap=False``, with which no tree leaves out rows, or if the estimator is not a forest.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from dforest import RandomForestRegressor
+    >>> from dforest.callback import OutOfBagPlateau
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = RandomForestRegressor(2000, oob_score=True, random_state=0).set_callbacks(OutOfBagPlateau(rounds=50)).fit(X, y)
+    >>> forest.n_estimators_ < 2000
+    True
+    >>> int(forest.oob_curve_.argmin()) < forest.n_estimators_
+    True
+    """
+
+    def __init__(self, scorer=None, rounds=25, tolerance=0.001):
+        super().__init__()
+        if scorer is not None and not callable(scorer):
+            raise ValueError(f"scorer={scorer!r}; allowed are None, metrics and scorers, which are called with predictions")
+        if isinstance(rounds, bool) or not isinstance(rounds, Integral) or rounds < 1:
+            raise ValueError(f"rounds={rounds!r}; allowed are integers from 1")
+        if isinstance(tolerance, bool) or not isinstance(tolerance, Real) or not 0 <= tolerance < 1:
+            raise ValueError(f"tolerance={tolerance!r}; allowed are numbers from 0 and below 1")
+        self.scorer = scorer
+        self.rounds = rounds
+        self.tolerance = tolerance
+
+    def open(self, estimator, context):
+        growth_of(estimator, self).count_votes()
+        return _Best(self.rounds, self.tolerance)
+
+    def on_fit_task_end(self, estimator, context):
+        if not is_step(context):
+            return False
+        best, growth = self.record(estimator), growth_of(estimator, self)
+        if self.scorer is None:
+            return best.is_plateau([-error for error in growth.curve[best.n_seen :]])
+        return best.is_plateau([self._score(estimator, growth)])
+
+    def _score(self, estimator, growth):
+        seen, prediction = growth.out_of_bag()
+        if not seen.any():
+            return np.nan
+        true = growth.rows.y[seen]
+        if is_classifier(estimator):
+            return score_of_classes(self.scorer, estimator.classes_, estimator.classes_[true], prediction)
+        return score_of_numbers(self.scorer, true, prediction[:, 0])
+
+
+class _Best:
+    """The best of the values so far, of which greater ones are better."""
+
+    def __init__(self, rounds, tolerance):
+        self._rounds, self._tolerance = rounds, tolerance
+        self._best, self._since = None, 0
+        self.n_seen = 0
+
+    def is_plateau(self, values):
+        """Take the next values; returns whether enough of them have come since the best one."""
+        for value in values:
+            self.n_seen += 1
+            self._since += 1
+            if not isnan(value) and (self._best is None or value > self._best + self._tolerance * abs(self._best)):
+                self._best, self._since = value, 0
+        return self._since >= self._rounds
