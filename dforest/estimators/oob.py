@@ -192,9 +192,10 @@ class LiveVotes:
     def __init__(self, rows, objective, voting, before, n_threads):
         self._rows, self._X, self._voting = rows, rows.parts[0], voting
         self._target = rows.y.astype(np.float64)
-        known = () if before is None else (before.leaf_value.min(), before.leaf_value.max())
-        # A leaf predicts something between the least and the greatest target.
-        self._exponent = 0 if objective.has_classes else square_exponent(*rows.extent(), *known)
+        self._exponent = 0
+        if not objective.has_classes:  # a leaf predicts something between the least and the greatest target
+            known = () if before is None else (before.leaf_value.min(), before.leaf_value.max())
+            self._exponent = square_exponent(*rows.extent(), *known)
         self._counted = Counted.nothing(len(rows.y), objective.n_values, objective.has_classes, 0)
         self.curve = []
         if before is not None:

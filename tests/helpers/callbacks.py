@@ -1,0 +1,49 @@
+"""Callbacks of tests, and whether two forests' estimators are equal."""
+
+import pickle
+
+from dforest.callback.base import Callback, is_step
+
+
+class StopAfter(Callback):
+    """It asks to stop after some trees or rounds."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def on_fit_task_end(self, estimator, context):
+        return is_step(context) and context.task_id + 1 == self.n
+
+
+class Recorder(Callback):
+    """It keeps all that it is told."""
+
+    def __init__(self):
+        self.told = []
+
+    def keep(self, hook, context, **given):
+        self.told.append((hook, context.task_name, context.task_id, given))
+
+    def setup(self, estimator, context):
+        self.keep("setup", context)
+
+    def teardown(self, estimator, context):
+        self.keep("teardown", context)
+
+    def on_fit_task_begin(self, estimator, context, *, X, y, metadata, fitted_estimator):
+        self.keep("begin", context, X=X, y=y, metadata=metadata, fitted=fitted_estimator)
+
+    def on_fit_task_end(self, estimator, context, *, X, y, metadata, fitted_estimator):
+        self.keep("end", context, X=X, y=y, metadata=metadata, fitted=fitted_estimator)
+
+
+# What two fits may differ in that leave the same.
+FREE = ("n_estimators", "n_jobs", "device", "warm_start", "verbose", "_skl_callbacks")
+
+
+def assert_equal_fits(model, other, free=FREE):
+    """All that two fits leave has the same bytes, but for some attributes."""
+    mine, others = ({name: value for name, value in vars(one).items() if name not in free} for one in (model, other))
+    assert mine.keys() == others.keys()
+    for name, value in mine.items():
+        assert pickle.dumps(value) == pickle.dumps(others[name]), name
