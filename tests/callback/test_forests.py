@@ -267,7 +267,7 @@ def test_plateau_of_a_score():
 def test_plateau_refuses():
     with pytest.raises(ValueError, match="bootstrap=False leaves no row out"):
         ExtraTreesClassifier().set_callbacks(OutOfBagPlateau()).fit(X, CLASSES)
-    with pytest.raises(ValueError, match="OutOfBagPlateau watches a HistGradientBoostingRegressor; allowed are dforest's forests"):
+    with pytest.raises(ValueError, match="OutOfBagPlateau watches a HistGradientBoostingRegressor; allowed are dforest"):
         HistGradientBoostingRegressor().set_callbacks(OutOfBagPlateau()).fit(X, NUMBERS)
     for name, value, allowed in [
         ("rounds", 0, "integers from 1"),

@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 
-import numpy as np
 import pytest
 from helpers.callbacks import StopAfter, assert_equal_fits
 from sklearn.datasets import load_diabetes
