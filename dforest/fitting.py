@@ -109,22 +109,35 @@ def forest_of(trees, problem, dtype, before=None, **settings):
     return _assembled(assembly, before, trees, problem, **settings)
 
 
+def lone_tree(tree, problem, **settings):
+    """The `Forest` of a grown tree alone, lent as the tree is: for a quick look at it.
+
+    Parameters
+    ----------
+    tree : GrownTree
+    problem, **settings
+        As of `forest_of`.
+    """
+    return Forest.lent(tree.arrays, **_of_trees([tree], problem), **settings)
+
+
 def _assembled(assembly, before, trees, problem, **settings):
     """The `Forest` of an assembly of new trees, whose numbers and weight exponents are given, after those of an earlier one."""
+    return Forest.assembled(assembly, before, len(trees), **_of_trees(trees, problem), **settings)
+
+
+def _of_trees(trees, problem):
+    """What a `Forest` knows of some trees that follow each other, and of what they were grown for."""
     first = trees[0].number if trees else 0
-    return Forest.assembled(
-        assembly,
-        before,
-        len(trees),
-        n_rows=np.full(len(trees), problem.n_rows, np.int64),
-        plans=(problem.sampling,) * len(trees),
-        weight_exponent=np.array([tree.weight_exponent for tree in trees], np.int64),
-        n_features=problem.n_features,
-        objective=problem.objective,
-        seed=problem.seed,
-        seeds=problem.seeds_of(range(first, first + len(trees))),
-        **settings,
-    )
+    return {
+        "n_rows": np.full(len(trees), problem.n_rows, np.int64),
+        "plans": (problem.sampling,) * len(trees),
+        "weight_exponent": np.array([tree.weight_exponent for tree in trees], np.int64),
+        "n_features": problem.n_features,
+        "objective": problem.objective,
+        "seed": problem.seed,
+        "seeds": problem.seeds_of(range(first, first + len(trees))),
+    }
 
 
 def grow_forest(problem, engine, trees, sink, **settings):

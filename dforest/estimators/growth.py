@@ -14,7 +14,7 @@ from dataclasses import replace
 from dforest import pruning
 from dforest.estimators.oob import LiveVotes
 from dforest.fit_report import FitReport
-from dforest.fitting import forest_of
+from dforest.fitting import forest_of, lone_tree
 
 
 def growth_of(estimator, callback):
@@ -170,7 +170,8 @@ class ForestGrowth:
         looked = kept = None
         arrays = tree.arrays
         if self._counts_votes:
-            alone = pruning.cost_complexity(self.forest_of([tree]), range(1), self.estimator.ccp_alpha, 1)
+            alone = lone_tree(tree, self.problem, **self.settings)
+            alone = pruning.cost_complexity(alone, range(1), self.estimator.ccp_alpha, 1)
             looked = self._votes.look(alone)
         if self._kept:
             kept = arrays.copy()

@@ -160,6 +160,30 @@ class Forest:
                 settings[name] = sum(parts, ()) if name == "plans" else np.concatenate(parts)
         return cls._of(assembly.release(settings["objective"], n_trees), settings)
 
+    @classmethod
+    def lent(cls, tree, objective, **settings):
+        """A forest of one tree that has not been put together with others: equal leaves are not kept once.
+
+        Parameters
+        ----------
+        tree : TreeArrays
+            Lent as long as the forest is used.
+        objective : Objective
+        **settings
+            As of `assembled`.
+        """
+        feature = tree.feature
+        is_leaf = feature < 0
+        link = np.where(is_leaf, np.cumsum(is_leaf, dtype=np.uint32) - np.uint32(1), tree.right)
+        words = {name: np.ascontiguousarray(tree.leaves[:, span]) for name, span in objective.leaf_words.items()}
+        arrays = {
+            "node_offsets": np.array([0, len(feature)]), "feature": feature, "threshold": tree.threshold, "link": link,
+            "missing_left": tree.missing_left, **objective.leaf_tables(words), "inner": tree.inner,
+            "payload_offsets": np.cumsum([0, *tree.payload_lengths]), "payload_words": tree.payload_words,
+        }
+        arrays = {name: np.ascontiguousarray(array).view() for name, array in arrays.items()}
+        return cls._of(arrays, {**settings, "objective": objective})
+
     def _leaf_words(self):
         return self.objective.join_leaves(self.leaf_draws, self.leaf_weight, self.leaf_value, self.leaf_impurity)
 
