@@ -8,5 +8,6 @@ from dforest.callback.checkpoint import Checkpoint
 from dforest.callback.interrupt import KeepOnInterrupt
 from dforest.callback.limits import TimeLimit
 from dforest.callback.plateau import OutOfBagPlateau
+from dforest.callback.progress import ProgressBar
 
-__all__ = ["Checkpoint", "KeepOnInterrupt", "OutOfBagPlateau", "TimeLimit"]
+__all__ = ["Checkpoint", "KeepOnInterrupt", "OutOfBagPlateau", "ProgressBar", "TimeLimit"]

@@ -8,8 +8,7 @@ leaves what a fit of k steps leaves, to the bit. A callback that raises an excep
 it was. Boosted trees call hooks in the thread that called `fit`, forests in the one that finished the tree, with the
 configuration (scikit-learn's and dforest's) of the thread that called `fit`.
 
-With an older scikit-learn `set_callbacks` raises. Callbacks are no parameters there either: who gets them, and what they are
-told, are scikit-learn's to say.
+With an older scikit-learn the same objects are callbacks, by `dforest.estimators.callback_protocol`.
 """
 
 import inspect
@@ -21,20 +20,9 @@ import sklearn
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:  # before scikit-learn 1.9
+    from dforest.estimators.callback_protocol import CallbackSupportMixin, with_callbacks
 
-    class CallbackSupportMixin:
-        """What refuses callbacks where scikit-learn has none."""
-
-        def set_callbacks(self, *callbacks):
-            """Raise NotImplementedError: callbacks need scikit-learn 1.9 or newer."""
-            raise NotImplementedError(
-                "callbacks need scikit-learn 1.9 or newer, where sklearn.callback says what they are; this is scikit-learn "
-                f"{sklearn.__version__}"
-            )
-
-    def with_callbacks(method):
-        """Nothing to decorate with: there are no callbacks."""
-        return method
+__all__ = ["CallbackSupportMixin", "FitTasks", "with_callbacks"]
 
 
 class FitTasks:

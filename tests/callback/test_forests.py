@@ -24,6 +24,7 @@ from dforest import (
 )
 from dforest.callback import OutOfBagPlateau
 from dforest.callback.base import Callback, is_step
+from dforest.config import communicator
 from dforest.spmd.threads import ThreadGroup
 from dforest.testing.device_forests import fit_there, standing_in
 from dforest.testing.host_device import strict_device
@@ -125,7 +126,7 @@ def test_hooks_have_the_configuration_of_the_caller():
         def on_fit_task_end(self, estimator, context):
             at_work.append(context.task_id)
             assert len(at_work) == 1
-            seen.add((sklearn.get_config()["working_memory"], dforest.config.communicator().size))
+            seen.add((sklearn.get_config()["working_memory"], communicator().size))
             at_work.pop()
 
     with sklearn.config_context(working_memory=77):

@@ -1,86 +1,18 @@
 """Callbacks of scikit-learn's protocol: what they are told, and that a fit they stop is the beginning of a longer one."""
 
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from helpers.boosting import assert_equal_models, problem
+from helpers.callbacks import Recorder, StopAfter
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.metrics import log_loss, r2_score
 from sklearn.model_selection import GridSearchCV
 
-from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
-OLDER = """
-import sys
-import dforest  # and all of scikit-learn that is needed
-for name in [name for name in sys.modules if name == "dforest" or name.startswith("dforest.estimators")]:
-    del sys.modules[name]
-sys.modules["sklearn.callback"] = None
-import dforest
-model = dforest.HistGradientBoostingRegressor(max_iter=2, min_samples_leaf=1).fit([[0.0], [1.0]], [0.0, 1.0])
-assert model.n_iter_ == 2
-try:
-    model.set_callbacks()
-except NotImplementedError as error:
-    print(error)
-"""
-
-
-def test_older_releases_of_scikit_learn_have_none():
-    found = subprocess.run([sys.executable, "-P", "-c", OLDER], capture_output=True, text=True)
-    assert "callbacks need scikit-learn 1.9 or newer" in found.stdout, found.stderr
-
-
-class Callback:
-    """One that does nothing."""
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
-
-    def on_fit_task_end(self, estimator, context):
-        pass
-
-
-class StopAfter(Callback):
-    """It asks to stop after some rounds."""
-
-    def __init__(self, n):
-        self.n = n
-
-    def on_fit_task_end(self, estimator, context):
-        return context.task_name == "round" and context.task_id + 1 == self.n
-
-
-class Recorder(Callback):
-    """It keeps all that it is told."""
-
-    def __init__(self):
-        self.told = []
-
-    def keep(self, hook, context, **given):
-        self.told.append((hook, context.task_name, context.task_id, given))
-
-    def setup(self, estimator, context):
-        self.keep("setup", context)
-
-    def teardown(self, estimator, context):
-        self.keep("teardown", context)
-
-    def on_fit_task_begin(self, estimator, context, *, X, y, metadata, fitted_estimator):
-        self.keep("begin", context, X=X, y=y, metadata=metadata, fitted=fitted_estimator)
-
-    def on_fit_task_end(self, estimator, context, *, X, y, metadata, fitted_estimator):
-        self.keep("end", context, X=X, y=y, metadata=metadata, fitted=fitted_estimator)
+from dforest import HistGradientBoostingClassifier
+from dforest.callback.base import Callback
 
 
 class Raiser(Callback):
@@ -98,9 +30,6 @@ class Raiser(Callback):
         self.was_torn_down = True
 
 
-needs_protocol = pytest.mark.skipif(
-    not hasattr(HistGradientBoostingRegressor(), "_init_callback_context"), reason="this scikit-learn has no sklearn.callback"
-)
 LOSSES = pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "log_loss", "multinomial"])
 STOPPING = pytest.mark.parametrize(
     "stopping",
@@ -109,7 +38,6 @@ STOPPING = pytest.mark.parametrize(
 )
 
 
-@needs_protocol
 @LOSSES
 @STOPPING
 def test_what_is_stopped_is_a_prefix(loss, stopping):
@@ -124,7 +52,6 @@ def test_what_is_stopped_is_a_prefix(loss, stopping):
             assert stopped.predict(X).tobytes() == short.predict(X).tobytes()
 
 
-@needs_protocol
 @STOPPING
 def test_warm_starts_go_on(stopping):
     X, y, model = problem("log_loss")
@@ -139,7 +66,6 @@ def test_warm_starts_go_on(stopping):
     assert [told[:3] for told in recorder.told] == [(hook, "fit", 0) for hook in ("setup", "begin", "end", "teardown")]
 
 
-@needs_protocol
 def test_early_stopping_is_what_it_is_without_callbacks():
     X, y, model = problem("squared_error", n=500)
     model.set_params(max_iter=60, learning_rate=0.5, n_iter_no_change=4, early_stopping=True)
@@ -150,7 +76,6 @@ def test_early_stopping_is_what_it_is_without_callbacks():
     assert sum(hook == "end" and name == "round" for hook, name, *_ in recorder.told) == plain.n_iter_
 
 
-@needs_protocol
 @LOSSES
 @STOPPING
 @pytest.mark.parametrize("is_weighted", [False, True])
@@ -175,7 +100,6 @@ def test_what_callbacks_are_told(loss, stopping, is_weighted):
             assert given["fitted"].predict(X).tobytes() == fitted.predict(X).tobytes()
 
 
-@needs_protocol
 @pytest.mark.parametrize("is_fitted", [False, True])
 @pytest.mark.parametrize("hook", ["setup", "on_fit_task_begin", "on_fit_task_end", "teardown"])
 def test_a_callback_that_raises_leaves_the_estimator_as_it_was(hook, is_fitted):
@@ -192,7 +116,6 @@ def test_a_callback_that_raises_leaves_the_estimator_as_it_was(hook, is_fitted):
     assert_equal_models(model.set_callbacks().fit(X, y), clone(model).fit(X, y))
 
 
-@needs_protocol
 def test_bad_data_tear_nothing_down_that_was_not_set_up():
     X, y, model = problem("squared_error")
     recorder = Recorder()
@@ -206,13 +129,11 @@ def test_bad_data_tear_nothing_down_that_was_not_set_up():
     assert not hasattr(model, "forest_") and not hasattr(model, "_callback_fit_ctx")
 
 
-@needs_protocol
 def test_what_is_no_callback():
     with pytest.raises(TypeError, match="following the FitCallback protocol"):
         HistGradientBoostingClassifier().set_callbacks(print)
 
 
-@needs_protocol
 def test_copies_keep_callbacks():
     X, y, model = problem("squared_error")
     model.set_callbacks(StopAfter(2))
@@ -223,14 +144,12 @@ def test_copies_keep_callbacks():
 # scikit-learn's own
 
 
-@needs_protocol
 @pytest.mark.parametrize("loss", ["squared_error", "multinomial"])
 def test_scoring_monitor(loss):
-    from sklearn.callback import ScoringMonitor
-
+    monitors = pytest.importorskip("sklearn.callback")
     X, y, model = problem(loss)
     scoring = "r2" if loss == "squared_error" else "neg_log_loss"
-    monitor = ScoringMonitor(scoring=scoring)
+    monitor = monitors.ScoringMonitor(scoring=scoring)
     model.set_callbacks(monitor).fit(X, y)
     rounds = [row[scoring] for row in monitor.get_logs().data if row["task_name"] == "round"]
     assert len(rounds) == 8 and rounds == sorted(rounds)
@@ -239,29 +158,25 @@ def test_scoring_monitor(loss):
     assert rounds == [metric(y, stage) for stage in stages]
 
 
-@needs_protocol
 def test_progress_bar(capsys):
     pytest.importorskip("rich")
-    from sklearn.callback import ProgressBar
-
+    bars = pytest.importorskip("sklearn.callback")
     X, y, model = problem("squared_error")
     plain = clone(model).fit(X, y)
-    assert_equal_models(model.set_callbacks(ProgressBar()).fit(X, y), plain)
+    assert_equal_models(model.set_callbacks(bars.ProgressBar()).fit(X, y), plain)
     told = capsys.readouterr().out
     assert "HistGradientBoostingRegressor - fit" in told and "100%" in told
-    stopped = clone(model).set_params(max_iter=1000).set_callbacks(ProgressBar(), StopAfter(8)).fit(X, y)
+    stopped = clone(model).set_params(max_iter=1000).set_callbacks(bars.ProgressBar(), StopAfter(8)).fit(X, y)
     assert_equal_models(stopped, plain)
 
 
-@needs_protocol
 def test_progress_bars_in_a_grid_search(capsys):
     pytest.importorskip("rich")
-    from sklearn.callback import ProgressBar
-
+    bars = pytest.importorskip("sklearn.callback")
     X, y = load_iris(return_X_y=True)
     search = GridSearchCV(HistGradientBoostingClassifier(max_iter=2, random_state=0), {"max_depth": [1, 2]}, cv=2)
     plain = clone(search).fit(X, y)
-    search.set_callbacks(ProgressBar(max_propagation_depth=None)).fit(X, y)
+    search.set_callbacks(bars.ProgressBar(max_propagation_depth=None)).fit(X, y)
     assert (search.cv_results_["mean_test_score"] == plain.cv_results_["mean_test_score"]).all()
     assert_equal_models(search.best_estimator_, plain.best_estimator_)
     assert "| HistGradientBoosting" in capsys.readouterr().out
