@@ -15,6 +15,7 @@ from dforest.estimators.forest import (
 from dforest.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 from dforest.export import export_graphviz, export_text
 from dforest.plot import plot_tree
+from dforest.report.displays import ImportanceDisplay, OutOfBagCurveDisplay
 from dforest.sycl.devices import devices
 
 __version__ = version("dforest")
@@ -28,6 +29,8 @@ __all__ = [
     "ExtraTreesRegressor",
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRegressor",
+    "ImportanceDisplay",
+    "OutOfBagCurveDisplay",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "RandomTreesEmbedding",

@@ -8,6 +8,8 @@ from dforest.config import config_context as config_context
 from dforest.export import export_graphviz as export_graphviz
 from dforest.export import export_text as export_text
 from dforest.plot import plot_tree as plot_tree
+from dforest.report.displays import ImportanceDisplay as ImportanceDisplay
+from dforest.report.displays import OutOfBagCurveDisplay as OutOfBagCurveDisplay
 from dforest.sycl.devices import devices as devices
 
 __version__: str

@@ -264,8 +264,7 @@ class BoxText:
         if self.node_ids:
             add("node", f"#{node}", " ")
         if tree.children_left[node] != TREE_LEAF:
-            test = self.decision_tree, node, self.names, self._number, MOST_LABELS_IN_BOX, self.at_most
-            lines.append(_test_text(*test)[0])
+            lines.append(self.test(node))
         if self.impurity:
             criterion = self.decision_tree.criterion
             add(criterion if isinstance(criterion, str) else "impurity", self._number(tree.impurity[node]))
@@ -277,6 +276,10 @@ class BoxText:
         if self.class_names is not None:
             add("class", self.class_names[tree.value[node, 0].argmax()])
         return "\n".join(lines)
+
+    def test(self, node):
+        """What is true of rows that go left at a node."""
+        return _test_text(self.decision_tree, node, self.names, self._number, MOST_LABELS_IN_BOX, self.at_most)[0]
 
     def _number(self, value):
         return str(float(np.round(value, self.precision)))

@@ -116,7 +116,7 @@ def plot_tree(
         label, impurity, node_ids, proportion, precision,
     )  # fmt: skip
     colours = Colours(decision_tree) if filled else None
-    picture = _Picture(pyplot.gca() if ax is None else ax, fontsize, rounded)
+    picture = TreePicture(pyplot.gca() if ax is None else ax, fontsize, rounded)
     for node, parent, depth in drawn_nodes(decision_tree.tree_, max_depth):
         if max_depth is None or depth <= max_depth:
             picture.add(node, parent, depth, box_text(node), colours and colours.of(node))
@@ -125,7 +125,7 @@ def plot_tree(
     return picture.draw()
 
 
-class _Picture:
+class TreePicture:
     """Boxes on axes: they are added in preorder by `add`, and then drawn by `draw`."""
 
     def __init__(self, ax, fontsize, rounded):

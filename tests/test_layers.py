@@ -30,6 +30,7 @@ MAY_IMPORT = {
     "engines.device": ENGINES,
     "engines.ranks": {"spmd", *ENGINES},
     # A backend: what it implements, and the source of the kernels.
+    "report": {"report", "config", "estimators", "export", "extras", "interop", "plot", "rules", *ERRORS},
     "host": {"host", "core.threads", *BACKEND},
     "sycl": {"sycl", *BACKEND},
 }

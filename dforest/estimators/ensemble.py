@@ -21,6 +21,7 @@ from dforest.estimators.base import (
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks
 from dforest.estimators.growth import ForestGrowth
 from dforest.estimators.progress import ProgressLine
+from dforest.estimators.reporting import ReportPart
 from dforest.estimators.scoring import accuracy, r2, score_of_classes, score_of_numbers
 from dforest.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.estimators.validation import check_weights, check_X, count_threads
@@ -416,7 +417,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         return self._paths(X), np.array(self.forest_.node_offsets)
 
 
-class ForestClassifier(ClassifierPart, ForestEstimator):
+class ForestClassifier(ReportPart, ClassifierPart, ForestEstimator):
     """What forests for classification share."""
 
     _tree_class = DecisionTreeClassifier
@@ -437,7 +438,7 @@ class ForestClassifier(ClassifierPart, ForestEstimator):
         return self.class_weight
 
 
-class ForestRegressor(RegressorPart, ForestEstimator):
+class ForestRegressor(ReportPart, RegressorPart, ForestEstimator):
     """What forests for regression share."""
 
     _tree_class = DecisionTreeRegressor

@@ -1,0 +1,109 @@
+"""The rows that a report is made from: checked, encoded, and whether they are those that the forest was grown on.
+
+Words: rows are *training rows* if they are what `fit` was given, in its order, or in any order where trees drew all rows. A
+forest can tell: each leaf of a tree knows how many draws reached it, and which rows a tree drew follows from its seed.
+"""
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+
+from dforest.config import on_host
+from dforest.estimators.validation import check_X, count_threads
+
+SEED = 0  # of all subsamples and permutations of a report
+TREES_ASKED = 8  # of each fit, whether rows are training rows
+
+
+def drew_from(forest, X):
+    """Whether the rows of an encoded X are, in their order, those that a fitted forest was grown on."""
+    batches = forest._batches
+    if any(batch.share is not None or batch.n_rows != len(X) for batch in batches):
+        return False
+    first = 0
+    for batch in batches:
+        rows = batch.row_numbers()
+        for t in np.unique(np.linspace(first, first + batch.n_trees - 1, min(TREES_ASKED, batch.n_trees)).astype(int)):
+            tree, counts = forest.forest_.tree(t), forest.forest_.row_counts(t)
+            leaf = tree.packed().apply(X, count_threads(forest.n_jobs))[rows, 0]
+            is_leaf = tree.feature < 0
+            draws = np.bincount(leaf, counts, len(is_leaf))[is_leaf]
+            if not np.array_equal(draws, tree.leaf_draws[tree.leaf_row[is_leaf]]):
+                return False
+        first += batch.n_trees
+    return True
+
+
+class Rows:
+    """Rows to show a forest with.
+
+    Parameters
+    ----------
+    forest : estimator
+        Fitted.
+    X : array-like or frame of shape (n_rows, n_features)
+    y : array-like of shape (n_rows,), or None
+
+    Attributes
+    ----------
+    given : tuple
+        X and y on the processor, as they were given.
+    X : ndarray of shape (n_rows, n_features), dtype float32 or float64
+        With the numbers of labels.
+    y : ndarray of shape (n_rows,), or None
+        Class numbers, or numbers.
+    is_training : bool
+
+    Raises
+    ------
+    ValueError
+        If X or y are not such as the forest was fitted with.
+    """
+
+    def __init__(self, forest, X, y):
+        X, y = on_host(X), None if y is None else on_host(y)
+        self.given = X, y
+        known = {"reset": False, "y_numeric": is_regressor(forest)}
+        if y is None:
+            self.X, self.y = check_X(forest, X, forest._features, reset=False), None
+        else:
+            self.X, self.y = check_X(forest, X, forest._features, y=y, **known)
+            self.y = forest._encode_known(self.y)
+        self.forest = forest
+        self.is_training = drew_from(forest, self.X)
+
+    def __len__(self):
+        return len(self.X)
+
+    def predict(self, X):
+        """What the forest predicts for encoded rows: ndarray of shape (n_rows, n_classes) or (n_rows, 1)."""
+        packed = self.forest.forest_.packed(getattr(self.forest, "voting", "soft"))
+        return packed.mean(X, count_threads(self.forest.n_jobs))
+
+    def leaves(self, X):
+        """What `apply` returns for encoded rows."""
+        return self.forest.forest_.packed().apply(X, count_threads(self.forest.n_jobs))
+
+    def sample(self, most):
+        """Numbers of at most so many rows, ascending, drawn with a fixed seed."""
+        if len(self) <= most:
+            return np.arange(len(self))
+        return np.sort(np.random.RandomState(SEED).choice(len(self), most, replace=False))
+
+    def predictions(self):
+        """What is predicted for the rows, and how.
+
+        Returns
+        -------
+        rows : ndarray
+            The numbers of the rows that have a prediction.
+        prediction : ndarray of shape (len(rows), n_outputs)
+            Out of bag, if these are training rows and the forest has such predictions; else of all trees.
+        is_out_of_bag : bool
+        """
+        name = "oob_decision_function_" if is_classifier(self.forest) else "oob_prediction_"
+        known = getattr(self.forest, name, None) if self.is_training else None
+        if known is None:
+            return np.arange(len(self)), self.predict(self.X), False
+        known = known.reshape(len(self), -1)
+        rows = np.flatnonzero(~np.isnan(known).any(axis=1))
+        return rows, known[rows], True

@@ -1,0 +1,115 @@
+"""Displays: scikit-learn's manner, with the numbers of the estimator."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.inspection import permutation_importance
+
+from dforest import (
+    DecisionTreeClassifier,
+    ImportanceDisplay,
+    OutOfBagCurveDisplay,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt  # noqa: E402
+
+X, Y = load_iris(return_X_y=True, as_frame=True)
+
+
+@pytest.fixture(autouse=True)
+def figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def forest():
+    return RandomForestClassifier(40, random_state=0, oob_score=True).fit(X, Y)
+
+
+def test_curve(forest):
+    display = OutOfBagCurveDisplay.from_estimator(forest)
+    assert display.oob_curve is forest.oob_curve_
+    assert np.array_equal(display.line_.get_xdata(), np.arange(1, 41))
+    assert np.array_equal(display.line_.get_ydata(), forest.oob_curve_)
+    assert display.figure_ is plt.gcf() and display.ax_ is plt.gca()
+    assert display.ax_.get_xlabel() == "Number of trees"
+    assert display.ax_.get_ylabel() == "Out-of-bag misclassification rate"
+    assert display.estimator_name == "RandomForestClassifier"
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert labels == ["RandomForestClassifier", "limit + slope / trees, fitted"]
+    n_trees = display.trend_line_.get_xdata()
+    assert n_trees[-1] == pytest.approx(80)
+    assert np.allclose(display.trend_line_.get_ydata(), display.trend.at(n_trees))
+
+
+def test_curves_share_axes(forest):
+    _, ax = plt.subplots()
+    first = OutOfBagCurveDisplay.from_estimator(forest, ax=ax, trend=False, name="ours", color="red", linewidth=3)
+    assert first.ax_ is ax and first.trend_line_ is None and first.line_.get_color() == "red"
+    second = OutOfBagCurveDisplay(forest.oob_curve_[:10]).plot(ax)  # too few for a law
+    assert second.trend is None and second.trend_line_ is None and len(ax.lines) == 2
+    model = RandomForestRegressor(25, random_state=0, oob_score=True).fit(*load_diabetes(return_X_y=True))
+    assert OutOfBagCurveDisplay.from_estimator(model, ax=ax).ax_.get_ylabel() == "Out-of-bag mean squared error"
+
+
+def test_importances(forest):
+    display = ImportanceDisplay.from_estimator(forest)
+    order = np.argsort(-forest.feature_importances_, kind="stable")
+    assert np.array_equal(display.features_, order)
+    assert [bar.get_width() for bar in display.bars_] == forest.feature_importances_[order].tolist()
+    assert [label.get_text() for label in display.ax_.get_yticklabels()] == X.columns[order].tolist()
+    assert display.ax_.yaxis_inverted() or display.ax_.get_ylim()[0] > display.ax_.get_ylim()[1]
+    assert display.ax_.get_xlabel() == "Mean decrease in impurity" and display.figure_ is plt.gcf()
+    by_tree = np.array([tree.feature_importances_ for tree in forest.estimators_])
+    np.testing.assert_allclose(display.importances_std, by_tree.std(axis=0, ddof=1))
+
+
+def test_importances_by_permutation(forest):
+    display = ImportanceDisplay.from_estimator(forest, X, Y, kind="permutation", n_repeats=3, random_state=1, max_features=2)
+    found = permutation_importance(forest, X, Y, n_repeats=3, random_state=1)
+    assert np.array_equal(display.importances_mean, found.importances_mean) and len(display.bars_) == 2
+    display = ImportanceDisplay.from_estimator(forest, X, Y, kind="oob", features=[1, 0], color="green")
+    found = forest.oob_importance(X, Y)
+    assert np.array_equal(display.importances_mean, found.importances_mean)
+    assert np.array_equal(display.importances_std, found.importances_std)
+    assert display.features_.tolist() == [1, 0]
+    assert [bar.get_width() for bar in display.bars_] == found.importances_mean[[1, 0]].tolist()
+
+
+def test_names_are_no_formulas():
+    names = [r"$\alpha$ $", "b" * 200]
+    display = ImportanceDisplay(np.ones(2), np.zeros(2), names, estimator_name="$$").plot()
+    display.figure_.canvas.draw()  # where formulas would be read, and this one refused
+    shown = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert shown[0] == names[0] and len(shown[1]) < 30 and "…" in shown[1]
+
+
+@pytest.mark.parametrize("display", [OutOfBagCurveDisplay, ImportanceDisplay])
+def test_what_is_refused(display):
+    with pytest.raises(NotFittedError):
+        display.from_estimator(RandomForestClassifier())
+    with pytest.raises(ValueError, match="allowed for .*Display are the forests of dforest"):
+        display.from_estimator(DecisionTreeClassifier().fit(X, Y))
+
+
+def test_bad_parameters(forest):
+    with pytest.raises(ValueError, match="fit it with bootstrap=True and oob_score=True"):
+        OutOfBagCurveDisplay.from_estimator(RandomForestClassifier(2).fit(X, Y))
+    with pytest.raises(ValueError, match="kind='gain'; allowed are 'impurity', 'permutation', 'oob'"):
+        ImportanceDisplay.from_estimator(forest, kind="gain")
+    with pytest.raises(ValueError, match="kind='oob' needs X and y"):
+        ImportanceDisplay.from_estimator(forest, X, kind="oob")
+
+
+def test_matplotlib_is_imported_when_it_is_needed():
+    code = "import sys, dforest; dforest.OutOfBagCurveDisplay; assert 'matplotlib' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,346 @@
+"""Reports: what they show for all kinds of forests and rows, that all text is text, and that nothing is loaded."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.exceptions import NotFittedError
+
+from dforest import (
+    DecisionTreeClassifier,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    RandomTreesEmbedding,
+)
+
+pytest.importorskip("matplotlib")
+
+EMPTY = {"meta", "br", "hr", "img", "input", "link"}
+ALONE = {"meta"}
+NAMES_A_PLACE = {"src", "href", "srcset", "action", "data", "poster", "background", "cite", "formaction", "ping", "manifest"}
+LOADS = {"script", "img", "image", "iframe", "link", "object", "embed", "base", "form", "video", "audio", "foreignobject"}
+EVIL = [
+    "<script>alert(1)</script>", "$x^2$ & \"q\" 'r'", "a_b$c", "</style><b>", "&lt;i&gt;", "tab\tand\nline", "nul\x00 \x1b[1m",
+    "名前 ü",
+]  # fmt: skip
+
+
+class Page(HTMLParser):
+    """A page, parsed strictly: whatever is opened is closed, and nothing is duplicated."""
+
+    def __init__(self, html):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tags, self.ids, self.references, self.text, self.places, self.styles = [], [], [], [], [], [], []
+        self.feed(html)
+        self.close()
+        assert not self.open
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in EMPTY:
+            self.handle_endtag(tag)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        assert len(dict(attributes)) == len(attributes)
+        for name, value in attributes:
+            assert not name.startswith("on")
+            if name == "id":
+                self.ids.append(value)
+            if name in NAMES_A_PLACE or name.endswith(":href"):
+                self.places.append(value)
+            self.references += re.findall(r"url\((.*?)\)", value or "")
+            self.references += [value] if name == "href" else []
+        if tag not in EMPTY:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        (self.styles if self.open and self.open[-1] == "style" else self.text).append(data)
+
+    @property
+    def words(self):
+        return " ".join(" ".join(self.text).split())
+
+
+def check(report):
+    """What holds for every report; returns its `Page`."""
+    html = str(report)
+    assert html == report.html and len(html.encode()) < 1_000_000
+    page = Page(html)
+    tags = {tag for tag, _ in page.tags}
+    assert not tags & LOADS
+    assert all(place.startswith("#") for place in page.places + page.references)
+    assert "@import" not in html and "url(" not in "".join(page.styles)
+    assert not re.search(r"(?:https?|ftp|file|data|javascript):", re.sub(r"</?text[^>]*>", "", html))
+    assert len(set(page.ids)) == len(page.ids)
+    assert {place[1:] for place in page.places + page.references} <= set(page.ids)
+    policies = [dict(attributes) for tag, attributes in page.tags if tag == "meta" and "http-equiv" in attributes]
+    assert policies[0]["content"].startswith("default-src 'none'")
+    assert all(attributes["aria-label"] for tag, attributes in page.tags if tag == "svg")
+    assert all(attributes.get("role") == "img" for tag, attributes in page.tags if tag == "svg")
+    assert not re.search(r"\b(?:nan|inf|array)\b", page.words), page.words
+    headings = [tag for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
+    assert headings.count("h1") == 1 and headings[0] == "h1"
+    return page
+
+
+def iris():
+    return load_iris(return_X_y=True)
+
+
+def diabetes():
+    return load_diabetes(return_X_y=True)
+
+
+def many_features():
+    X = np.random.RandomState(0).normal(size=(60, 1000))
+    return X, (X[:, 3] > 0).astype(int)
+
+
+def many_classes():
+    y = np.arange(1000) % 100
+    return np.column_stack([y // 10, y % 10, np.random.RandomState(0).normal(size=1000)]), [f"class {k:02}" for k in y]
+
+
+def holes():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X[:, :8].copy()
+    X[np.random.RandomState(0).rand(*X.shape) < 0.3] = np.nan
+    X[:, 2] = np.nan
+    X[::5, 1] = np.inf
+    return X, y
+
+
+def labels(kind):
+    random = np.random.RandomState(0)
+    size = np.array(["small", "middle", "large"])
+    columns = {
+        "colour": random.choice([f"colour {k}" for k in range(30)], 300),
+        "size": size[random.randint(3, size=300)],
+        "$ amount $": random.gamma(2, size=300),
+        "flag": random.rand(300) < 0.5,
+        "count": random.poisson(3, 300),
+    }
+    y = columns["$ amount $"] + 2 * (columns["size"] == "large") + 0.1 * random.normal(size=300)
+    if kind == "pandas":
+        frame = pd.DataFrame(columns).astype({"colour": "category"})
+        frame["size"] = pd.Categorical(frame["size"], categories=size, ordered=True)
+        frame.loc[::7, "colour"] = None
+    else:
+        kinds = {"colour": pl.Categorical, "size": pl.Enum(size.tolist())}
+        frame = pl.DataFrame(columns).with_columns(pl.col(name).cast(kind) for name, kind in kinds.items())
+    return frame, y
+
+
+def zeros_mostly():
+    X = np.random.RandomState(0).normal(size=(400, 3))
+    X[:, 0] = np.where(np.arange(400) % 50, 0, X[:, 0])
+    return X, X[:, 0] + X[:, 1]
+
+
+CASES = {
+    "classes": (RandomForestClassifier(30, oob_score=True), iris),
+    "two classes": (RandomForestClassifier(25, oob_score=True), lambda: load_breast_cancer(return_X_y=True)),
+    "two classes, votes": (RandomForestClassifier(10, voting="hard", max_depth=2), lambda: load_breast_cancer(return_X_y=True)),
+    "numbers": (RandomForestRegressor(30, oob_score=True), diabetes),
+    "numbers in float32": (RandomForestRegressor(3), lambda: (diabetes()[0].astype(np.float32), diabetes()[1])),
+    "huge numbers": (RandomForestRegressor(30, oob_score=True), lambda: (diabetes()[0], diabetes()[1] * 1e70)),
+    "extra trees": (ExtraTreesClassifier(20), iris),
+    "extra trees of numbers": (ExtraTreesRegressor(20, bootstrap=True, oob_score=True), diabetes),
+    "one class": (RandomForestClassifier(25, oob_score=True), lambda: (iris()[0], ["only"] * 150)),
+    "one row": (RandomForestClassifier(3), lambda: (np.ones((1, 2)), [1])),
+    "one row of numbers": (RandomForestRegressor(3), lambda: (np.ones((1, 2)), [1.5])),
+    "two rows": (RandomForestRegressor(30, bootstrap=False), lambda: ([[1, 2], [3, 4]], [1.5, 2])),
+    "one target": (RandomForestRegressor(25, oob_score=True), lambda: (diabetes()[0], np.full(442, 3.25))),
+    "one feature": (RandomForestClassifier(5), lambda: (iris()[0][:, :1], iris()[1])),
+    "many features": (RandomForestClassifier(10), many_features),
+    "many classes": (RandomForestClassifier(25, oob_score=True), many_classes),
+    "holes": (RandomForestClassifier(25, oob_score=True), holes),
+    "pandas": (RandomForestRegressor(25, oob_score=True), lambda: labels("pandas")),
+    "polars": (RandomForestRegressor(5), lambda: labels("polars")),
+    "rows without weight": (RandomForestClassifier(25, oob_score=True, class_weight={0: 0, 1: 1, 2: 2}), iris),
+    "zeros mostly": (RandomForestRegressor(25), zeros_mostly),
+    "few trees": (RandomForestClassifier(2, oob_score=True), iris),
+    "constraints": (RandomForestClassifier(3, criterion="entropy", monotonic_cst=[1, 0, 0, -1]), lambda: two_of(iris())),
+}
+
+
+def two_of(data):
+    X, y = data
+    return X[y < 2], y[y < 2]
+
+
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB")
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_reports(case):
+    model, make = CASES[case]
+    X, y = make()
+    model = clone(model).set_params(random_state=0).fit(X, y)
+    page = check(model.report(X, y))
+    assert type(model).__name__ in page.words
+    n_pictures = sum(tag == "svg" for tag, _ in page.tags)
+    assert n_pictures >= 5 if case not in ("one row", "one row of numbers") else n_pictures >= 3
+    other = check(model.report(X[: len(y) // 2], y[: len(y) // 2])) if len(y) > 20 else None
+    assert other is None or "does not recognise" in other.words
+    check(model.report(X[:30]))
+    check(model.report())
+
+
+def test_a_forest_alone_says_what_is_missing():
+    words = check(RandomForestRegressor(10, random_state=0).fit(*diabetes()).report()).words
+    assert "Fit the forest with oob_score=True to see whether more trees would help." in words
+    assert "pass rows, best such as the forest was not grown on, as X and y to report" in words
+    assert "Importances by permutation are not known: pass rows, as X and y, to report." in words
+    assert words.count("This section needs rows: pass them as X and y to report.") == 2
+    words = check(ExtraTreesRegressor(10, random_state=0).fit(*diabetes()).report()).words
+    assert "Fit the forest with bootstrap=True, without which trees leave out no rows, and with oob_score=True" in words
+    words = check(RandomForestRegressor(10, random_state=0).fit(*diabetes()).report(diabetes()[0])).words
+    assert "pass their targets as y to report, besides X" in words
+
+
+@pytest.mark.slow
+def test_figures_say_where_they_are_from():
+    X, y = iris()
+    model = RandomForestClassifier(30, random_state=0, oob_score=True).fit(X, y)
+    words = check(model.report(X, y)).words
+    assert "each is predicted out of bag" in words and "of a tree rises on the rows that it left out" in words
+    assert f"Out-of-bag accuracy {100 * (1 - model.oob_error_):.1f}%" in words
+    words = check(clone(model).set_params(oob_score=False).fit(X, y).report(X, y)).words
+    assert "these figures are too good" in words and "Fit it with oob_score=True" in words
+    words = check(model.report(X[::2], y[::2])).words
+    assert "does not recognise" in words and "permutations of all 75 rows of X" in words
+    X, y = np.tile(X, (20, 1)), np.tile(y, 20)
+    words = check(model.report(X, y)).words
+    assert "permutations of 2,000 of the 3,000 rows of X, drawn at random (seed 0)" in words
+    assert words.count("From 500 of the 3,000 rows of X, drawn at random (seed 0)") == 2
+
+
+@pytest.mark.slow
+def test_all_text_is_text():
+    """Names, labels and parameters that look like HTML, or like formulas to matplotlib."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X = pd.DataFrame(X[:, :9], columns=[*EVIL, "a name that goes on and on " * 40])
+    X[EVIL[2]] = pd.Categorical(np.array(EVIL)[np.digitize(X[EVIL[2]], np.quantile(X[EVIL[2]], [0.2, 0.5, 0.7]))])
+    y = np.array([EVIL[0], EVIL[3]])[y]
+    model = RandomForestClassifier(30, random_state=0, class_weight={EVIL[0]: 1, EVIL[3]: 2}, oob_score=True, max_features=None)
+    report = model.fit(X, y).report(X, y)
+    page = check(report)
+    shown = " ".join([page.words, *(attributes.get("aria-label", "") for _, attributes in page.tags)])
+    for name in EVIL:
+        assert " ".join(name.replace("\x00", "\ufffd").replace("\x1b", "\ufffd").split()) in shown, name
+    assert "<script" not in report.html and "</style><b>" not in report.html
+    assert "class_weight" in page.words and "mathdefault" not in report.html
+
+
+@pytest.mark.slow
+def test_a_report_is_the_same_whatever_else_is_drawn():
+    import matplotlib
+    from matplotlib import pyplot as plt
+
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    model = RandomForestRegressor(30, random_state=0, oob_score=True).fit(X, y)
+    alone = model.report(X, y).html
+    settings = {"font.size": 30, "figure.dpi": 40, "svg.hashsalt": "salt", "axes.facecolor": "black", "text.usetex": True}
+    with matplotlib.rc_context(settings):
+        assert model.report(X, y).html == alone
+        assert {name: matplotlib.rcParams[name] for name in settings} == settings
+    assert not plt.get_fignums()
+    with ThreadPoolExecutor(4) as threads:
+        assert set(threads.map(lambda _: model.report(X, y).html, range(6))) == {alone}
+    assert clone(model).fit(X, y).report(X, y).html == alone
+
+
+def test_the_forest_stays_as_it_was():
+    X, y = iris()
+    model = RandomForestClassifier(5, random_state=0).fit(X, y)
+    before = set(vars(model)) | {"_trees"}
+    model.report(X, y)
+    assert set(vars(model)) <= before
+
+
+def test_saving(tmp_path):
+    model = RandomForestClassifier(3, random_state=0).fit(*iris())
+    path = tmp_path / "report.html"
+    report = model.report(path=path)
+    assert path.read_text(encoding="utf-8") == str(report)
+    other = model.report(*iris())
+    assert other.save(str(path)) is other and path.read_text(encoding="utf-8") == other.html
+    assert repr(other).startswith("<Report on a RandomForestClassifier, ")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
+
+
+@pytest.mark.parametrize("place", ["missing/report.html", "."])
+def test_a_path_that_can_not_be_written_is_found_first(tmp_path, place, monkeypatch):
+    model = RandomForestClassifier(3, random_state=0).fit(*iris())
+    monkeypatch.setattr("dforest.report.report.Study", None)  # nothing is computed
+    with pytest.raises(OSError, match=r"path='.*' can't be written: .*; allowed is a file in a folder that is there"):
+        model.report(*iris(), path=tmp_path / place)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_is_there_is_kept_if_the_report_fails(tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    with pytest.raises(ValueError):
+        RandomForestClassifier(3, random_state=0).fit(*iris()).report(iris()[0], np.full(150, 9), path=path)
+    assert path.read_text() == "old"
+
+
+def test_notebooks_show_it_in_a_frame():
+    report = RandomForestClassifier(3, random_state=0).fit(*iris()).report()
+    tags = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, attributes: tags.append((tag, dict(attributes)))
+    parser.feed(report._repr_html_())
+    ((tag, attributes),) = tags
+    assert tag == "iframe" and attributes["srcdoc"] == report.html and attributes["sandbox"] == ""
+
+
+def test_what_is_refused():
+    X, y = iris()
+    model = RandomForestClassifier(3, random_state=0)
+    with pytest.raises(NotFittedError):
+        model.report()
+    model.fit(X, y)
+    with pytest.raises(ValueError, match="y is given without X"):
+        model.report(y=y)
+    with pytest.raises(ValueError, match="features"):
+        model.report(X[:, :2], y)
+    with pytest.raises(ValueError, match="y holds 5; the classes are"):
+        model.report(X, np.full(150, 5))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.report(X, y[:-1])
+
+
+def test_forests_alone_report():
+    for other in (DecisionTreeClassifier, RandomTreesEmbedding, HistGradientBoostingClassifier):
+        assert not hasattr(other(), "report")
+
+
+def test_without_matplotlib(monkeypatch):
+    import builtins
+
+    there = builtins.__import__
+
+    def missing(name, *rest):
+        if name.partition(".")[0] == "matplotlib":
+            raise ImportError(name)
+        return there(name, *rest)
+
+    model = RandomForestClassifier(3, random_state=0).fit(*iris())
+    monkeypatch.setattr(builtins, "__import__", missing)
+    with pytest.raises(ImportError, match="report needs matplotlib; install it with: pip install 'matplotlib"):
+        model.report()

@@ -1,0 +1,75 @@
+"""Whether rows are those that a forest was grown on, and how they are predicted."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_diabetes, load_iris
+
+from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
+from dforest.report.rows import Rows
+
+X, Y = load_iris(return_X_y=True)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(5, random_state=0),
+        RandomForestClassifier(5, random_state=0, max_samples=0.3, method="dense"),
+        RandomForestClassifier(5, random_state=0, class_weight="balanced", max_leaf_nodes=4),
+        ExtraTreesClassifier(5, random_state=0),
+    ],
+)
+def test_training_rows_are_recognised(model):
+    model.fit(X, Y)
+    assert Rows(model, X, Y).is_training and Rows(model, X.tolist(), None).is_training
+    assert Rows(model, X[::-1], Y[::-1]).is_training == (not model.bootstrap)  # without draws the order does not matter
+    assert not Rows(model, X[:-1], Y[:-1]).is_training
+    assert not Rows(model, X + 0.5, Y).is_training
+
+
+def test_rows_without_weight_belong_to_them():
+    weight = np.arange(len(Y)) % 3
+    model = RandomForestClassifier(3, random_state=0).fit(X, Y, weight)
+    assert Rows(model, X, Y).is_training
+    assert not Rows(model, X[weight > 0], Y[weight > 0]).is_training
+
+
+def test_trees_that_were_added_count():
+    model = RandomForestClassifier(3, random_state=0, warm_start=True).fit(X, Y)
+    model.set_params(n_estimators=6).fit(X[::-1], Y[::-1])
+    assert not Rows(model, X, Y).is_training and not Rows(model, X[::-1], Y[::-1]).is_training
+
+
+def test_frames_of_labels():
+    frame = pd.DataFrame(X).add_prefix("c").assign(colour=pd.Categorical(np.array(["red", "green"])[Y % 2]))
+    model = RandomForestClassifier(3, random_state=0).fit(frame, Y)
+    rows = Rows(model, frame, Y)
+    assert rows.is_training and rows.X.shape == (150, 5) and set(rows.X[:, 4]) == {0, 1}
+    assert np.array_equal(rows.predict(rows.X), model.predict_proba(frame))
+    assert np.array_equal(rows.leaves(rows.X), model.apply(frame))
+
+
+def test_training_rows_are_predicted_out_of_bag():
+    X, y = load_diabetes(return_X_y=True)
+    model = RandomForestRegressor(4, random_state=0, oob_score=True)
+    with pytest.warns(UserWarning, match="OOB"):
+        model.fit(X, y)
+    numbers, prediction, is_out_of_bag = Rows(model, X, y).predictions()
+    assert is_out_of_bag and len(numbers) == len(y) - model.n_never_oob_
+    assert np.array_equal(prediction[:, 0], model.oob_prediction_[numbers])
+    numbers, prediction, is_out_of_bag = Rows(model, X[:50], y[:50]).predictions()
+    assert not is_out_of_bag and np.array_equal(prediction[:, 0], model.predict(X[:50]))
+
+
+def test_samples():
+    rows = Rows(RandomForestClassifier(1, random_state=0).fit(X, Y), X, Y)
+    assert rows.sample(150).tolist() == list(range(150))
+    some = rows.sample(40)
+    assert len(set(some.tolist())) == 40 and (np.diff(some) > 0).all() and np.array_equal(some, rows.sample(40))
+
+
+def test_labels_not_seen_are_refused():
+    model = RandomForestClassifier(1, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="y holds 7; the classes are"):
+        Rows(model, X, np.where(Y == 0, 7, Y))
