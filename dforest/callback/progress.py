@@ -8,22 +8,18 @@ from dforest.callback.base import Callback
 from dforest.extras import install_command
 
 
-def ProgressBar(max_propagation_depth=1):  # named like the classes of other callbacks
-    """Make a callback that shows how far a fit is.
+class ProgressBar(Callback):
+    """A callback that shows how far a fit is.
 
-    With scikit-learn 1.9 or newer and the package rich it is a `sklearn.callback.ProgressBar`: set on a search, it shows the fits
-    inside too, also if several processes work on them. Else it shows a bar of tqdm for each task that has subtasks. Such bars
-    show the fits inside of a search if they are made by the process that called `fit`; with scikit-learn before 1.9, callbacks
-    are not told of fits inside of others.
+    The bar of one of dforest's estimators is drawn by tqdm, which takes a few microseconds for each tree. Set on a search, it
+    shows the fits inside too, also those of other processes: by `sklearn.callback.ProgressBar`, which needs scikit-learn 1.9 or
+    newer and rich. Where one of the two packages is missing, the other one draws all bars, as far as it can: tqdm those of
+    the process that called `fit`. With scikit-learn before 1.9, callbacks are not told of fits inside of others.
 
     Parameters
     ----------
     max_propagation_depth : int or None, default=1
         How many levels of nested estimators have bars of their own. 0 means the outermost estimator alone, None all levels.
-
-    Returns
-    -------
-    sklearn.callback.ProgressBar or TqdmBars
 
     Raises
     ------
@@ -36,24 +32,45 @@ def ProgressBar(max_propagation_depth=1):  # named like the classes of other cal
     >>> from dforest.callback import ProgressBar
     >>> forest = RandomForestClassifier().set_callbacks(ProgressBar())
     """
-    depth = max_propagation_depth
-    if depth is not None and (isinstance(depth, bool) or not isinstance(depth, Integral) or depth < 0):
-        raise ValueError(f"max_propagation_depth={depth!r}; allowed are integers from 0, and None")
-    try:
-        return import_module("sklearn.callback").ProgressBar(depth)
-    except ImportError as error:  # of sklearn.callback, or of rich
-        if find_spec("tqdm") is None:
-            raise ImportError(
-                f"ProgressBar needs a package that draws bars; install one with: {install_command('progress')}"
-            ) from error
-        return TqdmBars(depth)
+
+    def __init__(self, max_propagation_depth=1):
+        depth = max_propagation_depth
+        if depth is not None and (isinstance(depth, bool) or not isinstance(depth, Integral) or depth < 0):
+            raise ValueError(f"max_propagation_depth={depth!r}; allowed are integers from 0, and None")
+        self.max_propagation_depth = depth
+        try:
+            self._nested = import_module("sklearn.callback").ProgressBar(depth)
+        except ImportError:  # of sklearn.callback, or of rich
+            self._nested = None
+        self._alone = TqdmBars() if find_spec("tqdm") else self._nested
+        self._nested = self._nested or self._alone
+        if self._alone is None:
+            raise ImportError(f"ProgressBar needs a package that draws bars; install one with: {install_command('progress')}")
+        self._roots = set()  # of tasks that tqdm shows
+
+    def _bars(self, context):
+        return self._alone if context.root_uuid in self._roots else self._nested
+
+    def setup(self, estimator, context):
+        if type(estimator).__module__.startswith("dforest."):
+            self._roots.add(context.root_uuid)
+        self._bars(context).setup(estimator, context)
+
+    def on_fit_task_begin(self, estimator, context):
+        self._bars(context).on_fit_task_begin(estimator, context)
+
+    def on_fit_task_end(self, estimator, context):
+        self._bars(context).on_fit_task_end(estimator, context)
+
+    def teardown(self, estimator, context):
+        self._bars(context).teardown(estimator, context)
+        self._roots.discard(context.root_uuid)
 
 
 class TqdmBars(Callback):
     """A callback that shows a bar of tqdm for each task that has subtasks; see `ProgressBar`."""
 
-    def __init__(self, max_propagation_depth=1):
-        self.max_propagation_depth = max_propagation_depth
+    def __init__(self):
         self._bars = {}  # by the task's root and its context
 
     def on_fit_task_begin(self, estimator, context):
