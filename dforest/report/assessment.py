@@ -239,8 +239,26 @@ class Dependence:
     n_rows: int
 
 
-def dependence(rows, feature):
-    """The `Dependence` of predictions on a feature, or None if no row of a subsample has a value of it."""
+def shown_classes(rows):
+    """The numbers of the classes whose probabilities are shown: the second of two, else those of the largest mean probability."""
+    if not is_classifier(rows.forest):
+        return []
+    if rows.forest.n_classes_ == 2:
+        return [1]
+    mean = rows.predict(rows.X[rows.sample(DEPENDENCE_ROWS)]).mean(axis=0)
+    return np.sort(np.argsort(-mean, kind="stable")[:SHOWN_CLASSES]).tolist()
+
+
+def dependence(rows, feature, shown):
+    """The `Dependence` of predictions on a feature, or None if no row of a subsample has a value of it.
+
+    Parameters
+    ----------
+    rows : Rows
+    feature : int
+    shown : list of int
+        What `shown_classes` returns.
+    """
     forest = rows.forest
     X = rows.X[rows.sample(DEPENDENCE_ROWS)]
     X = X[np.isfinite(X[:, feature])]
@@ -261,11 +279,7 @@ def dependence(rows, feature):
         times = np.array([np.count_nonzero(X[:, feature] == value) for value in grid])
         kept = np.sort(np.argsort(-times, kind="stable")[:SHOWN_CATEGORIES])
         grid, mean, each = grid[kept], mean[:, kept], each[:, :, kept]
-    shown = []
-    if is_classifier(forest):
-        shown = [1]
-        if forest.n_classes_ > 2:
-            shown = np.sort(np.argsort(-mean.mean(axis=1), kind="stable")[:SHOWN_CLASSES]).tolist()
-            return Dependence(feature, grid, mean[shown], None, None, shown, len(X))
+    if len(shown) > 1:
+        return Dependence(feature, grid, mean[shown], None, None, shown, len(X))
     low, high = np.quantile(each[0], [0.1, 0.9], axis=0)
-    return Dependence(feature, grid, mean[:1], low, high, shown, len(X))
+    return Dependence(feature, grid, mean, low, high, shown, len(X))

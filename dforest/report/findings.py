@@ -26,16 +26,16 @@ def of_trees(curve, trend, name, known_to):
     -------
     verdict : str
         In a few words.
-    sentences : str
+    paragraphs : list of str
     """
     n_trees, error = len(curve), curve[-1]
     if trend is None:
-        return "Too few trees to tell", (
+        return "Too few trees to tell", [
             f"With {count(n_trees, 'tree')} the error out of bag says little about what more trees would bring: that is "
             "estimated from 20 trees on. Most forests have some hundreds."
-        )
+        ]
     if error == 0:
-        return "More trees would not help", "All rows are predicted rightly out of bag, so there is nothing left to gain."
+        return "More trees would not help", ["All rows are predicted rightly out of bag, so there is nothing left to gain."]
     before = curve[n_trees // 2 - 1]
     said = [f"The last {n_trees - n_trees // 2:,} of the {n_trees:,} trees {_change(before, error, name)}."]
     gain, chance = trend.gain(n_trees), trend.chance(n_trees)
@@ -58,7 +58,7 @@ def of_trees(curve, trend, name, known_to):
     if np.isfinite(known_to) and known_to > 0:
         ending = ", which is more than those trees would bring" if known_to > gain > 0 else ""
         said.append(f"With these rows, the error on new rows is known to ±{number(known_to)} (one standard error){ending}.")
-    return verdict, " ".join(said)
+    return verdict, said
 
 
 def _change(before, error, name):

@@ -88,52 +88,44 @@ def residuals(figure, quality, chosen):
     _few_ticks(ax.yaxis)
 
 
-def dependence(figure, found, labels, name, limits):
-    """How predictions depend on a number; `labels` are the names of the classes, if there are several curves."""
+def dependence(figure, found, name, limits):
+    """How predictions depend on a number."""
     ax = figure.add_subplot()
     if found.low is not None:
         ax.fill_between(found.grid, found.low, found.high, color=colour("c0"), alpha=0.16, linewidth=0)
     marker = {"marker": "o", "markersize": 4} if len(found.grid) < 3 else {}
     for k, mean in enumerate(found.mean):
-        ax.plot(found.grid, mean, color=colour(SERIES[k]), label=labels[k] if labels else None, **marker)
+        ax.plot(found.grid, mean, color=colour(SERIES[k]), **marker)
     ax.set_title(shortened(name, 34))
     ax.set_ylim(*limits)
     _few_ticks(ax.xaxis, 4)
     _few_ticks(ax.yaxis, 4)
-    _classes_below(figure, labels)
 
 
-def dependence_on_labels(figure, found, labels, name, levels, limits):
+def dependence_on_labels(figure, found, name, levels, limits):
     """How predictions depend on a feature whose values are labels; `levels` are their names."""
     ax = figure.add_subplot()
     places = np.arange(len(levels))
     if found.low is not None:
         ax.hlines(places, found.low, found.high, color=colour("c0"), alpha=0.3, linewidth=4)
     for k, mean in enumerate(found.mean):
-        ax.plot(mean, places, color=colour(SERIES[k]), linestyle="none", marker="o", markersize=4.5,
-                label=labels[k] if labels else None)  # fmt: skip
+        ax.plot(mean, places, color=colour(SERIES[k]), linestyle="none", marker="o", markersize=4.5)
     ax.set_title(shortened(name, 34))
     ax.set_yticks(places, [shortened(level, TICK_LABEL) for level in levels])
     ax.set_ylim(len(levels) - 0.4, -0.6)
     ax.set_xlim(*limits)
     ax.tick_params(axis="y", length=0)
     _few_ticks(ax.xaxis, 4)
-    _classes_below(figure, labels)
-
-
-def _classes_below(figure, labels):
-    if labels:
-        figure.legend(loc="outside lower center", ncols=3, columnspacing=1.2, handletextpad=0.4)
 
 
 def proximity_of_classes(figure, points, number, names):
     """The map, coloured by class; `names` are those of the classes that have a colour of their own, the rest are one."""
     ax = figure.add_subplot()
-    others = ~np.isin(number, list(names))
-    if others.any():
-        _marks(ax, *points[others].T, SERIES[-1], label="other classes", alpha=0.5)
     for k, (value, name) in enumerate(names.items()):
         _marks(ax, *points[number == value].T, SERIES[k], label=shortened(name, TICK_LABEL))
+    others = ~np.isin(number, list(names))
+    if others.any():
+        _marks(ax, *points[others].T, "other", label="other classes", zorder=1.9)
     _map_axes(ax)
     figure.legend(loc="outside lower center", ncols=3, markerscale=1.6, handletextpad=0.2, columnspacing=1.2)
 
@@ -155,6 +147,7 @@ def proximity_of_numbers(figure, points, value, name):
 
 def _map_axes(ax):
     ax.set_aspect("equal", adjustable="datalim")
+    ax.grid(False)
     ax.tick_params(length=0, labelbottom=False, labelleft=False)
     ax.set(xlabel="First coordinate", ylabel="Second coordinate")
 

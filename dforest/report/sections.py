@@ -24,10 +24,10 @@ from dforest.report.markup import (
 )
 from dforest.report.pictures import PANEL, SMALL_PANEL, WIDE_PANEL
 from dforest.report.rows import SEED
-from dforest.report.svg import drawing, shortened
+from dforest.report.svg import SERIES, drawing, shortened
 
 BARS = 15
-OWN_COLOURS = 7  # classes on the map
+OWN_COLOURS = 10  # classes on the map
 NAMED_LEVELS = 40  # most levels of an ordinal feature that are named at an axis
 NO_ROWS = "This section needs rows: pass them as X and y to report."
 
@@ -49,7 +49,7 @@ def number_of_trees(study):
     known = curve[np.isfinite(curve)]
     if not len(known):
         return absent("No tree left out any row, so no error out of bag is known. More trees leave out more rows.")
-    verdict, sentences = findings.of_trees(curve, trend, study.error_name, study.known_to)
+    verdict, paragraphs = findings.of_trees(curve, trend, study.error_name, study.known_to)
     label = f"The error out of bag by the number of trees, from 1 to {len(curve)}. {verdict}."
     svg = drawing(lambda sheet: pictures.out_of_bag_curve(sheet, curve, study.error_name), *WIDE_PANEL, label, "curve-")
     caption = f"The {study.error_name} of the rows, each predicted by the trees that left it out."
@@ -61,7 +61,7 @@ def number_of_trees(study):
     if trend is not None:
         lines.append([f"{2 * len(curve):,}, expected", precise(trend.at(2 * len(curve)), step)])
     steps = table(["Trees", f"Out-of-bag {study.error_name}"], lines, "The error out of bag by the number of trees", {1})
-    said = element("div", element("p", f"{verdict}.", class_="verdict"), paragraph(sentences), steps)
+    said = element("div", element("p", f"{verdict}.", class_="verdict"), *map(paragraph, paragraphs), steps)
     return element("div", said, figure(svg, caption), class_="beside")
 
 
@@ -134,14 +134,17 @@ def partial_dependence(study):
     if found[0].low is not None:
         said += " The paler band, or line, holds the predictions for 80% of the rows."
     elif len(shown) < len(study.classes):
-        said += f" In each picture the {len(shown)} most probable classes are drawn."
-    return joined([paragraph(said), element("div", *drawn, class_="pictures small")])
+        said += f" Of {len(study.classes):,} classes, the {len(shown)} that are predicted most often are drawn."
+    parts = [paragraph(said)]
+    if len(shown) > 1:
+        keys = [element("li", study.classes[k], style=f"--key:var(--{name})") for k, name in zip(shown, SERIES, strict=False)]
+        parts.append(element("ul", *keys, class_="keys", aria_label="Colours of the classes"))
+    return joined([*parts, element("div", *drawn, class_="pictures small")])
 
 
 def dependence_figure(study, found, limits):
     name, levels = study.names[found.feature], levels_of(study, found)
-    several = [shortened(study.classes[k], pictures.TICK_LABEL) for k in found.shown] if len(found.shown) > 1 else []
-    paint = {"found": found, "labels": several, "name": name, "limits": limits}
+    paint = {"found": found, "name": name, "limits": limits}
     if levels is None:
         paint = partial(pictures.dependence, **paint)
     else:
@@ -173,7 +176,7 @@ def proximity_map(study):
     if study.has_classes:
         counts = np.bincount(by, minlength=len(study.classes))
         most = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
-        own = np.sort(most if len(most) <= OWN_COLOURS + 1 else most[:OWN_COLOURS])
+        own = np.sort(most[:OWN_COLOURS])
         paint = partial(pictures.proximity_of_classes, points=points, number=by, names={int(k): study.classes[k] for k in own})
     else:
         paint = partial(pictures.proximity_of_numbers, points=points, value=by, name=named)
@@ -233,7 +236,7 @@ def one_tree(study):
     said += "A box names the class of most weight, and its share." if study.has_classes else "A box has the mean of its targets."
     label = f"The upper levels of the tree estimators_[{t}]"
     single = study.estimator.estimators_[t]
-    svg = drawing(lambda sheet: tree.paint(sheet, single, study.names), *tree.SIZE, label, "tree-", True)
+    svg = drawing(lambda sheet: tree.paint(sheet, single, study.names), *tree.SIZE, label, "tree-")
     names = study.classes or None
     text = export_text(single, feature_names=study.names, class_names=names, max_depth=tree.LEVELS - 1)
     rules = details("The rules as text", scrolling(preformatted(text, class_="rules"), "The rules as text"))

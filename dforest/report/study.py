@@ -118,7 +118,8 @@ class Study:
         """The `Dependence` of predictions on the most important features; none if there is one class."""
         if len(self.classes) == 1:
             return []
-        found = [assessment.dependence(self.rows, int(j)) for j in self.order[:DEPENDENCES]]
+        shown = assessment.shown_classes(self.rows)
+        found = [assessment.dependence(self.rows, int(j), shown) for j in self.order[:DEPENDENCES]]
         return [each for each in found if each is not None]
 
     @cached_property

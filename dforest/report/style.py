@@ -3,11 +3,11 @@
 STYLE = """
 :root{color-scheme:light dark;--paper:#ffffff;--panel:#f6f8fa;--ink:#1c2127;--muted:#57606a;--line:#d8dee4;--grid:#e6eaef;
 --accent:#2b6cb0;--note:#fff6dd;--note-line:#e0b94b;
---c0:#2b6cb0;--c1:#c2571a;--c2:#2c8a57;--c3:#b8324f;--c4:#7a4fb0;--c5:#8a6d1f;--c6:#1f8a99;--c7:#7a7f87;
+--c0:#2b6cb0;--c1:#c2571a;--c2:#2c8a57;--c3:#b8324f;--c4:#7a4fb0;--c5:#a3801a;--c6:#1f8a99;--c7:#c74a9b;--c8:#6f4a2f;--c9:#4d5b7c;--other:#9aa1a9;
 --s0:#e9b13a;--s1:#e0924a;--s2:#d27a5c;--s3:#b5566d;--s4:#8e3f7d;--s5:#613385;--s6:#352a7e}
 @media (prefers-color-scheme:dark){:root{--paper:#14181d;--panel:#1c222a;--ink:#e6eaef;--muted:#a3adb8;--line:#343c46;
 --grid:#29313a;--accent:#7db4ec;--note:#33290f;--note-line:#8f7429;
---c0:#6aa9e9;--c1:#f0914f;--c2:#5fc08b;--c3:#f0748d;--c4:#b592ea;--c5:#cfae55;--c6:#57c3d1;--c7:#98a0a9;
+--c0:#6aa9e9;--c1:#f0914f;--c2:#5fc08b;--c3:#f0748d;--c4:#b592ea;--c5:#d8b955;--c6:#57c3d1;--c7:#f29ad2;--c8:#c99a78;--c9:#a3b1d6;--other:#7b848e;
 --s0:#fbe08a;--s1:#f7bd6a;--s2:#ee9a66;--s3:#de7781;--s4:#bf63a3;--s5:#9561bd;--s6:#7169d6}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,
@@ -59,6 +59,9 @@ table.confusion td{background:color-mix(in srgb,var(--tone) var(--part),transpar
 table.confusion td.right{--tone:var(--c0)}
 table.confusion td.wrong{--tone:var(--c1)}
 pre.rules{font:.82rem/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;margin:8px 0}
+.keys{list-style:none;margin:8px 0 0;padding:0;display:flex;flex-wrap:wrap;gap:4px 20px;font-size:.9rem}
+.keys li::before{content:"";display:inline-block;width:18px;height:3px;border-radius:2px;margin-right:7px;vertical-align:middle;
+background:var(--key)}
 details{margin:12px 0}
 summary{cursor:pointer;color:var(--accent);font-size:.92rem}
 footer{color:var(--muted);font-size:.85rem;padding-top:24px;padding-bottom:48px}

@@ -19,15 +19,14 @@ from dforest.extras import install_command
 # Names of colours, and how they are drawn; the values on screens are in the page's style.
 PALETTE = {
     "ink": "#1c2127", "muted": "#5b6570", "grid": "#dfe4ea", "paper": "#fefefd",
-    "c0": "#2b6cb0", "c1": "#c2571a", "c2": "#2c8a57", "c3": "#b8324f", "c4": "#7a4fb0", "c5": "#8a6d1f", "c6": "#1f8a99",
-    "c7": "#7a7f87",
+    "c0": "#2b6cb0", "c1": "#c2571a", "c2": "#2c8a57", "c3": "#b8324f", "c4": "#7a4fb0", "c5": "#a3801a", "c6": "#1f8a99",
+    "c7": "#c74a9b", "c8": "#6f4a2f", "c9": "#4d5b7c", "other": "#9aa1a9",
     "s0": "#f2c14e", "s1": "#e59f4f", "s2": "#d27a5c", "s3": "#b5566d", "s4": "#8e3f7d", "s5": "#613385", "s6": "#352a7e",
 }  # fmt: skip
-SERIES = [f"c{k}" for k in range(8)]
+SERIES = [f"c{k}" for k in range(10)]
 STEPS = [f"s{k}" for k in range(7)]
 LARGEST = 1.2  # how many times as large as asked for a drawing may be shown
 PIXEL = 1 / 96  # of a screen, in inches
-POINT = 96 / 72  # in pixels
 
 _STYLE = {
     "font.size": 9, "axes.titlesize": 9.5, "axes.labelsize": 9, "xtick.labelsize": 8.5, "ytick.labelsize": 8.5,
@@ -75,21 +74,19 @@ def shortened(text, most):
     return f"{text[: most - 1 - end].rstrip()}…{text[-end:].lstrip()}"
 
 
-def drawing(paint, width, height, label, prefix, is_cut=False):
+def drawing(paint, width, height, label, prefix):
     """What a function paints, as SVG for an HTML page.
 
     Parameters
     ----------
     paint : callable
-        Given a matplotlib figure.
+        Given a matplotlib figure. If it returns a part of it, as a `Bbox` in inches, that part alone is shown, in its own size.
     width, height : int
         In pixels of a screen.
     label : str
         What the drawing shows, for those who can't see it.
     prefix : str
         Begins all ids; no other drawing of the page has it.
-    is_cut : bool
-        Whether to cut off what is empty at the edges, and to show the drawing in its own size.
 
     Returns
     -------
@@ -102,24 +99,18 @@ def drawing(paint, width, height, label, prefix, is_cut=False):
     with _ONE_AT_A_TIME, style.context(["default", _STYLE | _cycle()]), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # letters that its fonts lack are those of the browser
         figure = Figure(figsize=(width * PIXEL, height * PIXEL), layout="constrained")
-        paint(figure)
-        edges = {"bbox_inches": "tight", "pad_inches": 4 * PIXEL} if is_cut else {}
-        figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None}, **edges)
+        part = paint(figure)
+        figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None}, bbox_inches=part)
     root = ElementTree.fromstring(_NO_XML.sub("\ufffd", written.getvalue()))
     _make_plain(root, prefix)
     attributes = {"viewBox": root.get("viewBox"), "role": "img", "aria-label": clean(label)}
-    if is_cut:
-        attributes |= {side: str(round(float(size) * POINT)) for side, size in zip(("width", "height"), _size(root), strict=True)}
-    else:
+    if part is None:
         attributes["style"] = f"max-width:{round(LARGEST * width)}px"
+    else:
+        attributes |= {"width": str(round(part.width / PIXEL)), "height": str(round(part.height / PIXEL))}
     root.attrib.clear()
     root.attrib.update(attributes)
     return ElementTree.tostring(root, encoding="unicode", short_empty_elements=True)
-
-
-def _size(root):
-    """Width and height of a drawing in points."""
-    return root.get("viewBox").split()[2:]
 
 
 def _cycle():

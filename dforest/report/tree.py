@@ -2,11 +2,12 @@
 
 import numpy as np
 from matplotlib.colors import to_rgb
+from matplotlib.transforms import Bbox
 from sklearn.base import is_classifier
 
 from dforest.export import CUT, BoxText, Colours, drawn_nodes
 from dforest.interop import TREE_LEAF
-from dforest.plot import TreePicture
+from dforest.plot import PADDING, TreePicture
 from dforest.report.markup import number, percent
 from dforest.report.svg import PALETTE, SERIES, clean, shortened
 
@@ -38,13 +39,13 @@ class _Text(BoxText):
 
 
 def paint(figure, tree, names):
-    """Paint the upper levels of a fitted single tree, whose features have these names."""
+    """Paint the upper levels of a fitted single tree, whose features have these names; returns the part of the sheet taken."""
     text = _Text(
         tree, [shortened(name, NAME) for name in names], list(tree.classes_) if is_classifier(tree) else None,
         "none", False, False, False, 3, "≤",
     )  # fmt: skip
     colours = Colours(tree)
-    if len(colours.full) < len(SERIES):  # the colours of other pictures, but pale enough for text
+    if len(colours.full) <= len(SERIES):  # the colours of other pictures, but pale enough for text
         colours.full = 0.6 * np.array([to_rgb(PALETTE[name]) for name in SERIES[: len(colours.full)]]) + 0.4
     ax = figure.add_axes((0, 0, 1, 1))
     picture = TreePicture(ax, FONT, True)
@@ -53,4 +54,5 @@ def paint(figure, tree, names):
             picture.add(node, parent, depth, text(node), colours.of(node))
         else:
             picture.add(node, parent, depth, CUT, CUT_COLOUR)
-    picture.draw()
+    boxes = Bbox.union([box.get_window_extent() for box in picture.draw()])
+    return boxes.padded(PADDING * FONT * figure.dpi / 72 + 2).transformed(figure.dpi_scale_trans.inverted())

@@ -70,15 +70,15 @@ def test_chance_is_that_of_a_mean():
     ],
 )
 def test_verdicts(curve, verdict):
-    found, sentences = of_trees(curve, fit_trend(curve), "misclassification rate", 0.001)
+    found, paragraphs = of_trees(curve, fit_trend(curve), "misclassification rate", 0.001)
     assert found == verdict
-    assert sentences.endswith(".") and "nan" not in sentences
+    assert all(text.endswith(".") and "nan" not in text for text in paragraphs)
 
 
 def test_sentences_have_the_numbers():
-    said = of_trees(law(100), fit_trend(law(100)), "misclassification rate", 0.004)[1]
+    said = " ".join(of_trees(law(100), fit_trend(law(100)), "misclassification rate", 0.004)[1])
     assert "The last 50 of the 100 trees lowered the misclassification rate from 0.2100 to 0.2050, by 0.005 (2.4%)." in said
     assert "0.5 / trees, by which 100 more trees would lower it by about 0.0025, or 1.2%, to 0.2025." in said
     assert "known to ±0.004 (one standard error), which is more than those trees would bring." in said
-    worse = of_trees(law(100, slope=-0.5), fit_trend(law(100, slope=-0.5)), "misclassification rate", np.nan)[1]
+    worse = " ".join(of_trees(law(100, slope=-0.5), fit_trend(law(100, slope=-0.5)), "misclassification rate", np.nan)[1])
     assert "raised the misclassification rate from 0.1900 to 0.1950" in worse and "would not lower it" in worse
