@@ -9,12 +9,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 from sklearn.calibration import calibration_curve
 from sklearn.inspection import partial_dependence, permutation_importance
 
+from dforest.estimators.importance import features_used
 from dforest.report.rows import SEED
 
 CALIBRATION_BINS = 10
 ROWS_PER_BIN = 10  # at least, on average
-PERMUTED_VALUES = 2_000_000  # of all columns together that are permuted in one round ...
-PERMUTED_ROWS = 2000  # ... and rows, at most
+PERMUTED_ROWS, LEAST_PERMUTED_ROWS = 2000, 100
+PERMUTED_VISITS = 400_000_000  # rows times trees times features, over all permutations, that fewer rows are taken for
 REPEATS = 5
 OUT_OF_BAG_VISITS = 200_000_000  # rows times trees times features, up to which importances are found out of bag
 DEPENDENCE_ROWS = 500
@@ -164,19 +165,26 @@ def permuted(rows):
         found = forest.oob_importance(*rows.given)
         unit = _unit(rows, slice(None))
         return Importance(found.importances_mean / unit / unit, found.importances_std / unit / unit, True, len(rows))
-    chosen = rows.sample(max(100, min(PERMUTED_ROWS, PERMUTED_VALUES // trees.n_features)))
-    X, unit = rows.X[chosen], _unit(rows, chosen)
+    most = PERMUTED_VISITS // (trees.n_trees * trees.n_features * (REPEATS + 1))
+    chosen = rows.sample(min(max(most, LEAST_PERMUTED_ROWS), PERMUTED_ROWS))
+    X, y, unit = rows.X[chosen].copy(), rows.y[chosen], _unit(rows, chosen)
+    # scikit-learn permutes the rows' numbers, feature by feature, as it takes no infinite values.
+    places = np.arange(len(X))[:, None]
+    mean, std = np.zeros(trees.n_features), np.zeros(trees.n_features)
+    for j in np.flatnonzero(features_used(trees).any(axis=0)):
+        column = X[:, j].copy()
 
-    def score(_, places, y):
-        prediction = rows.predict(np.take_along_axis(X, places, axis=0))
-        if is_classifier(forest):
-            return np.mean(prediction.argmax(axis=1) == y)
-        return -np.mean(((prediction[:, 0] - y) / unit) ** 2)
+        def score(_, places, y, j=j, column=column):
+            X[:, j] = column[places[:, 0]]
+            prediction = rows.predict(X)
+            if is_classifier(forest):
+                return np.mean(prediction.argmax(axis=1) == y)
+            return -np.mean(((prediction[:, 0] - y) / unit) ** 2)
 
-    # Of each value, its row: scikit-learn permutes these, as it takes no infinite values.
-    places = np.broadcast_to(np.arange(len(X))[:, None], X.shape)
-    found = permutation_importance(forest, places, rows.y[chosen], scoring=score, n_repeats=REPEATS, random_state=SEED)
-    return Importance(found.importances_mean, found.importances.std(axis=1, ddof=1), False, len(chosen))
+        found = permutation_importance(forest, places, y, scoring=score, n_repeats=REPEATS, random_state=SEED).importances[0]
+        X[:, j] = column
+        mean[j], std[j] = found.mean(), found.std(ddof=1)
+    return Importance(mean, std, False, len(chosen))
 
 
 def _unit(rows, chosen):

@@ -4,8 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.inspection import permutation_importance
+from sklearn.metrics import get_scorer
 
 from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
+from dforest.report.assessment import permuted
 from dforest.report.rows import Rows
 
 X, Y = load_iris(return_X_y=True)
@@ -73,3 +76,28 @@ def test_labels_not_seen_are_refused():
     model = RandomForestClassifier(1, random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="y holds 7; the classes are"):
         Rows(model, X, np.where(Y == 0, 7, Y))
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
+def test_importances_by_permutation_are_those_of_scikit_learn(kind):
+    """Feature by feature, with permutations of one's own; infinite values, which scikit-learn refuses, stand for others."""
+    X, y = load_diabetes(return_X_y=True)
+    y = y > 140 if kind is RandomForestClassifier else y
+    model = kind(20, max_depth=3, random_state=0).fit(X[::2], y[::2])
+    X, y = X[1::2], y[1::2]
+    found = permuted(Rows(model, X, y))
+    scoring = "accuracy" if kind is RandomForestClassifier else "r2"
+
+    def importances(j):
+        def score(model, column, y):
+            return get_scorer(scoring)(model, np.column_stack([X[:, :j], column, X[:, j + 1 :]]), y)
+
+        return permutation_importance(model, X[:, [j]], y, n_repeats=5, random_state=0, scoring=score).importances[0]
+
+    expected = [importances(j) for j in range(10)]
+    np.testing.assert_allclose(found.mean, np.mean(expected, axis=1), atol=1e-12)
+    np.testing.assert_allclose(found.std, np.std(expected, axis=1, ddof=1), atol=1e-12)
+    assert not found.is_out_of_bag and found.n_rows == len(y)
+    far = X.copy()
+    far[X[:, 2] == X[:, 2].max(), 2] = np.inf
+    assert np.array_equal(permuted(Rows(model, far, y)).mean, found.mean)
