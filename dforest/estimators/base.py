@@ -71,6 +71,7 @@ class Plan:
     grown: object = None  # a Forest to go on with
     classes: object = None  # of the Forest to go on with
     balances_draws: bool = False  # the draws of each tree are weighed so that its classes have equal weight
+    kept: object = None  # what the estimator keeps of the training rows
 
     @property
     def n_grown(self):

@@ -60,6 +60,7 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
     monotonic_cst = None
     impurity_threshold = 0.0
     ccp_alpha = 0.0
+    keep_training_data = False
 
     def fit(self, X, y=None, sample_weight=None):
         """Grow the trees.

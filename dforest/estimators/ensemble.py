@@ -20,6 +20,7 @@ from dforest.estimators.base import (
 )
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks
 from dforest.estimators.growth import ForestGrowth
+from dforest.estimators.neighbours import NeighbourPart, QuantilePart
 from dforest.estimators.progress import ProgressLine
 from dforest.estimators.reporting import ReportPart
 from dforest.estimators.scoring import accuracy, r2, score_of_classes, score_of_numbers
@@ -123,7 +124,11 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         A collective.
         """
 
+    def _check_kept(self, rows, plan):
+        """What is to be kept of the training rows; None: nothing. Raises ValueError if they cannot be kept."""
+
     def _check_plan(self, rows, plan):
+        plan.kept = self._check_kept(rows, plan)
         grown = plan.grown
         if is_regressor(self):
             self._check_sums(rows.extent(), plan)
@@ -181,8 +186,10 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
             share = None if rows.ranks.size == 1 else rows.share
             batch = _Batch(n_new, len(rows.kept), kept, self._tree_class_weight(rows), share)
             self._batches = [*(() if plan.grown is None else self._batches), batch]
-        for name in [*_OOB_ATTRIBUTES, "variable_importance_", "variable_importance_std_"]:
+        for name in [*_OOB_ATTRIBUTES, "variable_importance_", "variable_importance_std_", "_training_data"]:
             self.__dict__.pop(name, None)
+        if plan.kept is not None:
+            self._training_data = plan.kept
         if self.oob_score:
             found = None if growth is None else growth.estimate()
             if found is None:
@@ -322,7 +329,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
 
     def __getstate__(self):
         state = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in ("_trees", "_growth")}
+        return {name: value for name, value in state.items() if name not in ("_trees", "_growth", "_leaf_tables")}
 
     @property
     def n_estimators_(self):
@@ -417,7 +424,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         return self._paths(X), np.array(self.forest_.node_offsets)
 
 
-class ForestClassifier(ReportPart, ClassifierPart, ForestEstimator):
+class ForestClassifier(ReportPart, NeighbourPart, ClassifierPart, ForestEstimator):
     """What forests for classification share."""
 
     _tree_class = DecisionTreeClassifier
@@ -438,7 +445,7 @@ class ForestClassifier(ReportPart, ClassifierPart, ForestEstimator):
         return self.class_weight
 
 
-class ForestRegressor(ReportPart, RegressorPart, ForestEstimator):
+class ForestRegressor(ReportPart, QuantilePart, NeighbourPart, RegressorPart, ForestEstimator):
     """What forests for regression share."""
 
     _tree_class = DecisionTreeRegressor

@@ -278,6 +278,15 @@ PARAMETERS = (
         of=FORESTS | EMBEDDINGS,
     ),
     Parameter(
+        "keep_training_data",
+        "bool",
+        False,
+        ["boolean"],
+        """Whether the forest keeps copies of the training rows, for `forest_weights`, `proximity`, `outlier_scores` and, in
+        regression, `predict_quantiles` and `predict_interval`. They are pickled with it.""",
+        of=FORESTS,
+    ),
+    Parameter(
         "warm_start",
         "bool",
         False,

@@ -1,0 +1,340 @@
+"""Training rows as neighbours: what the leaves of a forest say of which rows are alike.
+
+Words: the *weight* of a training row for another row is the mean, over trees, of the training row's share in the leaf that the
+other row reaches; forests predict by these weights. The *proximity* of two rows is how often they share a leaf.
+
+With ``keep_training_data=True`` a forest keeps copies of its training rows. Which of them each tree drew is computed again by its
+sampling plan, and in which leaves they lie, by sending them down the trees: the tables of that are made when they are first
+needed, belong to the estimator, and are not pickled.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array, csr_matrix
+from sklearn import get_config
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from dforest.config import on_host
+from dforest.core.predict.neighbours import LeafTable, quantiles_of_rows, squares_of_groups, weights_of_rows
+from dforest.core.threads import each
+from dforest.estimators.oob import is_divided
+from dforest.estimators.validation import check_X, count_threads
+from dforest.weights import ClassBalance
+
+_BLOCK_BYTES = 1 << 25  # of the leaves of rows that are worked on together
+
+
+class TrainingData(NamedTuple):
+    """The training rows that a forest keeps, those of weight 0 left out."""
+
+    X: np.ndarray  # of shape (n_rows, n_features), encoded
+    y: np.ndarray  # class numbers, or numbers
+    weight: np.ndarray | None  # integer weights; None: all are 1
+    balance: ClassBalance | None  # what makes the weights of each tree from its draws, in place of `weight`
+
+    @classmethod
+    def of(cls, rows, plan):
+        """Copies of `TrainingRows`, for the trees of a `Plan`, whose estimator has `n_classes` if it balances draws."""
+        balance = ClassBalance.of(rows, int(rows.y.max()) + 1) if plan.balances_draws else None
+        return cls(np.array(rows.parts[0], order="C"), np.array(rows.y), None if balance else rows.integer_weight()[0], balance)
+
+    def equals(self, other):
+        """Whether these are the rows of other `TrainingData`."""
+        if (self.balance is None) != (other.balance is None):
+            return False
+        weights = [(data.weight if data.balance is None else data.balance.sample_weight) for data in (self, other)]
+        same_weights = weights[0] is weights[1] is None or np.array_equal(*weights)
+        return same_weights and np.array_equal(self.y, other.y) and np.array_equal(self.X, other.X, equal_nan=True)
+
+    def masses(self, counts):
+        """What the rows weigh in a tree, given how often it drew each of them: ndarray of shape (n_rows,), dtype float64."""
+        weight = self.weight if self.balance is None else self.balance.integer_weights(counts[None])[0][0]
+        return counts.astype(np.float64) if weight is None else counts * weight.astype(np.float64)
+
+
+class NeighbourPart:
+    """What forests tell of the training rows in their leaves."""
+
+    def _check_kept(self, rows, plan):
+        if not self.keep_training_data:
+            return None
+        if is_divided(rows):
+            raise ValueError(
+                f"keep_training_data={self.keep_training_data} has no code for a fit by several ranks, or of several partitions; "
+                "allowed is False, or a process that has all rows"
+            )
+        data = TrainingData.of(rows, plan)
+        if plan.n_grown:
+            kept = getattr(self, "_training_data", None)
+            if kept is None or not kept.equals(data):
+                raise ValueError(
+                    f"keep_training_data={self.keep_training_data}, but warm_start=True goes on with trees whose training rows "
+                    + ("were not kept" if kept is None else "were others than those of this fit")
+                    + "; allowed is False, or the rows that all trees are grown on"
+                )
+        return data
+
+    def _training_rows(self):
+        """The `TrainingData` of the forest. Raises ValueError if they were not kept."""
+        check_is_fitted(self)
+        data = getattr(self, "_training_data", None)
+        if data is None:
+            raise ValueError(
+                f"{type(self).__name__} was fitted with keep_training_data=False, and what is asked needs the rows that it was "
+                "fitted on; fit it with keep_training_data=True"
+            )
+        return data
+
+    def _leaf_table(self, of_draws=True):
+        """The `LeafTable` of the rows that trees drew, or, of all rows."""
+        data, forest = self._training_rows(), self.forest_
+        made_for, tables = self.__dict__.get("_leaf_tables", (None, {}))
+        if made_for is not forest:
+            tables = {}
+            self._leaf_tables = (forest, tables)
+        if of_draws not in tables:
+            ones = np.ones(len(data.y))
+            tables[of_draws] = LeafTable(
+                lambda t: forest.tree(t).packed().apply(data.X, 1)[:, 0],
+                lambda t: data.masses(forest.row_counts(t)) if of_draws else ones,
+                np.diff(forest.node_offsets),
+                len(data.y),
+                of_draws,
+                count_threads(self.n_jobs),
+            )
+        return tables[of_draws]
+
+    def _blocks(self, X):
+        """(the number of the first row, the leaves that the rows reach) of one block of checked rows after another."""
+        n_threads, n = count_threads(self.n_jobs), max(1, _BLOCK_BYTES // (8 * self.forest_.n_trees))
+        for first in range(0, len(X), n):
+            yield first, self.forest_.packed().apply(X[first : first + n], n_threads)
+
+    def _blocks_out_of_bag(self):
+        """`_blocks` of the training rows, in which trees that drew a row do not count for it."""
+        forest, data = self.forest_, self._training_rows()
+        drawn = np.empty((forest.n_trees, -(-len(data.y) // 8)), np.uint8)
+
+        def mark(t, _):
+            drawn[t] = np.packbits(forest.row_counts(t) > 0)
+
+        each(forest.n_trees, mark, count_threads(self.n_jobs))
+        for first, leaf in self._blocks(data.X):
+            end = first + len(leaf)
+            bits = np.unpackbits(drawn[:, first // 8 : -(-end // 8)], axis=1)[:, first % 8 :][:, : len(leaf)]
+            leaf[bits.T.astype(bool)] = -1
+            yield first, leaf
+
+    def _sparse(self, table, blocks):
+        """The weights of training rows for the rows of all blocks, as a sparse matrix."""
+        found = [weights_of_rows(table, leaf, count_threads(self.n_jobs)) for _, leaf in blocks]
+        starts = np.concatenate([[0], *(np.diff(starts) for starts, _, _ in found)]).cumsum()
+        rows = np.concatenate([np.empty(0, np.uint32), *(rows for _, rows, _ in found)])
+        small = max(starts[-1], table.n_rows) < 2**31
+        parts = (
+            np.concatenate([np.empty(0), *(weights for _, _, weights in found)]),
+            rows.astype(np.int32 if small else np.int64),
+            starts.astype(np.int32 if small else np.int64),
+        )
+        kind = csr_array if get_config().get("sparse_interface") == "sparray" else csr_matrix
+        return kind(parts, shape=(len(starts) - 1, table.n_rows))
+
+    def _rows_to_look_at(self, X):
+        check_is_fitted(self)
+        return check_X(self, on_host(X), self._features, reset=False)
+
+    def forest_weights(self, X):
+        """The weights of the training rows in predictions.
+
+        A tree weighs each training row by its share in the leaf that a row reaches: its draws times its weight, divided by the
+        sum of these in the leaf. The weights are the means over all trees [1]_ [2]_. A forest of the criterion "squared_error"
+        predicts the mean of the training targets by these weights, and a classifier with ``voting="soft"`` the shares of the
+        classes by them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        sparse matrix of shape (n_rows, n_training_rows), dtype float64, CSR
+            Columns are the training rows of positive weight, in their order. Each row sums to 1, but for rounding.
+
+        Raises
+        ------
+        ValueError
+            If the forest was not fitted with ``keep_training_data=True``.
+
+        References
+        ----------
+        .. [1] N. Meinshausen, "Quantile regression forests", Journal of Machine Learning Research 7, 2006.
+        .. [2] S. Athey, J. Tibshirani, S. Wager, "Generalized random forests", Annals of Statistics 47(2), 2019.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_diabetes
+        >>> from dforest import RandomForestRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> forest = RandomForestRegressor(keep_training_data=True, random_state=0).fit(X, y)
+        >>> bool(np.allclose(forest.forest_weights(X[:5]) @ y, forest.predict(X[:5])))
+        True
+        """
+        table, X = self._leaf_table(), self._rows_to_look_at(X)
+        return self._sparse(table, self._blocks(X))
+
+    def proximity(self, X=None, kind="gap"):
+        """How close rows are to the training rows, by the leaves that they share.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features), optional
+            None means the training rows of positive weight.
+        kind : {"gap", "leaf"}, default="gap"
+            "gap": the proximities that preserve the geometry of the forest and its accuracy [1]_: the weights that
+            `forest_weights` has, and for training rows those of the trees that left the row out. A training row that
+            every tree drew has none. They are not symmetric.
+            "leaf": the share of the trees in which the two rows reach the same leaf, whether they were drawn or not [2]_.
+
+        Returns
+        -------
+        sparse matrix of shape (n_rows, n_training_rows), dtype float64, CSR
+            Columns are the training rows of positive weight, in their order.
+
+        Raises
+        ------
+        ValueError
+            If the forest was not fitted with ``keep_training_data=True``; for training rows and "gap", if it was fitted with
+            ``bootstrap=False``.
+
+        References
+        ----------
+        .. [1] J. S. Rhodes, A. Cutler, K. R. Moon, "Geometry- and accuracy-preserving random forest proximities", IEEE
+           Transactions on Pattern Analysis and Machine Intelligence 45(9), 2023.
+        .. [2] L. Breiman, A. Cutler, "Manual for setting up, using, and understanding random forests", 2003.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from dforest import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = RandomForestClassifier(keep_training_data=True, random_state=0).fit(X, y)
+        >>> forest.proximity().shape
+        (150, 150)
+        """
+        if kind not in ("gap", "leaf"):
+            raise ValueError(f'kind={kind!r}; allowed are "gap" and "leaf"')
+        table = self._leaf_table(of_draws=kind == "gap")
+        if X is not None:
+            return self._sparse(table, self._blocks(self._rows_to_look_at(X)))
+        if kind == "leaf":
+            return self._sparse(table, self._blocks(self._training_rows().X))
+        if not all(plan.leaves_rows_out for plan in self.forest_.plans):
+            raise ValueError(
+                'kind="gap" of training rows needs trees that left the rows out, by bootstrap=True; without it "leaf" is allowed'
+            )
+        return self._sparse(table, self._blocks_out_of_bag())
+
+    def outlier_scores(self):
+        r"""How far each training row is from the others of its class, or, in regression, from all others.
+
+        With the proximities :math:`p` of ``proximity(kind="leaf")``, the raw measure of row i is
+
+        .. math:: r_i = n \Big/ \sum_{j \ne i} p_{ij}^2
+
+        over the n training rows, or those of its class that sum. The scores are the raw measures less their median in the
+        class, divided by the median of their absolute deviations from it [1]_. Values above 10 are suspicious. A row that
+        shares a leaf with no other counts as one that shares a leaf of one tree with one of them; where the median of
+        deviations is 0, scores are 0 at the median, and infinite above it.
+
+        Returns
+        -------
+        ndarray of shape (n_training_rows,), dtype float64
+            Of the training rows of positive weight, in their order.
+
+        Raises
+        ------
+        ValueError
+            If the forest was not fitted with ``keep_training_data=True``.
+
+        References
+        ----------
+        .. [1] L. Breiman, A. Cutler, "Manual for setting up, using, and understanding random forests", 2003.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from dforest import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = RandomForestClassifier(keep_training_data=True, random_state=0).fit(X, y)
+        >>> int(forest.outlier_scores().argmax())
+        106
+        """
+        table, data, n_threads = self._leaf_table(of_draws=False), self._training_rows(), count_threads(self.n_jobs)
+        group = data.y.astype(np.int64) if is_classifier(self) else np.zeros(len(data.y), np.int64)
+        squares = [squares_of_groups(table, leaf, group, first, n_threads) for first, leaf in self._blocks(data.X)]
+        raw = len(data.y) / np.maximum(np.concatenate(squares), self.forest_.n_trees**-2.0)
+        scores = np.empty(len(raw))
+        for number in np.unique(group):
+            own = group == number
+            deviation = raw[own] - np.median(raw[own])
+            spread = np.median(np.abs(deviation))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                scores[own] = np.where(deviation == 0.0, 0.0, deviation / spread)
+        return scores
+
+
+class QuantilePart:
+    """What forests for regression tell of the distribution of targets."""
+
+    def predict_quantiles(self, X, q):
+        """Quantiles of the target, given a row, by the weights of `forest_weights`.
+
+        The q-quantile is the least training target that has a weight and up to which the weights of all training targets come
+        to q: :math:`\\inf\\{y : F(y \\mid x) \\ge q\\}` [1]_. Sums of weights are rounded; one that is less than q by no more
+        than 2**-40 counts as q.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        q : float or array-like of shape (n_q,)
+            Numbers from 0 to 1, in any order.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_q), dtype float64
+
+        Raises
+        ------
+        ValueError
+            If a number is not from 0 to 1, or the forest was not fitted with ``keep_training_data=True``.
+
+        References
+        ----------
+        .. [1] N. Meinshausen, "Quantile regression forests", Journal of Machine Learning Research 7, 2006.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from dforest import RandomForestRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> forest = RandomForestRegressor(min_samples_leaf=5, keep_training_data=True, random_state=0).fit(X, y)
+        >>> forest.predict_quantiles(X[:2], [0.1, 0.5, 0.9]).shape
+        (2, 3)
+        """
+        numbers = np.asarray(q, np.float64)
+        if numbers.ndim > 1 or not ((numbers >= 0) & (numbers <= 1)).all():
+            raise ValueError(f"q={q!r}; allowed are a number from 0 to 1, and arrays of one axis of such numbers")
+        table, X = self._leaf_table(), self._rows_to_look_at(X)
+        y = self._training_rows().y
+        order = np.argsort(y, kind="stable")
+        place = np.empty(len(y), np.uint32)
+        place[order] = np.arange(len(y), dtype=np.uint32)
+        wanted = np.argsort(numbers.ravel(), kind="stable")
+        ascending, n_threads = numbers.ravel()[wanted], count_threads(self.n_jobs)
+        found = np.empty((len(X), len(wanted)))
+        for first, leaf in self._blocks(X):
+            found[first : first + len(leaf), wanted] = quantiles_of_rows(table, leaf, place, y[order], ascending, n_threads)
+        return found[:, 0] if numbers.ndim == 0 else found

@@ -1,0 +1,229 @@
+"""What forests tell of the training rows in their leaves: against the twin in plain Python, on any number of threads."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn import config_context, get_config
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.exceptions import NotFittedError
+
+import dforest
+from dforest import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from dforest.spmd.threads import ThreadGroup
+from dforest.testing import neighbours as twin
+
+MODELS = [
+    RandomForestRegressor(),
+    RandomForestRegressor(min_samples_leaf=4, max_samples=0.4),
+    RandomForestRegressor(criterion="absolute_error", max_depth=3),
+    ExtraTreesRegressor(max_leaf_nodes=6),
+    ExtraTreesRegressor(bootstrap=True, min_samples_leaf=2),
+    RandomForestRegressor(categorical_features=[0], ccp_alpha=0.01),
+    RandomForestClassifier(),
+    RandomForestClassifier(min_samples_leaf=3, class_weight="balanced"),
+    RandomForestClassifier(class_weight="balanced_subsample"),
+    ExtraTreesClassifier(min_samples_leaf=3),
+]
+ALL = pytest.mark.parametrize("model", MODELS, ids=lambda model: repr(model).replace("\n", ""))
+REGRESSORS = pytest.mark.parametrize("model", MODELS[:6], ids=lambda model: repr(model).replace("\n", ""))
+WEIGHTED = pytest.mark.parametrize("is_weighted", [False, True])
+
+
+def problem(model, seed, is_weighted, n=45):
+    """A fitted forest, new rows, and the training rows of positive weight: X, y, and the numbers that they had."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 5, (n + 20, 4)).astype(float)
+    X[:, 1] = rng.normal(size=len(X))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = rng.integers(0, 6, n).astype(float) if hasattr(model, "predict_quantiles") else rng.integers(0, 3, n)
+    weight = rng.integers(0, 4, n) / 2 if is_weighted else None
+    model = clone(model).set_params(n_estimators=9, random_state=seed, keep_training_data=True)
+    kept = np.arange(n) if weight is None else np.flatnonzero(weight)
+    return model.fit(X[:n], y, weight), X[n:], X[:n][kept], y[kept], kept
+
+
+def masses_of(model, X, kept):
+    """What training rows weigh in each tree, from the rows that it drew, and their weights by the leaves' own sums."""
+    data = model._training_rows()
+    n_trees = len(model.estimators_)
+    masses = np.zeros((len(kept), n_trees))
+    place = {number: i for i, number in enumerate(kept.tolist())}
+    for t, numbers in enumerate(model.estimators_samples_):
+        counts = np.bincount([place[number] for number in numbers.tolist()], minlength=len(kept))
+        masses[:, t] = data.masses(counts.astype(np.uint32))
+    return masses
+
+
+@ALL
+@WEIGHTED
+@pytest.mark.parametrize("seed", range(3))
+def test_weights_are_those_of_the_twin(model, is_weighted, seed):
+    model, new, X, y, kept = problem(model, seed, is_weighted)
+    masses, leaves = masses_of(model, X, kept), model.apply(X)
+    found = model.forest_weights(new)
+    assert found.shape == (len(new), len(X)) and found.has_sorted_indices
+    expected = [[float(w) for w in twin.weights_of_row(leaf, leaves, masses)] for leaf in model.apply(new)]
+    np.testing.assert_allclose(found.toarray(), expected, rtol=1e-12)
+    assert ((found.toarray() > 0) == (np.array(expected) > 0)).all()
+    np.testing.assert_allclose(found.sum(axis=1).ravel(), np.ones((1, len(new))))
+    if hasattr(model, "predict_proba"):
+        np.testing.assert_allclose(found @ np.eye(3)[y][:, : len(model.classes_)], model.predict_proba(new), atol=1e-12)
+    elif model.criterion == "squared_error":
+        np.testing.assert_allclose(found @ y, model.predict(new), rtol=1e-9)
+
+
+@REGRESSORS
+@WEIGHTED
+@pytest.mark.parametrize("seed", range(3))
+def test_quantiles_are_those_of_the_twin(model, is_weighted, seed):
+    model, new, X, y, kept = problem(model, seed, is_weighted)
+    masses, leaves = masses_of(model, X, kept), model.apply(X)
+    weights = [twin.weights_of_row(leaf, leaves, masses) for leaf in model.apply(new)]
+    q = [0.5, 0.0, 1.0, 0.1, 0.9, 1 / 3, 0.25, 0.5, 4 / 9]
+    found = model.predict_quantiles(new, q)
+    assert found.tolist() == [[twin.quantile(y, own, one) for one in q] for own in weights]
+    for k, one in enumerate(q):
+        np.testing.assert_array_equal(model.predict_quantiles(new, one), found[:, k])
+    assert model.predict_quantiles(new, []).shape == (len(new), 0)
+
+
+@ALL
+@WEIGHTED
+def test_proximities_are_those_of_the_twin(model, is_weighted):
+    model, new, X, y, kept = problem(model, 7, is_weighted)
+    masses, leaves, reached = masses_of(model, X, kept), model.apply(X), model.apply(new)
+    for rows, there in ((new, reached), (None, leaves)):
+        found = model.proximity(rows, kind="leaf").toarray()
+        expected = [[float(p) for p in twin.proximity_of_row(leaf, leaves)] for leaf in there]
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    np.testing.assert_array_equal(model.proximity(new).toarray(), model.forest_weights(new).toarray())
+    if not model.bootstrap:
+        with pytest.raises(ValueError, match='kind="gap" of training rows needs trees that left the rows out'):
+            model.proximity()
+        return
+    drawn = np.array([model.forest_.row_counts(t) > 0 for t in range(9)]).T
+    expected = [twin.weights_of_row(leaf, leaves, masses, ~own) for leaf, own in zip(leaves, drawn, strict=True)]
+    found = model.proximity().toarray()
+    np.testing.assert_allclose(found, [[float(p) for p in row] for row in expected], rtol=1e-12)
+    assert not found.diagonal().any()
+
+
+@ALL
+@WEIGHTED
+def test_outlier_scores_are_those_of_the_twin(model, is_weighted):
+    model, _, X, y, _ = problem(model, 3, is_weighted)
+    group = y if hasattr(model, "predict_proba") else np.zeros(len(y), int)
+    np.testing.assert_allclose(model.outlier_scores(), twin.outlier_scores(model.apply(X), group), rtol=1e-9)
+
+
+def test_outliers_stand_out():
+    X, y = load_iris(return_X_y=True)
+    y = y.copy()
+    y[[10, 60, 110]] = 1, 2, 0  # wrong labels
+    scores = RandomForestClassifier(keep_training_data=True, min_samples_leaf=5, random_state=0).fit(X, y).outlier_scores()
+    assert {10, 60, 110} <= set(np.argsort(scores)[-5:].tolist())
+
+
+def test_gap_proximities_predict_out_of_bag():
+    X, y = load_diabetes(return_X_y=True)
+    model = RandomForestRegressor(oob_score=True, keep_training_data=True, random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.proximity() @ y, model.oob_prediction_, rtol=1e-9)
+    labels = np.digitize(y, [100, 200])
+    model = RandomForestClassifier(oob_score=True, keep_training_data=True, random_state=0).fit(X, labels)
+    np.testing.assert_allclose(model.proximity() @ np.eye(3)[labels], model.oob_decision_function_, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [RandomForestRegressor, RandomForestClassifier])
+def test_threads_blocks_and_pickles_give_the_same(kind, monkeypatch):
+    X, y = load_diabetes(return_X_y=True)
+    y = y if kind is RandomForestRegressor else np.digitize(y, [100, 200])
+
+    def answers(model):
+        found = [model.forest_weights(X[:50]), model.proximity(), model.proximity(X[:9], "leaf")]
+        found = [part for matrix in found for part in (matrix.indptr, matrix.indices, matrix.data)]
+        quantiles = [model.predict_quantiles(X, [0.2, 0.7])] if kind is RandomForestRegressor else []
+        return [part.tobytes() for part in (*found, model.outlier_scores(), *quantiles)]
+
+    model = kind(30, min_samples_leaf=3, keep_training_data=True, random_state=0, n_jobs=1).fit(X, y)
+    expected = answers(model)
+    for n_jobs in (2, 7):
+        assert answers(clone(model).set_params(n_jobs=n_jobs).fit(X, y)) == expected
+    copied = pickle.loads(pickle.dumps(model))
+    assert not hasattr(copied, "_leaf_tables") and answers(copied) == expected
+    for n_bytes in (8 * 30 * 17, 1):
+        monkeypatch.setattr(dforest.estimators.neighbours, "_BLOCK_BYTES", n_bytes)
+        assert answers(model) == expected
+    if "sparse_interface" in get_config():
+        with config_context(sparse_interface="sparray"):
+            assert isinstance(model.proximity(), csr_array)
+
+
+def test_warm_starts():
+    X, y = load_diabetes(return_X_y=True)
+    model = RandomForestRegressor(10, keep_training_data=True, warm_start=True, random_state=0).fit(X, y)
+    model.predict_quantiles(X[:5], 0.5)  # makes a table of ten trees
+    model.set_params(n_estimators=20).fit(X, y)
+    whole = RandomForestRegressor(20, keep_training_data=True, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.forest_weights(X[:20]).toarray(), whole.forest_weights(X[:20]).toarray())
+    for other in [(X[::-1], y), (X, y + 1), (X[:400], y[:400]), (X, y, np.arange(1, 443))]:
+        model.set_params(n_estimators=25)
+        with pytest.raises(ValueError, match="training rows were others than those of this fit"):
+            model.fit(*other)
+    model.set_params(keep_training_data=False).fit(X, y)
+    with pytest.raises(ValueError, match="fitted with keep_training_data=False"):
+        model.forest_weights(X)
+    with pytest.raises(ValueError, match="training rows were not kept"):
+        model.set_params(n_estimators=30, keep_training_data=True).fit(X, y)
+
+
+def test_what_is_kept_is_a_copy():
+    X, y = (part.copy() for part in load_diabetes(return_X_y=True))
+    model = RandomForestRegressor(10, keep_training_data=True, random_state=0).fit(X, y)
+    before, rows = model.predict_quantiles(X[:30], 0.3), X[:30].copy()
+    X[:], y[:] = 0.0, 0.0
+    model.__dict__.pop("_leaf_tables")
+    np.testing.assert_array_equal(model.predict_quantiles(rows, 0.3), before)
+
+
+def test_bad_input():
+    X, y = load_diabetes(return_X_y=True)
+    model = RandomForestRegressor(3, random_state=0)
+    for method in (model.forest_weights, model.proximity, lambda X: model.predict_quantiles(X, 0.5)):
+        with pytest.raises(NotFittedError):
+            method(X)
+    with pytest.raises(NotFittedError):
+        model.outlier_scores()
+    model.fit(X, y)
+    for method in (model.forest_weights, model.proximity, lambda X: model.predict_quantiles(X, 0.5)):
+        with pytest.raises(ValueError, match="fitted with keep_training_data=False, and what is asked needs"):
+            method(X)
+    model.set_params(keep_training_data=True).fit(X, y)
+    for q in (-0.1, 1.1, np.nan, [0.5, 2], [[0.5]]):
+        with pytest.raises(ValueError, match="q=.*; allowed are a number from 0 to 1"):
+            model.predict_quantiles(X, q)
+    with pytest.raises(ValueError, match='kind=\'both\'; allowed are "gap" and "leaf"'):
+        model.proximity(X, "both")
+    with pytest.raises(ValueError, match="X has 3 features"):
+        model.forest_weights(X[:, :3])
+    assert not hasattr(RandomForestClassifier(), "predict_quantiles")
+    assert not hasattr(HistGradientBoostingRegressor(), "proximity")
+
+
+def test_several_ranks_keep_nothing():
+    X, y = load_diabetes(return_X_y=True)
+
+    def fit(ranks):
+        own = slice(ranks.rank, None, ranks.size)
+        with dforest.config_context(communicator=ranks), pytest.raises(ValueError, match="keep_training_data=True has no code"):
+            RandomForestRegressor(3, keep_training_data=True).fit(X[own], y[own])
+
+    assert ThreadGroup(2).run(fit) == [None, None]
