@@ -407,6 +407,7 @@ ONLY_FORESTS = {
     "bootstrap": [None, "yes"],
     "n_jobs": [0, 1.5, "all"],
     "verbose": [-1, None],
+    "keep_training_data": [None, "yes"],
     "warm_start": [None, "yes"],
     "oob_score": [None, "accuracy"],
     "variable_importance": ["gini", True],
