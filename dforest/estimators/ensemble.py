@@ -20,6 +20,7 @@ from dforest.estimators.base import (
 )
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks
 from dforest.estimators.growth import ForestGrowth
+from dforest.estimators.intervals import IntervalPart
 from dforest.estimators.neighbours import NeighbourPart, QuantilePart
 from dforest.estimators.progress import ProgressLine
 from dforest.estimators.reporting import ReportPart
@@ -445,7 +446,7 @@ class ForestClassifier(ReportPart, NeighbourPart, ClassifierPart, ForestEstimato
         return self.class_weight
 
 
-class ForestRegressor(ReportPart, QuantilePart, NeighbourPart, RegressorPart, ForestEstimator):
+class ForestRegressor(ReportPart, IntervalPart, QuantilePart, NeighbourPart, RegressorPart, ForestEstimator):
     """What forests for regression share."""
 
     _tree_class = DecisionTreeRegressor

@@ -1,0 +1,48 @@
+"""Intervals around predictions: the twin in plain Python of `predict_interval`, row by row as the papers say it."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from scipy.stats import norm
+
+
+def out_of_bag_means(trees, counts):
+    """The mean prediction of the trees that left each training row out, given what trees predict for these rows.
+
+    Parameters
+    ----------
+    trees : ndarray of shape (n_rows, n_trees)
+    counts : ndarray of shape (n_rows, n_trees)
+        How often each tree drew each row.
+    """
+    return [np.mean([p for p, c in zip(own, n, strict=True) if c == 0] or [np.nan]) for own, n in zip(trees, counts, strict=True)]
+
+
+def by_errors(there, trees, counts, y, level):
+    """Out-of-bag errors around the mean of what trees predict for a row (`there`)."""
+    errors = [a - b for a, b in zip(y, out_of_bag_means(trees, counts), strict=True) if not np.isnan(b)]
+    return [np.mean(there) + np.quantile(errors, q) for q in ((1 - level) / 2, (1 + level) / 2)]
+
+
+def by_jackknife(there, trees, counts, y, level):
+    """Jackknife+ after bootstrap."""
+    low, high = [], []
+    for target, mean, n in zip(y, out_of_bag_means(trees, counts), counts, strict=True):
+        if (n == 0).any():
+            here = np.mean([p for p, c in zip(there, n, strict=True) if c == 0])
+            low.append(here - abs(target - mean))
+            high.append(here + abs(target - mean))
+    low, high, n = sorted(low), sorted(high), len(low)
+    level = Fraction(str(level))
+    first, last = math.floor((1 - level) * (n + 1)), math.ceil(level * (n + 1))
+    return [low[first - 1] if first >= 1 else -np.inf, high[last - 1] if last <= n else np.inf]
+
+
+def by_infinitesimal_jackknife(there, counts, level):
+    """The bias-corrected infinitesimal jackknife."""
+    n_trees = len(there)
+    variance = sum(np.cov(n, there, bias=True)[0, 1] ** 2 for n in counts)
+    variance -= counts[:, 0].sum() / n_trees * np.var(there)
+    half = norm.ppf((1 + level) / 2) * np.sqrt(max(variance, 0.0))
+    return [np.mean(there) - half, np.mean(there) + half]

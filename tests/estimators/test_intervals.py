@@ -1,0 +1,104 @@
+"""Intervals around predictions: against the twin, and how many targets they cover."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, make_friedman1
+from sklearn.exceptions import NotFittedError
+
+import dforest.estimators.intervals
+from dforest import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from dforest.testing import intervals as twin
+
+METHODS = ["oob", "jackknife+ab", "infinitesimal"]
+X, Y = load_diabetes(return_X_y=True)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.999])
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestRegressor(8),
+        RandomForestRegressor(60, max_samples=0.3, min_samples_leaf=3),
+        RandomForestRegressor(40, criterion="absolute_error", max_depth=3),
+        ExtraTreesRegressor(30, bootstrap=True),
+    ],
+    ids=lambda model: repr(model).replace("\n", ""),
+)
+def test_intervals_are_those_of_the_twin(model, method, level, monkeypatch):
+    rows, y, new = X[:60], Y[:60], X[60:90]
+    model = clone(model).set_params(keep_training_data=True, random_state=1).fit(rows, y)
+    counts = np.array([model.forest_.row_counts(t) for t in range(len(model))]).T
+    there, trees = (np.array([tree.predict(part) for tree in model.estimators_]).T for part in (new, rows))
+    if method == "infinitesimal":
+        expected = [twin.by_infinitesimal_jackknife(own, counts, level) for own in there]
+    else:
+        rule = twin.by_errors if method == "oob" else twin.by_jackknife
+        expected = [rule(own, trees, counts, y, level) for own in there]
+    for n_bytes in (1 << 26, 1 << 12, 1):
+        monkeypatch.setattr(dforest.estimators.intervals, "_BLOCK_BYTES", n_bytes)
+        found = model.predict_interval(new, level, method)
+        assert found.shape == (30, 2)
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("method", "slack"), [("oob", 0.04), ("jackknife+ab", 0.04)])
+def test_as_many_targets_are_covered_as_asked(method, slack):
+    rows, y = make_friedman1(3000, noise=2.0, random_state=0)
+    model = RandomForestRegressor(keep_training_data=True, random_state=0).fit(rows[:1000], y[:1000])
+    for level in (0.5, 0.8, 0.9):
+        low, high = model.predict_interval(rows[1000:], level, method).T
+        assert abs(((low <= y[1000:]) & (y[1000:] <= high)).mean() - level) < slack
+
+
+def test_the_infinitesimal_jackknife_knows_the_spread_of_predictions():
+    """Over other training rows, predictions spread about as much as its standard error says."""
+    rows, y = make_friedman1(4020, noise=1.0, random_state=1)
+    new, rows, y = rows[:20], rows[20:], y[20:]
+    predictions, errors = [], []
+    for k in range(20):
+        own = slice(200 * k, 200 * (k + 1))
+        model = RandomForestRegressor(1000, keep_training_data=True, min_samples_leaf=3, random_state=k).fit(rows[own], y[own])
+        predictions.append(model.predict(new))
+        low, high = model.predict_interval(new, 0.9, "infinitesimal").T
+        errors.append((high - low) / 2 / norm.ppf(0.95))
+    assert 0.7 < np.mean(errors) / np.std(predictions, axis=0, ddof=1).mean() < 1.5
+
+
+def test_ranks_of_decimal_levels():
+    """With nine rows, the levels 0.1, 0.2, ... ask for whole numbers."""
+    model = RandomForestRegressor(200, keep_training_data=True, random_state=0).fit(X[:9], Y[:9])
+    counts = np.array([model.forest_.row_counts(t) for t in range(len(model))]).T
+    there, trees = (np.array([tree.predict(part) for tree in model.estimators_]).T for part in (X[9:15], X[:9]))
+    for level in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
+        expected = [twin.by_jackknife(own, trees, counts, Y[:9], level) for own in there]
+        np.testing.assert_allclose(model.predict_interval(X[9:15], level, "jackknife+ab"), expected, rtol=1e-9)
+
+
+def test_few_rows_have_infinite_ends():
+    model = RandomForestRegressor(30, keep_training_data=True, random_state=0).fit(X[:5], Y[:5])
+    assert np.isinf(model.predict_interval(X[:3], 0.9, "jackknife+ab")).all()
+
+
+def test_bad_input():
+    model = RandomForestRegressor(5, random_state=0)
+    with pytest.raises(NotFittedError):
+        model.predict_interval(X)
+    with pytest.raises(ValueError, match="keep_training_data=False"):
+        model.fit(X, Y).predict_interval(X)
+    model.set_params(keep_training_data=True).fit(X, Y)
+    for level in (0, 1, -0.5, np.nan, "0.9", True):
+        with pytest.raises(ValueError, match=f"level={level!r}; allowed are numbers above 0 and below 1"):
+            model.predict_interval(X, level)
+    with pytest.raises(ValueError, match="method='jackknife'; allowed are 'oob', 'jackknife\\+ab', 'infinitesimal'"):
+        model.predict_interval(X, method="jackknife")
+    with pytest.raises(ValueError, match="X has 2 features"):
+        model.predict_interval(X[:, :2])
+    for method in METHODS:
+        with pytest.raises(ValueError, match="needs trees that leave rows out, by bootstrap=True"):
+            ExtraTreesRegressor(3, keep_training_data=True).fit(X, Y).predict_interval(X, method=method)
+    with pytest.raises(ValueError, match="each of the 1 trees drew every training row"):
+        RandomForestRegressor(1, keep_training_data=True).fit(X[:1], Y[:1]).predict_interval(X)
+    assert not hasattr(RandomForestClassifier(), "predict_interval")
