@@ -43,6 +43,8 @@ class ReportPart:
             If the file can't be written.
         ValueError
             If X or y don't fit the forest, or y is there without X.
+        TypeError
+            If X or y are collections of Dask.
 
         Examples
         --------
@@ -52,4 +54,5 @@ class ReportPart:
         >>> RandomForestClassifier(oob_score=True, random_state=0).fit(X, y).report(X, y).save("iris.html")  # doctest: +SKIP
         """
         check_is_fitted(self)
+        import_module("dforest.report.svg").need_matplotlib("report")
         return import_module("dforest.report.report").report_of(self, X, y, path)

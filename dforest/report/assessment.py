@@ -1,6 +1,5 @@
 """How well a forest predicts some rows, and what its predictions depend on; the figures are scikit-learn's."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 from sklearn.calibration import calibration_curve
 from sklearn.inspection import partial_dependence, permutation_importance
 
+from dforest.config import communicator
 from dforest.estimators.importance import features_used
 from dforest.report.rows import SEED
 
@@ -161,7 +161,8 @@ def permuted(rows):
     forest = rows.forest
     trees = forest.forest_
     leaves_out = all(plan.leaves_rows_out for plan in trees.plans) and all(batch.kept is None for batch in forest._batches)
-    if rows.is_training and leaves_out and len(rows) * trees.n_trees * trees.n_features <= OUT_OF_BAG_VISITS:
+    is_alone = communicator().size == 1  # what follows is a collective
+    if rows.is_training and leaves_out and is_alone and len(rows) * trees.n_trees * trees.n_features <= OUT_OF_BAG_VISITS:
         found = forest.oob_importance(*rows.given)
         unit = _unit(rows, slice(None))
         return Importance(found.importances_mean / unit / unit, found.importances_std / unit / unit, True, len(rows))
@@ -231,11 +232,9 @@ class Dependence:
     mean : ndarray of shape (n_outputs, n_values)
         Mean predictions: of numbers; of the probability of the second of two classes, or of the classes `shown`.
     low, high : ndarray of shape (n_values,), or None
-        Between which the predictions for 80 % of the rows are; None for several outputs.
+        Between which the predictions for 80% of the rows are; None for several outputs.
     shown : list of int
         Class numbers; empty for regression.
-    n_rows : int
-        Of which the means are taken: those of a subsample that have a value.
     """
 
     feature: int
@@ -244,7 +243,6 @@ class Dependence:
     low: np.ndarray | None
     high: np.ndarray | None
     shown: list
-    n_rows: int
 
 
 def shown_classes(rows):
@@ -276,18 +274,16 @@ def dependence(rows, feature, shown):
     ends = np.quantile(X[:, feature], [0.05, 0.95])
     percentiles = (0.05, 0.95) if ends[0] < ends[1] else (0, 1)
     estimator = (_EncodedClassifier if is_classifier(forest) else _EncodedRegressor)(rows)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of two classes and few values
-        found = partial_dependence(
-            estimator, X, [feature], categorical_features=[feature] if has_labels else None, percentiles=percentiles,
-            grid_resolution=GRID, kind="both", method="brute",
-        )  # fmt: skip
+    found = partial_dependence(
+        estimator, X, [feature], categorical_features=[feature] if has_labels else None, percentiles=percentiles,
+        grid_resolution=GRID, kind="both", method="brute",
+    )  # fmt: skip
     grid, mean, each = found["grid_values"][0], found["average"], found["individual"]
     if has_labels and len(grid) > SHOWN_CATEGORIES and forest.is_categorical_[feature]:
         times = np.array([np.count_nonzero(X[:, feature] == value) for value in grid])
         kept = np.sort(np.argsort(-times, kind="stable")[:SHOWN_CATEGORIES])
         grid, mean, each = grid[kept], mean[:, kept], each[:, :, kept]
     if len(shown) > 1:
-        return Dependence(feature, grid, mean[shown], None, None, shown, len(X))
+        return Dependence(feature, grid, mean[shown], None, None, shown)
     low, high = np.quantile(each[0], [0.1, 0.9], axis=0)
-    return Dependence(feature, grid, mean, low, high, shown, len(X))
+    return Dependence(feature, grid, mean, low, high, shown)

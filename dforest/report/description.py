@@ -2,6 +2,7 @@
 
 import platform
 from importlib.metadata import version
+from numbers import Integral
 
 import numpy as np
 
@@ -70,7 +71,7 @@ def facts(study):
     found = [
         ("Estimator", type(study.estimator).__name__),
         ("Rows grown on", f"{forest.n_rows[-1]:,}{weighed}"),
-        ("Draws per tree", f"{forest.n_draws[-1]:,}, with{'' if study.bootstraps else 'out'} replacement"),
+        ("Draws per tree", f"{forest.n_draws[-1]:,}, with replacement" if study.bootstraps else "every row once"),
         ("Features", kinds_of(study)),
     ]
     if study.has_classes:
@@ -132,8 +133,8 @@ def features_table(study, shown):
 
 def provenance(study):
     """The section on where the forest comes from."""
-    if study.estimator.random_state is None:
-        said = "random_state was None, so another fit grows another forest; the seed is the one that came of it."
+    if not isinstance(study.estimator.random_state, Integral):
+        said = "random_state is not a number, so another fit may grow another forest; the seed is the one that came of it."
     else:
         said = "A fit to the same data, with the same parameters and version, grows the forest of this digest, on any machine."
     lines = [

@@ -3,8 +3,10 @@
 import numpy as np
 
 from dforest.report.markup import count, number, percent, precise
+from dforest.report.svg import shortened
 
 CLEAR = 2.0  # how many standard deviations a gain must have, to be told from chance
+MOST_NAME = 40  # characters of a name in a sentence
 TOP = 5  # features by which two kinds of importances are compared
 WORTHWHILE = 0.01  # of the error: a gain that is worth its trees
 
@@ -44,9 +46,10 @@ def of_trees(curve, trend, name, known_to):
     if gain <= CLEAR * chance:
         verdict = "More trees are unlikely to help"
         change = f"would lower it by about {number(gain)}" if gain > 0 else "would not lower it"
+        ending = ", so such a gain can't be told from chance" if gain > 0 else ""
         said.append(
             f"The curve follows {law}, by which {n_trees:,} more trees {change}. Chance moves it by "
-            f"±{number(chance)} over as many trees (one standard deviation), so that would not be seen."
+            f"±{number(chance)} over as many trees (one standard deviation){ending}."
         )
     else:
         verdict = "More trees would help" if gain >= WORTHWHILE * error else "More trees would help very little"
@@ -89,10 +92,8 @@ def of_importances(impurity, permutation, names):
     """Where the two kinds of importances disagree: a sentence, or None."""
     top = int(impurity.argmax())
     if permutation[top] <= 0 < impurity[top]:
-        return (
-            f"{names[top]} is first by impurity, but permuting it does not hurt: features of many values are "
-            "favoured by impurity."
-        )
+        name = shortened(names[top], MOST_NAME)
+        return f"{name} is first by impurity, but permuting it does not hurt: features of many values are favoured by impurity."
     if len(names) <= TOP:
         return None
     ranks = [np.argsort(np.argsort(-mean, kind="stable"), kind="stable") for mean in (impurity, permutation)]

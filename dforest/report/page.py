@@ -29,7 +29,7 @@ def page_of(study):
     extra = "Extremely randomised trees" if forest.splitter == "random" else "Random forest"
     title = f"{extra} for {kind}"
     parts = [
-        element("section", element("h2", name), content(study), id=anchor, class_=anchor) for anchor, name, content in PARTS
+        element("section", element("h2", name), content(study), id=anchor) for anchor, name, content in PARTS
     ]
     links = element("nav", element("ul", *(element("li", element("a", name, href=f"#{anchor}")) for anchor, name, _ in PARTS)),
                     aria_label="Sections")  # fmt: skip
@@ -45,4 +45,3 @@ def page_of(study):
         f"<title>{escaped(title)}</title>\n<style>{Markup(STYLE)}</style>\n</head>\n<body>\n"
         f"{head}\n{element('main', joined(parts, Markup(chr(10))))}\n{foot}\n</body>\n</html>\n"
     )
-

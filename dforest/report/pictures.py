@@ -7,10 +7,10 @@ from dforest.report.displays import ImportanceDisplay, OutOfBagCurveDisplay
 from dforest.report.markup import tick
 from dforest.report.svg import PALETTE, SERIES, STEPS, shortened
 
-# Sizes in pixels; text is as large as the page's where a picture is not scaled.
-PANEL, SMALL_PANEL, WIDE_PANEL, MAP_PANEL = (400, 270), (330, 250), (400, 280), (400, 400)
+# Sizes in pixels. Pictures grow and shrink with the screen; on a phone of 390 pixels they have nearly these sizes.
+PANEL, SMALL_PANEL, TALL_PANEL, MAP_PANEL = (370, 260), (330, 250), (370, 335), (370, 385)
 POINTS = 600  # of a scatter
-TICK_LABEL = 18  # characters of a category or a class
+TICK_LABEL, SHORT_LABEL = 18, 14  # characters of a category or a class; of those of which three stand side by side
 
 
 def colour(name):
@@ -126,8 +126,7 @@ def proximity_of_classes(figure, points, number, names):
     others = ~np.isin(number, list(names))
     if others.any():
         _marks(ax, *points[others].T, "other", label="other classes", zorder=1.9)
-    _map_axes(ax)
-    figure.legend(loc="outside lower center", ncols=3, markerscale=1.6, handletextpad=0.2, columnspacing=1.2)
+    _finish_map(figure, ax)
 
 
 def proximity_of_numbers(figure, points, value, name):
@@ -140,16 +139,18 @@ def proximity_of_numbers(figure, points, value, name):
         shade = STEPS[round(k * (len(STEPS) - 1) / max(1, len(edges)))]
         ends = (tick(float(f"{bound:.3g}")) for bound in bounds[k : k + 2])
         _marks(ax, *points[step == k].T, shade, label=" to ".join(ends))
-    _map_axes(ax)
-    figure.legend(loc="outside lower center", ncols=3, markerscale=1.6, handletextpad=0.2, columnspacing=1.2, title=name,
-                  title_fontsize=8.5)  # fmt: skip
+    _finish_map(figure, ax, name)
 
 
-def _map_axes(ax):
+def _finish_map(figure, ax, title=None):
+    """What maps share: axes without numbers, and what colours mean below."""
     ax.set_aspect("equal", adjustable="datalim")
     ax.grid(False)
     ax.tick_params(length=0, labelbottom=False, labelleft=False)
     ax.set(xlabel="First coordinate", ylabel="Second coordinate")
+    longest = max(map(len, ax.get_legend_handles_labels()[1]))
+    figure.legend(loc="outside lower center", ncols=3 if longest <= SHORT_LABEL else 2, markerscale=1.6, handletextpad=0.2,
+                  columnspacing=1.2, title=title, title_fontsize=8.5)  # fmt: skip
 
 
 def depths(figure, leaves_by_depth):

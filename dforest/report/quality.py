@@ -5,7 +5,7 @@ from sklearn.metrics import confusion_matrix
 
 from dforest.report import findings, pictures
 from dforest.report.markup import absent, count, details, element, figure, joined, number, paragraph, percent, table
-from dforest.report.pictures import PANEL
+from dforest.report.pictures import PANEL, TALL_PANEL
 from dforest.report.rows import SEED
 from dforest.report.svg import drawing, shortened
 
@@ -48,9 +48,13 @@ def source(study):
         ), False
     if study.rows.is_training:
         cure = "Fit it with oob_score=True" if study.bootstraps else "Fit it with bootstrap=True and oob_score=True"
+        if study.curve is not None:  # there are predictions out of bag elsewhere, as with dforest.dask
+            cure = "Pass rows held out."
+        else:
+            cure += " to see predictions out of bag, or pass rows held out."
         return (
             "X and y are the rows that the forest was grown on, and it knows them: these figures are too good, and say little "
-            f"about new rows. {cure} to see predictions out of bag, or pass rows held out."
+            f"about new rows. {cure}"
         ), True
     return (
         f"These are the predictions of all trees for the {count(n, 'row')} of X, which the forest does not recognise as the rows "
@@ -86,7 +90,7 @@ def calibration(study):
     claim = "the probability of " + (shortened(study.classes[1], 24) if n_classes == 2 else "the predicted class")
     label = f"Reliability of {claim}: stated probabilities, and the share of rows for which they came true"
     axis = f"Predicted {claim.removeprefix('the ')}"
-    svg = drawing(lambda sheet: pictures.calibration(sheet, quality, axis), 400, 350, label, "calibration-")
+    svg = drawing(lambda sheet: pictures.calibration(sheet, quality, axis), *TALL_PANEL, label, "calibration-")
     caption = (
         f"Rows in {count(len(quality.stated), 'bin')} by {claim}, about as many in each. Points above the dashed line came true "
         "more often than predicted. The histogram counts the rows."

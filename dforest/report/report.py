@@ -7,7 +7,6 @@ from pathlib import Path
 
 from dforest.report.page import page_of
 from dforest.report.study import Study
-from dforest.report.svg import need_matplotlib
 
 HEIGHT = 720  # of a report in a notebook, in pixels
 
@@ -80,7 +79,6 @@ def check_writable(path):
 
 def report_of(forest, X=None, y=None, path=None):
     """The `Report` on a fitted forest: see `dforest.estimators.reporting.ReportPart.report`."""
-    need_matplotlib("report")
     if y is not None and X is None:
         raise ValueError("y is given without X; allowed are X and y, X alone, or neither")
     if path is not None:

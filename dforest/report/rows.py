@@ -33,6 +33,14 @@ def drew_from(forest, X):
     return True
 
 
+def check_in_memory(**given):
+    """Raise TypeError if rows that are given by name are collections of Dask."""
+    for name, rows in given.items():
+        first = rows[0] if isinstance(rows, list | tuple) and rows else rows
+        if hasattr(first, "__dask_graph__"):
+            raise TypeError(f"{name} is of type {type(rows).__name__}; allowed are rows in memory: compute some of them before")
+
+
 class Rows:
     """Rows to show a forest with.
 
@@ -57,17 +65,19 @@ class Rows:
     ------
     ValueError
         If X or y are not such as the forest was fitted with.
+    TypeError
+        If they are collections of Dask.
     """
 
     def __init__(self, forest, X, y):
+        check_in_memory(X=X, y=y)
         X, y = on_host(X), None if y is None else on_host(y)
         self.given = X, y
-        known = {"reset": False, "y_numeric": is_regressor(forest)}
         if y is None:
             self.X, self.y = check_X(forest, X, forest._features, reset=False), None
         else:
-            self.X, self.y = check_X(forest, X, forest._features, y=y, **known)
-            self.y = forest._encode_known(self.y)
+            self.X, y = check_X(forest, X, forest._features, y=y, reset=False, y_numeric=is_regressor(forest))
+            self.y = forest._encode_known(y)
         self.forest = forest
         self.is_training = drew_from(forest, self.X)
 

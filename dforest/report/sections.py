@@ -22,7 +22,7 @@ from dforest.report.markup import (
     scrolling,
     table,
 )
-from dforest.report.pictures import PANEL, SMALL_PANEL, WIDE_PANEL
+from dforest.report.pictures import PANEL, SMALL_PANEL
 from dforest.report.rows import SEED
 from dforest.report.svg import SERIES, drawing, shortened
 
@@ -51,7 +51,7 @@ def number_of_trees(study):
         return absent("No tree left out any row, so no error out of bag is known. More trees leave out more rows.")
     verdict, paragraphs = findings.of_trees(curve, trend, study.error_name, study.known_to)
     label = f"The error out of bag by the number of trees, from 1 to {len(curve)}. {verdict}."
-    svg = drawing(lambda sheet: pictures.out_of_bag_curve(sheet, curve, study.error_name), *WIDE_PANEL, label, "curve-")
+    svg = drawing(lambda sheet: pictures.out_of_bag_curve(sheet, curve, study.error_name), *PANEL, label, "curve-")
     caption = f"The {study.error_name} of the rows, each predicted by the trees that left it out."
     if trend is not None:
         caption += " The dashed line is the law limit + slope / trees, fitted to the last three quarters of the curve."
@@ -72,7 +72,7 @@ def importances(study):
     def bars(title, mean, std, kind, prefix):
         label = f"Importances by {title}: " + ", ".join(f"{study.names[j]} {number(mean[j])}" for j in shown[:5])
         paint = partial(pictures.importances, mean=mean, std=std, names=study.names, kind=kind, features=shown)
-        return drawing(paint, WIDE_PANEL[0], height, label, prefix)
+        return drawing(paint, PANEL[0], height, label, prefix)
 
     left = figure(
         bars("impurity", mean, std, "impurity", "impurity-"),

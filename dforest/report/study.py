@@ -66,7 +66,7 @@ class Study:
     @cached_property
     def known_to(self):
         """The standard error of the last error out of bag, as an estimate for new rows; NaN if it is not known."""
-        error = self.estimator.oob_error_per_observation_
+        error = getattr(self.estimator, "oob_error_per_observation_", np.zeros(0))  # those of dforest.dask have none
         error = error[np.isfinite(error)]
         if len(error) < 2:
             return np.nan

@@ -3,8 +3,8 @@
 STYLE = """
 :root{color-scheme:light dark;--paper:#ffffff;--panel:#f6f8fa;--ink:#1c2127;--muted:#57606a;--line:#d8dee4;--grid:#e6eaef;
 --accent:#2b6cb0;--note:#fff6dd;--note-line:#e0b94b;
---c0:#2b6cb0;--c1:#c2571a;--c2:#2c8a57;--c3:#b8324f;--c4:#7a4fb0;--c5:#a3801a;--c6:#1f8a99;--c7:#c74a9b;--c8:#6f4a2f;--c9:#4d5b7c;--other:#9aa1a9;
---s0:#e9b13a;--s1:#e0924a;--s2:#d27a5c;--s3:#b5566d;--s4:#8e3f7d;--s5:#613385;--s6:#352a7e}
+--c0:#2b6cb0;--c1:#c2571a;--c2:#2c8a57;--c3:#b8324f;--c4:#7a4fb0;--c5:#a3801a;--c6:#1f8a99;--c7:#c74a9b;--c8:#6f4a2f;--c9:#4d5b7c;--other:#8a9199;
+--s0:#b98a10;--s1:#c7742a;--s2:#c4604a;--s3:#b04467;--s4:#8e3f7d;--s5:#613385;--s6:#352a7e}
 @media (prefers-color-scheme:dark){:root{--paper:#14181d;--panel:#1c222a;--ink:#e6eaef;--muted:#a3adb8;--line:#343c46;
 --grid:#29313a;--accent:#7db4ec;--note:#33290f;--note-line:#8f7429;
 --c0:#6aa9e9;--c1:#f0914f;--c2:#5fc08b;--c3:#f0748d;--c4:#b592ea;--c5:#d8b955;--c6:#57c3d1;--c7:#f29ad2;--c8:#c99a78;--c9:#a3b1d6;--other:#7b848e;

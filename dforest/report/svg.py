@@ -16,16 +16,16 @@ from xml.etree import ElementTree
 
 from dforest.extras import install_command
 
-# Names of colours, and how they are drawn; the values on screens are in the page's style.
+# Names of colours, and how they are drawn; what they are on light and on dark screens the page's style says.
 PALETTE = {
-    "ink": "#1c2127", "muted": "#5b6570", "grid": "#dfe4ea", "paper": "#fefefd",
+    "ink": "#1c2127", "muted": "#57606a", "grid": "#e6eaef",
     "c0": "#2b6cb0", "c1": "#c2571a", "c2": "#2c8a57", "c3": "#b8324f", "c4": "#7a4fb0", "c5": "#a3801a", "c6": "#1f8a99",
-    "c7": "#c74a9b", "c8": "#6f4a2f", "c9": "#4d5b7c", "other": "#9aa1a9",
-    "s0": "#f2c14e", "s1": "#e59f4f", "s2": "#d27a5c", "s3": "#b5566d", "s4": "#8e3f7d", "s5": "#613385", "s6": "#352a7e",
+    "c7": "#c74a9b", "c8": "#6f4a2f", "c9": "#4d5b7c", "other": "#8a9199",
+    "s0": "#b98a10", "s1": "#c7742a", "s2": "#c4604a", "s3": "#b04467", "s4": "#8e3f7d", "s5": "#613385", "s6": "#352a7e",
 }  # fmt: skip
 SERIES = [f"c{k}" for k in range(10)]
 STEPS = [f"s{k}" for k in range(7)]
-LARGEST = 1.2  # how many times as large as asked for a drawing may be shown
+LARGEST = 1.3  # how many times as large as asked for a drawing may be shown
 PIXEL = 1 / 96  # of a screen, in inches
 
 _STYLE = {
@@ -38,8 +38,8 @@ _STYLE = {
     "ytick.major.size": 3, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True,
     "grid.color": PALETTE["grid"], "grid.linewidth": 0.6, "lines.linewidth": 1.5, "lines.solid_capstyle": "round",
     "legend.frameon": False, "legend.handlelength": 1.4, "axes.formatter.useoffset": False, "axes.unicode_minus": True,
-    "axes.formatter.limits": (-4, 5), "axes.formatter.use_mathtext": False, "svg.fonttype": "none", "svg.image_inline": True,
-    "path.simplify": True, "text.parse_math": False,
+    "axes.formatter.limits": (-4, 5), "axes.formatter.use_mathtext": False, "svg.fonttype": "none",
+    "text.parse_math": False,
 }  # fmt: skip
 _ONE_AT_A_TIME = threading.RLock()
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?")

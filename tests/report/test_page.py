@@ -1,6 +1,8 @@
 """Reports: what they show for all kinds of forests and rows, that all text is text, and that nothing is loaded."""
 
 import re
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 
@@ -21,6 +23,10 @@ from dforest import (
     RandomForestRegressor,
     RandomTreesEmbedding,
 )
+from dforest.criterion import PythonCriterion
+from dforest.report.style import STYLE
+from dforest.report.svg import PALETTE
+from dforest.splitter import PythonSplitter, Test
 
 pytest.importorskip("matplotlib")
 
@@ -177,6 +183,43 @@ CASES = {
 }
 
 
+class RootOfGini(PythonCriterion):
+    def impurity(self, statistics):
+        p = statistics.class_weight / statistics.weight[:, None]
+        return np.sqrt((p * (1 - p)).sum(axis=1))
+
+
+class Sums(PythonSplitter):
+    """Tests of x[0] + x[j]."""
+
+    def find_split(self, node):
+        j = int(node.random().integers(1, node.n_features))
+        score, threshold, missing_left = node.best_along(node.X[:, 0] + node.X[:, j])
+        return Test([j, threshold, missing_left], feature=j, score=score) if score >= 0 else None
+
+    def goes_left(self, payload, X):
+        j, threshold, _ = payload
+        return X[:, 0] + X[:, int(j)] <= threshold
+
+    def used_features(self, payload):
+        return [0, int(payload.view(float)[0])], [0.5, 0.5]
+
+    def describe(self, payload, names):
+        j, threshold, _ = payload.view(float)
+        return f"{names[0]} + {names[int(j)]} <= {threshold:.3g}"
+
+
+@pytest.mark.parametrize("part", [{"criterion": RootOfGini()}, {"splitter": Sums()}], ids=["criterion", "splitter"])
+def test_parts_of_ones_own(part):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    X.columns = ["<b>", "one", "two", "three"]
+    model = RandomForestClassifier(5, random_state=0, max_depth=3, **part).fit(X, y)
+    words = check(model.report(X[::2], y[::2])).words
+    assert f"{next(iter(part))} {next(iter(part.values()))!r}" in words
+    assert ("<b> + " in words) == ("splitter" in part)
+    assert clone(model).fit(X, y).report(X[::2], y[::2]).html == model.report(X[::2], y[::2]).html
+
+
 def two_of(data):
     X, y = data
     return X[y < 2], y[y < 2]
@@ -330,17 +373,27 @@ def test_forests_alone_report():
         assert not hasattr(other(), "report")
 
 
-def test_without_matplotlib(monkeypatch):
-    import builtins
+WITHOUT_MATPLOTLIB = """
+import sys
+sys.modules["matplotlib"] = None  # an import of it fails
+from dforest import ImportanceDisplay, RandomForestClassifier
+model = RandomForestClassifier(3, random_state=0).fit([[1], [2]], [0, 1])
+for name, draw in ("report", model.report), ("ImportanceDisplay", lambda: ImportanceDisplay.from_estimator(model)):
+    try:
+        draw()
+    except ImportError as error:
+        assert str(error).startswith(f"{name} needs matplotlib; install it with: pip install 'matplotlib"), error
+    else:
+        raise AssertionError(name)
+"""
 
-    there = builtins.__import__
 
-    def missing(name, *rest):
-        if name.partition(".")[0] == "matplotlib":
-            raise ImportError(name)
-        return there(name, *rest)
+def test_without_matplotlib():
+    subprocess.run([sys.executable, "-c", WITHOUT_MATPLOTLIB], check=True)
 
-    model = RandomForestClassifier(3, random_state=0).fit(*iris())
-    monkeypatch.setattr(builtins, "__import__", missing)
-    with pytest.raises(ImportError, match="report needs matplotlib; install it with: pip install 'matplotlib"):
-        model.report()
+
+def test_colours_are_those_of_both_screens():
+    light, dark = STYLE.split("prefers-color-scheme:dark")
+    for name, value in PALETTE.items():
+        assert f"--{name}:{value}" in light.replace("\n", "") and f"--{name}:#" in dark
+    assert len(set(PALETTE.values())) == len(PALETTE)
