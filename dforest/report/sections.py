@@ -215,7 +215,7 @@ def trees(study):
         ),
         figure(
             drawing(lambda sheet: pictures.leaf_sizes(sheet, sizes.leaves_by_draws), *PANEL, sizes_label, "sizes-"),
-            f"Sizes of all leaves, in {unit}. Each bar reaches to the next one's number.",
+            f"Sizes of all leaves, in {unit}. The bars stand for 1, 2 to 3, 4 to 7, ... of them.",
         ),
     ]
     heads = ["", "Least", "Median", "Most"]
