@@ -6,8 +6,8 @@ leaves, to the bit, on any number of threads and on any device, and goes on by `
 
 from dforest.callback.checkpoint import Checkpoint
 from dforest.callback.interrupt import KeepOnInterrupt
-from dforest.callback.limits import TimeLimit
+from dforest.callback.limits import MemoryLimit, TimeLimit
 from dforest.callback.plateau import OutOfBagPlateau
 from dforest.callback.progress import ProgressBar
 
-__all__ = ["Checkpoint", "KeepOnInterrupt", "OutOfBagPlateau", "ProgressBar", "TimeLimit"]
+__all__ = ["Checkpoint", "KeepOnInterrupt", "MemoryLimit", "OutOfBagPlateau", "ProgressBar", "TimeLimit"]

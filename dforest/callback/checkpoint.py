@@ -100,8 +100,8 @@ class Checkpoint(FitRecords):
             )
         return _Writer(_File(self.path), growth)
 
-    def resume(self, estimator):
-        """The trees of the file that belong to the fit, as a `Forest`; None if there is none. Called when growing begins."""
+    def on_growth_begin(self, estimator):
+        """The trees of the file that belong to the fit, as a `Forest`; None if there is none."""
         return self.record(estimator).resume()
 
     def on_fit_task_end(self, estimator, context):

@@ -1,11 +1,12 @@
 """Limits of a fit: it ends when one is reached, with the trees that there are."""
 
 from math import inf
-from numbers import Real
+from numbers import Integral, Real
 from time import monotonic
 
 from dforest.callback.base import FitRecords, is_step
 from dforest.errors import LimitError
+from dforest.estimators.growth import growth_of
 
 
 class TimeLimit(FitRecords):
@@ -55,3 +56,63 @@ class TimeLimit(FitRecords):
 
     def on_fit_task_end(self, estimator, context):
         return is_step(context) and monotonic() >= self.record(estimator)
+
+
+class MemoryLimit(FitRecords):
+    """A callback that refuses a fit of a forest that would take too much memory, and ends one that takes more than expected.
+
+    When growing begins, memory is estimated as by `estimate_memory`. While trees come, their nodes are counted, and if these are
+    so many more than was estimated that another tree would exceed the limit, the fit ends. Nothing is measured, so that which
+    tree is the last depends on the trees alone.
+
+    Parameters
+    ----------
+    max_bytes : int
+        How much a fit may take beside the X and y that it is given; a positive number.
+
+    Raises
+    ------
+    MemoryError
+        By `fit`, before the first tree is begun: if the estimate for all trees exceeds the limit. The message has the estimate,
+        piece by piece; the estimator is then as it was.
+    ValueError
+        By `fit`, if the estimator is not a forest.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from dforest import RandomForestClassifier
+    >>> from dforest.callback import MemoryLimit
+    >>> X, y = load_digits(return_X_y=True)
+    >>> RandomForestClassifier(100).set_callbacks(MemoryLimit(512 * 2**20)).fit(X, y).n_estimators_
+    100
+    """
+
+    def __init__(self, max_bytes):
+        super().__init__()
+        if isinstance(max_bytes, bool) or not isinstance(max_bytes, Integral) or max_bytes < 1:
+            raise ValueError(f"max_bytes={max_bytes!r}; allowed are integers from 1")
+        self.max_bytes = max_bytes
+
+    def open(self, estimator, context):
+        growth_of(estimator, self)
+        return {}
+
+    def on_growth_begin(self, estimator):
+        """Refuse the fit if it would take too much."""
+        growth = growth_of(estimator, self)
+        memory = growth.estimate_memory()
+        if memory.total > self.max_bytes:
+            raise MemoryError(
+                f"a fit of {estimator.n_estimators} trees would take about {memory.total / 2**20:.1f} MiB, more than "
+                f"MemoryLimit(max_bytes={self.max_bytes}) allows, which is {self.max_bytes / 2**20:.1f} MiB. Fewer trees or "
+                f"threads, max_leaf_nodes, max_depth, min_samples_leaf or max_samples make it smaller:\n{memory}"
+            )
+        n_nodes = (2 * memory.n_leaves - 1) * (growth.n_wanted - growth.n_before)
+        self.record(estimator).update(beside=memory.data + memory.codes + memory.scratch, of_node=memory.forest / n_nodes)
+
+    def on_fit_task_end(self, estimator, context):
+        if not is_step(context):
+            return False
+        known, n_nodes, n_trees = self.record(estimator), growth_of(estimator, self).n_nodes, context.task_id + 1
+        return known["beside"] + known["of_node"] * n_nodes * (n_trees + 1) / n_trees > self.max_bytes

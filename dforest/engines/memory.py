@@ -42,6 +42,8 @@ class MemoryEstimate:
         Of each thread: the tree that it writes.
     forest : int
         All trees, put together.
+    moving : int
+        What the forest's leaves take for a second time, when the trees are grown and the threads' memory is free again.
     n_threads : int
         How many threads grow trees.
     """
@@ -54,6 +56,7 @@ class MemoryEstimate:
     blocks: int
     tree: int
     forest: int
+    moving: int
     n_threads: int
 
     @property
@@ -63,11 +66,16 @@ class MemoryEstimate:
 
     @property
     def total(self):
-        """All bytes but those of the codes."""
-        return self.buckets + self.rows + self.n_threads * self.of_thread + self.forest
+        """All bytes but those of the codes, at the time when there are most."""
+        return self.forest + max(self.scratch, self.moving)
+
+    @property
+    def scratch(self):
+        """Bytes beside the forest while trees are grown."""
+        return self.buckets + self.rows + self.n_threads * self.of_thread
 
 
-def estimate_memory(problem, n_trees, n_threads, n_leaves=None):
+def estimate_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None):
     """Estimate the memory that growing a forest on the processor takes.
 
     Parameters
@@ -78,6 +86,10 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None):
     n_leaves : int, optional
         Leaves of a tree, if this is known: it depends on the noise in the targets. None means as many as a tree has rows for
         numbers, and a fifth of that for classes, or as many as the growth rules allow, if these are fewer.
+
+    n_distinct : int, optional
+        How many different leaves all trees have, which the forest keeps once, if this is known. None means that those of numbers
+        are all different, and that those of classes are few.
 
     Returns
     -------
@@ -94,8 +106,9 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None):
     n_nodes = 2 * n_leaves - 1
     n_threads = min(n_threads, n_trees)
     of_trees = (n_trees + n_threads) * n_nodes * (_FOREST_NODE + problem.columns[0].values.itemsize)
-    # Leaves of classes repeat themselves; those of numbers are looked up in a table of words, numbers and hashes, and moved.
-    of_leaves = 0 if criterion.n_classes else n_trees * n_leaves * (2 * 8 * n_words + 24)
+    if n_distinct is None:
+        n_distinct = 0 if criterion.n_classes else n_trees * n_leaves
+    of_leaves = n_distinct * (8 * n_words + 24)  # in a table of words, numbers and hashes
     return MemoryEstimate(
         codes=sum(column.codes.nbytes for column in problem.columns),
         buckets=n_rows * sum(has_buckets),
@@ -105,6 +118,7 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None):
         blocks=blocks,
         tree=n_nodes * _NODE + n_leaves * 8 * n_words,
         forest=of_trees + of_leaves,
+        moving=n_distinct * 8 * n_words,
         n_threads=n_threads,
     )
 

@@ -26,6 +26,7 @@ from dforest.core.search.splitter import Splitter
 from dforest.estimators.agreement import Partition, check_alike, common_classes, common_features, common_floats, join_labels
 from dforest.estimators.callbacks import with_callbacks
 from dforest.estimators.features import CATEGORICAL, ORDINAL, Features
+from dforest.estimators.memory import MemoryPart
 from dforest.estimators.prediction import PredictionPart
 from dforest.estimators.validation import (
     MOST_ROWS,
@@ -141,7 +142,7 @@ def unchanged_by_errors(estimator):
         raise
 
 
-class TreeEstimator(PredictionPart, BaseEstimator):
+class TreeEstimator(MemoryPart, PredictionPart, BaseEstimator):
     """Base class of trees and forests.
 
     A subclass says in `_plan` how many trees there are and how each draws its rows. The mixins
@@ -250,15 +251,9 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         if is_shared:
             self._check_shared()
         device = self._training_device(*(array for partition in partitions for array in partition[1:]))
-        partitions = [partition.on_host() for partition in partitions]
+        partitions = [partition.on_host() for partition in self._given(partitions)]
         plan = self._plan()
-        features, parts, targets, n_rows = check_partitions(self, partitions, ranks, plan.grown)
-        y = self._encode(targets, ranks)
-        weight = check_weights([partition.sample_weight for partition in partitions], parts, ranks)
-        rows = TrainingRows(parts, y, weight, ranks, [partition.place for partition in partitions])
-        rows.apply_class_weight(self._class_factors(rows))
-        rows.number()
-        self._check_plan(rows, plan)
+        features, rows = self._learn(partitions, ranks, plan)
         growth = self._watch(plan, rows, partitions, device)
         self._keep_features(features, rows, plan)
         self._grow(plan, rows, device, growth)
@@ -266,6 +261,21 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         if growth is not None:
             growth.end()
             del self._growth
+
+    def _given(self, partitions):
+        """The partitions that trees are grown on, given those that `fit` was given."""
+        return partitions
+
+    def _learn(self, partitions, ranks, plan):
+        """(the `Features` of the columns, the `TrainingRows`) of a fit. A collective."""
+        features, parts, targets, _ = check_partitions(self, partitions, ranks, plan.grown)
+        y = self._encode(targets, ranks)
+        weight = check_weights([partition.sample_weight for partition in partitions], parts, ranks)
+        rows = TrainingRows(parts, y, weight, ranks, [partition.place for partition in partitions])
+        rows.apply_class_weight(self._class_factors(rows))
+        rows.number()
+        self._check_plan(rows, plan)
+        return features, rows
 
     def _check_shared(self):
         """Raise ValueError if there is no code for growing such trees from rows of several ranks or partitions."""
@@ -307,7 +317,7 @@ class TreeEstimator(PredictionPart, BaseEstimator):
         if plan.grown is not None:
             # float32 values and thresholds are exact in float64, not the other way round.
             rows.parts = [part.astype(np.result_type(part, plan.grown.threshold), copy=False) for part in rows.parts]
-        problem, before = self._state_problem(plan, rows, splitter, engine), plan.grown
+        problem, before = self._state_problem(plan, rows, engine), plan.grown
         settings = {"n_categories": self._features.n_categories, "criterion": self._own_criterion(), "splitter": own_tests}
         if growth is not None:
             problem, before = growth.start(problem, **settings)
@@ -332,9 +342,10 @@ class TreeEstimator(PredictionPart, BaseEstimator):
                 + (f"of tests by {plan.grown.splitter!r}" if plan.grown.splitter else "of tests of single features")
             )
 
-    def _state_problem(self, plan, rows, splitter, engine):
+    def _state_problem(self, plan, rows, engine):
         """The `Problem` that the new trees are grown for."""
         n_rows, ranks = rows.n_rows, rows.ranks
+        splitter = self._configured_splitter(self.n_features_in_)
         n_draws = count_draws(plan.max_samples, n_rows)
         rules = self._rules(n_rows, n_draws)
         targets = self._targets(rows, plan)

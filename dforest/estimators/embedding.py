@@ -84,9 +84,9 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
     def _check_shared(self):
         raise ValueError("RandomTreesEmbedding has no code for a fit by several ranks; it runs in a process that has all rows")
 
-    def _fit(self, partitions, ranks):
+    def _given(self, partitions):
         rng = check_random_state(self.random_state)
-        super()._fit([partition._replace(y=rng.uniform(size=_num_samples(partition.X))) for partition in partitions], ranks)
+        return [partition._replace(y=rng.uniform(size=_num_samples(partition.X))) for partition in partitions]
 
     def fit_transform(self, X, y=None, sample_weight=None):
         """Grow the trees, and return the leaves that the rows reach.

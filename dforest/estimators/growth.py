@@ -3,8 +3,9 @@
 Words: trees *come* in the order of their numbers. When a tree has come, the growth ends if a callback asks for that: the forest
 is then what a fit of as many trees leaves. *Votes* are those of trees for the rows that they left out.
 
-A callback of dforest's finds the `ForestGrowth` of the fit that it watches by `growth_of`, from its `setup` on. Trees that are
-kept for callbacks are copies; all else is borrowed from the fit.
+A callback of dforest's finds the `ForestGrowth` of the fit that it watches by `growth_of`, from its `setup` on. If it has a
+method `on_growth_begin(estimator)`, that is called when the problem is known and before the first tree is begun; it may return a
+`Forest` of trees to go on with. Trees that are kept for callbacks are copies; all else is borrowed from the fit.
 """
 
 import warnings
@@ -12,6 +13,7 @@ from copy import copy
 from dataclasses import replace
 
 from dforest import pruning
+from dforest.estimators.memory import memory_of
 from dforest.estimators.oob import LiveVotes
 from dforest.fit_report import FitReport
 from dforest.fitting import forest_of, lone_tree
@@ -54,8 +56,8 @@ class ForestGrowth:
         What trees are grown for; known when growing begins.
     settings : dict
         What a `Forest` knows beside that, as of `ForestSink.forest`.
-    n_bytes : int
-        How much memory the nodes and leaves of the trees of this fit take that have come.
+    n_nodes : int
+        How many nodes the trees of this fit have that have come.
     """
 
     def __init__(self, estimator, plan, rows, device, tasks, line, counts_votes):
@@ -65,7 +67,7 @@ class ForestGrowth:
         self.n_wanted = plan.n_trees
         self.is_growing = False
         self.problem = None
-        self.n_bytes = 0
+        self.n_nodes = 0
         self.settings = {}
         self._is_told = tasks.are_told and self.n_wanted > self.n_before
         self._kept = []  # lists to which each tree is added that comes
@@ -96,7 +98,13 @@ class ForestGrowth:
         self._kept.append(trees)
         return trees
 
-    # What they ask for later, or, to resume a fit, when growing begins
+    # What they ask for later, from `on_growth_begin` on
+
+    def estimate_memory(self):
+        """The `FitMemory` of the whole fit."""
+        return memory_of(
+            self.estimator, self.problem, self.rows, self.n_wanted - self.n_before, self._plan.n_threads, self._tasks.given
+        )
 
     def reseed(self, seed):
         """Have trees grown by another seed of the forest."""
@@ -146,8 +154,8 @@ class ForestGrowth:
         """
         self.problem, self.settings = problem, settings
         for callback in self._tasks.callbacks:
-            if hasattr(callback, "resume"):
-                found = callback.resume(self.estimator)
+            if hasattr(callback, "on_growth_begin"):
+                found = callback.on_growth_begin(self.estimator)
                 if found is not None:
                     self._forest, self.n_trees = found, found.n_trees
         if self._counts_votes:
@@ -175,17 +183,17 @@ class ForestGrowth:
             looked = self._votes.look(alone)
         if self._kept:
             kept = arrays.copy()
-        return tree._replace(arrays=(looked, kept, sum(part.nbytes for part in arrays)))
+        return tree._replace(arrays=(looked, kept, len(arrays.feature)))
 
     def put(self, tree):
         """See `Sink`: a tree has come."""
-        looked, kept, n_bytes = tree.arrays
+        looked, kept, n_nodes = tree.arrays
         if looked is not None:
             self._votes.add(looked)
         if kept is not None:
             for trees in self._kept:
                 trees.append(tree._replace(arrays=kept))
-        self.n_bytes += n_bytes
+        self.n_nodes += n_nodes
         self.n_trees += 1
         if self._line is not None:
             self._line.tell(self.n_trees, self.curve[-1] if self._counts_votes else None)

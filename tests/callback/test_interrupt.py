@@ -156,11 +156,11 @@ def test_interruptions_are_raised_once_and_can_be_taken_back():
 
     interrupt(Interruption())
     with pytest.raises(Interruption):
-        each(3, lambda *_: None, 2)
-    each(3, lambda *_: None, 2)
+        each(3, lambda *_: None, 1)
+    each(3, lambda *_: None, 1)
     interrupt(Interruption())
     interrupt(None)
-    each(3, lambda *_: None, 2)
+    each(3, lambda *_: None, 1)
 
 
 def test_it_stops_with_other_callbacks():

@@ -9,9 +9,10 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 
 from dforest import HistGradientBoostingRegressor, RandomForestRegressor
-from dforest.callback import TimeLimit
+from dforest.callback import MemoryLimit, TimeLimit
 from dforest.callback.base import Callback
 from dforest.errors import LimitError
+from dforest.estimators import memory
 
 X, Y = load_diabetes(return_X_y=True)
 
@@ -48,3 +49,35 @@ def test_no_time_for_a_tree(kind):
 def test_bad_limits(seconds):
     with pytest.raises(ValueError, match=f"seconds={seconds!r}; allowed are positive finite numbers"):
         TimeLimit(seconds)
+
+
+# Memory
+
+
+def test_a_fit_is_refused_that_would_take_too_much():
+    model = RandomForestRegressor(100, random_state=0)
+    total = model.estimate_memory(X, Y).total
+    short = clone(model).set_callbacks(MemoryLimit(total - 1))
+    with pytest.raises(MemoryError, match=r"(?s)a fit of 100 trees would take about .* MiB, more than .*the forest  +\d"):
+        short.fit(X, Y)
+    assert not hasattr(short, "forest_")
+    assert_equal_fits(clone(model).set_callbacks(MemoryLimit(2 * total)).fit(X, Y), model.fit(X, Y))
+
+
+def test_a_fit_ends_that_takes_more_than_expected(monkeypatch):
+    """The estimate is made too small, as data that deceive it would."""
+    model = RandomForestRegressor(300, random_state=0)
+    limit = model.estimate_memory(X, Y).total
+    monkeypatch.setattr(memory, "count_leaves", lambda problem, n_trees, n_threads: (20, 6000))
+    assert model.estimate_memory(X, Y).total < limit
+    stopped = clone(model).set_callbacks(MemoryLimit(limit)).fit(X, Y)
+    assert 3 < stopped.n_estimators_ < 300
+    assert_equal_fits(stopped, clone(model).set_params(n_estimators=stopped.n_estimators_).fit(X, Y))
+
+
+def test_memory_limits_are_for_forests():
+    with pytest.raises(ValueError, match="MemoryLimit watches a HistGradientBoostingRegressor; allowed are dforest's forests"):
+        HistGradientBoostingRegressor().set_callbacks(MemoryLimit(10**9)).fit(X, Y)
+    for max_bytes in (0, -1, 1e9, "1 GiB", None, True):
+        with pytest.raises(ValueError, match=f"max_bytes={max_bytes!r}; allowed are integers from 1"):
+            MemoryLimit(max_bytes)

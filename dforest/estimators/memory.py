@@ -1,0 +1,227 @@
+"""How much memory a fit takes, told before it: estimated from the data, and from trees grown on a few of the rows."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.stats import poisson
+from sklearn.base import clone
+
+from dforest.core.sampling import Bootstrap
+from dforest.engines.cpu import CpuEngine
+from dforest.engines.memory import MemoryEstimate, estimate_memory
+from dforest.estimators.agreement import Partition
+
+_PARTS = (16, 8)  # trees of a 16th and of an 8th of the rows tell how the number of leaves rises with rows
+_FEW_ROWS = 4096  # of which trees are grown on all
+_SORTED = 28  # bytes for each row, of a thread that codes a column
+_PACKED = 20  # bytes for each node, while nodes are packed
+_FIXED = 1 << 20  # bytes that any fit takes
+
+
+@dataclass(frozen=True)
+class FitMemory:
+    """Bytes that a fit takes beside the X and y that it is given; ``print`` it.
+
+    Attributes
+    ----------
+    data : int
+        Copies of X and y that the fit makes: of other types, with categories as numbers, without rows of weight 0, or kept.
+    codes : int
+        The columns as bins or ranks.
+    coding : int
+        What coding them takes meanwhile.
+    growth : MemoryEstimate
+        What growing takes, piece by piece, and the forest.
+    estimates : int
+        What out-of-bag estimates and importances by permutation take when the trees are grown.
+    n_leaves : int
+        How many leaves a tree has, about.
+    """
+
+    data: int
+    codes: int
+    coding: int
+    growth: MemoryEstimate
+    estimates: int
+    n_leaves: int
+
+    @property
+    def forest(self):
+        """Bytes of all trees, put together."""
+        return self.growth.forest
+
+    @property
+    def scratch(self):
+        """Bytes of what growing takes beside the forest, for all threads."""
+        return self.growth.scratch
+
+    @property
+    def total(self):
+        """The most at a time: while columns are coded, while trees are grown, or afterwards."""
+        return self.data + max(self.codes + max(self.coding, self.growth.total), self.forest + self.estimates)
+
+    def __str__(self):
+        n_threads = self.growth.n_threads
+        pieces = {
+            "copies of X and y": self.data,
+            "codes of columns": self.codes,
+            "coding them": self.coding,
+            f"growing, {n_threads} {'thread' if n_threads == 1 else 'threads'}": self.scratch,
+            "the forest": self.forest,
+            "estimates afterwards": self.estimates,
+        }
+        lines = [f"{name:<24}{n_bytes / 2**20:>12.1f} MiB" for name, n_bytes in pieces.items()]
+        return "\n".join([*lines, f"{'at most at a time':<24}{self.total / 2**20:>12.1f} MiB"])
+
+
+class MemoryPart:
+    """What estimators tell of a fit's memory before it."""
+
+    def estimate_memory(self, X, y=None, sample_weight=None):
+        """Estimate how much memory `fit` will take.
+
+        The data are checked and coded as in `fit`, which takes a small share of its time, and a few trees are grown on some of
+        the rows, to learn how many leaves trees have. The estimator is left as it is.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            What `fit` would be given.
+
+        Returns
+        -------
+        FitMemory
+            Beside X and y themselves.
+
+        Raises
+        ------
+        ValueError
+            If trees would be grown on a device or by several ranks, for which there is no estimate, or if `fit` would refuse
+            the parameters or the data.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from dforest import RandomForestClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> RandomForestClassifier(500, n_jobs=1).estimate_memory(X, y).total < 64 * 2**20
+        True
+        """
+        model = clone(self)
+        for name in ("_skl_callbacks", "_parent_callback_ctx"):
+            model.__dict__.pop(name, None)
+        if hasattr(model, "warm_start"):
+            model.warm_start = False
+        model._validate_params()
+        with model._communicator().together() as ranks:
+            if ranks.size > 1:
+                raise ValueError(f"a fit by {ranks.size} ranks, for whose memory there is no estimate; allowed is one rank")
+            partitions = model._given([Partition(0, X, y, sample_weight)])
+            if model._training_device(*partitions[0][1:]) is not None:
+                raise ValueError(f"device={model.device!r}, for whose memory there is no estimate; allowed are None and 'cpu'")
+            plan = model._plan()
+            features, rows = model._learn(partitions, ranks, plan)
+            model._keep_features(features, rows, plan)
+            problem = model._state_problem(plan, rows, CpuEngine(plan.n_threads))
+        return memory_of(model, problem, rows, plan.n_trees, plan.n_threads, (X, y, sample_weight))
+
+
+def memory_of(estimator, problem, rows, n_trees, n_threads, given):
+    """The `FitMemory` of a fit.
+
+    Parameters
+    ----------
+    estimator : TreeEstimator
+        Its parameters say what is estimated afterwards.
+    problem : Problem
+    rows : TrainingRows
+    n_trees, n_threads : int
+    given : tuple
+        What `fit` is given: X, y and the weights.
+    """
+    n_leaves, n_distinct = count_leaves(problem, n_trees, n_threads)
+    growth = estimate_memory(problem, n_trees, n_threads, n_leaves, n_distinct)
+    data, keeps = _FIXED, getattr(estimator, "keep_training_data", False)
+    own = [rows.parts[0], rows.y, rows.weight, rows.sample_weight, problem.targets.weight]
+    for array in {id(array): array for array in own if array is not None}.values():
+        is_lent = any(isinstance(one, np.ndarray) and np.may_share_memory(one, array) for one in given)
+        data += array.nbytes * (not is_lent)
+    data += keeps * (rows.parts[0].nbytes + rows.y.nbytes)
+    estimates = 0
+    if getattr(estimator, "oob_score", False) or getattr(estimator, "variable_importance", None) in ("mda_raw", "mda_scaled"):
+        n_values = problem.objective.n_values
+        estimates = _PACKED * 2 * n_leaves * n_trees + len(rows.y) * (28 * n_values + 48)
+    n_coding = min(n_threads, len(problem.columns))
+    return FitMemory(data, growth.codes, _SORTED * len(rows.y) * n_coding, growth, estimates, n_leaves)
+
+
+def count_leaves(problem, n_trees, n_threads):
+    """How many leaves a tree has, and how many different leaves all trees have, about: measured on trees of few rows.
+
+    The number of leaves rises by a power of the number of rows. Some leaves come again and again: those of one row, which have
+    the same words in each tree that draws the row equally often. Two trees tell how many such rows there are: if a tree draws a
+    row c times with the probability p(c), a row has the same leaf in both with the probability of the sum of all p(c)**2.
+
+    Returns
+    -------
+    n_leaves, n_distinct : int
+    """
+    n_rows = problem.n_rows
+    sizes = [n_rows] if n_rows <= _FEW_ROWS else [max(_FEW_ROWS // 8, n_rows // part) for part in _PARTS]
+    counts = []
+    order = np.random.default_rng(0).permutation(n_rows)
+    for size in sizes:
+        seen = _Leaves()
+        with CpuEngine(n_threads).open(problem if size == n_rows else _some(problem, np.sort(order[:size]))) as session:
+            session.grow(range(1 if problem.is_tree else 2), seen)
+        counts.append(np.mean(seen.counts))
+    n_leaves = counts[-1]
+    if len(counts) > 1:
+        power = np.clip(np.log(counts[1] / counts[0]) / np.log(sizes[1] / sizes[0]), 0.0, 1.0)
+        n_leaves = min(n_leaves * (n_rows / sizes[1]) ** power, problem.rules.max_leaf_nodes or n_rows)
+    n_leaves = max(1, round(n_leaves))
+    distinct = np.mean([len(words) for words in seen.words])
+    if n_trees == 1:
+        return n_leaves, round(distinct / counts[-1] * n_leaves)
+    shared = np.intersect1d(*seen.words).size if len(seen.words) > 1 else 0
+    drawn = [1.0]  # the probability that a tree draws a row once, twice, ...
+    if isinstance(problem.sampling, Bootstrap):
+        drawn = poisson.pmf(np.arange(1, 20), problem.n_draws / n_rows)
+    coming_again = min(shared / np.square(drawn).sum(), distinct / np.sum(drawn))
+    new_ones = distinct - coming_again * np.sum(drawn)
+    in_all = new_ones * n_trees + coming_again * np.sum(1 - (1 - np.array(drawn)) ** n_trees)
+    return n_leaves, round(in_all * n_leaves / counts[-1])
+
+
+class _Leaves:
+    """A sink that counts the leaves of trees, and keeps those that differ: their words, as one number of many bytes each."""
+
+    def __init__(self):
+        self.counts, self.words = [], []
+
+    def put(self, tree):
+        leaves = np.ascontiguousarray(tree.arrays.leaves)
+        self.counts.append(len(leaves))
+        self.words.append(np.unique(leaves.view(f"V{leaves.itemsize * leaves.shape[1]}").ravel()))
+        return True
+
+
+def _some(problem, chosen):
+    """The problem of some of the rows."""
+    targets, sampling = problem.targets, problem.sampling
+    if isinstance(sampling, Bootstrap):
+        sampling = Bootstrap(max(1, round(sampling.n_draws * len(chosen) / problem.n_rows)))
+    balance = targets.balance
+    if balance is not None:
+        weight = None if balance.sample_weight is None else balance.sample_weight[chosen]
+        balance = replace(balance, classes=balance.classes[chosen], sample_weight=weight)
+    targets = replace(
+        targets,
+        classes=targets.classes[chosen],
+        numbers=None if targets.numbers is None else targets.numbers[chosen],
+        weight=None if targets.weight is None else targets.weight[chosen],
+        balance=balance,
+    )
+    columns = tuple(column._replace(codes=column.codes[chosen]) for column in problem.columns)
+    X = None if problem.X is None else np.ascontiguousarray(problem.X[chosen])
+    return replace(problem, columns=columns, targets=targets, sampling=sampling, X=X)

@@ -1,0 +1,151 @@
+"""Estimates of the memory of fits, measured in processes of their own."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris
+
+import dforest
+from dforest import (
+    DecisionTreeClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    RandomTreesEmbedding,
+)
+from dforest.errors import DeviceError
+from dforest.estimators.memory import count_leaves
+from dforest.spmd.threads import ThreadGroup
+
+# What is resident at most during a fit, beyond what was before; and what is expected.
+MEASURED = """
+import ctypes, json, sys
+from pathlib import Path
+import numpy as np
+import dforest
+
+kind, n_rows, n_features, n_classes, parameters = json.loads(sys.argv[1])
+rng = np.random.default_rng(0)
+X = rng.random((n_rows, n_features), np.float32)
+y = X[:, 0] * X[:, 1] + 0.5 * rng.random(n_rows)
+if n_classes:
+    y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+model = getattr(dforest, kind)(random_state=0, **parameters)
+model.fit(X[:300], y[:300])                     # all that is imported, and threads, are there
+expected = model.estimate_memory(X, y).total
+del model.forest_
+
+def resident(name):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(name))
+
+ctypes.CDLL(None).malloc_trim(0)
+Path("/proc/self/clear_refs").write_text("5")   # the peak begins anew
+before = resident("VmRSS")
+model.fit(X, y)
+print(json.dumps([resident("VmHWM") - before, expected]))
+"""
+
+
+def resets_peaks():
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return False
+    return sys.platform == "linux"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not resets_peaks(), reason="this system does not measure the peak of a stretch of time")
+@pytest.mark.parametrize(
+    "problem",
+    [
+        ("RandomForestRegressor", 150_000, 10, 0, dict(n_estimators=20, n_jobs=2, oob_score=True)),
+        ("RandomForestClassifier", 300_000, 5, 4, dict(n_estimators=20, n_jobs=2, oob_score=True)),
+        ("ExtraTreesRegressor", 100_000, 10, 0, dict(n_estimators=20, n_jobs=1)),
+        ("RandomForestClassifier", 400_000, 10, 2, dict(n_estimators=10, n_jobs=2, method="dense")),
+    ],
+    ids=lambda problem: problem[0],
+)
+def test_a_fit_takes_what_is_estimated(problem):
+    """Within a quarter."""
+    command = [sys.executable, "-P", "-c", MEASURED, json.dumps(problem)]
+    peak, expected = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+    assert 0.75 * peak <= expected <= 1.25 * peak, f"{peak / 2**20:.0f} MiB, and {expected / 2**20:.0f} were expected"
+
+
+X, Y = load_digits(return_X_y=True)
+X = np.ascontiguousarray(X)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [RandomForestClassifier(random_state=0), ExtraTreesRegressor(random_state=0), DecisionTreeClassifier(random_state=0)],
+    ids=lambda model: type(model).__name__,
+)
+def test_the_estimator_stays_as_it_is(model):
+    before = dict(vars(model))
+    found = model.estimate_memory(X, Y)
+    assert vars(model) == before
+    assert found == clone(model).estimate_memory(X, Y)  # chance plays no part
+    model.fit(X, Y)
+    before = dict(vars(model))
+    assert model.estimate_memory(X, Y) == found
+    assert vars(model) == before
+
+
+def test_pieces():
+    model = RandomForestClassifier(100, n_jobs=2, random_state=0)
+    found = model.estimate_memory(X, Y)
+    assert found.total == found.data + found.codes + max(found.coding, found.forest + found.scratch)
+    text = str(found)
+    assert "growing, 2 threads" in text and f"{found.total / 2**20:.1f} MiB" in text
+    assert model.set_params(n_jobs=1).estimate_memory(X, Y).scratch < found.scratch
+    assert model.set_params(n_estimators=300).estimate_memory(X, Y).forest > 2 * found.forest
+    assert model.set_params(max_leaf_nodes=3).estimate_memory(X, Y).forest < found.forest
+    assert model.set_params(keep_training_data=True).estimate_memory(X, Y).data >= X.nbytes
+    assert RandomForestClassifier(100, oob_score=True).estimate_memory(X, Y).estimates > 0
+    copied = RandomForestClassifier(100).estimate_memory(X.tolist(), Y).data
+    assert copied > RandomForestClassifier(100).estimate_memory(X, Y).data + 0.9 * X.nbytes
+
+
+def test_leaves_are_counted():
+    """About as many as there are, also different ones."""
+    rng = np.random.default_rng(0)
+    rows = rng.random((20_000, 5))
+    targets = {RandomForestRegressor: rows[:, 0] + rng.random(20_000), RandomForestClassifier: rng.integers(0, 3, 20_000)}
+    for kind, y in targets.items():
+        model, seen = kind(20, random_state=0, max_features=0.5), []
+
+        class Looker(dforest.callback.base.Callback):
+            def on_growth_begin(self, estimator, seen=seen):
+                seen.append(count_leaves(estimator._growth.problem, 20, 1))
+
+        forest = model.set_callbacks(Looker()).fit(rows, y).forest_
+        n_leaves, n_distinct = seen[0]
+        assert n_leaves == pytest.approx(np.count_nonzero(forest.feature < 0) / 20, rel=0.15)
+        assert n_distinct == pytest.approx(len(forest.leaf_draws), rel=0.25) or n_distinct < 0.05 * 20 * n_leaves
+
+
+def test_embeddings_too():
+    assert RandomTreesEmbedding(50).estimate_memory(load_iris().data).total > 0
+
+
+def test_bad_input():
+    with pytest.raises((ValueError, DeviceError), match="device='gpu'"):
+        RandomForestClassifier(device="gpu").estimate_memory(X, Y)
+    with pytest.raises(ValueError, match="max_depth"):
+        RandomForestClassifier(max_depth=-1).estimate_memory(X, Y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        RandomForestClassifier().estimate_memory(X, Y[:-1])
+
+    def estimate(ranks):
+        with dforest.config_context(communicator=ranks), pytest.raises(ValueError, match="2 ranks, for whose memory"):
+            RandomForestClassifier().estimate_memory(X, Y)
+
+    assert ThreadGroup(2).run(estimate) == [None, None]
