@@ -26,8 +26,8 @@ class MemoryEstimate:
 
     Attributes
     ----------
-    codes : int
-        Coded columns. They are there before, and not in the `total`.
+    codes, values : int
+        Coded columns, and the values that codes stand for. They are there before, and not in the `total`.
     buckets : int
         Of columns of many codes, where splits are searched by buckets first.
     rows : int
@@ -49,6 +49,7 @@ class MemoryEstimate:
     """
 
     codes: int
+    values: int
     buckets: int
     rows: int
     records: int
@@ -66,7 +67,7 @@ class MemoryEstimate:
 
     @property
     def total(self):
-        """All bytes but those of the codes, at the time when there are most."""
+        """All bytes but those of the coded columns, at the time when there are most."""
         return self.forest + max(self.scratch, self.moving)
 
     @property
@@ -109,8 +110,10 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None)
     if n_distinct is None:
         n_distinct = 0 if criterion.n_classes else n_trees * n_leaves
     of_leaves = n_distinct * (8 * n_words + 24)  # in a table of words, numbers and hashes
+    values = {id(array): array for column in problem.columns for array in (column.values, column.lows, column.highs)}
     return MemoryEstimate(
         codes=sum(column.codes.nbytes for column in problem.columns),
+        values=sum(array.nbytes for array in values.values()),
         buckets=n_rows * sum(has_buckets),
         rows=n_rows * row_bytes(widths) if blocks else 0,
         records=2 * _RECORD * n_records,

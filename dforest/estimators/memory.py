@@ -27,7 +27,7 @@ class FitMemory:
     data : int
         Copies of X and y that the fit makes: of other types, with categories as numbers, without rows of weight 0, or kept.
     codes : int
-        The columns as bins or ranks.
+        The columns as bins or ranks, and the values that these stand for.
     coding : int
         What coding them takes meanwhile.
     growth : MemoryEstimate
@@ -152,7 +152,7 @@ def memory_of(estimator, problem, rows, n_trees, n_threads, given):
         n_values = problem.objective.n_values
         estimates = _PACKED * 2 * n_leaves * n_trees + len(rows.y) * (28 * n_values + 48)
     n_coding = min(n_threads, len(problem.columns))
-    return FitMemory(data, growth.codes, _SORTED * len(rows.y) * n_coding, growth, estimates, n_leaves)
+    return FitMemory(data, growth.codes + growth.values, _SORTED * len(rows.y) * n_coding, growth, estimates, n_leaves)
 
 
 def count_leaves(problem, n_trees, n_threads):

@@ -82,6 +82,7 @@ def estimate(n_trees=10, n_threads=4, kind="classes", **given):
 def test_pieces_by_hand():
     """9000 rows of three columns of one byte, padded to 8; three classes, whose leaves have four words."""
     found = estimate(sampling=AllRows())
+    assert found.values > 0
     assert (found.codes, found.buckets, found.rows) == (27_000, 0, 72_000)
     assert (found.records, found.search) == (32 * 9000, 4 * 9000)
     assert found.tree == 3599 * 24 + 1800 * 32

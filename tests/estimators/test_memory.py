@@ -18,6 +18,7 @@ from dforest import (
     RandomForestRegressor,
     RandomTreesEmbedding,
 )
+from dforest.callback.base import Callback
 from dforest.errors import DeviceError
 from dforest.estimators.memory import count_leaves
 from dforest.spmd.threads import ThreadGroup
@@ -122,7 +123,7 @@ def test_leaves_are_counted():
     for kind, y in targets.items():
         model, seen = kind(20, random_state=0, max_features=0.5), []
 
-        class Looker(dforest.callback.base.Callback):
+        class Looker(Callback):
             def on_growth_begin(self, estimator, seen=seen):
                 seen.append(count_leaves(estimator._growth.problem, 20, 1))
 
