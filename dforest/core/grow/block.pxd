@@ -22,7 +22,7 @@ cdef class Block:
     cdef Block outer               # which this block's subtree may lie in; None: there are no such blocks
     cdef Py_ssize_t least_records  # of a subtree that is worth copying
     cdef int64_t deepest           # depth of the root of one; nodes below that have too few levels to come
-    cdef size_t n_bytes            # of its targets, codes and origins
+    cdef size_t most_bytes         # that its targets, codes and origins take
     cdef Py_ssize_t most_records   # of a subtree that fits; 0: none does
     cdef bint is_open              # it holds the subtree of the node at hand
     cdef Py_ssize_t base           # its subtree is done when fewer nodes than this wait on the grower's stack

@@ -72,14 +72,14 @@ cdef Block make_blocks(DataView data, Splitter splitter, rules, int64_t max_dept
 
 
 def block_memory(DataView data not None, Splitter splitter not None, rules, Py_ssize_t n_records):
-    """Bytes that the blocks of one grower take, for trees of at most n_records records; 0: they don't pay."""
+    """Bytes that the blocks of one grower write to, for trees of at most n_records records; 0: they don't pay."""
     cdef Py_ssize_t n_bytes = 0
     cdef Block block
     if not blocks_pay(data, splitter, rules, n_records):
         return 0
     block = make_blocks(data, splitter, rules, n_records, n_records)
     while block is not None:
-        n_bytes += block.n_bytes + block.most_records * sizeof(uint32_t)
+        n_bytes += block.most_bytes + block.most_records * sizeof(uint32_t)
         if block.ranker is not None:      # keys, twice
             n_bytes += block.most_records * 2 * sizeof(uint64_t)
         block = block.outer
@@ -112,7 +112,6 @@ cdef class Block:
 
     def __cinit__(self, DataView data not None, size_t n_bytes, Py_ssize_t n_records, dict tuning not None, bint takes_ranks):
         self.data = data
-        self.n_bytes = n_bytes
         self.held = data.rows
         if n_bytes > 0 and takes_ranks:
             self.ranker = Ranker(tuning)
@@ -143,12 +142,13 @@ cdef class Block:
         if n_ranked > 0:
             self.most_records = min(self.most_records, MOST_RANKED)
             self.ranker.reserve(self.data, self.most_records)
-            self.n_bytes += n_ranked * (self.most_records + 1) * sizeof(uint32_t)
+            self.most_bytes = n_ranked * (self.most_records + 1) * sizeof(uint32_t)
             self.origins = <uint32_t*> malloc(n_ranked * (self.most_records + 1) * sizeof(uint32_t))
             if self.origins == NULL:
                 raise MemoryError()
         else:
             self.ranker = None
+        self.most_bytes += self.most_records * row_bytes
         self.rows = <uint32_t*> malloc(self.most_records * sizeof(uint32_t) + 1)
         self.columns = <Column*> malloc(n_features * sizeof(Column))
         self.bytes = <uint8_t*> malloc(n_bytes + sizeof(double))
