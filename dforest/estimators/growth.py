@@ -101,7 +101,11 @@ class ForestGrowth:
     # What they ask for later, from `on_growth_begin` on
 
     def estimate_memory(self):
-        """The `FitMemory` of the whole fit."""
+        """The `FitMemory` of the whole fit. Raises ValueError if trees are grown on a device."""
+        if self._device is not None:
+            raise ValueError(
+                f"device={self.estimator.device!r}, for whose memory there is no estimate; allowed are None and 'cpu'"
+            )
         return memory_of(
             self.estimator, self.problem, self.rows, self.n_wanted - self.n_before, self._plan.n_threads, self._tasks.given
         )

@@ -1,6 +1,7 @@
 """How much memory a fit takes, told before it: estimated from the data, and from trees grown on a few of the rows."""
 
 from dataclasses import dataclass, replace
+from numbers import Integral
 
 import numpy as np
 from scipy.stats import poisson
@@ -10,6 +11,7 @@ from dforest.core.sampling import Bootstrap
 from dforest.engines.cpu import CpuEngine
 from dforest.engines.memory import MemoryEstimate, estimate_memory
 from dforest.estimators.agreement import Partition
+from dforest.estimators.validation import count_samples
 
 _PARTS = (16, 8)  # trees of a 16th and of an 8th of the rows tell how the number of leaves rises with rows
 _FEW_ROWS = 4096  # of which trees are grown on all
@@ -139,7 +141,7 @@ def memory_of(estimator, problem, rows, n_trees, n_threads, given):
     given : tuple
         What `fit` is given: X, y and the weights.
     """
-    n_leaves, n_distinct = count_leaves(problem, n_trees, n_threads)
+    n_leaves, n_distinct = count_leaves(problem, n_trees, n_threads, estimator)
     growth = estimate_memory(problem, n_trees, n_threads, n_leaves, n_distinct)
     data, keeps = _FIXED, getattr(estimator, "keep_training_data", False)
     own = [rows.parts[0], rows.y, rows.weight, rows.sample_weight, problem.targets.weight]
@@ -155,12 +157,19 @@ def memory_of(estimator, problem, rows, n_trees, n_threads, given):
     return FitMemory(data, growth.codes + growth.values, _SORTED * len(rows.y) * n_coding, growth, estimates, n_leaves)
 
 
-def count_leaves(problem, n_trees, n_threads):
+def count_leaves(problem, n_trees, n_threads, estimator):
     """How many leaves a tree has, and how many different leaves all trees have, about: measured on trees of few rows.
 
     The number of leaves rises by a power of the number of rows. Some leaves come again and again: those of one row, which have
     the same words in each tree that draws the row equally often. Two trees tell how many such rows there are: if a tree draws a
     row c times with the probability p(c), a row has the same leaf in both with the probability of the sum of all p(c)**2.
+
+    Parameters
+    ----------
+    problem, n_trees, n_threads
+        As of `memory_of`.
+    estimator : TreeEstimator
+        Whose limits hold for trees of few rows too: those that are shares mean fewer rows there.
 
     Returns
     -------
@@ -172,7 +181,8 @@ def count_leaves(problem, n_trees, n_threads):
     order = np.random.default_rng(0).permutation(n_rows)
     for size in sizes:
         seen = _Leaves()
-        with CpuEngine(n_threads).open(problem if size == n_rows else _some(problem, np.sort(order[:size]))) as session:
+        few = problem if size == n_rows else _some(problem, np.sort(order[:size]), estimator)
+        with CpuEngine(n_threads).open(few) as session:
             session.grow(range(1 if problem.is_tree else 2), seen)
         counts.append(np.mean(seen.counts))
     n_leaves = counts[-1]
@@ -206,7 +216,7 @@ class _Leaves:
         return True
 
 
-def _some(problem, chosen):
+def _some(problem, chosen, estimator):
     """The problem of some of the rows."""
     targets, sampling = problem.targets, problem.sampling
     if isinstance(sampling, Bootstrap):
@@ -223,5 +233,11 @@ def _some(problem, chosen):
         balance=balance,
     )
     columns = tuple(column._replace(codes=column.codes[chosen]) for column in problem.columns)
+    rules = problem.rules
+    n_draws = sampling.count_draws(len(chosen))
+    for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1)):
+        limit = getattr(estimator, name)
+        if not isinstance(limit, Integral):
+            rules = replace(rules, **{name: count_samples(name, limit, n_draws, least)})
     X = None if problem.X is None else np.ascontiguousarray(problem.X[chosen])
-    return replace(problem, columns=columns, targets=targets, sampling=sampling, X=X)
+    return replace(problem, columns=columns, targets=targets, sampling=sampling, rules=rules, X=X)

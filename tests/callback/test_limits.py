@@ -13,6 +13,8 @@ from dforest.callback import MemoryLimit, TimeLimit
 from dforest.callback.base import Callback
 from dforest.errors import LimitError
 from dforest.estimators import memory
+from dforest.testing.device_forests import fit_there, standing_in
+from dforest.testing.host_device import strict_device
 
 X, Y = load_diabetes(return_X_y=True)
 
@@ -68,11 +70,16 @@ def test_a_fit_ends_that_takes_more_than_expected(monkeypatch):
     """The estimate is made too small, as data that deceive it would."""
     model = RandomForestRegressor(300, random_state=0)
     limit = model.estimate_memory(X, Y).total
-    monkeypatch.setattr(memory, "count_leaves", lambda problem, n_trees, n_threads: (20, 6000))
+    monkeypatch.setattr(memory, "count_leaves", lambda *_: (20, 6000))
     assert model.estimate_memory(X, Y).total < limit
     stopped = clone(model).set_callbacks(MemoryLimit(limit)).fit(X, Y)
     assert 3 < stopped.n_estimators_ < 300
     assert_equal_fits(stopped, clone(model).set_params(n_estimators=stopped.n_estimators_).fit(X, Y))
+
+
+def test_memory_limits_are_for_the_processor():
+    with standing_in(strict_device(n_threads=2)), pytest.raises(ValueError, match="for whose memory there is no estimate"):
+        fit_there(RandomForestRegressor(3).set_callbacks(MemoryLimit(10**9)), X, Y)
 
 
 def test_memory_limits_are_for_forests():

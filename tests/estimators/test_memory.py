@@ -125,12 +125,25 @@ def test_leaves_are_counted():
 
         class Looker(Callback):
             def on_growth_begin(self, estimator, seen=seen):
-                seen.append(count_leaves(estimator._growth.problem, 20, 1))
+                seen.append(count_leaves(estimator._growth.problem, 20, 1, estimator))
 
         forest = model.set_callbacks(Looker()).fit(rows, y).forest_
         n_leaves, n_distinct = seen[0]
         assert n_leaves == pytest.approx(np.count_nonzero(forest.feature < 0) / 20, rel=0.15)
         assert n_distinct == pytest.approx(len(forest.leaf_draws), rel=0.25) or n_distinct < 0.05 * 20 * n_leaves
+
+
+LIMITS = [dict(min_samples_split=0.05), dict(min_samples_leaf=0.01), dict(min_samples_leaf=50)]
+
+
+@pytest.mark.parametrize("limit", LIMITS, ids=repr)
+def test_leaves_under_limits(limit):
+    rng = np.random.default_rng(0)
+    rows = rng.random((20_000, 5))
+    y = rows[:, 0] + rng.random(20_000)
+    model = RandomForestRegressor(10, random_state=0, **limit)
+    expected = model.estimate_memory(rows, y).n_leaves
+    assert expected == pytest.approx(np.count_nonzero(model.fit(rows, y).forest_.feature < 0) / 10, rel=0.3)
 
 
 def test_embeddings_too():
