@@ -121,16 +121,20 @@ def test_killed_processes(tmp_path):
     """Killed again and again at any moment, a fit comes to its end: with the bytes of one that nobody killed."""
     whole, killed, path = (str(tmp_path / name) for name in ("whole", "killed", "trees"))
     subprocess.run([sys.executable, "-P", "-c", PROGRAM, str(tmp_path / "other"), whole], check=True, stdout=subprocess.DEVNULL)
-    chance, n_killed, sizes = random.Random(0), 0, set()
+    def size():
+        return os.path.getsize(path) if os.path.exists(path) else 0
+
+    chance, sizes = random.Random(0), [0]
     while not os.path.exists(killed):
         with subprocess.Popen([sys.executable, "-P", "-c", PROGRAM, path, killed], stdout=subprocess.PIPE, text=True) as fit:
             assert fit.stdout.readline() == "growing\n"
-            if n_killed < 6:
-                time.sleep(chance.uniform(0.0, 0.12))
+            while len(sizes) < 7 and size() == sizes[-1] and fit.poll() is None:
+                time.sleep(0.001)
+            if len(sizes) < 7 and fit.poll() is None:
+                time.sleep(chance.uniform(0.0, 0.03))
                 fit.kill()
-                n_killed += 1
-        sizes.add(os.path.getsize(path) if os.path.exists(path) else 0)
-    assert n_killed > 1 and len(sizes) > 2
+        sizes.append(size())
+    assert len(sizes) > 2 and sizes == sorted(sizes)
     with open(whole, "rb") as one, open(killed, "rb") as other:
         assert_equal_fits(pickle.load(one), pickle.load(other))
 
