@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from dforest import pruning
 from dforest.estimators.memory import memory_of
-from dforest.estimators.oob import LiveVotes
+from dforest.estimators.oob import LiveVotes, check_available
 from dforest.fit_report import FitReport
 from dforest.fitting import forest_of, lone_tree
 
@@ -84,12 +84,13 @@ class ForestGrowth:
         Raises
         ------
         ValueError
-            If trees leave out no rows.
+            If trees leave out no rows, or if trees that there are were grown on another number of rows.
         """
         if not self.estimator.bootstrap:
             raise ValueError(
                 f"bootstrap={self.estimator.bootstrap} leaves no row out of a tree; out-of-bag errors need bootstrap=True"
             )
+        check_available(self._plan.grown, self.rows.n_rows)
         self._counts_votes = True
 
     def keep_trees(self):

@@ -266,6 +266,11 @@ def test_plateau_of_a_score():
 
 
 def test_plateau_refuses():
+    model = RandomForestClassifier(5, warm_start=True, random_state=0).fit(X, CLASSES)
+    model.set_params(n_estimators=9).set_callbacks(OutOfBagPlateau())
+    with pytest.raises(ValueError, match="X has 300 rows of positive weight, but trees were grown on 442 rows"):
+        model.fit(X[:300], CLASSES[:300])
+    assert model.n_estimators_ == 5
     with pytest.raises(ValueError, match="bootstrap=False leaves no row out"):
         ExtraTreesClassifier().set_callbacks(OutOfBagPlateau()).fit(X, CLASSES)
     with pytest.raises(ValueError, match="OutOfBagPlateau watches a HistGradientBoostingRegressor; allowed are dforest"):
