@@ -1,6 +1,5 @@
 """From a problem to a forest: an engine grows the trees, and a sink puts them together."""
 
-from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -172,5 +171,5 @@ def grow_forest(problem, engine, trees, sink, **settings):
                 raise
         finally:
             interrupt(None)
-        report = replace(session.report(), n_trees=sink.n_put)
+        report = session.report()
     return sink.forest(problem, **settings), report

@@ -4,6 +4,8 @@ A callback may watch several fits at the same time, in threads, or one after ano
 fit has ended, and does not travel with copies.
 """
 
+from abc import ABC, abstractmethod
+
 
 class Callback:
     """A callback of scikit-learn's protocol that does nothing."""
@@ -25,15 +27,15 @@ class Callback:
         return f"{type(self).__name__}({given})"
 
 
-class FitRecords(Callback):
+class FitRecords(Callback, ABC):
     """A callback that keeps an object for each fit: the one that `open` returns."""
 
     def __init__(self):
         self._records = {}  # by the identity of the estimator
 
+    @abstractmethod
     def open(self, estimator, context):
         """What is to be kept for a fit that begins."""
-        raise NotImplementedError
 
     def record(self, estimator):
         """What is kept for the fit of an estimator."""

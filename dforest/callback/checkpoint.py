@@ -26,6 +26,7 @@ from dforest.core.forest.compact import shrink
 from dforest.engines.base import GrownTree
 from dforest.estimators.agreement import comparable
 from dforest.estimators.growth import growth_of
+from dforest.estimators.validation import check_number
 
 MAGIC = b"dforest checkpoint 1\n"
 _FRAME = struct.Struct("<QI")
@@ -61,8 +62,8 @@ class Checkpoint(FitRecords):
     Notes
     -----
     Parameters that change no tree may differ from those of the fit that wrote the file: `n_estimators`, `n_jobs`, `device`,
-    `verbose`, `oob_score`, `variable_importance`, `voting` and `ccp_alpha`. If `random_state` is not an integer, the seed
-    is the one in the file.
+    `verbose`, `oob_score`, `variable_importance`, `voting`, `keep_training_data` and `ccp_alpha`. If `random_state` is not an
+    integer, the seed is the one in the file.
 
     Examples
     --------
@@ -86,8 +87,7 @@ class Checkpoint(FitRecords):
             os.fspath(path)
         except TypeError:
             raise ValueError(f"path={path!r}; allowed are strings and path-like objects") from None
-        if isinstance(every, bool) or not isinstance(every, Integral) or every < 1:
-            raise ValueError(f"every={every!r}; allowed are integers from 1")
+        check_number("every", every, Integral, "integers from 1", lambda n: n >= 1)
         self.path = path
         self.every = every
 

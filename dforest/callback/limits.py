@@ -7,6 +7,7 @@ from time import monotonic
 from dforest.callback.base import FitRecords, is_step
 from dforest.errors import LimitError
 from dforest.estimators.growth import growth_of
+from dforest.estimators.validation import check_number
 
 
 class TimeLimit(FitRecords):
@@ -40,8 +41,7 @@ class TimeLimit(FitRecords):
 
     def __init__(self, seconds):
         super().__init__()
-        if isinstance(seconds, bool) or not isinstance(seconds, Real) or not 0 < seconds < inf:
-            raise ValueError(f"seconds={seconds!r}; allowed are positive finite numbers")
+        check_number("seconds", seconds, Real, "positive finite numbers", lambda n: 0 < n < inf)
         self.seconds = seconds
 
     def open(self, estimator, context):
@@ -90,8 +90,7 @@ class MemoryLimit(FitRecords):
 
     def __init__(self, max_bytes):
         super().__init__()
-        if isinstance(max_bytes, bool) or not isinstance(max_bytes, Integral) or max_bytes < 1:
-            raise ValueError(f"max_bytes={max_bytes!r}; allowed are integers from 1")
+        check_number("max_bytes", max_bytes, Integral, "integers from 1", lambda n: n >= 1)
         self.max_bytes = max_bytes
 
     def open(self, estimator, context):
@@ -111,8 +110,15 @@ class MemoryLimit(FitRecords):
         n_nodes = (2 * memory.n_leaves - 1) * (growth.n_wanted - growth.n_before)
         self.record(estimator).update(beside=memory.data + memory.codes + memory.scratch, of_node=memory.forest / n_nodes)
 
+    def on_tree_resumed(self, estimator):
+        """Another tree of a checkpoint counts; returns whether the fit is to end with it."""
+        return self._is_reached(estimator)
+
     def on_fit_task_end(self, estimator, context):
-        if not is_step(context):
-            return False
-        known, n_nodes, n_trees = self.record(estimator), growth_of(estimator, self).n_nodes, context.task_id + 1
-        return known["beside"] + known["of_node"] * n_nodes * (n_trees + 1) / n_trees > self.max_bytes
+        return is_step(context) and self._is_reached(estimator)
+
+    def _is_reached(self, estimator):
+        """Whether one more tree would exceed the limit."""
+        known, growth = self.record(estimator), growth_of(estimator, self)
+        n_trees = growth.n_trees - growth.n_before
+        return known["beside"] + known["of_node"] * growth.n_nodes * (n_trees + 1) / n_trees > self.max_bytes

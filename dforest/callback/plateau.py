@@ -9,14 +9,15 @@ from sklearn.base import is_classifier
 from dforest.callback.base import FitRecords, is_step
 from dforest.estimators.growth import growth_of
 from dforest.estimators.scoring import score_of_classes, score_of_numbers
+from dforest.estimators.validation import check_number
 
 
 class OutOfBagPlateau(FitRecords):
     """A callback that ends the fit of a forest when its out-of-bag error no longer falls.
 
-    The error is that of `oob_curve_`: each row is predicted by the trees that left it out. Its votes are counted as trees come,
-    so that the rule costs no more than ``oob_score=True`` does. Where to stop depends on the trees alone, so it is the same on
-    any number of threads and on any device.
+    The error is that of `oob_curve_`: each row is predicted by the trees that left it out. Votes are counted as trees come, once,
+    which takes about as long as ``oob_score=True`` does, and somewhat longer if trees are small. Where to stop depends on the
+    trees alone, so it is the same on any number of threads and on any device.
 
     Parameters
     ----------
@@ -51,10 +52,8 @@ class OutOfBagPlateau(FitRecords):
         super().__init__()
         if scorer is not None and not callable(scorer):
             raise ValueError(f"scorer={scorer!r}; allowed are None, metrics and scorers, which are called with predictions")
-        if isinstance(rounds, bool) or not isinstance(rounds, Integral) or rounds < 1:
-            raise ValueError(f"rounds={rounds!r}; allowed are integers from 1")
-        if isinstance(tolerance, bool) or not isinstance(tolerance, Real) or not 0 <= tolerance < 1:
-            raise ValueError(f"tolerance={tolerance!r}; allowed are numbers from 0 and below 1")
+        check_number("rounds", rounds, Integral, "integers from 1", lambda n: n >= 1)
+        check_number("tolerance", tolerance, Real, "numbers from 0 and below 1", lambda n: 0 <= n < 1)
         self.scorer = scorer
         self.rounds = rounds
         self.tolerance = tolerance
@@ -63,9 +62,15 @@ class OutOfBagPlateau(FitRecords):
         growth_of(estimator, self).count_votes()
         return _Best(self.rounds, self.tolerance)
 
+    def on_tree_resumed(self, estimator):
+        """Another tree of a checkpoint counts; returns whether the fit is to end with it."""
+        return self._look(estimator)
+
     def on_fit_task_end(self, estimator, context):
-        if not is_step(context):
-            return False
+        return is_step(context) and self._look(estimator)
+
+    def _look(self, estimator):
+        """Look at the error after the latest tree; returns whether the plateau is reached."""
         best, growth = self.record(estimator), growth_of(estimator, self)
         if self.scorer is None:
             return best.is_plateau([-error for error in growth.curve[best.n_seen :]])

@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from numbers import Integral
 
 from dforest.callback.base import Callback
+from dforest.estimators.validation import check_number
 from dforest.extras import install_command
 
 
@@ -35,8 +36,8 @@ class ProgressBar(Callback):
 
     def __init__(self, max_propagation_depth=1):
         depth = max_propagation_depth
-        if depth is not None and (isinstance(depth, bool) or not isinstance(depth, Integral) or depth < 0):
-            raise ValueError(f"max_propagation_depth={depth!r}; allowed are integers from 0, and None")
+        if depth is not None:
+            check_number("max_propagation_depth", depth, Integral, "integers from 0, and None", lambda n: n >= 0)
         self.max_propagation_depth = depth
         try:
             self._nested = import_module("sklearn.callback").ProgressBar(depth)

@@ -317,14 +317,14 @@ class TreeEstimator(MemoryPart, PredictionPart, BaseEstimator):
         if plan.grown is not None:
             # float32 values and thresholds are exact in float64, not the other way round.
             rows.parts = [part.astype(np.result_type(part, plan.grown.threshold), copy=False) for part in rows.parts]
-        problem, before = self._state_problem(plan, rows, engine), plan.grown
+        problem, before = self._state_problem(plan, rows, splitter, engine), plan.grown
         settings = {"n_categories": self._features.n_categories, "criterion": self._own_criterion(), "splitter": own_tests}
         if growth is not None:
             problem, before = growth.start(problem, **settings)
         first = 0 if before is None else before.n_trees
         self.forest_, self.fit_report_ = before, FitReport(engine.name)
         try:
-            if first < plan.n_trees:
+            if growth.is_wanted if growth is not None else first < plan.n_trees:
                 sink = ForestSink(rows.parts[0].dtype, plan.n_trees, before, growth, n_threads)
                 self.forest_, self.fit_report_ = grow_forest(problem, engine, range(first, plan.n_trees), sink, **settings)
         finally:
@@ -342,10 +342,9 @@ class TreeEstimator(MemoryPart, PredictionPart, BaseEstimator):
                 + (f"of tests by {plan.grown.splitter!r}" if plan.grown.splitter else "of tests of single features")
             )
 
-    def _state_problem(self, plan, rows, engine):
+    def _state_problem(self, plan, rows, splitter, engine):
         """The `Problem` that the new trees are grown for."""
         n_rows, ranks = rows.n_rows, rows.ranks
-        splitter = self._configured_splitter(self.n_features_in_)
         n_draws = count_draws(plan.max_samples, n_rows)
         rules = self._rules(n_rows, n_draws)
         targets = self._targets(rows, plan)

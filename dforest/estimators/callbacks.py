@@ -42,13 +42,13 @@ class FitTasks:
     are_told : bool
         Whether there are callbacks. If not, `begin` and `end` do nothing, and nobody need tell of steps.
     callbacks : list
-    given : tuple
-        What `fit` was given.
+    data : tuple
+        X, y and the weights that `fit` was given.
     """
 
     def __init__(self, estimator, name, X, y, sample_weight):
         self._estimator, self._name = estimator, name
-        self.given = X, y, sample_weight
+        self.data = X, y, sample_weight
         self._given = {"X": X, "y": y, "metadata": {} if sample_weight is None else {"sample_weight": sample_weight}}
         self._fit = self._step = self._fitted = None
         self.callbacks = list(getattr(estimator, "_skl_callbacks", ()))

@@ -5,7 +5,9 @@ is then what a fit of as many trees leaves. *Votes* are those of trees for the r
 
 A callback of dforest's finds the `ForestGrowth` of the fit that it watches by `growth_of`, from its `setup` on. If it has a
 method `on_growth_begin(estimator)`, that is called when the problem is known and before the first tree is begun; it may return a
-`Forest` of trees to go on with. Trees that are kept for callbacks are copies; all else is borrowed from the fit.
+`Forest` of trees to go on with. These come first, one after another: no step is told of for them, but methods
+`on_tree_resumed(estimator)` are called, which may end the fit there. Trees that are kept for callbacks are copies; all else is
+borrowed from the fit.
 """
 
 import warnings
@@ -13,6 +15,7 @@ from copy import copy
 from dataclasses import replace
 
 from dforest import pruning
+from dforest.engines.base import GrownTree
 from dforest.estimators.memory import memory_of
 from dforest.estimators.oob import LiveVotes, check_available
 from dforest.fit_report import FitReport
@@ -52,6 +55,8 @@ class ForestGrowth:
         How many trees there were before this fit, how many have come by now, and how many there will be if nothing stops it.
     is_growing : bool
         Whether trees are being grown now.
+    is_wanted : bool
+        Whether any tree is to be grown beside those that there are when growing begins.
     problem : Problem
         What trees are grown for; known when growing begins.
     settings : dict
@@ -66,6 +71,7 @@ class ForestGrowth:
         self.n_before = self.n_trees = plan.n_grown
         self.n_wanted = plan.n_trees
         self.is_growing = False
+        self.is_wanted = self.n_wanted > self.n_before
         self.problem = None
         self.n_nodes = 0
         self.settings = {}
@@ -108,7 +114,7 @@ class ForestGrowth:
                 f"device={self.estimator.device!r}, for whose memory there is no estimate; allowed are None and 'cpu'"
             )
         return memory_of(
-            self.estimator, self.problem, self.rows, self.n_wanted - self.n_before, self._plan.n_threads, self._tasks.given
+            self.estimator, self.problem, self.rows, self.n_wanted - self.n_before, self._plan.n_threads, self._tasks.data
         )
 
     def reseed(self, seed):
@@ -161,45 +167,56 @@ class ForestGrowth:
         for callback in self._tasks.callbacks:
             if hasattr(callback, "on_growth_begin"):
                 found = callback.on_growth_begin(self.estimator)
-                if found is not None:
-                    self._forest, self.n_trees = found, found.n_trees
+                self._forest = self._forest if found is None else found
         if self._counts_votes:
-            estimator = self.estimator
-            voting = getattr(estimator, "voting", "soft")
-            before = self._forest
-            if before is not None and self._plan.grown is None:
-                trees = range(before.n_trees)
-                before = pruning.cost_complexity(before, trees, estimator.ccp_alpha, self._plan.n_threads)
-            self._votes = LiveVotes(self.rows, problem.objective, voting, before, self._plan.n_threads)
+            voting = getattr(self.estimator, "voting", "soft")
+            self._votes = LiveVotes(self.rows, problem.objective, voting, self._plan.grown, self._plan.n_threads)
+        if self._forest is not self._plan.grown:
+            self._resume(self._forest)
         self.is_growing = True
         if self._line is not None:
             self._line.begin(self.n_trees)
-        if self._is_told and self.n_trees < self.n_wanted:
+        self.is_wanted = self.is_wanted and self.n_trees < self.n_wanted
+        if self._is_told and self.is_wanted:
             self._tasks.begin_step(None)
         return self.problem, self._forest
 
+    def _resume(self, forest):
+        """Let the trees of a forest come that were grown before, by another process."""
+        hooks = [callback.on_tree_resumed for callback in self._tasks.callbacks if hasattr(callback, "on_tree_resumed")]
+        tree_of, trees = forest.tree_reader(), []
+        for t in range(forest.n_trees):
+            trees.append(GrownTree(t, tree_of(t), int(forest.weight_exponent[t])))
+            looked = self._votes.look(self._alone(trees[t])) if self._counts_votes else None
+            self._count(looked, len(trees[t].arrays.feature))
+            if any([hook(self.estimator) for hook in hooks]):  # all of them are asked
+                self._forest, self.is_wanted = self.forest_of(trees), False
+                return
+
+    def _alone(self, tree):
+        """The `Forest` of a grown tree alone, cut back."""
+        alone = lone_tree(tree, self.problem, **self.settings)
+        return pruning.cost_complexity(alone, range(1), self.estimator.ccp_alpha, 1)
+
+    def _count(self, looked, n_nodes):
+        """Count a tree that has come, given what it says of the rows that it left out."""
+        if looked is not None:
+            self._votes.add(looked)
+        self.n_nodes += n_nodes
+        self.n_trees += 1
+
     def prepare(self, tree):
         """See `Sink`: look at a tree, whatever its turn."""
-        looked = kept = None
-        arrays = tree.arrays
-        if self._counts_votes:
-            alone = lone_tree(tree, self.problem, **self.settings)
-            alone = pruning.cost_complexity(alone, range(1), self.estimator.ccp_alpha, 1)
-            looked = self._votes.look(alone)
-        if self._kept:
-            kept = arrays.copy()
-        return tree._replace(arrays=(looked, kept, len(arrays.feature)))
+        looked = self._votes.look(self._alone(tree)) if self._counts_votes else None
+        kept = tree.arrays.copy() if self._kept else None
+        return tree._replace(arrays=(looked, kept, len(tree.arrays.feature)))
 
     def put(self, tree):
         """See `Sink`: a tree has come."""
         looked, kept, n_nodes = tree.arrays
-        if looked is not None:
-            self._votes.add(looked)
-        if kept is not None:
-            for trees in self._kept:
-                trees.append(tree._replace(arrays=kept))
-        self.n_nodes += n_nodes
-        self.n_trees += 1
+        self._count(looked, n_nodes)
+        for trees in self._kept:
+            trees.append(tree._replace(arrays=kept))
         if self._line is not None:
             self._line.tell(self.n_trees, self.curve[-1] if self._counts_votes else None)
         if not self._is_told:
@@ -225,7 +242,7 @@ class ForestGrowth:
         return None if self._votes is None else self._votes.estimate()
 
     def _fitted(self, _):
-        """The attributes that `fit` would leave if it ended now; None if there is no tree."""
+        """The attributes that `fit` would leave if it ended now, `fit_report_` without kernels; None if there is no tree."""
         forest = self.forest()
         if forest is None:
             return None

@@ -12,7 +12,7 @@ from scipy.stats import norm
 from dforest.core.predict.out_of_bag import predict_out_of_bag, square_exponent
 from dforest.core.sampling import TreeDraws
 from dforest.core.threads import each
-from dforest.estimators.validation import count_threads
+from dforest.estimators.validation import check_number, count_threads
 
 _BLOCK_BYTES = 1 << 26  # of numbers that are worked on together
 _ROUNDING = 1e-6  # of a number of rows
@@ -37,10 +37,14 @@ class IntervalPart:
             :math:`\lfloor\alpha(n + 1)\rfloor`-th smallest :math:`\hat\mu_{-i}(x) - R_i` and the
             :math:`\lceil(1 - \alpha)(n + 1)\rceil`-th smallest :math:`\hat\mu_{-i}(x) + R_i`, with :math:`\alpha` = 1 -
             `level`; where there is no such number, they are infinite. Targets are covered with a probability of about
-            `level`, and of at least :math:`1 - 2\alpha` whatever their distribution. It takes time and memory in proportion to
-            the rows of X times the training rows.
+            `level`, and of at least :math:`1 - 2\alpha` whatever their distribution. It takes time in proportion to the rows of
+            X times the training rows times the trees.
             "infinitesimal": a confidence interval of the expected prediction, not of the target: normal, with the variance of
-            the infinitesimal jackknife, corrected for the number of trees being finite [3]_. It needs many trees.
+            the infinitesimal jackknife, corrected for the number of trees being finite [3]_. It needs many trees: with few, the
+            corrected variance may be negative, and the interval then has no width.
+            In all of them each training row of positive weight counts once, however large its weight is. "jackknife+ab" and
+            "infinitesimal" keep a byte for each tree and training row while they work, and multiply matrices by NumPy, whose
+            library says how many threads it uses; the last bits may depend on them.
 
         Returns
         -------
@@ -70,11 +74,10 @@ class IntervalPart:
         >>> forest.predict_interval(X[:3], level=0.8).shape
         (3, 2)
         """
+        check_number("level", level, Real, "numbers above 0 and below 1", lambda n: 0 < n < 1)
         methods = {"oob": _by_errors, "jackknife+ab": _by_jackknife, "infinitesimal": _by_infinitesimal_jackknife}
-        if method not in methods:
+        if not isinstance(method, str) or method not in methods:
             raise ValueError(f"method={method!r}; allowed are {', '.join(map(repr, methods))}")
-        if isinstance(level, bool) or not isinstance(level, Real) or not 0 < level < 1:
-            raise ValueError(f"level={level!r}; allowed are numbers above 0 and below 1")
         data, X = self._training_rows(), self._rows_to_look_at(X)
         if not all(plan.leaves_rows_out for plan in self.forest_.plans):
             raise ValueError(
@@ -105,15 +108,20 @@ def _by_jackknife(forest, data, X, level, n_threads):
     errors = np.abs(_errors_out_of_bag(forest, data, n_threads))
     seen = ~np.isnan(errors)
     errors, n = errors[seen], int(seen.sum())
-    left_out = (_counts(forest, n_threads)[:, seen] == 0).astype(np.float64)
-    left_out /= left_out.sum(axis=0)
+    left_out = _counts(forest, n_threads)[:, seen] == 0
+    n_out, columns = left_out.sum(axis=0), max(1, _BLOCK_BYTES // (8 * forest.n_trees))
     # 0.1 * 10 is to count as 1, although 1 - 0.9 is a little less than 0.1.
     low, high = int(np.floor((1 - level) * (n + 1) + _ROUNDING)), int(np.ceil(level * (n + 1) - _ROUNDING))
     ends = np.empty((len(X), 2))
     at_a_time = max(1, _BLOCK_BYTES // (8 * n))
     for first in range(0, len(X), at_a_time):
         some = slice(first, first + at_a_time)
-        means = _predictions_of_trees(forest, X[some], n_threads) @ left_out
+        trees = _predictions_of_trees(forest, X[some], n_threads)
+        means = np.empty((len(trees), n))
+        for begin in range(0, n, columns):
+            own = slice(begin, begin + columns)
+            np.matmul(trees, left_out[:, own].astype(np.float64), out=means[:, own])
+        means /= n_out
         ends[some, 0] = np.partition(means - errors, low - 1, axis=1)[:, low - 1] if low >= 1 else -np.inf
         ends[some, 1] = np.partition(means + errors, high - 1, axis=1)[:, high - 1] if high <= n else np.inf
     return ends

@@ -82,8 +82,9 @@ class MemoryPart:
     def estimate_memory(self, X, y=None, sample_weight=None):
         """Estimate how much memory `fit` will take.
 
-        The data are checked and coded as in `fit`, which takes a small share of its time, and a few trees are grown on some of
-        the rows, to learn how many leaves trees have. The estimator is left as it is.
+        The data are checked and coded as in `fit`, and a few trees are grown on some of the rows, to learn how many leaves trees
+        have. That takes some hundredths of the time of a fit of many trees, and more where coding is a large part of the fit:
+        for few trees, or many columns. The estimator is left as it is.
 
         Parameters
         ----------
@@ -124,7 +125,8 @@ class MemoryPart:
             plan = model._plan()
             features, rows = model._learn(partitions, ranks, plan)
             model._keep_features(features, rows, plan)
-            problem = model._state_problem(plan, rows, CpuEngine(plan.n_threads))
+            splitter = model._configured_splitter(model.n_features_in_)
+            problem = model._state_problem(plan, rows, splitter, CpuEngine(plan.n_threads))
         return memory_of(model, problem, rows, plan.n_trees, plan.n_threads, (X, y, sample_weight))
 
 

@@ -87,16 +87,23 @@ class NeighbourPart:
             )
         return data
 
+    def _derived(self, name, make):
+        """What follows from the training rows and the trees, made when it is first asked for."""
+        made_for, derived = self.__dict__.get("_leaf_tables", (None, {}))
+        if made_for is not self.forest_:
+            derived = {}
+            self._leaf_tables = (self.forest_, derived)
+        if name not in derived:
+            derived[name] = make()
+        return derived[name]
+
     def _leaf_table(self, of_draws=True):
         """The `LeafTable` of the rows that trees drew, or, of all rows."""
         data, forest = self._training_rows(), self.forest_
-        made_for, tables = self.__dict__.get("_leaf_tables", (None, {}))
-        if made_for is not forest:
-            tables = {}
-            self._leaf_tables = (forest, tables)
-        if of_draws not in tables:
+
+        def make():
             ones = np.ones(len(data.y))
-            tables[of_draws] = LeafTable(
+            return LeafTable(
                 lambda t: forest.tree(t).packed().apply(data.X, 1)[:, 0],
                 lambda t: data.masses(forest.row_counts(t)) if of_draws else ones,
                 np.diff(forest.node_offsets),
@@ -104,7 +111,8 @@ class NeighbourPart:
                 of_draws,
                 count_threads(self.n_jobs),
             )
-        return tables[of_draws]
+
+        return self._derived(("drawn" if of_draws else "all"), make)
 
     def _blocks(self, X):
         """(the number of the first row, the leaves that the rows reach) of one block of checked rows after another."""
@@ -247,7 +255,7 @@ class NeighbourPart:
         over the n training rows, or those of its class that sum. The scores are the raw measures less their median in the
         class, divided by the median of their absolute deviations from it [1]_. Values above 10 are suspicious. A row that
         shares a leaf with no other counts as one that shares a leaf of one tree with one of them; where the median of
-        deviations is 0, scores are 0 at the median, and infinite above it.
+        deviations is 0, scores are 0 at the median, and infinite elsewhere: inf above it, -inf below.
 
         Returns
         -------
@@ -324,17 +332,25 @@ class QuantilePart:
         >>> forest.predict_quantiles(X[:2], [0.1, 0.5, 0.9]).shape
         (2, 3)
         """
-        numbers = np.asarray(q, np.float64)
+        try:
+            numbers = np.asarray(q, np.float64)
+        except (TypeError, ValueError):
+            numbers = np.array(np.nan)
         if numbers.ndim > 1 or not ((numbers >= 0) & (numbers <= 1)).all():
             raise ValueError(f"q={q!r}; allowed are a number from 0 to 1, and arrays of one axis of such numbers")
         table, X = self._leaf_table(), self._rows_to_look_at(X)
-        y = self._training_rows().y
-        order = np.argsort(y, kind="stable")
-        place = np.empty(len(y), np.uint32)
-        place[order] = np.arange(len(y), dtype=np.uint32)
+        place, sorted_y = self._derived("sorted", self._sort_targets)
         wanted = np.argsort(numbers.ravel(), kind="stable")
         ascending, n_threads = numbers.ravel()[wanted], count_threads(self.n_jobs)
         found = np.empty((len(X), len(wanted)))
         for first, leaf in self._blocks(X):
-            found[first : first + len(leaf), wanted] = quantiles_of_rows(table, leaf, place, y[order], ascending, n_threads)
+            found[first : first + len(leaf), wanted] = quantiles_of_rows(table, leaf, place, sorted_y, ascending, n_threads)
         return found[:, 0] if numbers.ndim == 0 else found
+
+    def _sort_targets(self):
+        """(where each training target is among the ascending ones, these)."""
+        y = self._training_rows().y
+        order = np.argsort(y, kind="stable")
+        place = np.empty(len(y), np.uint32)
+        place[order] = np.arange(len(y), dtype=np.uint32)
+        return place, y[order]

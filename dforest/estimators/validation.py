@@ -352,6 +352,25 @@ def check_weights(sample_weight, X, ranks=ALONE):
     return checked
 
 
+def check_number(name, value, kind, allowed, is_allowed):
+    """Raise ValueError unless a value is a number of a kind that is allowed, and no bool.
+
+    Parameters
+    ----------
+    name : str
+        Of the parameter.
+    value : object
+    kind : type
+        `numbers.Integral` or `numbers.Real`.
+    allowed : str
+        What the message says.
+    is_allowed : callable
+        Given the value; NaN should not pass.
+    """
+    if isinstance(value, bool) or not isinstance(value, kind) or not is_allowed(value):
+        raise ValueError(f"{name}={value!r}; allowed are {allowed}")
+
+
 def check_class_weight(class_weight, classes):
     """The factor of each class, given a dict that may leave out classes: ndarray of shape (n_classes,), dtype float64.
 

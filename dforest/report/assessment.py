@@ -202,8 +202,8 @@ class _Encoded(BaseEstimator):
     def __sklearn_is_fitted__(self):
         return True
 
-    def fit(self, X, y):
-        raise NotImplementedError
+    def fit(self, X, y):  # scikit-learn asks whether there is one
+        raise NotImplementedError("the forest is fitted already")
 
 
 class _EncodedClassifier(ClassifierMixin, _Encoded):

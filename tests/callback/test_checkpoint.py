@@ -9,9 +9,9 @@ import time
 
 import numpy as np
 import pytest
-from helpers.callbacks import StopAfter, assert_equal_fits
+from helpers.callbacks import CLASSES, NUMBERS, WEIGHT, StopAfter, X, assert_equal_fits, one_line, target_of
 from sklearn.base import clone
-from sklearn.datasets import load_diabetes
+from sklearn.metrics import accuracy_score
 
 from dforest import (
     ExtraTreesRegressor,
@@ -20,12 +20,9 @@ from dforest import (
     RandomForestRegressor,
     RandomTreesEmbedding,
 )
-from dforest.callback import Checkpoint, OutOfBagPlateau
+from dforest.callback import Checkpoint, MemoryLimit, OutOfBagPlateau
 from dforest.callback.base import Callback, is_step
-
-X, NUMBERS = load_diabetes(return_X_y=True)
-CLASSES = np.digitize(NUMBERS, [100, 200])
-WEIGHT = np.arange(len(X)) % 3 + 0.5
+from dforest.estimators import memory
 
 MODELS = [
     RandomForestClassifier(oob_score=True, variable_importance="mdi"),
@@ -36,14 +33,10 @@ MODELS = [
     RandomForestClassifier(categorical_features=[1]),
     RandomTreesEmbedding(),
 ]
-ALL = pytest.mark.parametrize("model", MODELS, ids=lambda model: repr(model).replace("\n", ""))
+ALL = pytest.mark.parametrize("model", MODELS, ids=one_line)
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
-
-
-def target_of(model):
-    return CLASSES if hasattr(model, "predict_proba") else NUMBERS
 
 
 class FailAfter(Callback):
@@ -99,6 +92,28 @@ def test_votes_go_on(tmp_path):
     clone(model).set_callbacks(Checkpoint(tmp_path / "trees"), StopAfter(30), plateau).fit(X, NUMBERS)
     resumed = clone(model).set_callbacks(Checkpoint(tmp_path / "trees"), plateau).fit(X, NUMBERS)
     assert_equal_fits(resumed, whole)
+
+
+def test_scores_go_on(tmp_path):
+    """A plateau of a score knows those of the trees in the file."""
+    plateau = OutOfBagPlateau(accuracy_score, rounds=15)
+    model = RandomForestClassifier(300, random_state=0)
+    whole = clone(model).set_callbacks(plateau).fit(X, CLASSES)
+    assert 12 < whole.n_estimators_ < 300
+    clone(model).set_callbacks(Checkpoint(tmp_path / "trees"), StopAfter(12), plateau).fit(X, CLASSES)
+    for callbacks in ([Checkpoint(tmp_path / "trees"), plateau], [plateau, Checkpoint(tmp_path / "trees")]):
+        assert_equal_fits(clone(model).set_callbacks(*callbacks).fit(X, CLASSES), whole)
+
+
+def test_memory_of_trees_in_the_file_counts(tmp_path, monkeypatch):
+    model = RandomForestRegressor(300, random_state=0)
+    limit = MemoryLimit(model.estimate_memory(X, NUMBERS).total)
+    monkeypatch.setattr(memory, "count_leaves", lambda *_: (20, 6000))
+    whole = clone(model).set_callbacks(limit).fit(X, NUMBERS)
+    assert 20 < whole.n_estimators_ < 300
+    clone(model).set_callbacks(Checkpoint(tmp_path / "trees"), StopAfter(20)).fit(X, NUMBERS)
+    for callbacks in ([Checkpoint(tmp_path / "trees"), limit], [limit, Checkpoint(tmp_path / "trees")]):
+        assert_equal_fits(clone(model).set_callbacks(*callbacks).fit(X, NUMBERS), whole)
 
 
 PROGRAM = """

@@ -6,9 +6,9 @@ import warnings
 import numpy as np
 import pytest
 import sklearn
-from helpers.callbacks import FREE, Recorder, StopAfter, assert_equal_fits
+from helpers.callbacks import CLASSES, FREE, NUMBERS, WEIGHT, Recorder, StopAfter, X, assert_equal_fits, one_line, target_of
 from sklearn.base import clone
-from sklearn.datasets import load_diabetes, load_wine
+from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV
@@ -29,10 +29,6 @@ from dforest.spmd.threads import ThreadGroup
 from dforest.testing.device_forests import fit_there, standing_in
 from dforest.testing.host_device import strict_device
 
-X, NUMBERS = load_diabetes(return_X_y=True)
-CLASSES = np.digitize(NUMBERS, [100, 200])
-WEIGHT = np.arange(len(X)) % 3 + 0.5
-
 MODELS = [
     RandomForestClassifier(oob_score=True, variable_importance="mda_scaled"),
     RandomForestClassifier(oob_score=True, voting="hard", method="dense", ccp_alpha=0.003),
@@ -44,11 +40,7 @@ MODELS = [
     ExtraTreesRegressor(bootstrap=True, oob_score=True),
     RandomTreesEmbedding(),
 ]
-ALL = pytest.mark.parametrize("model", MODELS, ids=lambda model: repr(model).replace("\n", ""))
-
-
-def target_of(model):
-    return CLASSES if hasattr(model, "predict_proba") else NUMBERS
+ALL = pytest.mark.parametrize("model", MODELS, ids=one_line)
 
 
 def quiet(fit, *data):
@@ -206,7 +198,7 @@ def test_searches_pass_callbacks_on():
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 8])
 @pytest.mark.parametrize(
-    "model", [model for model in MODELS if getattr(model, "oob_score", False)], ids=lambda model: repr(model).replace("\n", "")
+    "model", [model for model in MODELS if getattr(model, "oob_score", False)], ids=one_line
 )
 def test_the_live_curve_is_that_of_the_fit(model, n_jobs):
     curves = []

@@ -3,21 +3,16 @@
 import os
 import pickle
 import signal
-import subprocess
-import sys
 import threading
-import time
 
 import pytest
-from helpers.callbacks import StopAfter, assert_equal_fits
-from sklearn.datasets import load_diabetes
+from helpers.callbacks import NUMBERS as Y
+from helpers.callbacks import StopAfter, X, assert_equal_fits, interrupted
 
 from dforest import HistGradientBoostingRegressor, RandomForestRegressor
 from dforest.callback import KeepOnInterrupt
 from dforest.callback.base import Callback, is_step
 from dforest.core.threads import each, interrupt
-
-X, Y = load_diabetes(return_X_y=True)
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
 
@@ -44,16 +39,8 @@ with open(path, "wb") as file:
 @pytest.mark.parametrize(("n_rows", "n_trees"), [(100, 10**7), (30_000, 10**5)], ids=["small trees", "large trees"])
 def test_ctrl_c_keeps_the_trees(n_rows, n_trees, n_jobs, tmp_path):
     arguments = [str(n_rows), str(n_trees), str(n_jobs), str(tmp_path / "models")]
-    pipe = subprocess.PIPE
-    with subprocess.Popen([sys.executable, "-P", "-c", PROGRAM, *arguments], stdout=pipe, stderr=pipe, text=True) as fit:
-        try:
-            assert fit.stdout.readline() == "growing\n"
-            time.sleep(1.0)
-            fit.send_signal(signal.SIGINT)
-            _, err = fit.communicate(timeout=60)
-        finally:
-            fit.kill()
-    assert fit.returncode == 0, err
+    code, _, err = interrupted(PROGRAM, arguments, 1.0)
+    assert code == 0, err
     model, short = pickle.loads((tmp_path / "models").read_bytes())
     assert 0 < model.n_estimators_ < n_trees
     assert_equal_fits(model, short)
@@ -62,16 +49,7 @@ def test_ctrl_c_keeps_the_trees(n_rows, n_trees, n_jobs, tmp_path):
 @pytest.mark.slow
 def test_before_the_first_tree_it_raises(tmp_path):
     """Such a tree takes much longer than the test waits."""
-    pipe = subprocess.PIPE
-    arguments = ["5000000", "10", "1", str(tmp_path / "models")]
-    with subprocess.Popen([sys.executable, "-P", "-c", PROGRAM, *arguments], stdout=pipe, stderr=pipe, text=True) as fit:
-        try:
-            assert fit.stdout.readline() == "growing\n"
-            time.sleep(0.5)
-            fit.send_signal(signal.SIGINT)
-            _, err = fit.communicate(timeout=20)
-        finally:
-            fit.kill()
+    _, _, err = interrupted(PROGRAM, ["5000000", "10", "1", str(tmp_path / "models")], 0.5)
     assert err.splitlines()[-1] == "KeyboardInterrupt" and not (tmp_path / "models").exists()
 
 

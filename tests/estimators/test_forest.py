@@ -4,12 +4,11 @@ import io
 import os
 import pickle
 import signal
-import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
+from helpers.callbacks import interrupted
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -369,18 +368,10 @@ try:
 finally:
     print([name for name in vars(model) if name.endswith("_")], flush=True)
 """
-    pipe = subprocess.PIPE
-    with subprocess.Popen([sys.executable, "-c", script], stdout=pipe, stderr=pipe, text=True) as fit:
-        try:
-            assert fit.stdout.readline() == "growing\n"
-            time.sleep(0.5)
-            fit.send_signal(signal.SIGINT)
-            out, err = fit.communicate(timeout=20)
-        finally:
-            fit.kill()
+    code, out, err = interrupted(script, [], 0.5)
     assert out == "[]\n"
     assert err.splitlines()[-1] == "KeyboardInterrupt"
-    assert fit.returncode == -signal.SIGINT
+    assert code == -signal.SIGINT
 
 
 def test_digits():

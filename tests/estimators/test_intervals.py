@@ -94,6 +94,8 @@ def test_bad_input():
             model.predict_interval(X, level)
     with pytest.raises(ValueError, match="method='jackknife'; allowed are 'oob', 'jackknife\\+ab', 'infinitesimal'"):
         model.predict_interval(X, method="jackknife")
+    with pytest.raises(ValueError, match="method=\\['oob'\\]; allowed are"):
+        model.predict_interval(X, method=["oob"])
     with pytest.raises(ValueError, match="X has 2 features"):
         model.predict_interval(X[:, :2])
     for method in METHODS:

@@ -207,7 +207,7 @@ def test_bad_input():
         with pytest.raises(ValueError, match="fitted with keep_training_data=False, and what is asked needs"):
             method(X)
     model.set_params(keep_training_data=True).fit(X, y)
-    for q in (-0.1, 1.1, np.nan, [0.5, 2], [[0.5]]):
+    for q in (-0.1, 1.1, np.nan, [0.5, 2], [[0.5]], "x", None, [[0.1], [0.2, 0.3]]):
         with pytest.raises(ValueError, match="q=.*; allowed are a number from 0 to 1"):
             model.predict_quantiles(X, q)
     with pytest.raises(ValueError, match='kind=\'both\'; allowed are "gap" and "leaf"'):

@@ -1,8 +1,49 @@
-"""Callbacks of tests, and whether two forests' estimators are equal."""
+"""Callbacks of tests, the data that they watch fits of, and whether two fits leave the same."""
 
 import pickle
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+from sklearn.datasets import load_diabetes
 
 from dforest.callback.base import Callback, is_step
+
+X, NUMBERS = load_diabetes(return_X_y=True)
+CLASSES = np.digitize(NUMBERS, [100, 200])
+WEIGHT = np.arange(len(X)) % 3 + 0.5
+
+
+def target_of(model):
+    return CLASSES if hasattr(model, "predict_proba") else NUMBERS
+
+
+def one_line(model):
+    """What a test is called by."""
+    return repr(model).replace("\n", "")
+
+
+def interrupted(program, arguments, seconds):
+    """Run a program, and send it Ctrl-C some seconds after it has said "growing".
+
+    Returns
+    -------
+    code : int
+    out, err : str
+        What it said afterwards.
+    """
+    command, pipe = [sys.executable, "-P", "-c", program, *arguments], subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as fit:
+        try:
+            assert fit.stdout.readline() == "growing\n"
+            time.sleep(seconds)
+            fit.send_signal(signal.SIGINT)
+            out, err = fit.communicate(timeout=60)
+        finally:
+            fit.kill()
+    return fit.returncode, out, err
 
 
 class StopAfter(Callback):

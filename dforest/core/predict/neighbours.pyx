@@ -304,11 +304,12 @@ def weights_of_rows(LeafTable table not None, leaf not None, int n_threads):
     job.counts = counts[1:]
     job.run()
     starts = np.cumsum(counts)
-    rows, weights = np.empty(max(1, starts[-1]), np.uint32), np.empty(max(1, starts[-1]))
+    n = int(counts.sum())
+    rows, weights = np.empty(max(1, n), np.uint32), np.empty(max(1, n))
     job.counts = None
     job.starts, job.rows, job.weights = starts, rows, weights
     job.run()
-    return starts, rows[: starts[-1]], weights[: starts[-1]]
+    return starts, rows[:n], weights[:n]
 
 
 def quantiles_of_rows(LeafTable table not None, leaf not None, const uint32_t[::1] place not None,
