@@ -13,10 +13,10 @@ from dforest.engines.memory import MemoryEstimate, estimate_memory
 from dforest.estimators.agreement import Partition
 from dforest.estimators.validation import count_samples
 
-_PARTS = (16, 8)  # trees of a 16th and of an 8th of the rows tell how the number of leaves rises with rows
+_PARTS = {0: 8, 16: 4, 64: 2}  # from so many trees on, two are grown on an 8th, a 4th, half of the rows, and two on half as many
 _FEW_ROWS = 4096  # of which trees are grown on all
 _SORTED = 28  # bytes for each row, of a thread that codes a column
-_PACKED = 20  # bytes for each node, while nodes are packed
+_PACKING = 8  # bytes for each node, beside its slot, while nodes are packed
 _FIXED = 1 << 20  # bytes that any fit takes
 
 
@@ -153,8 +153,9 @@ def memory_of(estimator, problem, rows, n_trees, n_threads, given):
     data += keeps * (rows.parts[0].nbytes + rows.y.nbytes)
     estimates = 0
     if getattr(estimator, "oob_score", False) or getattr(estimator, "variable_importance", None) in ("mda_raw", "mda_scaled"):
-        n_values = problem.objective.n_values
-        estimates = _PACKED * 2 * n_leaves * n_trees + len(rows.y) * (28 * n_values + 48)
+        n_nodes, n_values = (2 * n_leaves - 1) * n_trees, problem.objective.n_values
+        slots = n_nodes * 2 * problem.columns[0].values.itemsize  # a threshold, and as much beside it
+        estimates = slots + max(_PACKING * n_nodes, len(rows.y) * (24 * n_values + 48))
     n_coding = min(n_threads, len(problem.columns))
     return FitMemory(data, growth.codes + growth.values, _SORTED * len(rows.y) * n_coding, growth, estimates, n_leaves)
 
@@ -178,7 +179,8 @@ def count_leaves(problem, n_trees, n_threads, estimator):
     n_leaves, n_distinct : int
     """
     n_rows = problem.n_rows
-    sizes = [n_rows] if n_rows <= _FEW_ROWS else [max(_FEW_ROWS // 8, n_rows // part) for part in _PARTS]
+    part = next(part for least, part in reversed(_PARTS.items()) if n_trees >= least)
+    sizes = [n_rows] if n_rows <= _FEW_ROWS else [n_rows // (2 * part), n_rows // part]
     counts = []
     order = np.random.default_rng(0).permutation(n_rows)
     for size in sizes:

@@ -249,7 +249,7 @@ def conclude(counted, rows, exponent):
     ranks, target = rows.ranks, rows.y.astype(np.float64)
     prediction, per_row = np.full(counted.sums.shape, np.nan), np.full(len(target), np.nan)
     seen = counted.n_votes > 0
-    prediction[seen] = counted.sums[seen] / counted.n_votes[seen, None]
+    np.divide(counted.sums, counted.n_votes[:, None], out=prediction, where=seen[:, None])
     if counted.votes.shape[1]:
         per_row[seen] = counted.votes[seen].argmax(axis=1) != target[seen]
     else:

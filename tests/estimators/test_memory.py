@@ -74,9 +74,10 @@ def resets_peaks():
     ids=lambda problem: problem[0],
 )
 def test_a_fit_takes_what_is_estimated(problem):
-    """Within a quarter."""
+    """Within a quarter: the median of three fits, as how threads meet moves the peak of one by a tenth."""
     command = [sys.executable, "-P", "-c", MEASURED, json.dumps(problem)]
-    peak, expected = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+    runs = [subprocess.run(command, capture_output=True, check=True, text=True).stdout for _ in range(3)]
+    peak, expected = sorted(json.loads(run) for run in runs)[1]
     assert 0.75 * peak <= expected <= 1.25 * peak, f"{peak / 2**20:.0f} MiB, and {expected / 2**20:.0f} were expected"
 
 
