@@ -4,6 +4,7 @@ from dforest.core.component import ContractError, CriterionError, LossError, Spl
 
 __all__ = [
     "ContractError",
+    "ConversionError",
     "CriterionError",
     "DeviceError",
     "LimitError",
@@ -12,6 +13,10 @@ __all__ = [
     "SplitterError",
     "UnseenLabelsWarning",
 ]
+
+
+class ConversionError(RuntimeError):
+    """A model that was made for another library predicts otherwise there than here."""
 
 
 class DeviceError(RuntimeError):

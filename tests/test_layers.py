@@ -25,6 +25,7 @@ MAY_IMPORT = {
     "spmd.draws": {"core.sampling", "spmd", "rows"},
     "spmd.permutations": {"core.predict", "spmd"},
     "fitting": ENGINES,
+    "conversion": {"conversion", "errors"},
     "boosting": {"boosting", "weights", *CORE},
     "engines": ENGINES,
     "engines.device": ENGINES,

@@ -19,6 +19,7 @@ from dforest.estimators.base import (
     TreeEstimator,
 )
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks
+from dforest.estimators.conversion import ConversionPart
 from dforest.estimators.growth import ForestGrowth
 from dforest.estimators.intervals import IntervalPart
 from dforest.estimators.neighbours import NeighbourPart, QuantilePart
@@ -425,7 +426,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         return self._paths(X), np.array(self.forest_.node_offsets)
 
 
-class ForestClassifier(ReportPart, NeighbourPart, ClassifierPart, ForestEstimator):
+class ForestClassifier(ReportPart, ConversionPart, NeighbourPart, ClassifierPart, ForestEstimator):
     """What forests for classification share."""
 
     _tree_class = DecisionTreeClassifier
@@ -446,7 +447,7 @@ class ForestClassifier(ReportPart, NeighbourPart, ClassifierPart, ForestEstimato
         return self.class_weight
 
 
-class ForestRegressor(ReportPart, IntervalPart, QuantilePart, NeighbourPart, RegressorPart, ForestEstimator):
+class ForestRegressor(ReportPart, ConversionPart, IntervalPart, QuantilePart, NeighbourPart, RegressorPart, ForestEstimator):
     """What forests for regression share."""
 
     _tree_class = DecisionTreeRegressor

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from dforest import pruning
 from dforest.config import in_kind
 from dforest.estimators.base import ClassifierPart, Plan, RegressorPart, TreeEstimator
+from dforest.estimators.conversion import ConversionPart
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.validation import check_weights, check_X, count_features
 from dforest.interop import Tree
@@ -203,7 +204,7 @@ class DecisionTree(TreeEstimator):
 
 
 @has_parameters("tree classifier")
-class DecisionTreeClassifier(ClassifierPart, DecisionTree):
+class DecisionTreeClassifier(ConversionPart, ClassifierPart, DecisionTree):
     """A decision tree for classification.
 
     Parameters
@@ -238,7 +239,7 @@ class DecisionTreeClassifier(ClassifierPart, DecisionTree):
 
 
 @has_parameters("tree regressor")
-class DecisionTreeRegressor(RegressorPart, DecisionTree):
+class DecisionTreeRegressor(ConversionPart, RegressorPart, DecisionTree):
     """A decision tree for regression.
 
     Parameters

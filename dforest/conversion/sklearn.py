@@ -1,0 +1,132 @@
+"""Fitted forests and trees as scikit-learn's.
+
+scikit-learn's trees compare rows of float32 with thresholds of float64, and go where ours do: what they predict has the same bits
+for rows of float32. They know numbers alone. The model owns copies of all arrays.
+"""
+
+import numpy as np
+from sklearn import ensemble, tree
+from sklearn.base import is_classifier
+from sklearn.tree._tree import NODE_DTYPE, Tree
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
+
+from dforest.conversion.probes import check_same, probe_rows
+
+_CLASSES = {
+    name: getattr(module, name)
+    for module, names in (
+        (ensemble, ("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor")),
+        (tree, ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor")),
+    )
+    for name in names
+}
+
+
+def to_sklearn(estimator, verify):
+    """What `ConversionPart.to_sklearn` returns for a fitted estimator."""
+    _check_expressible(estimator)
+    model = _model_of(estimator)
+    if is_classifier(estimator):
+        model.classes_, model.n_classes_ = estimator.classes_.copy(), len(estimator.classes_)
+    if hasattr(model, "n_estimators"):
+        model.estimator_ = _model_of(estimator.estimator_)
+        model.estimators_ = [_tree_model(one, estimator) for one in estimator.estimators_]
+    else:
+        _give_tree(model, estimator, estimator)
+    if verify:
+        _verify(model, estimator)
+    if hasattr(estimator, "feature_names_in_"):
+        model.feature_names_in_ = estimator.feature_names_in_.copy()
+    return model
+
+
+def _check_expressible(estimator):
+    """Raise ValueError if scikit-learn's trees can't have the tests of a fitted estimator."""
+    names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
+    for name, labels, n_categories in zip(names, estimator.categories_, estimator.forest_.n_categories, strict=True):
+        if labels is not None or n_categories:
+            kind = "categories" if n_categories else "the labels of levels"
+            raise ValueError(
+                f"column {name!r} holds {kind}, and scikit-learn's trees take numbers alone; encode it before fit, as by "
+                "scikit-learn's OneHotEncoder or OrdinalEncoder in a pipeline, with categorical_features=None"
+            )
+    if estimator.forest_.splitter is not None:
+        raise ValueError(
+            f"{estimator.forest_.splitter!r} makes tests of its own, and scikit-learn's trees only compare one number with a "
+            "threshold; allowed are splitters without such tests"
+        )
+
+
+def _model_of(estimator):
+    """scikit-learn's estimator for one of ours, with the parameters that it has and allows, and what a fit learns of X."""
+    of = next(_CLASSES[kind.__name__] for kind in type(estimator).__mro__ if kind.__name__ in _CLASSES)
+    given, known = estimator.get_params(deep=False), of()
+    given["n_estimators"] = len(getattr(estimator, "estimators_", ()))
+    parameters = {}
+    for name in known.get_params(deep=False).keys() & given.keys():
+        try:
+            validate_parameter_constraints(of._parameter_constraints, {name: given[name]}, caller_name=of.__name__)
+        except InvalidParameterError:
+            continue
+        parameters[name] = given[name]
+    model = of(**parameters)
+    model.n_features_in_, model.n_outputs_ = getattr(estimator, "n_features_in_", None), 1
+    return model
+
+
+def _tree_model(one, forest):
+    """The tree of a forest; its classes are numbers, as in scikit-learn's forests."""
+    model = _model_of(one)
+    if is_classifier(forest):
+        model.classes_, model.n_classes_ = np.arange(len(forest.classes_), dtype=np.float64), len(forest.classes_)
+    _give_tree(model, one, forest)
+    return model
+
+
+def _give_tree(model, one, forest):
+    """Make a tree model predict as one of ours does, by the voting of its forest."""
+    ours = one.tree_
+    nodes = np.zeros(ours.node_count, NODE_DTYPE)
+    for name, array in (
+        ("left_child", ours.children_left),
+        ("right_child", ours.children_right),
+        ("feature", ours.feature),
+        ("threshold", ours.threshold),
+        ("impurity", ours.impurity),
+        ("n_node_samples", ours.n_node_samples),
+        ("weighted_n_node_samples", ours.weighted_n_node_samples),
+        ("missing_go_to_left", ours.missing_go_to_left),
+    ):
+        nodes[name] = array
+    values = np.array(ours.value)
+    is_leaf = ours.children_left < 0
+    values[is_leaf, 0] = one.forest_.leaf_votes(getattr(forest, "voting", "soft"))[one.forest_.leaf_row[is_leaf]]
+    model.tree_ = Tree(ours.n_features, np.array([ours.max_n_classes], np.intp), 1)
+    model.tree_.__setstate__({"max_depth": ours.max_depth, "node_count": ours.node_count, "nodes": nodes, "values": values})
+    model.max_features_ = one.max_features_
+
+
+def _verify(model, estimator):
+    allows_missing = get_tags(model).input_tags.allow_nan and getattr(model, "monotonic_cst", None) is None
+    rows = probe_rows(estimator.forest_, np.float32, allows_missing)
+    packed = estimator.forest_.packed(getattr(estimator, "voting", "soft"))
+    expected = packed.mean(rows, 1)
+    if not is_classifier(estimator):
+        check_same("scikit-learn", rows, expected, _on_one_thread(model, model.predict, rows))
+        return
+    check_same("scikit-learn", rows, expected, _on_one_thread(model, model.predict_proba, rows))
+    check_same("scikit-learn", rows, estimator.classes_[packed.most(rows, 1)], _on_one_thread(model, model.predict, rows))
+
+
+def _on_one_thread(model, predict, rows):
+    """What a method predicts, with trees added in their order: several of scikit-learn's threads add them as they come."""
+    n_jobs, has_jobs = getattr(model, "n_jobs", None), hasattr(model, "n_jobs")
+    try:
+        if has_jobs:
+            model.n_jobs = 1
+        with np.errstate(invalid="ignore"):  # scikit-learn adds up X, to see whether it is finite
+            return predict(rows)
+    finally:
+        if has_jobs:
+            model.n_jobs = n_jobs

@@ -1,0 +1,192 @@
+"""Forests and trees as scikit-learn's: the same bits, and clear errors where that can't be."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn.ensemble
+import sklearn.tree
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone, is_classifier
+from sklearn.inspection import partial_dependence
+
+import dforest
+from dforest import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
+from dforest.conversion import sklearn as conversion
+from dforest.errors import ConversionError
+from dforest.splitter import Splitter
+
+KINDS = [
+    *(f"{name}{task}" for name in ("RandomForest", "ExtraTrees") for task in ("Classifier", "Regressor")),
+    *(f"{name}{task}" for name in ("DecisionTree", "ExtraTree") for task in ("Classifier", "Regressor")),
+]
+
+
+def data_of(kind, n=300, seed=0, dtype=np.float32):
+    """Rows with missing values, and labels of text or numbers."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 40, (n, 4)).astype(dtype) / 7
+    z = X[:, 0] * X[:, 1] + rng.random(n)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = np.array(["few", "many", "more"])[np.digitize(z, [6.0, 12.0])] if "Classifier" in kind else z
+    return X, y
+
+
+def model_of(kind, **parameters):
+    if not kind.endswith(("TreeClassifier", "TreeRegressor")):
+        parameters = {"n_estimators": 12, **parameters}
+    return getattr(dforest, kind)(random_state=0, **parameters)
+
+
+def assert_same(model, given, X):
+    if is_classifier(given):
+        assert model.predict_proba(X).tobytes() == given.predict_proba(X).tobytes()
+    assert np.array_equal(model.predict(X), given.predict(X))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_predictions_have_the_same_bits(kind, dtype):
+    X, y = data_of(kind, dtype=dtype)
+    given = model_of(kind).fit(X, y)
+    model = given.to_sklearn()
+    module = sklearn.tree if kind.endswith(("TreeClassifier", "TreeRegressor")) else sklearn.ensemble
+    assert type(model) is getattr(module, kind)
+    rows = np.random.default_rng(1).normal(3, 3, (500, 4)).astype(np.float32)
+    assert_same(model, given, rows)
+    assert_same(pickle.loads(pickle.dumps(model)), given, X.astype(np.float32))
+    assert np.array_equal(model.apply(rows), given.apply(rows))
+    assert model.get_params()["random_state"] == 0
+    clone(model).fit(np.nan_to_num(X), y)  # it is one that can be fitted, too
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    kind=st.sampled_from(KINDS),
+    dtype=st.sampled_from([np.float32, np.float64]),
+    method=st.sampled_from(["hist", "dense"]),
+    max_leaf_nodes=st.sampled_from([None, 2, 9]),
+    weighted=st.booleans(),
+    scale=st.sampled_from([1e-38, 1.0, 1e30]),
+)
+def test_whatever_was_grown(seed, kind, dtype, method, max_leaf_nodes, weighted, scale):
+    X, y = data_of(kind, 60, seed, dtype)
+    X *= dtype(scale)
+    weight = np.random.default_rng(seed).integers(0, 3, len(y)) if weighted else None
+    given = model_of(kind, method=method, max_leaf_nodes=max_leaf_nodes).fit(X, y, weight)
+    assert_same(given.to_sklearn(), given, X.astype(np.float32))
+
+
+def test_votes_pruning_and_names():
+    X, y = data_of("Classifier")
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    given = RandomForestClassifier(30, voting="hard", ccp_alpha=0.01, n_jobs=2, random_state=0).fit(frame, y)
+    model = given.to_sklearn()
+    assert_same(model.set_params(n_jobs=1), given, frame)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c", "d"]
+    assert model.get_params()["ccp_alpha"] == 0.01
+    assert model.n_estimators == len(model.estimators_) == 30
+
+
+def test_a_tree_that_is_a_leaf():
+    X = np.zeros((5, 2), np.float32)
+    for kind in ("DecisionTreeRegressor", "RandomForestRegressor"):
+        given = model_of(kind).fit(X, np.arange(5.0))
+        assert_same(given.to_sklearn(), given, X)
+
+
+def test_for_tools_that_want_scikit_learns():
+    X, y = data_of("Regressor")
+    given = RandomForestRegressor(20, random_state=0).fit(np.nan_to_num(X), y)
+    model = given.to_sklearn()
+    grid = {"grid_resolution": 5, "kind": "average"}
+    slow = partial_dependence(given, np.nan_to_num(X), [0], method="brute", **grid).average
+    fast = partial_dependence(model, np.nan_to_num(X), [0], method="recursion", **grid).average
+    assert fast.shape == slow.shape
+    assert np.corrcoef(fast.ravel(), slow.ravel())[0, 1] > 0.99  # the one weighs branches by training rows
+    assert model.feature_importances_ == pytest.approx(given.feature_importances_, abs=1e-6)
+
+
+def test_parameters_that_scikit_learn_does_not_allow_stay_at_its_defaults():
+    X, y = data_of("Classifier")
+    model = RandomForestClassifier(5, criterion="hellinger", max_features=3, random_state=0).fit(X, y > "few").to_sklearn()
+    assert model.criterion == "gini"
+    assert model.max_features == 3
+
+
+def test_nothing_is_shared_and_nothing_changes():
+    X, y = data_of("Classifier")
+    given = RandomForestClassifier(5, random_state=0).fit(X, y)
+    before = pickle.dumps(given)
+    model = given.to_sklearn()
+    model.classes_[:] = "changed"
+    model.estimators_[0].tree_.value[:] = 0.0
+    assert pickle.dumps(given) == before
+
+
+def damage_threshold(nodes, values, last):
+    nodes["threshold"][last] = np.nextafter(np.float32(nodes["threshold"][last]), np.float32(-np.inf))
+
+
+def damage_feature(nodes, values, last):
+    nodes["feature"][last] = (nodes["feature"][last] + 1) % 4
+
+
+def damage_missing(nodes, values, last):
+    """Of the root: a missing value may be unable to reach other nodes."""
+    nodes["missing_go_to_left"][0] ^= 1
+
+
+def damage_value(nodes, values, last):
+    values[last + 1] = np.nextafter(values[last + 1], np.inf)
+
+
+@pytest.mark.parametrize("damage", [damage_threshold, damage_feature, damage_missing, damage_value])
+def test_one_wrong_number_is_found(damage, monkeypatch):
+    """In the last inner node of a tree and its left child, which is a leaf; of thresholds and values, the last bit."""
+    X, y = data_of("Regressor")
+    given = model_of("DecisionTreeRegressor", method="dense").fit(X, y)
+    right = conversion._give_tree
+
+    def wrong(model, *others):
+        right(model, *others)
+        state = model.tree_.__getstate__()
+        nodes, values = state["nodes"].copy(), state["values"].copy()
+        damage(nodes, values, np.flatnonzero(nodes["left_child"] >= 0)[-1])
+        model.tree_.__setstate__({**state, "nodes": nodes, "values": values})
+
+    monkeypatch.setattr(conversion, "_give_tree", wrong)
+    with pytest.raises(ConversionError, match=r"scikit-learn predicts otherwise for \d+ of \d+ probes; the first is \["):
+        given.to_sklearn()
+    given.to_sklearn(verify=False)
+
+
+def test_what_scikit_learns_trees_cannot_have():
+    X, y = data_of("Classifier")
+    frame = pd.DataFrame({"number": X[:, 0], "colour": pd.Categorical(np.where(X[:, 1] > 2, "red", "blue"))})
+    with pytest.raises(ValueError, match="column 'colour' holds categories.*OneHotEncoder"):
+        DecisionTreeClassifier().fit(frame, y).to_sklearn()
+    frame["colour"] = pd.Categorical(frame["colour"], ordered=True)
+    with pytest.raises(ValueError, match="column 'colour' holds the labels of levels.*OrdinalEncoder"):
+        RandomForestClassifier(5).fit(frame, y).to_sklearn()
+    with pytest.raises(sklearn.exceptions.NotFittedError):
+        RandomForestClassifier().to_sklearn()
+    for other in (dforest.RandomTreesEmbedding, dforest.HistGradientBoostingRegressor):
+        assert not hasattr(other, "to_sklearn")
+
+
+def test_splitters_with_tests_of_their_own():
+    class Own(Splitter):
+        has_own_tests = True
+
+        def __repr__(self):
+            return "Own()"
+
+    X, y = data_of("Regressor")
+    given = model_of("DecisionTreeRegressor").fit(X, y)
+    given.forest_.__dict__["splitter"] = Own()
+    with pytest.raises(ValueError, match=r"Own\(\) makes tests of its own"):
+        given.to_sklearn()
