@@ -4,6 +4,8 @@ scikit-learn's trees compare rows of float32 with thresholds of float64, and go 
 for rows of float32. They know numbers alone. The model owns copies of all arrays.
 """
 
+from copy import deepcopy
+
 import numpy as np
 from sklearn import ensemble, tree
 from sklearn.base import is_classifier
@@ -69,7 +71,7 @@ def _model_of(estimator):
             validate_parameter_constraints(of._parameter_constraints, {name: given[name]}, caller_name=of.__name__)
         except InvalidParameterError:
             continue
-        parameters[name] = given[name]
+        parameters[name] = deepcopy(given[name])
     model = of(**parameters)
     model.n_features_in_, model.n_outputs_ = getattr(estimator, "n_features_in_", None), 1
     return model
@@ -121,12 +123,10 @@ def _verify(model, estimator):
 
 def _on_one_thread(model, predict, rows):
     """What a method predicts, with trees added in their order: several of scikit-learn's threads add them as they come."""
-    n_jobs, has_jobs = getattr(model, "n_jobs", None), hasattr(model, "n_jobs")
+    parameters = {name: value for name, value in model.get_params(deep=False).items() if name == "n_jobs"}
     try:
-        if has_jobs:
-            model.n_jobs = 1
+        model.set_params(**dict.fromkeys(parameters, 1))
         with np.errstate(invalid="ignore"):  # scikit-learn adds up X, to see whether it is finite
             return predict(rows)
     finally:
-        if has_jobs:
-            model.n_jobs = n_jobs
+        model.set_params(**parameters)

@@ -119,10 +119,11 @@ def test_parameters_that_scikit_learn_does_not_allow_stay_at_its_defaults():
 
 def test_nothing_is_shared_and_nothing_changes():
     X, y = data_of("Classifier")
-    given = RandomForestClassifier(5, random_state=0).fit(X, y)
+    given = RandomForestClassifier(5, class_weight={"few": 1, "many": 1, "more": 2}, random_state=0).fit(X, y)
     before = pickle.dumps(given)
     model = given.to_sklearn()
     model.classes_[:] = "changed"
+    model.class_weight["few"] = 7
     model.estimators_[0].tree_.value[:] = 0.0
     assert pickle.dumps(given) == before
 
