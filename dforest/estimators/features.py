@@ -60,7 +60,21 @@ class Features:
         return {"kinds": self.kinds, "categories": self.categories, "names": self.names}
 
     def __setstate__(self, state):
-        self.__init__(**state)
+        """Take what `__getstate__` gave; raises TypeError or ValueError if it is something else."""
+        if not isinstance(state, dict) or state.keys() != {"kinds", "categories", "names"}:
+            raise ValueError("the state of features must be a dict of categories, kinds, names")
+        kinds, categories, names = state["kinds"], state["categories"], state["names"]
+        if not isinstance(kinds, np.ndarray) or kinds.ndim != 1 or not np.isin(kinds, (CONTINUOUS, ORDINAL, CATEGORICAL)).all():
+            raise ValueError(f"kinds of features are {kinds!r}; allowed are arrays of {CONTINUOUS}, {ORDINAL} and {CATEGORICAL}")
+        for what, parts in (("categories", categories), ("names", names)):
+            if not (isinstance(parts, list) and len(parts) == len(kinds)) and not (what == "names" and parts is None):
+                raise ValueError(f"{what} of {len(kinds)} features must be a list of so many, not {parts!r}")
+        for kind, labels in zip(kinds, categories, strict=True):
+            if labels is None and kind == CATEGORICAL or labels is not None and kind == CONTINUOUS:
+                raise ValueError(f"the categories of a {KINDS[kind]} feature are {labels!r}")
+            if labels is not None and (not isinstance(labels, np.ndarray) or labels.ndim != 1):
+                raise ValueError(f"the categories of a feature are {labels!r}; allowed are arrays of one axis, and None")
+        self.__init__(kinds, categories, names)
 
     @classmethod
     def learn(cls, X, categorical_features="from_dtype", ordinal_features="from_dtype"):

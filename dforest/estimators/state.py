@@ -1,0 +1,70 @@
+"""Whether the attributes of a fitted estimator, as a pickle or a caller hands them over, fit together.
+
+What a forest's arrays must be, the forest checks itself (`dforest.core.forest.check`). Here are the attributes around it: what
+the columns of X are, the classes, and the calls of `fit` that trees came from. Nothing is kept.
+"""
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from dforest.core.forest.arrays import Forest
+from dforest.estimators.features import Features
+
+
+class StatePart:
+    """What makes an estimator look at attributes before it takes them from a pickle."""
+
+    def __setstate__(self, state):
+        check_state(self, state)
+        super().__setstate__(state)
+
+
+def check_state(estimator, state):
+    """Raise unless the attributes of a fitted estimator fit its forest.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose kind says whether there are classes; its attributes are not looked at.
+    state : dict
+        Attributes by name, as of ``estimator.__getstate__()``; without ``forest_``, of an estimator that is not fitted.
+
+    Raises
+    ------
+    TypeError
+        If one of them is of another type than `fit` makes.
+    ValueError
+        If they contradict each other.
+    """
+    if "forest_" not in state:
+        return
+    forest, features = state["forest_"], state.get("_features")
+    for name, value, kind in (("forest_", forest, Forest), ("_features", features, Features)):
+        if not isinstance(value, kind):
+            raise TypeError(f"{name} is of the type {type(value).__name__}; that of a fitted estimator is a {kind.__name__}")
+    _check_equal("n_features_in_", state.get("n_features_in_"), forest.n_features)
+    _check_equal("the number of columns in _features", len(features.kinds), forest.n_features)
+    _check_equal("the number of feature_names_in_", len(state.get("feature_names_in_", features.kinds)), forest.n_features)
+    _check_equal("the numbers of categories in _features", features.n_categories.tolist(), forest.n_categories.tolist())
+    if "_batches" in state:
+        _check_equal("the number of trees in _batches", sum(batch.n_trees for batch in state["_batches"]), forest.n_trees)
+    objective = forest.objective
+    if objective.keeps_gains:  # of boosted trees; one sum is a score that two classes share
+        _check_equal("n_trees_per_iteration_", state.get("n_trees_per_iteration_"), objective.n_sums)
+        n_classes = max(2, objective.n_sums)
+    else:
+        _check_equal("whether the estimator is a classifier", is_classifier(estimator), objective.has_classes)
+        n_classes = objective.n_values
+    if is_classifier(estimator):
+        classes = state.get("classes_")
+        if not isinstance(classes, np.ndarray) or classes.ndim != 1:
+            raise TypeError(f"classes_ is {classes!r}; that of a fitted classifier is an array of one axis")
+        _check_equal("the number of classes_", len(classes), n_classes)
+        _check_equal("n_classes_", state.get("n_classes_", n_classes), n_classes)
+    elif objective.keeps_gains:
+        _check_equal("n_trees_per_iteration_", objective.n_sums, 1)
+
+
+def _check_equal(name, value, expected):
+    if value != expected:
+        raise ValueError(f"{name}: {value!r}; that of this forest is {expected!r}")
