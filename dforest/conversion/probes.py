@@ -1,4 +1,4 @@
-"""Rows on which a model would predict otherwise than the forest it was made of, if any test in it were not quite the same.
+"""Rows that show whether a model makes the same tests as the forest that it was made of, and the comparison of predictions.
 
 The *box* of a node holds the values that a row may have, feature by feature, if it is to reach the node. A *probe* of a node is a
 row in its box whose value is the node's threshold, the next number below or above that, or missing.
@@ -8,9 +8,10 @@ import numpy as np
 
 from dforest.errors import ConversionError
 
-MOST_NODES = 2000  # that are probed
+MOST_NODES = 2000  # of a forest, that are probed
 
-_AT_BOUND, _MISSING = 0.3, 0.05  # probabilities that a feature lies at either bound of its box, or is missing
+_AT_BOUND = 0.3  # the probability that a value lies at the lower end of its box, and as much for the upper end
+_MISSING = 0.05  # the probability that a value is missing where it may be
 
 
 def round_down(numbers, dtype):
@@ -32,9 +33,9 @@ def probe_rows(forest, dtype, missing=True, n_nodes=MOST_NODES, seed=0):
     missing : bool
         Whether rows may have NaN.
     n_nodes : int
-        At most how many nodes are probed; they are drawn from all nodes that are no leaves.
+        At most how many nodes are probed. If more have tests, so many of them are drawn.
     seed : int
-        Of what is drawn.
+        Which nodes are drawn, and the values of other features, follow from it.
 
     Returns
     -------
