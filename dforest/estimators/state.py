@@ -27,7 +27,8 @@ def check_state(estimator, state):
     estimator : estimator
         Whose kind says whether there are classes; its attributes are not looked at.
     state : dict
-        Attributes by name, as of ``estimator.__getstate__()``; without ``forest_``, of an estimator that is not fitted.
+        Attributes by name, as of ``estimator.__getstate__()``. Without ``forest_``, or with None, which it is while a first fit
+        is under way and callbacks may copy the estimator, nothing is looked at.
 
     Raises
     ------
@@ -36,9 +37,9 @@ def check_state(estimator, state):
     ValueError
         If they contradict each other.
     """
-    if "forest_" not in state:
+    forest, features = state.get("forest_"), state.get("_features")
+    if forest is None:
         return
-    forest, features = state["forest_"], state.get("_features")
     for name, value, kind in (("forest_", forest, Forest), ("_features", features, Features)):
         if not isinstance(value, kind):
             raise TypeError(f"{name} is of the type {type(value).__name__}; that of a fitted estimator is a {kind.__name__}")

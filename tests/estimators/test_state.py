@@ -60,8 +60,10 @@ def test_other_columns(kind):
     with pytest.raises(ValueError, match=r"categories in _features: \[35, 0, 0, 0\]; that of this forest is \[0, 0, 0, 0\]"):
         set_again(model, _features=categorical._features)
     for name in ("forest_", "_features"):
-        with pytest.raises(TypeError, match=f"{name} is of the type NoneType"):
-            set_again(model, **{name: None})
+        with pytest.raises(TypeError, match=f"{name} is of the type list"):
+            set_again(model, **{name: []})
+    with pytest.raises(TypeError, match="_features is of the type NoneType"):
+        set_again(model, _features=None)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "Classifier" in kind])
