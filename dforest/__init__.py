@@ -16,6 +16,7 @@ from dforest.estimators.tree import DecisionTreeClassifier, DecisionTreeRegresso
 from dforest.export import export_graphviz, export_text
 from dforest.plot import plot_tree
 from dforest.report.displays import ImportanceDisplay, OutOfBagCurveDisplay
+from dforest.storage.model import load
 from dforest.sycl.devices import devices
 
 __version__ = version("dforest")
@@ -39,6 +40,7 @@ __all__ = [
     "export_graphviz",
     "export_text",
     "get_include",
+    "load",
     "plot_tree",
 ]
 

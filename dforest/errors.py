@@ -9,6 +9,7 @@ __all__ = [
     "DeviceError",
     "LimitError",
     "LossError",
+    "ModelFileError",
     "RankError",
     "SplitterError",
     "UnseenLabelsWarning",
@@ -25,6 +26,10 @@ class DeviceError(RuntimeError):
 
 class LimitError(RuntimeError):
     """A fit reached a limit before it had anything to keep."""
+
+
+class ModelFileError(ValueError):
+    """A file is no model file, or is damaged, or its model needs what is not there."""
 
 
 class RankError(RuntimeError):

@@ -59,6 +59,17 @@ class RowShare:
         first = sum(len(stretches) for stretches in by_rank[: ranks.rank])
         return cls(int(ends[-1]) if len(ends) else 0, starts[first : first + len(own)], own[:, 1])
 
+    def check(self, n_own):
+        """Raise TypeError or ValueError unless these are n_own rows among all there are."""
+        for name, array in (("starts", self.starts), ("lengths", self.lengths)):
+            if not isinstance(array, np.ndarray) or array.dtype != np.int64 or array.ndim != 1:
+                raise TypeError(f"{name} of a share are {array!r}; allowed are arrays of int64 with one axis")
+        ends = self.n_rows - self.lengths
+        if len(self.starts) != len(self.lengths) or ((self.lengths < 0) | (self.starts < 0) | (self.starts > ends)).any():
+            raise ValueError(f"the stretches {self.starts.tolist()} of {self.lengths.tolist()} rows are not among {self.n_rows}")
+        if self.n_own != n_own:
+            raise ValueError(f"a share has {self.n_own} rows; those of this batch are {n_own}")
+
     @property
     def n_own(self):
         """Number of rows that this rank holds."""

@@ -26,6 +26,8 @@ MAY_IMPORT = {
     "spmd.permutations": {"core.predict", "spmd"},
     "fitting": ENGINES,
     "conversion": {"conversion", "errors"},
+    # A model file: what estimators and forests are made of.
+    "storage": {"boosting", "criterion", "estimators", "fit_report", "loss", "rows", "splitter", "storage", "weights", *CORE},
     "boosting": {"boosting", "weights", *CORE},
     "engines": ENGINES,
     "engines.device": ENGINES,

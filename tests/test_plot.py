@@ -58,7 +58,7 @@ def pair(kind, weights=None, **parameters):
 
 def change(model, **arrays):
     """Give a tree's forest other arrays in the place of some."""
-    settings = {**model.forest_.as_dict(), **model.forest_._settings(), **arrays}
+    settings = {**model.forest_.as_dict(), **model.forest_.settings(), **arrays}
     model.forest_ = Forest({name: settings.pop(name) for name in model.forest_.as_dict()}, **settings)
 
 

@@ -56,7 +56,7 @@ def chain(n_trees, depth):
         "leaf_value": np.linspace(0, 1, depth + 1) ** 2,
         "leaf_impurity": np.zeros(depth + 1),
     }
-    return Forest(arrays, **fitted._settings() | {
+    return Forest(arrays, **fitted.settings() | {
         "n_rows": np.full(n_trees, 10**6), "plans": (Bootstrap(10**6),) * n_trees, "weight_exponent": np.zeros(n_trees, int),
         "seeds": np.arange(n_trees, dtype=np.uint32),
     })

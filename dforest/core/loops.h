@@ -11,6 +11,7 @@
 #include "core/grow/partition.h"
 #include "core/grow/ranks.h"
 #include "core/predict/marks.h"
+#include "core/predict/packed_check.h"
 #include "core/search/lanes.h"
 #include "core/grow/twig.h"
 #include "core/search/runs.h"
@@ -61,6 +62,7 @@ typedef struct {
                    size_t n, uint32_t *at);
     void (*mark64)(int has_missing, const df_marked *tests, int n_tests, const uint32_t *leaves, const uint64_t *tiles, size_t size,
                    size_t n, uint32_t *at); /* NULL: a walk is faster, as SSE2 does not compare 64 bits */
+    int (*wrong_slots)(const df_packed *forest, size_t t, const df_limits_of_slots *limits);
     const df_boost_loops *boost;
 } df_loops;
 
@@ -220,6 +222,9 @@ typedef struct {
         else                                                                                                              \
             DF_MARKS(64, DF_REGISTER_BYTES_##name)(0, tests, n_tests, leaves, tiles, size, n, at);                        \
     }                                                                                                                     \
+    attribute static int df_wrong_slots_##name(const df_packed *forest, size_t t, const df_limits_of_slots *limits) {     \
+        return df_wrong_slots_loop(forest, t, limits);                                                                    \
+    }                                                                                                                     \
     DF_COMPILE_BOOST(name, attribute)                                                                                     \
     static const df_loops df_loops_##name = {#name,                                                                       \
                                              df_gini_##name,                                                              \
@@ -255,6 +260,7 @@ typedef struct {
                                              df_uniforms_##name,                                                          \
                                              df_mark32_##name,                                                            \
                                              DF_REGISTER_BYTES_##name > 16 ? df_mark64_##name : NULL,                     \
+                                             df_wrong_slots_##name,                                                       \
                                              &df_boost_loops_##name};
 
 #define DF_NO_ATTRIBUTE

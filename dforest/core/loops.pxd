@@ -1,6 +1,6 @@
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from dforest.core.predict.walk cimport df_marked
+from dforest.core.predict.walk cimport df_limits_of_slots, df_marked, df_packed
 from dforest.core.search.sums cimport SumsKind
 from dforest.core.types cimport Column
 
@@ -171,6 +171,7 @@ cdef extern from "core/loops.h" nogil:
                        size_t size, size_t n, uint32_t* at) noexcept nogil
         void (*mark64)(bint has_missing, const df_marked* tests, int n_tests, const uint32_t* leaves, const uint64_t* tiles,
                        size_t size, size_t n, uint32_t* at) noexcept nogil
+        bint (*wrong_slots)(const df_packed* forest, size_t t, const df_limits_of_slots* limits) noexcept nogil
         const df_boost_loops* boost
 
 cdef const df_loops* loops         # those in use

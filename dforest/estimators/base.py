@@ -28,6 +28,7 @@ from dforest.estimators.callbacks import with_callbacks
 from dforest.estimators.features import CATEGORICAL, ORDINAL, Features
 from dforest.estimators.memory import MemoryPart
 from dforest.estimators.prediction import PredictionPart
+from dforest.estimators.saving import SavingPart
 from dforest.estimators.state import StatePart
 from dforest.estimators.validation import (
     MOST_ROWS,
@@ -143,7 +144,7 @@ def unchanged_by_errors(estimator):
         raise
 
 
-class TreeEstimator(MemoryPart, PredictionPart, StatePart, BaseEstimator):
+class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstimator):
     """Base class of trees and forests.
 
     A subclass says in `_plan` how many trees there are and how each draws its rows. The mixins

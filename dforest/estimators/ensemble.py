@@ -10,6 +10,7 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import in_kind
+from dforest.core.sampling import MOST_ROWS, checked_integer
 from dforest.estimators import importance, oob
 from dforest.estimators.agreement import Partition, check_alike, common_floats
 from dforest.estimators.base import (
@@ -41,7 +42,7 @@ _OOB_ATTRIBUTES = [
     "n_never_oob_",
 ]
 
-class _Batch(NamedTuple):
+class Batch(NamedTuple):
     """What the trees that one call of `fit` added were grown on."""
 
     n_trees: int
@@ -54,6 +55,21 @@ class _Batch(NamedTuple):
         """The numbers of the rows that trees drew from, among the rows that were given; int32 if that suffices."""
         kept = np.arange(self.n_rows) if self.kept is None else np.flatnonzero(np.unpackbits(self.kept, count=self.n_rows))
         return kept.astype(np.int32 if self.n_rows <= 2**31 else np.int64)
+
+    def check(self, n_rows):
+        """Raise TypeError or ValueError unless the trees of the batch can have drawn from so many rows each."""
+        checked_integer("n_rows of a batch", self.n_rows, 0, MOST_ROWS)
+        n_kept = self.n_rows
+        if self.kept is not None:
+            if not isinstance(self.kept, np.ndarray) or self.kept.dtype != np.uint8 or len(self.kept) != (self.n_rows + 7) // 8:
+                raise ValueError(f"what was kept of {self.n_rows} rows must be a bit for each, not {self.kept!r}")
+            n_kept = int(np.unpackbits(self.kept, count=self.n_rows).sum())
+        n_all = n_kept
+        if self.share is not None:
+            self.share.check(n_kept)
+            n_all = self.share.n_rows
+        if (n_rows != n_all).any():
+            raise ValueError(f"trees of a batch of {n_all} rows drew from {n_rows.tolist()}")
 
     def own(self, counts):
         """Those of the counts of all rows that are of rows that were given."""
@@ -186,7 +202,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         if n_new:
             kept = None if rows.kept.all() else np.packbits(rows.kept)
             share = None if rows.ranks.size == 1 else rows.share
-            batch = _Batch(n_new, len(rows.kept), kept, self._tree_class_weight(rows), share)
+            batch = Batch(n_new, len(rows.kept), kept, self._tree_class_weight(rows), share)
             self._batches = [*(() if plan.grown is None else self._batches), batch]
         for name in [*_OOB_ATTRIBUTES, "variable_importance_", "variable_importance_std_", "_training_data"]:
             self.__dict__.pop(name, None)

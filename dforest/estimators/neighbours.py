@@ -40,6 +40,22 @@ class TrainingData(NamedTuple):
         balance = ClassBalance.of(rows, int(rows.y.max()) + 1) if plan.balances_draws else None
         return cls(np.array(rows.parts[0], order="C"), np.array(rows.y), None if balance else rows.integer_weight()[0], balance)
 
+    def check(self, forest):
+        """Raise TypeError or ValueError unless these can be the training rows of a forest."""
+        n_rows, n_values = int(forest.n_rows[0]), forest.objective.n_values
+        rows, y = np.asarray(self.X), np.asarray(self.y)
+        if rows.shape != (n_rows, forest.n_features) or rows.dtype not in (np.float32, np.float64) or not rows.flags.c_contiguous:
+            raise ValueError(f"training rows of the shape {rows.shape} and the type {rows.dtype}, for a forest of {n_rows} rows")
+        if y.shape != (n_rows,) or y.dtype.kind not in "if":
+            raise ValueError(f"training targets of the shape {y.shape} and the type {y.dtype}, for a forest of {n_rows} rows")
+        if forest.objective.has_classes and not (y.dtype.kind == "i" and 0 <= y.min() and y.max() < n_values):
+            raise ValueError(f"training targets from {y.min()} to {y.max()}, for {n_values} classes")
+        weight = self.weight if self.balance is None else self.balance.sample_weight
+        if weight is not None and np.shape(weight) != (n_rows,):
+            raise ValueError(f"weights of the shape {np.shape(weight)}, for a forest of {n_rows} rows")
+        if self.balance is not None and not (np.array_equal(self.balance.classes, y) and y.max() < self.balance.n_classes <= n_values):
+            raise ValueError("training targets are not those of the balance of their classes")
+
     def equals(self, other):
         """Whether these are the rows of other `TrainingData`."""
         if (self.balance is None) != (other.balance is None):

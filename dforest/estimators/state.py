@@ -49,6 +49,12 @@ def check_state(estimator, state):
     _check_equal("the numbers of categories in _features", features.n_categories.tolist(), forest.n_categories.tolist())
     if "_batches" in state:
         _check_equal("the number of trees in _batches", sum(batch.n_trees for batch in state["_batches"]), forest.n_trees)
+        first = 0
+        for batch in state["_batches"]:
+            batch.check(forest.n_rows[first : first + batch.n_trees])
+            first += batch.n_trees
+    if state.get("_training_data") is not None:
+        state["_training_data"].check(forest)
     objective = forest.objective
     if objective.keeps_gains:  # of boosted trees; one sum is a score that two classes share
         _check_equal("n_trees_per_iteration_", state.get("n_trees_per_iteration_"), objective.n_sums)

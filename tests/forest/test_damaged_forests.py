@@ -167,7 +167,7 @@ def run_changes(seed):
                 forest = Forest.__new__(Forest)
                 forest.__setstate__(changed(known.__getstate__(), rng))
             else:
-                arguments = changed({**known._settings(), **known.as_dict()}, rng)
+                arguments = changed({**known.settings(), **known.as_dict()}, rng)
                 arrays = {name: arguments.pop(name) for name in Forest._NAMES if name in arguments}
                 try:
                     forest = Forest(arrays, **arguments)
@@ -201,12 +201,12 @@ def test_changed_states_are_what_they_should_be():
     """Unchanged ones are let through, with the same bits."""
     for model, X in models():
         forest = model.forest_
-        again = Forest(forest.as_dict(), **forest._settings())
+        again = Forest(forest.as_dict(), **forest.settings())
         assert pickle.dumps(again.as_dict()) == pickle.dumps(forest.as_dict())
         use(again, X)
         for t in range(forest.n_trees):
             tree = forest.tree(t)
-            use(Forest(tree.as_dict(), **tree._settings()), X)
+            use(Forest(tree.as_dict(), **tree.settings()), X)
 
 
 def arrays_of(thing):
@@ -226,7 +226,7 @@ def forests_of_all_origins():
         yield pickle.loads(pickle.dumps(model.forest_, 5))
         yield model.forest_.cut_back(np.arange(len(model.forest_.feature)) == 1)
         yield model.forest_.tree(0)
-        yield Forest({name: array.copy() for name, array in model.forest_.as_dict().items()}, **model.forest_._settings())
+        yield Forest({name: array.copy() for name, array in model.forest_.as_dict().items()}, **model.forest_.settings())
     grown = RandomForestRegressor(2, warm_start=True, random_state=0).fit(X, y)
     yield grown.set_params(n_estimators=4).fit(X, y).forest_
     yield grown.estimators_[1].forest_
@@ -269,7 +269,7 @@ def test_arrays_of_estimators_are_read_only():
 def test_callers_keep_their_arrays():
     forest = next(models())[0].forest_
     arrays, settings = ({name: np.array(value) if isinstance(value, np.ndarray) else value for name, value in known.items()}
-                        for known in (forest.as_dict(), forest._settings()))  # fmt: skip
+                        for known in (forest.as_dict(), forest.settings()))  # fmt: skip
     again = Forest(arrays, **settings)
     for known in (arrays, settings):
         for value in known.values():

@@ -12,7 +12,7 @@ A `Forest` owns its arrays, which are read-only, as it is itself; a forest cut o
 them. What reads them relies on that: a fit makes arrays that fit together, and those of a caller or a
 pickle are checked before a forest is made of them (`dforest.core.forest.check`).
 """
-from functools import cached_property
+from functools import cache, cached_property
 from operator import index
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
@@ -21,10 +21,12 @@ import numpy as np
 
 from dforest.core.forest.assembly import NODE_ARRAYS, Assembly, TreeArrays
 from dforest.core.forest.compact import expand, shrink
-from dforest.core.forest.check import check_forest
+from dforest.core.forest.check import check_arrays, check_forest, check_settings
 from dforest.core.forest.node_table import class_table, gain_table, number_table, target_power
+from dforest.core.forest.pruning import remaining_nodes
 from dforest.core.forest.row_table import unique_rows
 from dforest.core.predict.packed import PackedForest
+from dforest.core.predict.packed_check import check_equal
 from dforest.core.predict.predictor import Predictor
 
 _OF_TREES = ("seeds", "n_rows", "plans", "weight_exponent")
@@ -132,6 +134,71 @@ class Forest:
         forest._keep(arrays, settings)
         return forest
 
+    @classmethod
+    def stored(cls, node_offsets, settings, read, error, voting=None, packed=None, n_threads=1):
+        """A forest whose nodes and leaves are elsewhere, in a file say, until something asks for them.
+
+        Predictions don't: they go by the packed trees, if these are handed in.
+
+        Parameters
+        ----------
+        node_offsets : ndarray of shape (n_trees + 1,), dtype int64
+        settings : dict
+            As `settings` returns them.
+        read : callable
+            What returns the other arrays by name, made small as by `dforest.core.forest.compact`. Its arrays are checked, and
+            must be those that the packed trees were made of.
+        error : callable
+            What makes the exception that is raised if they are not, given a message.
+        voting : {"soft", "hard"}, optional
+        packed : PackedArrays, optional
+            The trees packed for this voting. None: all arrays are read and checked now.
+        n_threads : int
+            How many threads may check the packed trees.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If settings or packed trees are not those of a forest.
+        """
+        def read_arrays():
+            small = {**read(), "node_offsets": node_offsets}
+            try:
+                arrays = expand(small)
+                whole = cls._of(arrays, settings)
+                check_arrays(whole)
+                if packed is not None:
+                    check_equal(whole.packed(voting).arrays(), packed)
+            except (TypeError, ValueError) as wrong:
+                raise error(str(wrong)) from wrong
+            return arrays
+
+        if settings.keys() != set(_SETTINGS):
+            raise ValueError(f"the settings of a forest must be a dict of {', '.join(sorted(_SETTINGS))}")
+        if packed is None:
+            check_settings(cls._of({"node_offsets": node_offsets}, settings))
+            return cls._of(read_arrays(), settings)
+        forest = cls._of({"node_offsets": node_offsets}, settings)
+        check_settings(forest)
+        read_once = cache(read_arrays)
+
+        def read_nodes():
+            arrays = read_once()
+            return arrays["feature"], arrays["link"], node_offsets
+
+        forest.__dict__["_read"] = read_once
+        forest._packed[voting] = PackedForest(forest, packed.values, None, baseline=forest._baseline(), stored=packed,
+                                              read_nodes=read_nodes, n_threads=n_threads)
+        return forest
+
+    def __getattr__(self, name):
+        """One of the arrays that are elsewhere: all of them are read when the first one is asked for."""
+        read = self.__dict__.get("_read")
+        if read is None or name not in self._NAMES:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self.__dict__.update(read())
+        return self.__dict__[name]
+
     def __setattr__(self, name, value):
         raise AttributeError(f"{name} can't be set: a forest does not change")
 
@@ -198,7 +265,7 @@ class Forest:
         return lambda t: self.tree(t)._as_tree(words)
 
     def __getstate__(self):
-        return {**self._settings(), "arrays": shrink(self.as_dict())}
+        return {**self.settings(), "arrays": shrink(self.as_dict())}
 
     def __setstate__(self, state):
         """Take what `__getstate__` gave; raises TypeError or ValueError if it is something else."""
@@ -331,10 +398,10 @@ class Forest:
             arrays["payload_words"] = self.payload_words[ends[0] : ends[end - begin]]
         if len(self.inner):
             arrays["inner"] = self.inner[self._inner_before[t] : self._inner_before[t + 1]]
-        return Forest._of(arrays, {**self._settings(slice(t, t + 1)), "objective": self.objective.of_tree})
+        return Forest._of(arrays, {**self.settings(slice(t, t + 1)), "objective": self.objective.of_tree})
 
-    def _settings(self, trees=slice(None)):
-        """What is no array of nodes or leaves, of some trees."""
+    def settings(self, trees=slice(None)):
+        """What is no array of nodes or leaves, of some trees: dict of attributes."""
         return {name: getattr(self, name)[trees] if name in _OF_TREES else getattr(self, name) for name in _SETTINGS}
 
     def cut_back(self, cut):
@@ -358,7 +425,7 @@ class Forest:
         for t in range(self.n_trees):
             assembly.add(t, self._cut_tree(t, cut[self.node_offsets[t] : self.node_offsets[t + 1]]) if is_cut[t]
                          else whole_tree(t))
-        return Forest.assembled(assembly, **self._settings())
+        return Forest.assembled(assembly, **self.settings())
 
     def _cut_tree(self, t, cut):
         """A tree cut back, as `TreeArrays`."""
@@ -394,10 +461,12 @@ class Forest:
         """The forest made ready to predict, built at the first call: see `PackedForest`."""
         packed = self._packed.get(voting)
         if packed is None:
-            baseline = self.objective.baseline
-            baseline = None if baseline is None else np.array(baseline)
-            packed = self._packed[voting] = PackedForest(self, *self._values(voting), baseline=baseline)
+            packed = self._packed[voting] = PackedForest(self, *self._values(voting), baseline=self._baseline())
         return packed
+
+    def _baseline(self):
+        """The objective's baseline as an array; None if it has none."""
+        return None if self.objective.baseline is None else np.array(self.objective.baseline)
 
     def _values(self, voting):
         """The values that leaves add, and which of them each leaf node does: those of a tree lie close together."""
@@ -512,46 +581,3 @@ class Forest:
             return decrease
         with np.errstate(over="ignore"):
             return np.ldexp(decrease, target_power(self.criterion) * exponent)
-
-
-def remaining_nodes(const int32_t[::1] feature not None, const uint32_t[::1] right_child not None, cut not None):
-    """The nodes of a tree that is cut back.
-
-    Parameters
-    ----------
-    feature, right_child : ndarray of shape (n,)
-        Of the nodes of one tree.
-    cut : ndarray of shape (n,), dtype bool
-        The inner nodes that become leaves.
-
-    Returns
-    -------
-    kept : ndarray of shape (n_kept,), dtype int64
-        The nodes that remain, ascending.
-    right : ndarray of shape (n_kept,), dtype uint32
-        Their right children, numbered anew; of leaves: 0.
-    """
-    cdef Py_ssize_t n = feature.shape[0], i, k, n_kept = 0
-    cdef const uint8_t[::1] is_cut = np.ascontiguousarray(cut, np.bool_).view(np.uint8)
-    stays = np.zeros(n, np.bool_)
-    numbers = np.empty(n, np.uint32)      # of the nodes that stay
-    kept = np.empty(n, np.int64)
-    cdef uint8_t[::1] to_stays = stays.view(np.uint8)
-    cdef uint32_t[::1] to_numbers = numbers
-    cdef int64_t[::1] to_kept = kept
-    to_stays[0] = True
-    for i in range(n):
-        if not to_stays[i]:
-            continue
-        to_numbers[i] = <uint32_t> n_kept
-        to_kept[n_kept] = i
-        n_kept += 1
-        if feature[i] >= 0 and not is_cut[i]:
-            to_stays[i + 1] = to_stays[right_child[i]] = True
-    rights = np.zeros(n_kept, np.uint32)
-    cdef uint32_t[::1] to_rights = rights
-    for k in range(n_kept):
-        i = to_kept[k]
-        if feature[i] >= 0 and not is_cut[i]:
-            to_rights[k] = to_numbers[right_child[i]]
-    return kept[:n_kept].copy(), rights

@@ -29,6 +29,7 @@ FORMS = {
     "payload_offsets": (np.int64, 1), "payload_words": (np.uint64, 1), "seeds": (np.uint32, 1), "n_rows": (np.int64, 1),
     "weight_exponent": (np.int64, 1), "n_categories": (np.int32, 1),
 }
+SETTINGS = {"seeds", "n_rows", "weight_exponent", "n_categories"}      # of these, what is for trees or columns
 
 
 def check_form(name, array):
@@ -57,33 +58,48 @@ def check_forest(forest):
     ValueError
         If a value is out of its range, or arrays contradict each other.
     """
-    for name in FORMS:
+    check_settings(forest)
+    check_arrays(forest)
+
+
+def check_settings(forest):
+    """Raise, as `check_forest` does, unless what a forest has for trees and columns fits together; no node is looked at."""
+    for name in ("node_offsets", *SETTINGS):
         check_form(name, getattr(forest, name))
     n_trees = len(forest.node_offsets) - 1
-    objective = forest.objective
-    check_objective(objective)
+    check_objective(forest.objective)
     n_features = checked_integer("n_features", forest.n_features, 1, MOST_FEATURES)
     checked_integer("seed", forest.seed, 0, 2**64 - 1)
     check_plans(forest.plans)
-    check_criterion(forest.criterion, objective)
+    check_criterion(forest.criterion, forest.objective)
     splitter = forest.splitter
     if splitter is not None and not (isinstance(splitter, Splitter) and splitter.has_own_tests):
         raise TypeError(f"splitter={splitter!r}; allowed are None and splitters with tests of their own")
     if n_trees < 1:
         raise ValueError(f"node_offsets has length {n_trees + 1}; allowed are two and more, for a tree and more")
+    lengths = {"seeds": n_trees, "n_rows": n_trees, "plans": n_trees, "weight_exponent": n_trees, "n_categories": n_features}
+    for name, n in lengths.items():
+        check_length(name, len(getattr(forest, name)), n)
+    check_offsets("node_offsets", forest.node_offsets, int(forest.node_offsets[n_trees]), 1)
+    check_range("n_rows", forest.n_rows, 1, MOST_ROWS)
+    check_range("n_categories", forest.n_categories, 0, MOST_CATEGORIES)
+
+
+def check_arrays(forest):
+    """Raise, as `check_forest` does, unless the nodes and leaves of a forest whose settings were checked make trees."""
+    for name in FORMS.keys() - SETTINGS:
+        check_form(name, getattr(forest, name))
+    objective, splitter = forest.objective, forest.splitter
     n_nodes, n_leaves = len(forest.feature), len(forest.leaf_draws)
     lengths = {
         "threshold": n_nodes, "link": n_nodes, "missing_left": n_nodes, "leaf_weight": n_leaves,
         "leaf_value": n_leaves if objective.keeps_values else 0, "leaf_impurity": n_leaves if objective.keeps_values else 0,
-        "seeds": n_trees, "n_rows": n_trees, "plans": n_trees, "weight_exponent": n_trees, "n_categories": n_features,
     }
     for name, n in lengths.items():
         check_length(name, len(getattr(forest, name)), n)
     check_length("each row of leaf_weight", forest.leaf_weight.shape[1], objective.n_weights)
     check_offsets("node_offsets", forest.node_offsets, n_nodes, 1)
     check_offsets("payload_offsets", forest.payload_offsets, len(forest.payload_words), 0)
-    check_range("n_rows", forest.n_rows, 1, MOST_ROWS)
-    check_range("n_categories", forest.n_categories, 0, MOST_CATEGORIES)
     check_range("missing_left", forest.missing_left.view(np.uint8), 0, 1)
     check_range("leaf_draws", forest.leaf_draws, 1, INT64_MAX)
     check_range("leaf_weight", forest.leaf_weight, 0, INT64_MAX)

@@ -1,4 +1,4 @@
-"""Which inner nodes of a tree are to become leaves.
+"""Which inner nodes of a tree are to become leaves, and which nodes remain.
 
 Words: a *branch* is a node and all below it; a node is *cut* when its branch becomes a leaf. Nodes
 are in preorder (see `dforest.core.forest.arrays`): the branch of node i is the run of nodes
@@ -319,3 +319,46 @@ def weakest_links(const int32_t[::1] feature not None, const uint32_t[::1] right
                 update(&links, <uint32_t> i)
                 poll(&turn, 4)
     return cuts[:n_cuts].copy(), at_cut[:n_cuts].copy(), rises[:n_cuts].copy()
+
+
+def remaining_nodes(const int32_t[::1] feature not None, const uint32_t[::1] right_child not None, cut not None):
+    """The nodes of a tree that is cut back.
+
+    Parameters
+    ----------
+    feature, right_child : ndarray of shape (n,)
+        Of the nodes of one tree.
+    cut : ndarray of shape (n,), dtype bool
+        The inner nodes that become leaves.
+
+    Returns
+    -------
+    kept : ndarray of shape (n_kept,), dtype int64
+        The nodes that remain, ascending.
+    right : ndarray of shape (n_kept,), dtype uint32
+        Their right children, numbered anew; of leaves: 0.
+    """
+    cdef Py_ssize_t n = feature.shape[0], i, k, n_kept = 0
+    cdef const uint8_t[::1] is_cut = np.ascontiguousarray(cut, np.bool_).view(np.uint8)
+    stays = np.zeros(n, np.bool_)
+    numbers = np.empty(n, np.uint32)      # of the nodes that stay
+    kept = np.empty(n, np.int64)
+    cdef uint8_t[::1] to_stays = stays.view(np.uint8)
+    cdef uint32_t[::1] to_numbers = numbers
+    cdef int64_t[::1] to_kept = kept
+    to_stays[0] = True
+    for i in range(n):
+        if not to_stays[i]:
+            continue
+        to_numbers[i] = <uint32_t> n_kept
+        to_kept[n_kept] = i
+        n_kept += 1
+        if feature[i] >= 0 and not is_cut[i]:
+            to_stays[i + 1] = to_stays[right_child[i]] = True
+    rights = np.zeros(n_kept, np.uint32)
+    cdef uint32_t[::1] to_rights = rights
+    for k in range(n_kept):
+        i = to_kept[k]
+        if feature[i] >= 0 and not is_cut[i]:
+            to_rights[k] = to_numbers[right_child[i]]
+    return kept[:n_kept].copy(), rights

@@ -36,13 +36,13 @@ cdef class PackedForest:
     cdef const int32_t[::1] n_first     # [n_trees] steps before rows are asked whether they have arrived
     cdef const int64_t[::1] depth       # [n_trees] of the deepest leaf, but 1 at least
     cdef double n_steps                 # of a row over all trees, about
-    cdef object owned                   # what `forest` points into
-    cdef object nodes                   # feature, right_child and node_offsets of the forest
+    cdef object owned                   # the PackedArrays that `forest` points into
+    cdef object read_nodes              # returns feature, right_child and node_offsets of the forest
     cdef object node_numbers_
     cdef readonly Splitter splitter     # that tells where rows go, if the tests are its own; else None
 
     cdef int pack(self, forest, rows, bint is_wide) except -1
-    cdef int own(self, slots, starts, bases, words, int bits, bint is_wide) except -1
+    cdef int take(self, arrays) except -1
     cdef double steps(self, Py_ssize_t n_trees) noexcept nogil
     cdef int threads(self, Py_ssize_t n, Py_ssize_t n_trees, int n_threads) noexcept
     cdef int predict_rows(self, df_rows rows, Py_ssize_t n, double* means, int64_t* most, int n_threads) except -1

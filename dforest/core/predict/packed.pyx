@@ -20,17 +20,19 @@ from dforest.core.threads cimport Turn, current_turn, poll, share
 from dforest.core.predict.walk cimport (
     DF_LANES, DF_MOST_KEYED, DF_MOST_MARKED, DF_MOST_PLACES, DF_NUMBERS, DF_VALUE_ROWS, df_add_numbers, df_add_values,
     df_child, df_fill_tiles32, df_fill_tiles64, df_is_leaf, df_key_slots, df_keyed, df_mark_tree, df_marked, df_mode,
-    df_narrow, df_packed, df_place, df_tree, df_walk_rows, df_walk_tiles, df_walk_trees, df_wide,
+    df_packed, df_place, df_tree, df_walk_rows, df_walk_tiles, df_walk_trees,
 )
 
-from dforest.core.predict.packing import empty_aligned, is_float32, payload_words, slot_numbers, steps_of_rows, write_slots
+from dforest.core.predict.packed_check import check_packed
+from dforest.core.predict.packing import (
+    WIDE_BITS, PackedArrays, empty_aligned, is_float32, payload_words, slot_bits, slot_numbers, slot_size, steps_of_rows, write_slots,
+)
 
 cdef enum:
     BLOCK_BYTES = 1 << 18     # of X in a block: beside them, a tree has room in a cache ...
     BLOCK_LEAST = 128         # ... but a block has at least this many rows, the last one excepted,
     BLOCK_MOST = 4096         # ... and at most this many
     STEPS = 1 << 17           # steps down trees that are worth another thread
-    WIDE_BITS = 30            # of a feature's number in a wide slot
     TESTED = 1024             # rows that a splitter tests at a time
     SOME_STEPS = 1 << 24      # steps that rows take together, at most, until it is asked whether to give up; 16 rows take any
     ROW_STEPS = 16            # steps of a row down a tree, about
@@ -58,10 +60,23 @@ cdef class PackedForest:
     baseline : ndarray of shape (n_sums,), dtype float64, optional
         What predictions are sums of leaves and of, instead of means over trees. Trees take turns at the sums: tree t adds to
         sum t % n_sums. Values have one column then. See `dforest.core.objective.SumObjective`.
+    stored : PackedArrays, optional
+        What was packed before, as `arrays` returns it, perhaps by another process; it is checked, and not copied. None: the
+        forest's nodes are packed now.
+    read_nodes : callable, optional
+        What returns the forest's `feature`, `right_child` and `node_offsets`. With `stored`, whose forest may have them
+        elsewhere than in memory; it is first called when the number of a node is asked for.
+    n_threads : int, default=1
+        How many threads may check what is `stored`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If values, rows or what is `stored` do not fit the forest.
     """
 
-    def __cinit__(self, forest not None, const double[:, ::1] values not None, rows not None, bint is_wide=False,
-                  const double[::1] baseline=None):
+    def __cinit__(self, forest not None, const double[:, ::1] values not None, rows, bint is_wide=False,
+                  const double[::1] baseline=None, stored=None, read_nodes=None, int n_threads=1):
         if forest.n_features >= 1 << WIDE_BITS:
             raise ValueError(f"prediction by {forest.n_features} features; allowed are fewer than {1 << WIDE_BITS}")
         self.n_trees = forest.n_trees
@@ -71,9 +86,15 @@ cdef class PackedForest:
             raise ValueError(f"{self.n_outputs} sums of values of {values.shape[1]} columns; allowed are sums of single values")
         self.baseline = baseline
         self.values = values
-        self.nodes = forest.feature, forest.right_child, forest.node_offsets
         self.splitter = forest.splitter
-        self.pack(forest, rows, is_wide)
+        if stored is not None:
+            self.read_nodes = read_nodes
+            check_packed(forest, stored, n_threads)
+            self.take(stored)
+        else:
+            nodes = forest.feature, forest.right_child, forest.node_offsets
+            self.read_nodes = lambda: nodes
+            self.pack(forest, rows, is_wide)
 
     cdef int pack(self, forest, rows, bint is_wide) except -1:
         offsets, leaf = forest.node_offsets, forest.feature < 0
@@ -83,61 +104,46 @@ cdef class PackedForest:
         first_leaf = np.append(0, np.cumsum(leaf))[offsets[: self.n_trees]]
         bases = np.minimum.reduceat(rows, first_leaf).astype(np.int64)
         highest = np.maximum.reduceat(rows, first_leaf)
-        bits = max(1, int(self.n_features - 1).bit_length())
-        is_wide = (is_wide or np.diff(offsets).max() >= 1 << max(0, 30 - bits) or (highest - bases).max() >= DF_VALUE_ROWS
-                   or not is_float32(forest.threshold))
+        is_wide = (is_wide or np.diff(offsets).max() >= 1 << max(0, 30 - slot_bits(self.n_features, False))
+                   or (highest - bases).max() >= DF_VALUE_ROWS or not is_float32(forest.threshold))
+        bits = slot_bits(self.n_features, is_wide)
         words, places = None, np.empty(0, np.int64)
         if len(forest.payload_offsets) > 1:
             words, places = payload_words(forest)
-        slots = empty_aligned((len(leaf) + self.n_trees) * (sizeof(df_wide) if is_wide else sizeof(df_narrow)))
-        self.own(slots, starts, bases, words, WIDE_BITS if is_wide else bits, is_wide)
-        write_slots(slots, starts, WIDE_BITS if is_wide else bits, is_wide, bases,
-                    slot_numbers(forest.feature, forest.right_child, offsets), forest.feature, forest.threshold,
-                    forest.missing_left.view(np.uint8), offsets, rows, places, forest.n_categories, self.splitter is not None)
-        self.n_first, self.depth, self.n_steps = steps_of_rows(forest.feature, forest.link, offsets, forest.leaf_draws)
-        for array in self.owned:
-            if array is not None:
-                array.setflags(write=False)
+        slots = empty_aligned((len(leaf) + self.n_trees) * slot_size(is_wide))
+        write_slots(slots, starts, bits, is_wide, bases, slot_numbers(forest.feature, forest.right_child, offsets),
+                    forest.feature, forest.threshold, forest.missing_left.view(np.uint8), offsets, rows, places,
+                    forest.n_categories, self.splitter is not None)
+        n_first, depth, n_steps = steps_of_rows(forest.feature, forest.link, offsets, forest.leaf_draws)
+        self.take(PackedArrays(slots, starts, words, bits, is_wide, n_first, depth, n_steps, np.asarray(self.values), bases))
         return 0
 
-    cdef int own(self, slots, starts, bases, words, int bits, bint is_wide) except -1:
-        cdef const char[::1] to_slots = slots
-        cdef const int64_t[::1] to_starts = starts
-        cdef const uint64_t[::1] to_words = words
-        self.owned = slots, starts, words
-        self.bases = bases
-        self.forest.slots = &to_slots[0]
-        self.forest.starts = &to_starts[0]
+    cdef int take(self, arrays) except -1:
+        """Predict by these `PackedArrays`, of which `values` are there already."""
+        cdef const char[::1] slots = arrays.slots
+        cdef const int64_t[::1] starts = arrays.starts
+        cdef const uint64_t[::1] words = arrays.words
+        self.bases, self.n_first, self.depth, self.n_steps = arrays.bases, arrays.n_first, arrays.depth, arrays.n_steps
+        self.forest.slots = &slots[0]
+        self.forest.starts = &starts[0]
         if words is not None:
-            self.forest.words = &to_words[0]
-        self.forest.bits = bits
-        self.forest.is_wide = is_wide
+            self.forest.words = &words[0]
+        self.forest.bits = arrays.bits
+        self.forest.is_wide = arrays.is_wide
+        self.owned = arrays
+        for array in arrays:
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
         return 0
 
     @property
     def slot_size(self):
         """Bytes of a slot."""
-        return sizeof(df_wide) if self.forest.is_wide else sizeof(df_narrow)
+        return slot_size(self.forest.is_wide)
 
     def arrays(self):
-        """What another device needs to predict, borrowed and read-only.
-
-        Returns
-        -------
-        slots, starts, words : ndarray
-            As in `df_packed` of walk.h; `words` may be None.
-        bits, is_wide : int
-        n_first : ndarray of shape (n_trees,), dtype int32
-            Steps that rows take in each tree before they are asked whether they have arrived.
-        values : ndarray of shape (n_values, n_outputs), dtype float64
-        bases : ndarray of shape (n_trees,), dtype int64
-            Where in `values` the rows of each tree begin.
-        """
-        slots, starts, words = self.owned
-        others = [np.asarray(self.n_first), np.asarray(self.values), np.asarray(self.bases)]
-        for array in others:
-            array.setflags(write=False)
-        return slots, starts, words, self.forest.bits, self.forest.is_wide, *others
+        """What another device or process needs to predict, borrowed and read-only: `PackedArrays`."""
+        return self.owned
 
     @property
     def baselines(self):
@@ -148,7 +154,7 @@ cdef class PackedForest:
     def node_numbers(self):
         """The node in each slot: ndarray of shape (n_nodes + n_trees,), dtype uint32; made at the first call."""
         if self.node_numbers_ is None:
-            feature, right_child, offsets = self.nodes
+            feature, right_child, offsets = self.read_nodes()
             tree = np.repeat(np.arange(self.n_trees), np.diff(offsets))
             numbers = np.zeros(len(feature) + self.n_trees, np.uint32)
             numbers[offsets[tree] + tree + slot_numbers(feature, right_child, offsets)] = np.arange(len(feature)) - offsets[tree]
@@ -484,9 +490,10 @@ cdef class PackedForest:
         indptr : ndarray of shape (n + 1,), dtype int64
             Where in `indices` the nodes of each row begin.
         """
-        cdef const int32_t[::1] feature = self.nodes[0]
-        cdef const uint32_t[::1] right_child = self.nodes[1]
-        cdef const int64_t[::1] offsets = self.nodes[2]
+        nodes = self.read_nodes()
+        cdef const int32_t[::1] feature = nodes[0]
+        cdef const uint32_t[::1] right_child = nodes[1]
+        cdef const int64_t[::1] offsets = nodes[2]
         cdef Py_ssize_t n = leaf.shape[0], i, j, t, place
         cdef int64_t[::1] parent = np.full(feature.shape[0], -1, np.int64), depth = np.zeros(feature.shape[0], np.int64)
         cdef Turn turn = current_turn()

@@ -2,16 +2,67 @@
 
 The arrays made here belong to the `PackedForest` that asks for them.
 """
+from typing import NamedTuple
+
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 import numpy as np
 
 from dforest.core.threads cimport Turn, current_turn, poll
-from dforest.core.predict.walk cimport df_packed, df_tree, df_write_leaf, df_write_number, df_write_subset, real_t
+from dforest.core.predict.walk cimport (
+    df_narrow, df_packed, df_tree, df_wide, df_write_leaf, df_write_number, df_write_subset, real_t,
+)
 
 cdef enum:
     LEVELS = 10               # of a tree that lie together at its beginning
+
+WIDE_BITS = 30                # of a feature's number in a wide slot
+
+
+class PackedArrays(NamedTuple):
+    """All that prediction needs of a forest.
+
+    Attributes
+    ----------
+    slots : ndarray of shape (n_bytes,), dtype int8
+    starts : ndarray of shape (n_trees + 1,), dtype int64
+    words : ndarray, dtype uint64, or None
+    bits : int
+    is_wide : bool
+        As in `df_packed` of walk.h.
+    n_first : ndarray of shape (n_trees,), dtype int32
+        Steps that rows take in each tree before they are asked whether they have arrived.
+    depth : ndarray of shape (n_trees,), dtype int64
+        Of the deepest leaf, but 1 at least.
+    n_steps : float
+        Of a row over all trees, about.
+    values : ndarray of shape (n_values, n_outputs), dtype float64
+        What leaves add.
+    bases : ndarray of shape (n_trees,), dtype int64
+        Where in `values` the rows of each tree begin.
+    """
+
+    slots: np.ndarray
+    starts: np.ndarray
+    words: np.ndarray | None
+    bits: int
+    is_wide: bool
+    n_first: np.ndarray
+    depth: np.ndarray
+    n_steps: float
+    values: np.ndarray
+    bases: np.ndarray
+
+
+def slot_bits(n_features, is_wide):
+    """How many bits of a slot are a feature's number."""
+    return WIDE_BITS if is_wide else max(1, int(n_features - 1).bit_length())
+
+
+def slot_size(is_wide):
+    """Bytes of a slot."""
+    return sizeof(df_wide) if is_wide else sizeof(df_narrow)
 
 
 def slot_numbers(const int32_t[::1] feature not None, const uint32_t[::1] right_child not None,
@@ -101,6 +152,7 @@ def write_slots(char[::1] slots not None, const int64_t[::1] starts not None, in
         for t in range(bases.shape[0]):
             poll(&turn, 4 * (offsets[t + 1] - offsets[t]))
             tree = &slots[0] + (df_tree(forest, t) - forest.slots)
+            memset(tree, 0, sizeof(df_wide) if is_wide else sizeof(df_narrow))      # slot 0, so that equal trees have equal bytes
             for i in range(offsets[t], offsets[t + 1]):
                 if feature[i] < 0:
                     df_write_leaf(tree, numbers[i], <uint32_t> (rows[leaf] - bases[t]), forest)

@@ -49,6 +49,13 @@ cdef extern from "core/predict/walk.h" nogil:
     void df_add_numbers(const df_packed* forest, size_t t, const uint32_t* at, size_t n, const double* values, size_t step,
                         double* sums)
 
+cdef extern from "core/predict/packed_check.h" nogil:
+    ctypedef struct df_limits_of_slots:
+        uint64_t n_words
+        uint32_t n_values
+        uint32_t n_features
+        int has_own_tests
+
 cdef extern from "core/predict/tiles.h" nogil:
     ctypedef struct df_keyed:
         pass

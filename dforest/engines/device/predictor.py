@@ -19,14 +19,14 @@ class ForestCopy:
     """
 
     def __init__(self, device, packed):
-        slots, starts, words, bits, is_wide, n_first, values, bases = packed.arrays()
-        self.slots = device.array(slots)
-        self.starts = device.array(starts)
-        self.words = None if words is None else device.array(words)
-        self.form = bits, is_wide
-        self.n_first = device.array(n_first)
-        self.values = device.array(values)
-        self.bases = device.array(bases)
+        arrays = packed.arrays()
+        self.slots = device.array(arrays.slots)
+        self.starts = device.array(arrays.starts)
+        self.words = None if arrays.words is None else device.array(arrays.words)
+        self.form = arrays.bits, int(arrays.is_wide)
+        self.n_first = device.array(arrays.n_first)
+        self.values = device.array(arrays.values)
+        self.bases = device.array(arrays.bases)
         self.baseline = None if packed.baselines is None else device.array(packed.baselines)
         self.numbers = None
 

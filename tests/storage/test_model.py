@@ -1,0 +1,302 @@
+"""Model files give back the estimator that was saved, to the bit, whatever it is."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import config_context
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import balanced_accuracy_score
+
+import dforest
+from dforest.criterion import PythonCriterion
+from dforest.errors import ModelFileError
+from dforest.loss import PythonLoss
+from dforest.splitter import DenseSplitter, PythonSplitter, Test
+
+X, Y = load_iris(return_X_y=True)
+KINDS = [
+    *(f"{name}{task}" for name in ("RandomForest", "ExtraTrees", "HistGradientBoosting") for task in ("Classifier", "Regressor")),
+    *(f"{name}{task}" for name in ("DecisionTree", "ExtraTree") for task in ("Classifier", "Regressor")),
+    "RandomTreesEmbedding",
+]
+WAYS = [(serving, mmap) for serving in (True, False) for mmap in (True, False)]
+
+
+def model_of(kind, **parameters):
+    model = getattr(dforest, kind)(random_state=0, **parameters)
+    sizes = {name: 5 for name in ("n_estimators", "max_iter") if name in model.get_params() and name not in parameters}
+    return model.set_params(**sizes)
+
+
+def predictions(model, rows):
+    names = ("predict", "predict_proba", "decision_function", "apply", "transform")
+    found = {name: getattr(model, name)(rows) for name in names if hasattr(model, name)}
+    return {name: value.toarray() if hasattr(value, "toarray") else value for name, value in found.items()}
+
+
+def assert_equal(one, other, what):
+    """Whether two values are the same, of the same types, to the bit."""
+    if isinstance(other, np.ndarray):
+        assert isinstance(one, np.ndarray) and one.dtype == other.dtype and one.shape == other.shape, what
+        assert one.tolist() == other.tolist() if one.dtype == object else one.tobytes() == other.tobytes(), what
+        return
+    assert type(one) is type(other), what
+    if isinstance(other, list | tuple):
+        assert len(one) == len(other), what
+        for i, (a, b) in enumerate(zip(one, other, strict=True)):
+            assert_equal(a, b, f"{what}[{i}]")
+    elif isinstance(other, dict):
+        assert set(one) == set(other), what
+        for name in other:
+            assert_equal(one[name], other[name], f"{what}[{name!r}]")
+    elif hasattr(other, "__getstate__") and type(other).__module__.startswith("dforest.") and "parameters" not in dir(other):
+        assert_equal(one.__getstate__() or vars(one), other.__getstate__() or vars(other), what)
+    elif isinstance(other, float):
+        assert np.float64(one).tobytes() == np.float64(other).tobytes(), what
+    elif not isinstance(other, np.random.RandomState):
+        assert one == other, what
+
+
+def assert_comes_back(model, rows, path, components=()):
+    expected = predictions(model, rows)
+    for serving, mmap in WAYS:
+        model.save(path, serving=serving)
+        again = dforest.load(path, mmap=mmap, components=components)
+        assert type(again) is type(model)
+        assert_equal(predictions(again, rows), expected, f"serving={serving}, mmap={mmap}")
+        assert_equal(again.__getstate__(), model.__getstate__(), "state")
+    return again
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_estimator(kind, dtype, tmp_path):
+    rows = X.astype(dtype)
+    rows[::7, 1] = np.nan
+    assert_comes_back(model_of(kind).fit(rows, Y), rows, tmp_path / "model.safetensors")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.endswith("Classifier")])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [10, 20, 30], [-1.0, 0.0, 7.0], ["é", "b\x00c", "long" * 20], [False, True, True],
+        np.array(["a", "b", "c"], object), np.array([1, 2, 3], np.uint8), np.array(["x", "y", "z"], "U90"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_labels(kind, labels, tmp_path):
+    model = model_of(kind).fit(X, np.asarray(labels)[Y])
+    assert_comes_back(model, X, tmp_path / "model.safetensors")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_of_a_frame(kind, tmp_path):
+    frame = pd.DataFrame(X, columns=["a", "µ", "a b", '"'])
+    frame["µ"] = pd.Categorical(frame["µ"].round().astype(str))
+    frame["a b"] = pd.Categorical(frame["a b"].round().astype(int), ordered=True)
+    frame['"'] = pd.Categorical(frame['"'].round(1))
+    again = assert_comes_back(model_of(kind).fit(frame, Y), frame, tmp_path / "model.safetensors")
+    assert again.feature_names_in_.tolist() == ["a", "µ", "a b", '"']
+
+
+OPTIONS = {
+    "RandomForestClassifier": [
+        {"voting": "hard"}, {"oob_score": True, "variable_importance": "mda_scaled", "class_weight": "balanced_subsample"},
+        {"keep_training_data": True, "class_weight": "balanced_subsample"}, {"class_weight": {0: 1.0, 1: 2.5, 2: 0.5}},
+        {"oob_score": balanced_accuracy_score}, {"random_state": np.random.RandomState(3)}, {"ccp_alpha": 0.01},
+        {"criterion": "entropy", "categorical_features": np.array([False, True, False, False])},
+        {"max_samples": 0.5, "method": "dense", "n_jobs": 2}, {"splitter": DenseSplitter, "method": "dense"},
+        {"splitter": DenseSplitter(), "method": "dense"},
+    ],
+    "RandomForestRegressor": [
+        {"criterion": "absolute_error"}, {"criterion": "poisson"}, {"keep_training_data": True, "oob_score": True},
+        {"monotonic_cst": {"x": 1}}, {"max_leaf_nodes": 4, "max_depth": np.int64(3)}, {"max_features": 1.0, "bootstrap": False},
+        {"ccp_alpha": 0.1},
+    ],
+    "HistGradientBoostingRegressor": [
+        {"loss": "quantile", "quantile": 0.2}, {"loss": "huber"}, {"subsample": 0.5}, {"monotonic_cst": [1, 0, 0, -1]},
+        {"interaction_cst": [{0, 1}, {2, 3}]}, {"early_stopping": True, "max_iter": 30}, {"l2_regularization": 1.5},
+    ],
+    "HistGradientBoostingClassifier": [{"early_stopping": True, "scoring": "accuracy"}, {"learning_rate": 0.3}],
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB")
+@pytest.mark.parametrize("kind, parameters", [(kind, given) for kind, all_given in OPTIONS.items() for given in all_given])
+def test_options(kind, parameters, tmp_path):
+    model = getattr(dforest, kind)(**{"random_state": 0, **parameters})
+    if "max_iter" in model.get_params() and "max_iter" not in parameters:
+        model.set_params(max_iter=4)
+    elif "n_estimators" in model.get_params():
+        model.set_params(n_estimators=6)
+    rows = pd.DataFrame(X, columns=list("xyzw")) if parameters.get("monotonic_cst") == {"x": 1} else X
+    model.fit(rows, Y)
+    assert_comes_back(model, rows, tmp_path / "model.safetensors", [balanced_accuracy_score])
+
+
+def test_what_follows_from_trees(tmp_path):
+    """Importances, pruning, a warm start and quantiles after loading are those of the estimator that was saved."""
+    given = model_of("RandomForestRegressor", keep_training_data=True).fit(X, Y)
+    given.save(tmp_path / "model")
+    path = tmp_path / "model"
+    assert np.array_equal(dforest.load(path).feature_importances_, given.feature_importances_)
+    assert np.array_equal(dforest.load(path).predict_quantiles(X, [0.1, 0.5]), given.predict_quantiles(X, [0.1, 0.5]))
+    assert np.array_equal(dforest.load(path).decision_path(X)[0].toarray(), given.decision_path(X)[0].toarray())
+    assert np.array_equal(dforest.load(path).oob_importance(X, Y).importances, given.oob_importance(X, Y).importances)
+    longer = [model.set_params(n_estimators=9, warm_start=True).fit(X, Y) for model in (dforest.load(path), given)]
+    assert np.array_equal(*(model.predict(X) for model in longer))
+    tree = given.estimators_[1]
+    tree.save(path)
+    assert np.array_equal(dforest.load(path).predict(X), tree.predict(X))
+    pruned = tree.prune(X, Y, inplace=False)
+    pruned.save(path)
+    assert np.array_equal(dforest.load(path).apply(X), pruned.apply(X))
+    again = pickle.loads(pickle.dumps(dforest.load(path)))
+    assert np.array_equal(again.predict(X), pruned.predict(X))
+
+
+def test_trees_stay_in_the_file_until_they_are_asked_for(tmp_path):
+    model = model_of("RandomForestClassifier").fit(X, Y)
+    model.save(tmp_path / "model")
+    again = dforest.load(tmp_path / "model")
+    again.predict(X)
+    again.forest_.predictor().predict(X)
+    assert "feature" not in vars(again.forest_)
+    packed = again.forest_.packed()
+    assert packed.arrays().slots.ctypes.data % 64 == 0 and not packed.arrays().slots.flags.owndata
+    again.feature_importances_  # noqa: B018
+    assert "feature" in vars(again.forest_) and again.forest_.packed() is packed
+    with pytest.raises(AttributeError, match="no attribute 'features'"):
+        again.forest_.features  # noqa: B018
+
+
+class Halves(PythonSplitter):
+    """Cuts in the middle; at odd nodes by a test of its own."""
+
+    def __init__(self, scale=1.0):
+        self.scale = scale
+
+    def find_split(self, node):
+        limit = {0: 2.5 * self.scale, 1: 4.8}.get(node.depth)
+        return Test([2.0, limit], 2) if node.depth == 0 or node.depth == 1 and node.n_draws > 60 else None
+
+    def goes_left(self, payload, rows):
+        return rows[:, int(payload[0])] <= payload[1]
+
+
+class Errors(PythonCriterion):
+    """The share of other classes than the commonest."""
+
+    def __init__(self, factor=1.0):
+        self.factor = factor
+
+    def impurity(self, statistics):
+        return self.factor * (1 - statistics.class_weight.max(axis=1) / statistics.weight)
+
+
+class Squares(PythonLoss):
+    constant_hessian = True
+
+    def __init__(self, shift=0.0):
+        self.shift = shift
+
+    def gradient_hessian(self, y_true, raw_prediction):
+        return raw_prediction - y_true - self.shift, None
+
+    def loss(self, y_true, raw_prediction):
+        return 0.5 * (raw_prediction - y_true - self.shift) ** 2
+
+    def fit_intercept_only(self, y_true, sample_weight):
+        return float(y_true.mean())
+
+
+class Forest(dforest.RandomForestClassifier):
+    """A class of the user's."""
+
+
+def test_components_of_ones_own(tmp_path):
+    path = tmp_path / "model"
+    for splitter in (Halves, Halves(scale=0.75)):
+        model = model_of("RandomForestClassifier", splitter=splitter).fit(X, Y)
+        again = assert_comes_back(model, X, path, [Halves])
+        assert again.splitter is Halves if splitter is Halves else again.splitter.scale == 0.75
+        with pytest.raises(ModelFileError, match=r"it needs 'Halves', which is no part of dforest; hand it over: components=\[Ha"):
+            dforest.load(path)
+    model = Forest(4, random_state=0, oob_score=False).fit(X, Y)
+    assert_comes_back(model, X, path, [Forest])
+    with pytest.raises(ModelFileError, match="it needs 'Forest'"):
+        dforest.load(path)
+    with pytest.raises(ModelFileError, match="components has .* where there should be a class of estimators"):
+        dforest.load(path, components=[type("Forest", (), {})])
+    with pytest.raises(ValueError, match="components holds 3; allowed are classes and functions"):
+        dforest.load(path, components=[3])
+
+
+def test_criteria_and_losses_of_ones_own(tmp_path):
+    model = model_of("ExtraTreesClassifier", criterion=Errors(0.5)).fit(X, Y)
+    assert assert_comes_back(model, X, tmp_path / "model", [Errors]).forest_.criterion.factor == 0.5
+    model = model_of("HistGradientBoostingRegressor", loss=Squares(0.25)).fit(X, Y)
+    assert assert_comes_back(model, X, tmp_path / "model", [Squares])._loss.loss.shift == 0.25
+
+
+def test_requested_metadata_comes_back(tmp_path):
+    with config_context(enable_metadata_routing=True):
+        model = model_of("RandomForestClassifier").set_fit_request(sample_weight=True).set_score_request(sample_weight="w")
+        model.fit(X, Y).save(tmp_path / "model")
+        again = dforest.load(tmp_path / "model")
+        assert str(again.get_metadata_routing()) == str(model.get_metadata_routing())
+
+
+def test_output_of_an_embedding(tmp_path):
+    model = model_of("RandomTreesEmbedding", sparse_output=False).set_output(transform="pandas").fit(X)
+    model.save(tmp_path / "model")
+    pd.testing.assert_frame_equal(dforest.load(tmp_path / "model").transform(X), model.transform(X))
+
+
+def test_bad_arguments(tmp_path):
+    model = model_of("RandomForestClassifier")
+    with pytest.raises(NotFittedError):
+        model.save(tmp_path / "model")
+    model.fit(X, Y)
+    with pytest.raises(ValueError, match=r"path=3\.5; allowed are strings and path-like objects"):
+        model.save(3.5)
+    with pytest.raises(ValueError, match=r"path=3\.5; allowed are"):
+        dforest.load(3.5)
+    with pytest.raises(ValueError, match="mmap='r'; allowed are True and False"):
+        dforest.load(tmp_path, mmap="r")
+    with pytest.raises(ValueError, match="serving='yes'; allowed are True and False"):
+        model.save(tmp_path / "model", serving="yes")
+    with pytest.raises(FileNotFoundError):
+        dforest.load(tmp_path / "none")
+    with pytest.raises(OSError):
+        model.save(tmp_path / "no folder" / "model")
+    model.classes_ = object()
+    with pytest.raises(ValueError, match=r"attributes\.classes_=<object .*> can't be written to a model file; allowed are"):
+        model.save(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_equal_fits_have_equal_files(tmp_path):
+    files = []
+    for name in "ab":
+        model_of("ExtraTreesClassifier").fit(X, Y).save(tmp_path / name)
+        files.append((tmp_path / name).read_bytes())
+    assert files[0] == files[1]
+
+
+FIXTURES = Path(__file__).parent / "files"
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.safetensors")), ids=lambda path: path.stem)
+def test_files_of_earlier_versions(path):
+    """Each file was written with predictions beside it (see `files/write.py`), which later versions must give too."""
+    with np.load(path.with_suffix(".npz"), allow_pickle=False) as known:
+        for mmap in (True, False):
+            found = predictions(dforest.load(path, mmap=mmap), known["X"])
+            for name in set(known) - {"X"}:
+                assert np.array_equal(found[name], known[name]), name
