@@ -53,7 +53,8 @@ class TrainingData(NamedTuple):
         weight = self.weight if self.balance is None else self.balance.sample_weight
         if weight is not None and np.shape(weight) != (n_rows,):
             raise ValueError(f"weights of the shape {np.shape(weight)}, for a forest of {n_rows} rows")
-        if self.balance is not None and not (np.array_equal(self.balance.classes, y) and y.max() < self.balance.n_classes <= n_values):
+        balance = self.balance
+        if balance is not None and not (np.array_equal(balance.classes, y) and y.max() < balance.n_classes <= n_values):
             raise ValueError("training targets are not those of the balance of their classes")
 
     def equals(self, other):

@@ -10,7 +10,7 @@ is "checksums": the checksum of all bytes before the arrays, and of each array a
 `dforest.core.checksum`). So the first 8 bytes after the header tell whether it is what was written, before it is read.
 
 `write_container` writes; a `Container` is a file that is open for reading. It maps the file into memory, and lends views of it;
-the mapping ends with the last of them. A file is never written to once it is there: `write_container` puts a new one in its place.
+the mapping ends with the last of them. A file is never written to once it is there: `write_container` puts a new one there.
 """
 
 import json

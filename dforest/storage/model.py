@@ -25,7 +25,6 @@ from itertools import groupby
 
 import numpy as np
 from sklearn import config_context
-from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.core.forest.arrays import Forest

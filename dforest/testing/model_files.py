@@ -71,12 +71,13 @@ def signed(blob):
     return bytes(blob)
 
 
-def with_header(blob, header):
-    """A file with another header, as a dict, and right checksums."""
+def with_header(blob, header, sign=True):
+    """A file with another header, as a dict, and right checksums if it is to be signed."""
     _, begin = header_of(blob)
     text = json.dumps(header).encode()
     text += b" " * (-(8 + len(text)) % 64)
-    return signed(struct.pack("<Q", len(text)) + text + blob[begin:])
+    whole = struct.pack("<Q", len(text)) + text + blob[begin:]
+    return signed(whole) if sign else whole
 
 
 def mutated(blob, rng):
@@ -134,13 +135,14 @@ def _with_other_entry(blob, rng):
         header[name], header[other] = header[other], header[name]
     else:
         del header[name]
-    return with_header(blob, header)
+    return with_header(blob, header, sign=False)
 
 
 def with_other_number(blob, rng):
     """A file in which a number of an array is another one, and the checksums are right."""
     header, begin = header_of(blob)
-    places = {name: entry["data_offsets"] for name, entry in header.items() if not name.startswith(("__", "padding", "checksums"))}
+    others = ("__", "padding", "checksums")
+    places = {name: entry["data_offsets"] for name, entry in header.items() if not name.startswith(others)}
     filled = [name for name, (first, last) in places.items() if last > first]
     name = str(rng.choice(filled))
     kind = header[name]["dtype"]

@@ -17,7 +17,8 @@ X, Y = load_iris(return_X_y=True)
 def models():
     rows = X.copy()
     rows[:, 1] = rows[:, 1].round()
-    yield dforest.RandomForestClassifier(3, max_depth=4, categorical_features=[1], random_state=0).fit(rows, np.array(list("abc"))[Y])
+    labels = np.array(list("abc"))[Y]
+    yield dforest.RandomForestClassifier(3, max_depth=4, categorical_features=[1], random_state=0).fit(rows, labels)
     yield dforest.RandomForestRegressor(3, max_depth=4, random_state=0).fit(rows.astype(np.float32), X[:, 0])
     yield dforest.HistGradientBoostingClassifier(max_iter=2, max_leaf_nodes=5, random_state=0).fit(rows, Y)
 
@@ -104,7 +105,7 @@ def test_slots_that_lead_nowhere(model, is_wide):
             n_refused += 1
     assert 20 < n_refused < 400
     for name, array, message in (
-        ("slots", packed.slots[:-1], "slots of packed trees has length"), ("slots", packed.slots.view(np.uint8), "no C-contiguous"),
+        ("slots", packed.slots[:-1], "slots of packed trees has length"), ("slots", packed.slots.view("u1"), "no C-contiguous"),
         ("starts", packed.starts + 1, "starts of packed trees are not"), ("n_first", packed.n_first * 0, "allowed are 1 to 255"),
         ("depth", packed.depth * 0, "depth of packed trees holds"), ("bases", packed.bases - 1, "bases of packed trees holds"),
         ("bases", packed.bases + len(packed.values) - 1, "bases of packed|leads nowhere"), ("bits", packed.bits + 1, "bits"),

@@ -225,7 +225,7 @@ def test_components_of_ones_own(tmp_path):
         model = model_of("RandomForestClassifier", splitter=splitter).fit(X, Y)
         again = assert_comes_back(model, X, path, [Halves])
         assert again.splitter is Halves if splitter is Halves else again.splitter.scale == 0.75
-        with pytest.raises(ModelFileError, match=r"it needs 'Halves', which is no part of dforest; hand it over: components=\[Ha"):
+        with pytest.raises(ModelFileError, match=r"it needs 'Halves', which is no part of dforest; hand it over: components=\["):
             dforest.load(path)
     model = Forest(4, random_state=0, oob_score=False).fit(X, Y)
     assert_comes_back(model, X, path, [Forest])

@@ -15,7 +15,7 @@ pickle are checked before a forest is made of them (`dforest.core.forest.check`)
 from functools import cache, cached_property
 from operator import index
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 
 import numpy as np
 

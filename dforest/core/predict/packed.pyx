@@ -25,7 +25,8 @@ from dforest.core.predict.walk cimport (
 
 from dforest.core.predict.packed_check import check_packed
 from dforest.core.predict.packing import (
-    WIDE_BITS, PackedArrays, empty_aligned, is_float32, payload_words, slot_bits, slot_numbers, slot_size, steps_of_rows, write_slots,
+    WIDE_BITS, PackedArrays, empty_aligned, is_float32, payload_words, slot_bits, slot_numbers, slot_size, steps_of_rows,
+    write_slots,
 )
 
 cdef enum:

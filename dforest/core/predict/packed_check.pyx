@@ -1,6 +1,6 @@
 """Whether packed trees that come from elsewhere than `dforest.core.predict.packing`, from a file say, can be followed.
 
-Prediction looks at nothing twice: see `packed_check.h`. What is wrong but can be followed, another threshold say, is not found here.
+Prediction looks at nothing twice: see `packed_check.h`. What is wrong but can be followed, another threshold say, is not found.
 
 Nothing here is kept: arrays are borrowed.
 """
