@@ -141,8 +141,8 @@ def load(path, mmap=True, components=()):
     """Read an estimator from a file that ``estimator.save`` wrote.
 
     No code of the file is run, and no class is imported because the file names it. What the file says is checked before it is
-    used: a damaged file, or one that was made to do harm, raises ModelFileError, and takes no more memory than a few times its
-    size.
+    used: a damaged file raises ModelFileError. No length that a file names takes memory which its arrays do not fill; trees of
+    large forests take four to eight times the bytes that they have in the file, and twice as much while they are read.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def load(path, mmap=True, components=()):
     Returns
     -------
     estimator
-        Of the class that was saved. It predicts with the same bits, on any machine.
+        Of the class that was saved. It predicts with the same bits.
 
     Raises
     ------

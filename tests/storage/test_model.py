@@ -1,6 +1,7 @@
 """Model files give back the estimator that was saved, to the bit, whatever it is."""
 
 import pickle
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -235,6 +236,16 @@ def test_components_of_ones_own(tmp_path):
         dforest.load(path, components=[type("Forest", (), {})])
     with pytest.raises(ValueError, match="components holds 3; allowed are classes and functions"):
         dforest.load(path, components=[3])
+
+
+@pytest.mark.parametrize("module", ["dforest.spmd.estimators", "dforest.dask"])
+def test_estimators_that_fit_elsewhere_are_written_as_their_base(module, tmp_path):
+    model = model_of("RandomForestRegressor").fit(X, Y)
+    elsewhere = import_module(module).RandomForestRegressor()
+    vars(elsewhere).update(vars(model))
+    elsewhere.save(tmp_path / "model")
+    again = dforest.load(tmp_path / "model")
+    assert type(again) is dforest.RandomForestRegressor and np.array_equal(again.predict(X), model.predict(X))
 
 
 def test_criteria_and_losses_of_ones_own(tmp_path):
