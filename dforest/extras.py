@@ -1,6 +1,31 @@
 """What optional parts of dforest need, as its installed metadata say."""
 
+from importlib import import_module
 from importlib.metadata import requires
+
+
+def needed(module, extra, what):
+    """A module of another package, which is imported now.
+
+    Parameters
+    ----------
+    module : str
+        Its full name.
+    extra : str
+        The extra of dforest that has the package.
+    what : str
+        What needs it, for the message.
+
+    Raises
+    ------
+    ImportError
+        If it can't be imported; the message has the command that installs the extra.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise ImportError(f"{what} needs {package}; install it with: {install_command(extra)}") from error
 
 
 def install_command(extra):

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest.estimators.tree import DecisionTree
 from dforest.export import CUT, CUT_COLOUR, NOT_NEGATIVE, BoxText, Colours, drawn_nodes, names_of_classes, names_of_features
-from dforest.extras import install_command
+from dforest.extras import needed
 
 LARGEST_FONT, SMALLEST_FONT = 12, 1  # points, unless asked for
 PADDING = 0.4  # between a box's text and its edge, in font sizes
@@ -107,10 +107,7 @@ def plot_tree(
     >>> boxes = plot_tree(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y), filled=True)
     """
     check_is_fitted(decision_tree)
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError(f"plot_tree needs matplotlib; install it with: {install_command('plot')}") from error
+    pyplot = needed("matplotlib.pyplot", "plot", "plot_tree")
     box_text = BoxText(
         decision_tree, names_of_features(decision_tree, feature_names), names_of_classes(decision_tree, class_names),
         label, impurity, node_ids, proportion, precision,

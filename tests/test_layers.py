@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "spmd.draws": {"core.sampling", "spmd", "rows"},
     "spmd.permutations": {"core.predict", "spmd"},
     "fitting": ENGINES,
-    "conversion": {"conversion", "errors"},
+    "conversion": {"conversion", "errors", "extras"},
     # A model file: what estimators and forests are made of.
     "storage": {"boosting", "criterion", "estimators", "fit_report", "loss", "rows", "splitter", "storage", "weights", *CORE},
     "boosting": {"boosting", "weights", *CORE},

@@ -1,7 +1,8 @@
 """Rows that show whether a model makes the same tests as the forest that it was made of, and the comparison of predictions.
 
-The *box* of a node holds the values that a row may have, feature by feature, if it is to reach the node. A *probe* of a node is a
-row in its box whose value is the node's threshold, the next number below or above that, or missing.
+The *box* of a node holds the values that a row may have, feature by feature, if it is to reach the node: an interval of numbers,
+or a set of categories, and whether a missing value leads there. A *probe* of a node is a row in its box whose value is the node's
+threshold, the next number below or above that, or missing; or a category on either side, or one that is unknown.
 """
 
 import numpy as np
@@ -18,20 +19,28 @@ def round_down(numbers, dtype):
     """The largest numbers of a type that are not above others of float64."""
     with np.errstate(over="ignore"):
         rounded = numbers.astype(dtype)
-    return np.where(rounded > numbers, np.nextafter(rounded, dtype(-np.inf)), rounded)
+    return np.where(rounded > numbers, next_number(rounded, -1), rounded)
 
 
-def probe_rows(forest, dtype, missing=True, n_nodes=MOST_NODES, seed=0):
+def next_number(numbers, direction):
+    """The next numbers of the same type below (direction -1) or above (1) others, of which those beyond all are infinite."""
+    with np.errstate(over="ignore"):
+        return np.nextafter(numbers, numbers.dtype.type(direction * np.inf))
+
+
+def probe_rows(forest, dtype, missing=True, infinite=False, n_nodes=MOST_NODES, seed=0):
     """Rows that reach nodes of a forest and are about to turn there.
 
     Parameters
     ----------
     forest : Forest
-        All of whose tests compare numbers with thresholds.
+        Whose tests are no splitter's own.
     dtype : type
         ``np.float32`` or ``np.float64``: of the rows, and of the numbers that are next to a threshold.
     missing : bool
         Whether rows may have NaN.
+    infinite : bool
+        Whether rows may have infinite values.
     n_nodes : int
         At most how many nodes are probed. If more have tests, so many of them are drawn.
     seed : int
@@ -40,7 +49,8 @@ def probe_rows(forest, dtype, missing=True, n_nodes=MOST_NODES, seed=0):
     Returns
     -------
     ndarray of shape (n_rows, n_features)
-        Finite but for NaN; three or four rows for each node that is probed, and a last one of zeros.
+        Three or four rows for each node that is probed, and a last one of zeros. Categories are their numbers; an unknown one
+        has the number of categories, where a missing value would go the same way.
     """
     rng = np.random.default_rng(seed)
     nodes = np.flatnonzero(forest.feature >= 0)
@@ -49,68 +59,116 @@ def probe_rows(forest, dtype, missing=True, n_nodes=MOST_NODES, seed=0):
     tree = np.searchsorted(forest.node_offsets, nodes, "right") - 1
     parts = [np.zeros((1, forest.n_features), dtype)]
     for t in np.unique(tree):
-        parts.append(_rows_of_tree(forest.tree(t), nodes[tree == t] - forest.node_offsets[t], dtype, missing, rng))
+        one = forest.tree(t)
+        parts.append(_rows_of_tree(one, nodes[tree == t] - forest.node_offsets[t], dtype, missing, infinite, rng))
     return np.concatenate(parts[::-1])
 
 
-def _rows_of_tree(tree, nodes, dtype, missing, rng):
+def _rows_of_tree(tree, nodes, dtype, missing, infinite, rng):
     feature, each = tree.feature[nodes], np.arange(len(nodes))
-    low, high, may_miss = _boxes(tree, nodes)
-    least, most = _ends(low, high, dtype)
+    low, high, may_miss, subsets = _boxes(tree, nodes)
+    least, most = _ends(low, high, dtype, infinite)
     rows = _inside(least, most, dtype, rng)
-    if missing:  # where a test has asked whether a value is missing, and then another one asks more, nothing else leads there
-        rows[may_miss & ((low >= high) | (rng.random(rows.shape) < _MISSING))] = np.nan
+    # Where a test has asked whether a value is missing, and then another one asks more, nothing else leads there.
+    only_missing = low >= high
+    for j in np.flatnonzero(tree.n_categories):
+        for i in each:
+            inside = subsets.get((i, j))
+            allowed = np.arange(tree.n_categories[j]) if inside is None else np.flatnonzero(inside)
+            rows[i, j] = rng.choice(allowed) if len(allowed) else tree.n_categories[j]
+            only_missing[i, j] = len(allowed) == 0
+    if missing:
+        rows[may_miss & (only_missing | (rng.random(rows.shape) < _MISSING))] = np.nan
     at = round_down(tree.threshold[nodes].astype(np.float64), dtype)
     probes = []
-    for value in (at, np.nextafter(at, dtype(-np.inf)), np.nextafter(at, dtype(np.inf))):
+    for value in (at, next_number(at, -1), next_number(at, 1)):
         probe = rows.copy()
         # A test whose threshold is infinite only asks whether a value is missing: its box has no threshold in it.
         probe[each, feature] = np.clip(value, least[each, feature], most[each, feature])
         probes.append(probe)
+    for i in np.flatnonzero(tree.n_categories[feature]):
+        values = _categories_of(tree, nodes[i], subsets.get((i, feature[i])), may_miss[i, feature[i]], rng)
+        for probe, value in zip(probes, values, strict=True):
+            probe[i, feature[i]] = rows[i, feature[i]] if value is None else value
     if missing:
         rows[each, feature] = np.nan
         probes.append(rows)
     return np.concatenate(probes)
 
 
+def _categories_of(tree, node, inside, may_miss, rng):
+    """A category in a node's subset, one that is not, and one that is unknown; None where none of these leads to the node."""
+    n_categories = tree.n_categories[tree.feature[node]]
+    in_subset = np.zeros(n_categories, bool)
+    in_subset[tree.subset_of(node)] = True
+    inside = np.ones(n_categories, bool) if inside is None else inside
+    found = [np.flatnonzero(inside & side) for side in (in_subset, ~in_subset)]
+    return *(rng.choice(side) if len(side) else None for side in found), n_categories if may_miss else None
+
+
 def _boxes(tree, nodes):
-    """For each node and feature: which values lead there, above `low` up to `high`, and whether a missing one does too."""
+    """What leads to each node.
+
+    Returns
+    -------
+    low, high : ndarray of shape (n, n_features)
+        Numbers above `low` up to `high` do.
+    may_miss : ndarray of shape (n, n_features), dtype bool
+        Whether a missing value does; for a category, an unknown one too.
+    subsets : dict of ndarray of shape (n_categories,), dtype bool
+        Which categories do, by the place in `nodes` and the feature; all of them, if it is not there.
+    """
     inner = np.flatnonzero(tree.feature >= 0)
     parent = np.full(len(tree.feature), -1)
     parent[inner + 1] = parent[tree.right_child[inner]] = inner
     shape = len(nodes), tree.n_features
-    low, high, may_miss = np.full(shape, -np.inf), np.full(shape, np.inf), np.ones(shape, bool)
+    low, high, may_miss, subsets = np.full(shape, -np.inf), np.full(shape, np.inf), np.ones(shape, bool), {}
     at = nodes
     while (parent[at] >= 0).any():
         i = np.flatnonzero(parent[at] >= 0)
         above = parent[at[i]]
         is_left, feature, threshold = at[i] == above + 1, tree.feature[above], tree.threshold[above]
-        high[i, feature] = np.where(is_left, np.minimum(high[i, feature], threshold), high[i, feature])
-        low[i, feature] = np.where(is_left, low[i, feature], np.maximum(low[i, feature], threshold))
         may_miss[i, feature] &= tree.missing_left[above] == is_left
+        has_categories = tree.n_categories[feature] > 0
+        for place, node, left in zip(i[has_categories], above[has_categories], is_left[has_categories], strict=True):
+            _keep_categories(subsets, tree, place, node, left)
+        is_below, is_above = is_left & ~has_categories, ~is_left & ~has_categories
+        high[i[is_below], feature[is_below]] = np.minimum(high[i, feature], threshold)[is_below]
+        low[i[is_above], feature[is_above]] = np.maximum(low[i, feature], threshold)[is_above]
         at = np.where(parent[at] >= 0, parent[at], at)
-    return low, high, may_miss
+    return low, high, may_miss, subsets
 
 
-def _ends(low, high, dtype):
-    """The least and the greatest number of a type in each box, of those that are finite."""
-    most = np.finfo(dtype).max
-    least = np.nextafter(round_down(low, dtype), dtype(np.inf))
-    return np.clip(least, -most, most), np.clip(round_down(high, dtype), -most, most)
+def _keep_categories(subsets, tree, place, node, left):
+    """Keep those categories of a box that go to one side of a node on the way."""
+    feature = tree.feature[node]
+    stays = np.zeros(tree.n_categories[feature], bool)
+    stays[tree.subset_of(node)] = True
+    # A subset is of the categories on the side opposite to the missing values.
+    stays ^= tree.missing_left[node] == left
+    subsets[place, feature] = stays & subsets.get((place, feature), True)
+
+
+def _ends(low, high, dtype, infinite):
+    """The least and the greatest number of a type in each box."""
+    most = np.inf if infinite else np.finfo(dtype).max
+    least = np.where(low == -np.inf, dtype(-np.inf), next_number(round_down(low, dtype), 1))
+    return np.clip(least, -most, most).astype(dtype), np.clip(round_down(high, dtype), -most, most).astype(dtype)
 
 
 def _inside(least, most, dtype, rng):
     """A number in each box: its least, its greatest, or one between, which is small where the box is wide."""
     start, end = least.astype(np.float64), most.astype(np.float64)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         start, end = np.maximum(start, np.minimum(end, 0.0) * 2 - 1), np.minimum(end, np.maximum(start, 0.0) * 2 + 1)
-    between = (start + (end - start) * rng.random(start.shape)).astype(dtype)
+        between = (start + (end - start) * rng.random(start.shape)).astype(dtype)
+    between = np.where(np.isnan(between), most, between)  # the box holds one infinite number alone
     where = rng.random(start.shape)
     return np.where(where < _AT_BOUND, least, np.where(where < 2 * _AT_BOUND, most, between))
 
 
-def check_same(library, rows, expected, found):
-    """Raise ConversionError unless two arrays have the same bits, row by row.
+def check_same(library, rows, expected, found, tolerance=None):
+    """Raise ConversionError unless two arrays are equal, row by row.
 
     Parameters
     ----------
@@ -119,9 +177,12 @@ def check_same(library, rows, expected, found):
     rows : ndarray of shape (n_rows, n_features)
     expected, found : ndarray of shape (n_rows, ...)
         What the estimator and the model predict for the rows.
+    tolerance : float or ndarray, optional
+        By how much numbers may differ. None: they are equal.
     """
     expected, found = np.asarray(expected), np.asarray(found).reshape(np.shape(expected))
-    differs = np.flatnonzero((expected != found).reshape(len(rows), -1).any(axis=1))
+    differs = expected != found if tolerance is None else ~(np.abs(expected - found) <= tolerance)
+    differs = np.flatnonzero(differs.reshape(len(rows), -1).any(axis=1))
     if len(differs):
         first = differs[0]
         raise ConversionError(

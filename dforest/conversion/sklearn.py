@@ -13,6 +13,7 @@ from sklearn.tree._tree import NODE_DTYPE, Tree
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 
+from dforest.conversion.columns import check_numbers_alone
 from dforest.conversion.probes import check_same, probe_rows
 
 _CLASSES = {
@@ -27,7 +28,7 @@ _CLASSES = {
 
 def to_sklearn(estimator, verify):
     """What `ConversionPart.to_sklearn` returns for a fitted estimator."""
-    _check_expressible(estimator)
+    check_numbers_alone(estimator, "scikit-learn")
     model = _model_of(estimator)
     if is_classifier(estimator):
         model.classes_, model.n_classes_ = estimator.classes_.copy(), len(estimator.classes_)
@@ -41,23 +42,6 @@ def to_sklearn(estimator, verify):
     if hasattr(estimator, "feature_names_in_"):
         model.feature_names_in_ = estimator.feature_names_in_.copy()
     return model
-
-
-def _check_expressible(estimator):
-    """Raise ValueError if scikit-learn's trees can't have the tests of a fitted estimator."""
-    names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
-    for name, labels, n_categories in zip(names, estimator.categories_, estimator.forest_.n_categories, strict=True):
-        if labels is not None or n_categories:
-            kind = "categories" if n_categories else "the labels of levels"
-            raise ValueError(
-                f"column {name!r} holds {kind}, and scikit-learn's trees take numbers alone; encode it before fit, as by "
-                "scikit-learn's OneHotEncoder or OrdinalEncoder in a pipeline, with categorical_features=None"
-            )
-    if estimator.forest_.splitter is not None:
-        raise ValueError(
-            f"{estimator.forest_.splitter!r} makes tests of its own, and scikit-learn's trees only compare one number with a "
-            "threshold; allowed are splitters without such tests"
-        )
 
 
 def _model_of(estimator):

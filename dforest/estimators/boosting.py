@@ -24,6 +24,7 @@ from dforest.estimators.boosting_place import Place, check_columns, check_shared
 from dforest.estimators.boosting_rows import Sample, booster_weight, check_given, given_rows, hold_out
 from dforest.estimators.boosting_scores import class_numbers, decisions, make_monitor, probabilities
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from dforest.estimators.conversion import ExportPart
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.features import CATEGORICAL, ORDINAL
 from dforest.estimators.importance import gain_shares
@@ -36,7 +37,7 @@ from dforest.weights import TrainingRows
 AUTO_STOPPING_ABOVE = 10_000  # rows
 
 
-class BoostingEstimator(CallbackSupportMixin, PredictionPart, SavingPart, StatePart, BaseEstimator):
+class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, SavingPart, StatePart, BaseEstimator):
     """What boosted trees for classes and for numbers share."""
 
     @abstractmethod

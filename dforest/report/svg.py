@@ -14,7 +14,7 @@ import threading
 import warnings
 from xml.etree import ElementTree
 
-from dforest.extras import install_command
+from dforest.extras import needed
 
 # Names of colours, and how they are drawn; what they are on light and on dark screens the page's style says.
 PALETTE = {
@@ -53,10 +53,7 @@ _BETWEEN_COORDINATES = re.compile(r"\s+")
 
 def need_matplotlib(what):
     """Raise ImportError if matplotlib is not there."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError(f"{what} needs matplotlib; install it with: {install_command('plot')}") from error
+    needed("matplotlib", "plot", what)
 
 
 def clean(text, spaces=False):

@@ -461,15 +461,22 @@ class Forest:
         """The forest made ready to predict, built at the first call: see `PackedForest`."""
         packed = self._packed.get(voting)
         if packed is None:
-            packed = self._packed[voting] = PackedForest(self, *self._values(voting), baseline=self._baseline())
+            packed = self._packed[voting] = PackedForest(self, *self.added_values(voting), baseline=self._baseline())
         return packed
 
     def _baseline(self):
         """The objective's baseline as an array; None if it has none."""
         return None if self.objective.baseline is None else np.array(self.objective.baseline)
 
-    def _values(self, voting):
-        """The values that leaves add, and which of them each leaf node does: those of a tree lie close together."""
+    def added_values(self, voting="soft"):
+        """The values that leaves add to a prediction, and which of them each leaf node does: those of a tree lie close together.
+
+        Returns
+        -------
+        values : ndarray of shape (n_values, n_outputs), dtype float64
+        rows : ndarray of shape (n_leaf_nodes,), dtype uint32
+            Of the leaves in the order of the nodes.
+        """
         votes = self.leaf_votes(voting)
         leaf = self.leaf_row[self.feature < 0]
         if self.objective.has_classes:

@@ -1,0 +1,122 @@
+"""What other libraries take for the columns of X, and the rows on which a model of them is compared.
+
+Words: a category has a *number*, by which trees know it, and a *label*, which is what X holds. Models of other libraries get X as
+the user has it, so that their tests are of labels, which must be numbers.
+"""
+
+import numpy as np
+
+from dforest.conversion.probes import probe_rows
+
+_ENCODE = (
+    "encode it before fit, as by scikit-learn's OneHotEncoder or OrdinalEncoder in a pipeline, with categorical_features=None"
+)
+
+
+def check_numbers_alone(estimator, library):
+    """Raise ValueError if there are categories or labels, or tests of a splitter's own."""
+    check_own_tests(estimator, library)
+    for name, labels, n_categories in _columns(estimator):
+        if labels is not None or n_categories:
+            kind = "categories" if n_categories else "the labels of levels"
+            raise ValueError(f"column {name!r} holds {kind}, and {library}'s trees take numbers alone; {_ENCODE}")
+
+
+def check_own_tests(estimator, library):
+    """Raise ValueError if a splitter makes tests of its own."""
+    splitter = estimator.forest_.splitter
+    if splitter is not None:
+        raise ValueError(
+            f"{splitter!r} makes tests of its own, and {library}'s trees only compare one number with a threshold, or look "
+            "whether it is in a set; allowed are splitters without such tests"
+        )
+
+
+def numeric_labels(estimator, library, dtype, only_naturals=False):
+    """The labels of all categories, as numbers of a type.
+
+    Parameters
+    ----------
+    estimator : estimator
+    library : str
+        For messages.
+    dtype : type
+        Of floats or integers.
+    only_naturals : bool, default=False
+        Whether the library takes no other labels than integers from 0.
+
+    Returns
+    -------
+    list of ndarray or None
+        For each feature the label of each category; None for features that are no categories.
+
+    Raises
+    ------
+    ValueError
+        If a column has labels that are no such numbers, or levels with labels.
+    """
+    found = []
+    for name, labels, n_categories in _columns(estimator):
+        if not n_categories:
+            if labels is not None:
+                raise ValueError(f"column {name!r} holds the labels of levels, and {library} takes numbers alone; {_ENCODE}")
+            found.append(None)
+            continue
+        labels = np.arange(n_categories) if labels is None else labels
+        wrong = [label for label in labels.tolist() if not _is_exact(label, dtype, only_naturals)]
+        if wrong:
+            allowed = "integers from 0" if only_naturals else "numbers"
+            raise ValueError(
+                f"column {name!r} holds the category {wrong[0]!r}; allowed in a model of {library} are {allowed} that "
+                f"{np.dtype(dtype).name} holds exactly; {_ENCODE}, or name the categories by such numbers"
+            )
+        found.append(labels.astype(dtype))
+    return found
+
+
+def _is_exact(label, dtype, only_naturals):
+    if not isinstance(label, int | float):
+        return False
+    limit = np.iinfo(dtype).max if np.issubdtype(dtype, np.integer) else np.finfo(dtype).max
+    if not abs(label) <= limit or (only_naturals and label < 0):
+        return False
+    return dtype(label) == label
+
+
+def _columns(estimator):
+    """(name, labels or None, number of categories) of each column."""
+    names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
+    return zip(names, estimator.categories_, estimator.forest_.n_categories, strict=True)
+
+
+def probes_of(estimator, dtype, labels=None, **allowed):
+    """Rows at the thresholds of an estimator's trees, as the trees take them and as the user has them.
+
+    Parameters
+    ----------
+    estimator : estimator
+    dtype : type
+        Of the rows.
+    labels : list of ndarray or None
+        As `numeric_labels` returns them; None: there are no categories.
+    **allowed
+        `missing` and `infinite` of `probe_rows`.
+
+    Returns
+    -------
+    encoded, rows : ndarray of shape (n_rows, n_features)
+        In the first one, categories are their numbers.
+    """
+    encoded = probe_rows(estimator.forest_, dtype, **allowed)
+    rows = encoded.copy()
+    for j, known in enumerate(labels or ()):
+        if known is not None:
+            is_there = ~np.isnan(encoded[:, j])
+            # The number after the last one stands for a category that was not there in training.
+            rows[is_there, j] = np.append(known.astype(dtype), _unknown(known))[encoded[is_there, j].astype(np.intp)]
+    return encoded, rows
+
+
+def _unknown(labels):
+    """The least integer from 0 that is no label."""
+    return next(number for number in range(len(labels) + 1) if number not in labels)

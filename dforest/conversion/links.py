@@ -1,0 +1,66 @@
+"""What means over trees, and raw predictions of boosted trees, say of y: in words of other libraries, and computed by ours."""
+
+import numpy as np
+from sklearn.base import is_classifier
+
+# The link by the name of a loss in `dforest.rules.losses`. A raw prediction itself is what y is like; or its exponential is; or
+# its logistic function, or that of twice itself, is the probability of the second class; or the softmax of several is that of all.
+LINKS = {
+    "squared_error": "identity", "absolute_error": "identity", "quantile": "identity", "huber": "identity",
+    "poisson": "exponential", "gamma": "exponential",
+    "log_loss": "logistic", "exponential": "logistic_of_twice", "multinomial": "softmax",
+}  # fmt: skip
+
+
+def link_of(estimator, library):
+    """The link of a fitted estimator: a value of `LINKS`; None for a forest, whose means over trees are predictions.
+
+    Raises
+    ------
+    ValueError
+        If the loss is one of the user's own.
+    """
+    if estimator.forest_.objective.baseline is None:
+        return None
+    name = getattr(estimator._loss, "name", None)
+    if name not in LINKS:
+        raise ValueError(
+            f"loss={estimator.loss!r} is one of your own, and a model of {library} can't say what its raw predictions mean; allowed "
+            f"are {', '.join(LINKS)}"
+        )
+    return LINKS[name]
+
+
+def meaning(estimator, sums):
+    """What a fitted estimator predicts, given means over trees or raw predictions.
+
+    Parameters
+    ----------
+    estimator : estimator
+    sums : ndarray of shape (n_rows, n_sums)
+
+    Returns
+    -------
+    tuple of ndarray
+        Labels, and probabilities of shape (n_rows, n_classes); or numbers of shape (n_rows,).
+    """
+    sums = np.ascontiguousarray(sums, np.float64)
+    is_sum = estimator.forest_.objective.baseline is not None
+    if not is_classifier(estimator):
+        return (estimator._loss.predict(sums) if is_sum else sums[:, 0],)
+    best = (sums[:, 0] > 0).astype(np.intp) if sums.shape[1] == 1 and is_sum else sums.argmax(axis=1)
+    return estimator.classes_[best], estimator._loss.probabilities(sums) if is_sum else sums
+
+
+def rounding(predicted, dtype):
+    """By how much two libraries' exponentials may differ: an array like one of predictions."""
+    return 32 * np.finfo(dtype).eps * np.maximum(1.0, np.abs(predicted))
+
+
+def sum_rounding(forest, dtype):
+    """By how much sums over trees, or means, may differ if another type or another order adds them up: a float."""
+    baseline = forest.objective.baseline
+    largest = np.abs(forest.leaf_votes()).max()
+    if baseline is not None:
+        largest = forest.n_trees * largest + np.abs(baseline).max()
+    return 2 * forest.n_trees * np.finfo(dtype).eps * largest
