@@ -32,7 +32,7 @@ def check_own_tests(estimator, library):
         )
 
 
-def numeric_labels(estimator, library, dtype, only_naturals=False):
+def numeric_labels(estimator, library, dtype, least, most):
     """The labels of all categories, as numbers of a type.
 
     Parameters
@@ -41,9 +41,9 @@ def numeric_labels(estimator, library, dtype, only_naturals=False):
     library : str
         For messages.
     dtype : type
-        Of floats or integers.
-    only_naturals : bool, default=False
-        Whether the library takes no other labels than integers from 0.
+        Of floats or integers, which hold the range exactly.
+    least, most : int
+        The range of integers that the library takes for categories.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def numeric_labels(estimator, library, dtype, only_naturals=False):
     Raises
     ------
     ValueError
-        If a column has labels that are no such numbers, or levels with labels.
+        If a column has labels that are no such integers, or levels with labels.
     """
     found = []
     for name, labels, n_categories in _columns(estimator):
@@ -63,24 +63,14 @@ def numeric_labels(estimator, library, dtype, only_naturals=False):
             found.append(None)
             continue
         labels = np.arange(n_categories) if labels is None else labels
-        wrong = [label for label in labels.tolist() if not _is_exact(label, dtype, only_naturals)]
-        if wrong:
-            allowed = "integers from 0" if only_naturals else "numbers"
-            raise ValueError(
-                f"column {name!r} holds the category {wrong[0]!r}; allowed in a model of {library} are {allowed} that "
-                f"{np.dtype(dtype).name} holds exactly; {_ENCODE}, or name the categories by such numbers"
-            )
+        for label in labels.tolist():
+            if not (isinstance(label, int | float) and least <= label <= most and label == int(label)):
+                raise ValueError(
+                    f"column {name!r} holds the category {label!r}; allowed in a model of {library} are integers from {least} to "
+                    f"{most}; {_ENCODE}"
+                )
         found.append(labels.astype(dtype))
     return found
-
-
-def _is_exact(label, dtype, only_naturals):
-    if not isinstance(label, int | float):
-        return False
-    limit = np.iinfo(dtype).max if np.issubdtype(dtype, np.integer) else np.finfo(dtype).max
-    if not abs(label) <= limit or (only_naturals and label < 0):
-        return False
-    return dtype(label) == label
 
 
 def _columns(estimator):
@@ -89,7 +79,7 @@ def _columns(estimator):
     return zip(names, estimator.categories_, estimator.forest_.n_categories, strict=True)
 
 
-def probes_of(estimator, dtype, labels=None, **allowed):
+def probes_of(estimator, dtype, labels=None, fractions=False, **allowed):
     """Rows at the thresholds of an estimator's trees, as the trees take them and as the user has them.
 
     Parameters
@@ -99,6 +89,8 @@ def probes_of(estimator, dtype, labels=None, **allowed):
         Of the rows.
     labels : list of ndarray or None
         As `numeric_labels` returns them; None: there are no categories.
+    fractions : bool, default=False
+        Whether half of the unknown categories are no integers.
     **allowed
         `missing` and `infinite` of `probe_rows`.
 
@@ -113,7 +105,11 @@ def probes_of(estimator, dtype, labels=None, **allowed):
         if known is not None:
             is_there = ~np.isnan(encoded[:, j])
             # The number after the last one stands for a category that was not there in training.
-            rows[is_there, j] = np.append(known.astype(dtype), _unknown(known))[encoded[is_there, j].astype(np.intp)]
+            is_unknown = encoded[:, j] == len(known)
+            rows[is_there & ~is_unknown, j] = known[encoded[is_there & ~is_unknown, j].astype(np.intp)]
+            rows[is_unknown, j] = _unknown(known)
+            if fractions:
+                rows[is_unknown & (np.arange(len(rows)) % 2 == 1), j] = known[-1] + 0.5
     return encoded, rows
 
 

@@ -17,8 +17,9 @@ from dforest.conversion.links import link_of, meaning, rounding, sum_rounding
 from dforest.conversion.probes import check_same, round_down
 from dforest.extras import needed
 
-OPERATORS, TREES = 20, 5  # the versions of ONNX's operators and of ai.onnx.ml's
-_FORMAT = 10  # the first version of the file format that has these
+OPERATORS = 18  # the first version of ONNX's operators that has all which are used
+_TREES = 5  # of those of ai.onnx.ml
+_FORMAT = 10  # of the file format
 _MOST_BYTES = 2**31 - 1  # of a model, by protobuf's rules
 _MOST_EXACT = 2**24  # float32 holds all integers up to this one
 _LEQ, _MEMBER = 0, 6  # modes of nodes: x <= threshold, x in a set
@@ -56,6 +57,64 @@ class Graph:
     def cast(self, result, dtype):
         """The name of a result in another type."""
         return self.node("Cast", result, to=self._helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+
+    def trees(self, estimator, dtype, rows, value_of_leaf):
+        """The name of what tells, for each row and tree, the number of the value that the leaf adds, as floats.
+
+        Parameters
+        ----------
+        estimator : estimator
+        dtype : type
+            ``np.float32`` or ``np.float64``: of X.
+        rows : str
+            The name of X.
+        value_of_leaf : ndarray of shape (n_leaf_nodes,), dtype uint32
+            These numbers, in the order of the nodes.
+        """
+        forest = estimator.forest_
+        feature, is_leaf, first = forest.feature, forest.feature < 0, forest.node_offsets[:-1]
+        tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.node_offsets))
+        number = np.where(is_leaf, np.cumsum(is_leaf), np.cumsum(~is_leaf)) - 1  # among the leaves, or among the other nodes
+        inner = np.flatnonzero(~is_leaf)
+        left, right = inner + 1, first[tree[inner]] + forest.right_child[inner]
+        missing_left, has_categories = forest.missing_left[inner], forest.n_categories[feature[inner]] > 0
+        # A value that is in no set, as NaN, is on the false side: a set is of the side opposite to missing values.
+        swapped = has_categories & missing_left
+        true, false = np.where(swapped, right, left), np.where(swapped, left, right)
+        threshold = np.where(has_categories, 0.0, forest.threshold[inner].astype(np.float64))
+        # A tree that is one leaf is a test to ONNX: both sides of it are the leaf.
+        alone = np.flatnonzero(is_leaf[first])
+        roots = number[first]
+        roots[alone] = len(inner) + np.arange(len(alone))
+
+        def with_alone(array, of_leaf):
+            return np.append(array, np.broadcast_to(of_leaf, len(alone)).astype(array.dtype))
+
+        modes = with_alone(np.where(has_categories, _MEMBER, _LEQ).astype(np.uint8), _LEQ)
+        attributes = {
+            "nodes_featureids": with_alone(feature[inner], 0),
+            "nodes_truenodeids": with_alone(number[true], number[first[alone]]),
+            "nodes_falsenodeids": with_alone(number[false], number[first[alone]]),
+            "nodes_trueleafs": with_alone(is_leaf[true].astype(np.int64), 1),
+            "nodes_falseleafs": with_alone(is_leaf[false].astype(np.int64), 1),
+            "nodes_missing_value_tracks_true": with_alone((missing_left & ~has_categories).astype(np.int64), 0),
+            "tree_roots": roots,
+            "leaf_targetids": tree[is_leaf],
+        }
+        tensors = {
+            "nodes_modes": modes,
+            "nodes_splits": round_down(with_alone(threshold, 0.0), dtype),
+            "leaf_weights": value_of_leaf.astype(dtype),
+        }
+        labels = labels_of(estimator, dtype)
+        if has_categories.any():
+            sets = [np.append(labels[feature[node]][forest.subset_of(node)], dtype(np.nan)) for node in inner[has_categories]]
+            tensors["membership_values"] = np.concatenate(sets)
+        return self.node(
+            "TreeEnsemble", rows, domain="ai.onnx.ml", n_targets=forest.n_trees, aggregate_function=1, post_transform=0,
+            **{name: array.tolist() for name, array in attributes.items()},
+            **{name: self.tensor(array) for name, array in tensors.items()},
+        )  # fmt: skip
 
 
 class Results(NamedTuple):
@@ -108,7 +167,7 @@ def to_onnx(estimator, dtype, verify):
             [described(name, types[name], shapes[name]) for name in results.outputs],
             graph.constants,
         ),
-        opset_imports=[helper.make_opsetid("", OPERATORS), helper.make_opsetid("ai.onnx.ml", TREES)],
+        opset_imports=[helper.make_opsetid("", OPERATORS), helper.make_opsetid("ai.onnx.ml", _TREES)],
         ir_version=_FORMAT,
         producer_name="dforest",
     )
@@ -161,7 +220,12 @@ def add_operators(graph, estimator, dtype, rows, to):
             f"dtype=numpy.float32 for a forest whose leaves have {len(values)} distinct values; allowed are up to {_MOST_EXACT}, "
             "or dtype=numpy.float64"
         )
-    leaves = graph.cast(_add_trees(graph, estimator, dtype, rows, value_of_leaf), np.int64)
+    is_category = forest.n_categories > 0
+    if is_category.any():  # onnxruntime would round them; a category that is no integer is unknown, as NaN is
+        is_whole = graph.node("Equal", rows, graph.node("Floor", rows))
+        is_allowed = graph.node("Or", is_whole, graph.constant(~is_category[None, :]))
+        rows = graph.node("Where", is_allowed, rows, graph.constant(dtype(np.nan)))
+    leaves = graph.cast(graph.trees(estimator, dtype, rows, value_of_leaf), np.int64)
     axis = graph.constant(np.array([1]))
     if link is None:
         added = graph.node("Gather", graph.constant(values.astype(dtype)), leaves, axis=0)
@@ -193,6 +257,14 @@ def _add_outputs(graph, sums, link, labels, dtype, to):
     return {"label": graph.node("Gather", graph.constant(labels), best, axis=0, name=to["label"]), "probabilities": shares}
 
 
+def labels_of(estimator, dtype):
+    """The labels of categories as onnxruntime takes them for sets: see `numeric_labels`.
+
+    It takes integers of 32 bits, but was seen to confuse large ones with NaN.
+    """
+    return numeric_labels(estimator, "ONNX", dtype, -_MOST_EXACT, _MOST_EXACT)
+
+
 def label_array(estimator):
     """The labels of the classes in a type that ONNX has: int64, float64, bool, or objects that are text."""
     classes = estimator.classes_
@@ -210,63 +282,13 @@ def label_array(estimator):
     )
 
 
-def _add_trees(graph, estimator, dtype, rows, value_of_leaf):
-    """Add the trees: what tells for each row and tree the number of the value that the leaf adds, as floats."""
-    forest = estimator.forest_
-    feature, is_leaf, first = forest.feature, forest.feature < 0, forest.node_offsets[:-1]
-    tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.node_offsets))
-    number = np.where(is_leaf, np.cumsum(is_leaf), np.cumsum(~is_leaf)) - 1  # among the leaves, or among the other nodes
-    inner = np.flatnonzero(~is_leaf)
-    left, right = inner + 1, first[tree[inner]] + forest.right_child[inner]
-    missing_left, has_categories = forest.missing_left[inner], forest.n_categories[feature[inner]] > 0
-    # A value that is in no set, as NaN, is on the false side: a set is of the side opposite to missing values.
-    swapped = has_categories & missing_left
-    true, false = np.where(swapped, right, left), np.where(swapped, left, right)
-    threshold = np.where(has_categories, 0.0, forest.threshold[inner].astype(np.float64))
-    # A tree that is one leaf is a test to ONNX: both sides of it are the leaf.
-    alone = np.flatnonzero(is_leaf[first])
-    roots = number[first]
-    roots[alone] = len(inner) + np.arange(len(alone))
-
-    def with_alone(array, of_leaf):
-        return np.append(array, np.broadcast_to(of_leaf, len(alone)).astype(array.dtype))
-
-    modes = with_alone(np.where(has_categories, _MEMBER, _LEQ).astype(np.uint8), _LEQ)
-    attributes = {
-        "nodes_featureids": with_alone(feature[inner], 0),
-        "nodes_truenodeids": with_alone(number[true], number[first[alone]]),
-        "nodes_falsenodeids": with_alone(number[false], number[first[alone]]),
-        "nodes_trueleafs": with_alone(is_leaf[true].astype(np.int64), 1),
-        "nodes_falseleafs": with_alone(is_leaf[false].astype(np.int64), 1),
-        "nodes_missing_value_tracks_true": with_alone((missing_left & ~has_categories).astype(np.int64), 0),
-        "tree_roots": roots,
-        "leaf_targetids": tree[is_leaf],
-    }
-    tensors = {
-        "nodes_modes": modes,
-        "nodes_splits": round_down(with_alone(threshold, 0.0), dtype),
-        "leaf_weights": value_of_leaf.astype(dtype),
-    }
-    if has_categories.any():
-        labels = numeric_labels(estimator, "ONNX", dtype)
-        sets = [np.append(labels[feature[node]][forest.subset_of(node)], dtype(np.nan)) for node in inner[has_categories]]
-        tensors["membership_values"] = np.concatenate(sets)
-    else:
-        numeric_labels(estimator, "ONNX", dtype)
-    return graph.node(
-        "TreeEnsemble", rows, domain="ai.onnx.ml", n_targets=forest.n_trees, aggregate_function=1, post_transform=0,
-        **{name: array.tolist() for name, array in attributes.items()},
-        **{name: graph.tensor(array) for name, array in tensors.items()},
-    )  # fmt: skip
-
-
 def _verify(model, estimator, dtype, results):
     """Raise ConversionError unless onnxruntime finds the same leaves, adds them up the same, and says the same of y."""
     runtime = needed("onnxruntime", "onnx", "to_onnx(verify=True)")
     options = runtime.SessionOptions()
     options.intra_op_num_threads = 1
     session = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    encoded, rows = probes_of(estimator, dtype, numeric_labels(estimator, "ONNX", dtype), infinite=True)
+    encoded, rows = probes_of(estimator, dtype, labels_of(estimator, dtype), fractions=True, infinite=True)
     leaves, sums, *outputs = session.run([results.leaves, results.sums, *results.outputs], {"X": rows})
     forest, voting, link = estimator.forest_, getattr(estimator, "voting", "soft"), link_of(estimator, "ONNX")
     _, value_of_leaf = forest.added_values(voting)

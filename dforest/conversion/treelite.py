@@ -31,7 +31,7 @@ def to_treelite(estimator, verify):
     builder = needed("treelite.model_builder", "treelite", "to_treelite")
     check_own_tests(estimator, "treelite")
     forest, link = estimator.forest_, link_of(estimator, "treelite")
-    labels = numeric_labels(estimator, "treelite", np.uint32, only_naturals=True)
+    labels = labels_of(estimator)
     values, value_of_leaf = forest.added_values(getattr(estimator, "voting", "soft"))
     n_sums = values.shape[1] if link is None else len(forest.objective.baseline)
     model = _leaves(builder, estimator, link, n_sums, values.shape[1] > 1)
@@ -44,6 +44,11 @@ def to_treelite(estimator, verify):
     if verify:
         _verify(model, estimator, link, labels)
     return model
+
+
+def labels_of(estimator):
+    """The labels of categories as treelite takes them: see `numeric_labels`."""
+    return numeric_labels(estimator, "treelite", np.uint32, 0, np.iinfo(np.uint32).max)
 
 
 def _leaves(builder, estimator, link, n_sums, has_vectors):

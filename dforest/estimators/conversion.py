@@ -14,7 +14,7 @@ class ExportPart:
 
         Its input is ``"X"``, of shape (n_rows, n_features). The outputs of a classifier are ``"label"`` and
         ``"probabilities"``, of shape (n_rows,) and (n_rows, n_classes); that of a regressor is ``"variable"``, of shape
-        (n_rows, 1). Categories are what they are in X, if these are numbers; others, and missing values, go where they go here.
+        (n_rows, 1). Categories are what they are in X, integers up to 16,777,216 in magnitude.
 
         With ``dtype=np.float64``, onnxruntime's means over trees and sums of trees have the same bits as here, on any number of
         threads. Exponentials, which follow the raw predictions of some boosted trees, may differ in their last bits. With
@@ -39,7 +39,7 @@ class ExportPart:
         Raises
         ------
         ValueError
-            If ONNX can't have what the estimator has: labels of categories or of levels that are no numbers, tests of a
+            If ONNX can't have what the estimator has: categories that are no such integers, labels of levels, tests of a
             splitter's own, a loss of your own, labels of classes of other types than text, booleans, integers and floats. Also
             if the model would have more than 2 GiB, or, for float32, more than 16,777,216 distinct leaves.
         ConversionError
@@ -82,8 +82,8 @@ class ExportPart:
         Raises
         ------
         ValueError
-            If treelite can't have what the estimator has: labels of categories or of levels that are no integers from 0, tests
-            of a splitter's own, a loss of your own.
+            If treelite can't have what the estimator has: categories that are no integers from 0, labels of levels, tests of a
+            splitter's own, a loss of your own.
         ConversionError
             If any prediction differs. The message has the first row for which it does.
         ImportError

@@ -1,0 +1,79 @@
+"""What `shap.TreeExplainer` takes in place of a model explains what the estimator predicts."""
+
+import numpy as np
+import pytest
+import shap
+from helpers.conversion import data_of, models, with_own_tests
+from sklearn.base import is_classifier
+from sklearn.exceptions import NotFittedError
+
+import dforest
+from dforest.conversion import shap as conversion
+from dforest.errors import ConversionError
+
+
+def explained(estimator, rows):
+    """What values add up to."""
+    if hasattr(estimator, "_loss"):
+        return estimator.decision_function(rows) if is_classifier(estimator) else estimator._raw(rows)[:, 0]
+    return estimator.predict_proba(rows) if is_classifier(estimator) else estimator.predict(rows)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_values_add_up(dtype):
+    rows = data_of(60, seed=5)[0]
+    for name, estimator in models(dtype):
+        explainer = shap.TreeExplainer(estimator.to_shap())
+        expected = explained(estimator, rows)
+        assert explainer.model.predict(rows).reshape(expected.shape) == pytest.approx(expected, rel=1e-12, abs=1e-12), name
+        values = explainer.shap_values(rows, check_additivity=False)
+        base = np.ravel(explainer.expected_value)
+        sums = values.sum(axis=1) + (base if values.ndim == 3 else base[0])
+        assert sums.reshape(expected.shape) == pytest.approx(expected, rel=1e-9, abs=1e-9), name
+
+
+def test_the_values_of_an_equal_forest():
+    """As scikit-learn's forest of the same trees has them."""
+    X = np.nan_to_num(data_of(dtype=np.float32)[0], posinf=9, neginf=-9)
+    z = data_of()[1]
+    for forest in (
+        dforest.RandomForestRegressor(5, random_state=0).fit(X, z),
+        dforest.RandomForestClassifier(5, class_weight="balanced", random_state=0).fit(X, z.astype(int) % 3),
+    ):
+        ours, theirs = (shap.TreeExplainer(model) for model in (forest.to_shap(), forest.to_sklearn()))
+        assert ours.shap_values(X[:50]) == pytest.approx(theirs.shap_values(X[:50]), abs=1e-9)
+        assert ours.expected_value == pytest.approx(theirs.expected_value)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("thresholds", lambda array: np.nextafter(array, -np.inf)),
+        ("features", lambda array: np.where(array < 0, array, (array + 1) % 6).astype(np.int32)),
+        ("children_default", lambda array: np.where(array < 0, -1, array ^ 1).astype(np.int32)),
+        ("values", lambda array: np.nextafter(array, np.inf)),
+    ],
+)
+def test_wrong_numbers_are_found(name, change, monkeypatch):
+    X, z = data_of()
+    tree = dforest.DecisionTreeRegressor(max_leaf_nodes=3, random_state=0).fit(X, z)
+    right = conversion._tree
+    monkeypatch.setattr(conversion, "_tree", lambda *args: (fields := right(*args)) | {name: change(fields[name])})
+    with pytest.raises(ConversionError, match=r"the model of shap predicts otherwise for \d+ of \d+ probes"):
+        tree.to_shap()
+    tree.to_shap(verify=False)
+
+
+def test_what_it_cannot_have(monkeypatch):
+    X, z = data_of(categories=True)
+    with pytest.raises(NotFittedError):
+        dforest.RandomForestClassifier().to_shap()
+    with pytest.raises(ValueError, match="column 0 holds categories, and shap's trees take numbers alone.*OneHotEncoder"):
+        dforest.RandomForestRegressor(2, categorical_features=[0]).fit(X, z).to_shap()
+    forest = dforest.RandomForestRegressor(2, random_state=0).fit(X, z)
+    monkeypatch.setitem(__import__("sys").modules, "shap", None)
+    with pytest.raises(ImportError, match=r"to_shap\(verify=True\) needs shap; install it with: pip install 'shap"):
+        forest.to_shap()
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match=r"Own\(\) makes tests of its own, and shap's trees"):
+        with_own_tests(forest).to_shap()

@@ -1,0 +1,74 @@
+"""Models of treelite predict the same in treelite, and clear errors say what they can't have."""
+
+import numpy as np
+import pytest
+import treelite
+from helpers.conversion import data_of, held_rows, models, with_own_tests
+from sklearn.base import is_classifier
+from sklearn.exceptions import NotFittedError
+
+import dforest
+from dforest.conversion import treelite as conversion
+from dforest.conversion.links import link_of, rounding
+from dforest.errors import ConversionError
+
+
+@pytest.mark.parametrize("categories", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_same_predictions(dtype, categories, tmp_path):
+    """To the bit, unless there is a baseline, which treelite adds up first, or an exponential."""
+    for name, estimator in models(dtype, categories):
+        model = estimator.to_treelite()
+        rows = held_rows(estimator, conversion.labels_of(estimator))
+        assert np.array_equal(treelite.gtil.predict_leaf(model, rows), estimator.forest_.packed().apply(estimator._features.encode(rows), 1))
+        link, found = link_of(estimator, "treelite"), treelite.gtil.predict(model, rows)
+        expected = estimator.predict_proba(rows) if is_classifier(estimator) else estimator.predict(rows)
+        expected = expected[:, 1] if link in ("logistic", "logistic_of_twice") else expected
+        found = found.reshape(expected.shape)
+        if link is None:
+            assert found.tobytes() == expected.tobytes(), name
+        else:
+            assert (np.abs(found - expected) <= rounding(expected, np.float32 if link == "softmax" else np.float64)).all(), name
+        path = tmp_path / "model.bin"
+        model.serialize(path)
+        again = treelite.gtil.predict(treelite.Model.deserialize(path), rows).reshape(expected.shape)
+        assert again.tobytes() == found.tobytes(), name
+        assert treelite.Model.deserialize_bytes(model.serialize_bytes()).dump_as_json() == model.dump_as_json()
+
+
+@pytest.mark.parametrize(
+    ("field", "change"),
+    [
+        ("threshold", lambda array: np.nextafter(array, -np.inf)),
+        ("split_index", lambda array: np.where(array < 0, array, (array + 1) % 6).astype(np.int32)),
+        ("default_left", lambda array: 1 - array),
+        ("leaf_value", lambda array: np.nextafter(array, np.inf)),
+    ],
+)
+def test_wrong_numbers_are_found(field, change, monkeypatch):
+    X, z = data_of()
+    tree = dforest.DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, z)
+    right = conversion._fields
+    monkeypatch.setattr(conversion, "_fields", lambda *args: (fields := right(*args)) | {field: change(fields[field])})
+    with pytest.raises(ConversionError, match=r"the model of treelite predicts otherwise for \d+ of \d+ probes"):
+        tree.to_treelite()
+    tree.to_treelite(verify=False)
+
+
+def test_what_it_cannot_have(monkeypatch):
+    X, z = data_of(categories=True)
+    with pytest.raises(NotFittedError):
+        dforest.RandomForestClassifier().to_treelite()
+    for label in (-3.0, 0.5):
+        rows = X.copy()
+        rows[rows[:, 0] == 3, 0] = label
+        forest = dforest.RandomForestRegressor(2, categorical_features=[0], random_state=0).fit(rows, z)
+        with pytest.raises(ValueError, match=rf"column 0 holds the category {label}; allowed in a model of treelite are integers from 0"):
+            forest.to_treelite()
+    forest = dforest.RandomForestRegressor(2, random_state=0).fit(X, z)
+    monkeypatch.setitem(__import__("sys").modules, "treelite.model_builder", None)
+    with pytest.raises(ImportError, match="to_treelite needs treelite; install it with: pip install 'treelite"):
+        forest.to_treelite()
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match=r"Own\(\) makes tests of its own, and treelite's trees"):
+        with_own_tests(forest).to_treelite()

@@ -1,0 +1,64 @@
+"""Fitted estimators that other libraries are to have, and rows beside their thresholds."""
+
+import numpy as np
+
+import dforest
+from dforest.conversion.columns import probes_of
+from dforest.splitter import Splitter
+
+LOSSES = ("squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma")
+
+
+def data_of(n=400, seed=0, dtype=np.float64, categories=False):
+    """Rows with missing and infinite values, and targets above 0; with categories, columns 0 and 1 hold integers from 0."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 6))
+    if categories:
+        X[:, 0] = 3 * rng.integers(0, 12, n)
+        X[:, 1] = rng.integers(0, 90, n)
+    z = X[:, 2] + X[:, 3] * (X[:, 4] > 0) + X[:, 0] % 4 + 0.1 * (X[:, 1] % 7) + 0.1 * rng.normal(size=n)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    X[rng.random(n) < 0.03, 5] = np.inf
+    X[rng.random(n) < 0.03, 4] = -np.inf
+    return X.astype(dtype), z - z.min() + 0.1
+
+
+def models(dtype=np.float64, categories=False, seed=0, n=400):
+    """Fitted estimators of all kinds: (name, estimator)."""
+    X, z = data_of(n, seed, dtype, categories)
+    three, two = np.array(["few", "many", "more"])[np.digitize(z, np.quantile(z, [0.3, 0.6]))], z > np.median(z)
+    common = {"random_state": seed, "categorical_features": [0, 1] if categories else None}
+    for name in ("RandomForest", "ExtraTrees"):
+        yield f"{name} of numbers", getattr(dforest, f"{name}Regressor")(7, **common).fit(X, z)
+        yield f"{name} of three classes", getattr(dforest, f"{name}Classifier")(7, **common).fit(X, three)
+    yield "votes of two classes", dforest.RandomForestClassifier(8, voting="hard", **common).fit(X, two)
+    yield "one class", dforest.RandomForestClassifier(2, **common).fit(X, np.zeros(n, int))
+    yield "classes of integers", dforest.DecisionTreeClassifier(**common).fit(X, z.astype(int) - 1)
+    yield "a leaf", dforest.RandomForestRegressor(3, **common).fit(X, np.full(n, 0.1))
+    yield "leaves of two rows", dforest.DecisionTreeRegressor(max_depth=1, **common).fit(X, z)
+    for loss in LOSSES:
+        quantile = {"quantile": 0.3} if loss == "quantile" else {}
+        yield loss, dforest.HistGradientBoostingRegressor(loss=loss, max_iter=6, **quantile, **common).fit(X, z)
+    boosted = dforest.HistGradientBoostingClassifier
+    yield "boosted, two classes", boosted(max_iter=6, **common).fit(X, two)
+    yield "boosted, exponential loss", boosted(max_iter=6, loss="exponential", **common).fit(X, two)
+    yield "boosted, three classes", boosted(max_iter=6, **common).fit(X, three)
+
+
+def held_rows(estimator, labels=None, dtype=np.float64):
+    """Rows at and next to thresholds of up to 500 nodes, other than those by which conversions are compared."""
+    return probes_of(estimator, dtype, labels, infinite=True, n_nodes=500, seed=1)[1]
+
+
+class Own(Splitter):
+    """What says that it makes tests of its own."""
+
+    has_own_tests = True
+
+    def __repr__(self):
+        return "Own()"
+
+
+def with_own_tests(estimator):
+    estimator.forest_.__dict__["splitter"] = Own()
+    return estimator
