@@ -16,6 +16,7 @@ from dforest.sycl.devices import devices as devices
 __version__: str
 
 def get_include() -> str: ...
+def register_onnx_converters() -> str: ...
 
 class DecisionTreeClassifier(dforest.estimators.tree.DecisionTreeClassifier):
     """A decision tree for classification."""

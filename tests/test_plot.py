@@ -1,6 +1,6 @@
 """Trees as text and pictures: scikit-learn's words where the trees are the same, and tests of labels."""
 
-import builtins
+import sys
 import io
 import json
 import re
@@ -385,14 +385,7 @@ def test_what_is_refused(draw):
 
 def test_without_matplotlib(monkeypatch):
     model, _ = pair(DecisionTreeClassifier)
-    load = builtins.__import__
-
-    def refuse(name, *arguments, **keywords):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return load(name, *arguments, **keywords)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     assert export_text(model)
     with pytest.raises(ImportError, match="pip install 'matplotlib>="):
         plot_tree(model)

@@ -109,7 +109,7 @@ def probes_of(estimator, dtype, labels=None, fractions=False, **allowed):
             rows[is_there & ~is_unknown, j] = known[encoded[is_there & ~is_unknown, j].astype(np.intp)]
             rows[is_unknown, j] = _unknown(known)
             if fractions:
-                rows[is_unknown & (np.arange(len(rows)) % 2 == 1), j] = known[-1] + 0.5
+                rows[is_unknown & (np.arange(len(rows)) % 2 == 1), j] = 0.5
     return encoded, rows
 
 

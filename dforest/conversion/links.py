@@ -3,8 +3,8 @@
 import numpy as np
 from sklearn.base import is_classifier
 
-# The link by the name of a loss in `dforest.rules.losses`. A raw prediction itself is what y is like; or its exponential is; or
-# its logistic function, or that of twice itself, is the probability of the second class; or the softmax of several is that of all.
+# The link by the name of a loss in `dforest.rules.losses`. What y is like is a raw prediction itself, or its exponential. The
+# probability of the second class is its logistic function, or that of twice itself; those of several classes are a softmax.
 LINKS = {
     "squared_error": "identity", "absolute_error": "identity", "quantile": "identity", "huber": "identity",
     "poisson": "exponential", "gamma": "exponential",
@@ -25,8 +25,8 @@ def link_of(estimator, library):
     name = getattr(estimator._loss, "name", None)
     if name not in LINKS:
         raise ValueError(
-            f"loss={estimator.loss!r} is one of your own, and a model of {library} can't say what its raw predictions mean; allowed "
-            f"are {', '.join(LINKS)}"
+            f"loss={estimator.loss!r} is one of your own, and a model of {library} can't say what its raw predictions mean; "
+            f"allowed are {', '.join(LINKS)}"
         )
     return LINKS[name]
 

@@ -1,8 +1,8 @@
 """Fitted estimators as ONNX models.
 
-The trees are one operator, ``TreeEnsemble`` of ``ai.onnx.ml`` 5. Its sum for a row and a tree has one term, the number of the value
-that the leaf adds, and is exact; values are gathered from a table, and added up by operators that do so in the order of the trees.
-(``TreeEnsemble`` can add up values itself, but its threads do so in any order.)
+The trees are one operator, ``TreeEnsemble`` of ``ai.onnx.ml`` 5. Its sum for a row and a tree has one term, the number of the
+value that the leaf adds, and is exact; values are gathered from a table, and added up by operators that do so in the order of the
+trees. (``TreeEnsemble`` can add up values itself, but its threads do so in any order.)
 
 A model owns copies of all arrays.
 """

@@ -51,8 +51,8 @@ class ContainerGraph(Graph):
         check_numbers_alone(estimator, "skl2onnx")
         if value_of_leaf.max() > _MOST_EXACT:
             raise ValueError(
-                f"the leaves of {type(estimator).__name__} have {value_of_leaf.max()} distinct values; allowed in a pipeline that "
-                f"skl2onnx converts are up to {_MOST_EXACT}"
+                f"the leaves of {type(estimator).__name__} have {value_of_leaf.max()} distinct values; allowed in a pipeline "
+                f"that skl2onnx converts are up to {_MOST_EXACT}"
             )
         forest = estimator.forest_
         is_leaf, first = forest.feature < 0, forest.node_offsets[:-1]

@@ -59,7 +59,7 @@ def test_what_it_cannot_have(monkeypatch):
     with pytest.raises(ValueError, match="column 0 holds categories, and skl2onnx's trees take numbers alone"):
         to_onnx(forest, X[:1])
     forest = dforest.RandomForestRegressor(2, random_state=0).fit(X, z)
-    with pytest.raises(ValueError, match="X of RandomForestRegressor is .*; allowed is one matrix, a FloatTensorType or a Double"):
+    with pytest.raises(ValueError, match="X of RandomForestRegressor is .*; allowed is one matrix, a FloatTensorType"):
         convert_sklearn(forest, initial_types=[("X", Int64TensorType([None, 6]))])
     with pytest.raises(ValueError, match="allowed is one matrix"):
         convert_sklearn(forest, initial_types=[("a", FloatTensorType([None, 3])), ("b", FloatTensorType([None, 3]))])
