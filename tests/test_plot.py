@@ -1,9 +1,9 @@
 """Trees as text and pictures: scikit-learn's words where the trees are the same, and tests of labels."""
 
-import sys
 import io
 import json
 import re
+import sys
 
 import numpy as np
 import pandas as pd

@@ -94,14 +94,15 @@ def test_categories_are_what_X_holds():
     X = np.column_stack([rng.choice([-25.0, 10.0, 77.0, 2.0**24, -(2.0**24)], 300), rng.normal(size=300)])
     y = np.where(np.isin(X[:, 0], [77.0, 10.0, -25.0]), 1.0, -1.0) + X[:, 1]
     forest = dforest.RandomForestRegressor(5, categorical_features=[0], random_state=0).fit(X, y)
+    trained = X.copy()
     X[::3, 0] = [np.nan, 3.5, -2.0, 1e5] * 25
     found = outputs(forest.to_onnx(), X)[0]
     assert found.tobytes() == forest.predict(X)[:, None].tobytes()
     forest.to_onnx(dtype=np.float32)
     for wrong in (2.5, 2.0**24 + 1):
-        X[0, 0] = wrong
+        trained[0, 0] = wrong
         with pytest.raises(ValueError, match=rf"category {wrong}; allowed in a model of ONNX are integers from -16777216 to"):
-            forest.fit(X, y).to_onnx()
+            forest.fit(trained, y).to_onnx()
 
 
 def test_frames_and_levels():

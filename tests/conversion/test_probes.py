@@ -24,6 +24,32 @@ def test_every_node_is_passed(seed, dtype, missing):
     assert missing or np.isfinite(rows).all()
 
 
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), infinite=st.booleans(), n_categories=st.sampled_from([2, 5, 70]))
+def test_every_node_is_passed_by_categories_and_infinite_values(seed, infinite, n_categories):
+    """And so is every child of a node that tests categories, by missing and unknown ones too where these may come."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(80, 3))
+    X[:, 1:] = rng.integers(0, n_categories, (80, 2))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[rng.random(80) < 0.1, 0] = np.inf
+    X[rng.random(80) < 0.1, 0] = -np.inf
+    model = RandomForestClassifier(4, categorical_features=[1, 2], random_state=seed).fit(X, rng.integers(0, 3, 80))
+    forest = model.forest_
+    rows = probe_rows(forest, np.float64, infinite=infinite)
+    leaves = forest.packed().apply(rows, 1)
+    reached = [set((forest.node_offsets[t] + leaves[:, t]).tolist()) for t in range(4)]
+    for t in range(4):
+        nodes = range(forest.node_offsets[t], forest.node_offsets[t + 1])
+        needed = {i for i in nodes if forest.feature[i] < 0}
+        if infinite:
+            assert reached[t] == needed
+        assert len(reached[t]) > len(needed) // 2 or len(needed) == 1
+    assert np.isinf(rows).any() == (infinite and len(rows) > 1)
+    codes = rows[:, 1:][~np.isnan(rows[:, 1:])]
+    assert (codes == codes.round()).all() and codes.min() >= 0 and codes.max() <= n_categories
+
+
 def test_both_sides_of_every_threshold():
     """Some row has each threshold itself, and some the next number above, in rows that are at that node."""
     X = np.random.default_rng(0).normal(size=(100, 2)).astype(np.float32)

@@ -1,12 +1,16 @@
 """Model files give back the estimator that was saved, to the bit, whatever it is."""
 
 import pickle
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
 from sklearn import config_context
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
@@ -298,6 +302,34 @@ def test_equal_fits_have_equal_files(tmp_path):
         model_of("ExtraTreesClassifier").fit(X, Y).save(tmp_path / name)
         files.append((tmp_path / name).read_bytes())
     assert files[0] == files[1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_ways_to_store(kind, tmp_path):
+    """joblib, with arrays mapped from its file or not, and skops, which asks for trust in dforest's classes alone."""
+    model = model_of(kind).fit(X, Y)
+    expected = predictions(model, X)
+    joblib.dump(model, tmp_path / "joblib")
+    again = [joblib.load(tmp_path / "joblib", mmap_mode=mode) for mode in (None, "r")]
+    skops.io.dump(model, tmp_path / "skops")
+    trusted = skops.io.get_untrusted_types(file=tmp_path / "skops")
+    assert trusted and all(name.startswith("dforest.") for name in trusted)
+    again.append(skops.io.load(tmp_path / "skops", trusted=trusted))
+    for one in again:
+        assert_equal(predictions(one, X), expected, "predictions")
+        assert_equal(one.__getstate__(), model.__getstate__(), "state")
+
+
+def test_in_a_folder(tmp_path):
+    """As tools lay models out: the file beside others, moved with its folder, and loaded by another process."""
+    model = model_of("RandomForestClassifier").fit(X, Y)
+    (tmp_path / "model").mkdir()
+    model.save(tmp_path / "model" / "model.safetensors")
+    (tmp_path / "model").rename(tmp_path / "moved")
+    program = "import sys, dforest; print(dforest.load(sys.argv[1]).predict_proba([[5.1, 3.5, 1.4, 0.2]]).tolist())"
+    command = [sys.executable, "-P", "-c", program, str(tmp_path / "moved" / "model.safetensors")]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert found.strip() == str(model.predict_proba([[5.1, 3.5, 1.4, 0.2]]).tolist())
 
 
 FIXTURES = Path(__file__).parent / "files"

@@ -16,6 +16,7 @@ from dforest import (
     RandomForestClassifier,
     RandomForestRegressor,
     config_context,
+    load,
 )
 from dforest.core.predict.packed import PackedForest
 from dforest.engines.device import predictor
@@ -151,6 +152,22 @@ def test_labels_of_frames(device):
     frame.loc[::9, "b"] = None
     y = np.where((frame["a"] == "x") ^ (frame["b"] > 0.5), "yes", "no")
     check(RandomForestClassifier(5, random_state=0).fit(frame, y), frame, device)
+
+
+@pytest.mark.parametrize("mmap", [True, False])
+def test_forests_from_a_model_file(device, mmap, tmp_path):
+    """Trees that are mapped from the file, or packed anew, predict there as those that were saved do here."""
+    X, y = load_iris(return_X_y=True)
+    X[::7, 1] = np.nan
+    for number, model in enumerate((RandomForestClassifier(7, random_state=0), ExtraTreesRegressor(7, random_state=0))):
+        model.fit(X, y)
+        model.save(tmp_path / f"{number}")
+        loaded = load(tmp_path / f"{number}", mmap=mmap)
+        before = device.n_launches
+        with config_context(queue=device.queue):
+            same(loaded.predict(X), model.predict(X))
+        assert device.n_launches > before
+        check(loaded, X, device)
 
 
 def test_trees_of_a_forest(device):
