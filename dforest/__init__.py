@@ -1,10 +1,11 @@
 """Decision forests: exact or binned, fast, and the same to the bit on any number of threads."""
 
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
 from dforest.config import config_context
+from dforest.conversion.from_sklearn import from_sklearn
+from dforest.conversion.skl2onnx import register_onnx_converters
 from dforest.estimators.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from dforest.estimators.embedding import RandomTreesEmbedding
 from dforest.estimators.forest import (
@@ -40,6 +41,7 @@ __all__ = [
     "devices",
     "export_graphviz",
     "export_text",
+    "from_sklearn",
     "get_include",
     "load",
     "plot_tree",
@@ -58,37 +60,3 @@ def get_include():
         To be added to the include path of an extension that cimports `dforest.core` or `dforest.rules`.
     """
     return str(Path(__file__).parent)
-
-
-def register_onnx_converters():
-    """Tell skl2onnx how to convert dforest's classifiers and regressors, so that it converts pipelines that hold them.
-
-    A pipeline's ONNX model takes the rows that the pipeline does; its outputs are those of ``estimator.to_onnx()``, arrays
-    without ``ZipMap``. Trees are ``TreeEnsembleRegressor`` of ai.onnx.ml 3, the last version that skl2onnx allows, which has no
-    tests of categories. Nothing is compared; see ``estimator.to_onnx()`` for models that are.
-
-    Raises
-    ------
-    ImportError
-        If skl2onnx is not installed: the extra is ``dforest[onnx]``.
-
-    Examples
-    --------
-    >>> import dforest
-    >>> from skl2onnx import to_onnx
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = make_pipeline(StandardScaler(), dforest.RandomForestClassifier(5, random_state=0)).fit(X, y)
-    >>> dforest.register_onnx_converters()
-    >>> [output.name for output in to_onnx(model, X).graph.output]
-    ['label', 'probabilities']
-    """
-    import_module("dforest.conversion.skl2onnx").register(
-        [
-            DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor, ExtraTreesClassifier,
-            ExtraTreesRegressor, HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestClassifier,
-            RandomForestRegressor,
-        ]
-    )  # fmt: skip

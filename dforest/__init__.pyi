@@ -5,6 +5,8 @@ import dforest.estimators.embedding
 import dforest.estimators.forest
 import dforest.estimators.tree
 from dforest.config import config_context as config_context
+from dforest.conversion.from_sklearn import from_sklearn as from_sklearn
+from dforest.conversion.skl2onnx import register_onnx_converters as register_onnx_converters
 from dforest.export import export_graphviz as export_graphviz
 from dforest.export import export_text as export_text
 from dforest.plot import plot_tree as plot_tree
@@ -16,7 +18,6 @@ from dforest.sycl.devices import devices as devices
 __version__: str
 
 def get_include() -> str: ...
-def register_onnx_converters() -> str: ...
 
 class DecisionTreeClassifier(dforest.estimators.tree.DecisionTreeClassifier):
     """A decision tree for classification."""

@@ -26,6 +26,8 @@ MAY_IMPORT = {
     "spmd.permutations": {"core.predict", "spmd"},
     "fitting": ENGINES,
     "conversion": {"conversion", "errors", "extras"},
+    "conversion.from_sklearn": {"conversion", "estimators", "rows", *CORE},
+    "conversion.skl2onnx": {"conversion", "estimators", "extras"},
     # A model file: what estimators and forests are made of.
     "storage": {"boosting", "criterion", "estimators", "fit_report", "loss", "rows", "splitter", "storage", "weights", *CORE},
     "boosting": {"boosting", "weights", *CORE},

@@ -14,7 +14,7 @@ from dforest.core.binning import code_columns
 from dforest.core.data import DataView
 from dforest.core.grow.drawing import Drawing
 from dforest.core.predict.out_of_bag import predict_out_of_bag
-from dforest.core.sampling import AllRows, Bootstrap, SamplingPlan, Subsample, TreeDraws, draw_pieces
+from dforest.core.sampling import AllRows, Bootstrap, DrawnElsewhere, SamplingPlan, Subsample, TreeDraws, draw_pieces
 from dforest.engines import cpu
 from dforest.engines.cpu import CpuEngine
 from dforest.rows import RowShare
@@ -248,10 +248,11 @@ def test_estimates_out_of_bag_need_draws_of_their_own_rows():
 
 
 def test_plans_are_values():
-    plans = [AllRows(), Bootstrap(7), Bootstrap(8), Subsample(7, 2**32 - 1)]
+    plans = [AllRows(), Bootstrap(7), Bootstrap(8), Subsample(7, 2**32 - 1), DrawnElsewhere(7)]
     assert [repr(plan) for plan in plans] == [
-        "AllRows()", "Bootstrap(n_draws=7)", "Bootstrap(n_draws=8)", "Subsample(n_draws=7, seed=4294967295)"]  # fmt: skip
-    assert len({*plans, AllRows(), Bootstrap(np.int64(8)), Subsample(7, seed=np.uint32(2**32 - 1))}) == 4
+        "AllRows()", "Bootstrap(n_draws=7)", "Bootstrap(n_draws=8)", "Subsample(n_draws=7, seed=4294967295)",
+        "DrawnElsewhere(n_draws=7)"]  # fmt: skip
+    assert len({*plans, AllRows(), Bootstrap(np.int64(8)), Subsample(7, seed=np.uint32(2**32 - 1))}) == 5
     assert Subsample(7, 1) != Subsample(7, 2) != Subsample(8, 2) != Bootstrap(8)
     assert Bootstrap(7) == Bootstrap(n_draws=7) != Bootstrap(8) != AllRows() != "AllRows()"
     for plan in plans:
@@ -451,3 +452,12 @@ def test_pieces_are_checked():
         draw_pieces(AllRows(), np.zeros(1, np.uint32), 5000, np.ones((1, 1)), pieces, 1)
     with pytest.raises(ValueError, match="of 1 trees and 1 pieces"):
         draw_pieces(AllRows(), np.zeros(1, np.uint32), 5000, np.ones((1, 2)), pieces, 1)
+
+
+def test_draws_of_another_library():
+    """How many there are is known, and not which rows."""
+    plan = DrawnElsewhere(7)
+    assert plan.count_draws(5) == 7
+    for asked in (plan.counts, plan.block_draws):
+        with pytest.raises(ValueError, match="another library has grown the tree, and which rows it drew for that is not known"):
+            asked(5, 0)

@@ -10,12 +10,23 @@ from sklearn.base import is_classifier
 from dforest.conversion.columns import check_numbers_alone
 from dforest.conversion.onnx import OPERATORS, Graph, add_operators, label_array, output_names
 from dforest.conversion.probes import round_down
+from dforest.estimators import boosting, forest, tree
 from dforest.extras import needed
 
 _TREES = 3  # of the versions of ai.onnx.ml, that which has trees for rows of float64
 _MOST_EXACT = 2**24  # TreeEnsembleRegressor's results are of float32, which holds all integers up to this one
 # Probabilities are arrays: ZipMap, which makes a dict of each row, takes neither float64 nor labels that are no integers or text.
 _OPTIONS = {"zipmap": [False]}
+_ESTIMATORS = [
+    getattr(module, f"{name}{task}")
+    for module, names in (
+        (forest, ("RandomForest", "ExtraTrees")),
+        (tree, ("DecisionTree", "ExtraTree")),
+        (boosting, ("HistGradientBoosting",)),
+    )
+    for name in names
+    for task in ("Classifier", "Regressor")
+]
 
 
 class ContainerGraph(Graph):
@@ -82,10 +93,33 @@ class ContainerGraph(Graph):
         )  # fmt: skip
 
 
-def register(classes):
-    """What `dforest.register_onnx_converters` does, for some classes of estimators."""
+def register_onnx_converters():
+    """Tell skl2onnx how to convert dforest's classifiers and regressors, so that it converts pipelines that hold them.
+
+    A pipeline's ONNX model takes the rows that the pipeline does; its outputs are those of ``estimator.to_onnx()``, arrays
+    without ``ZipMap``. Trees are ``TreeEnsembleRegressor`` of ai.onnx.ml 3, the last version that skl2onnx allows, which has no
+    tests of categories. Nothing is compared; see ``estimator.to_onnx()`` for models that are.
+
+    Raises
+    ------
+    ImportError
+        If skl2onnx is not installed: the extra is ``dforest[onnx]``.
+
+    Examples
+    --------
+    >>> import dforest
+    >>> from skl2onnx import to_onnx
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), dforest.RandomForestClassifier(5, random_state=0)).fit(X, y)
+    >>> dforest.register_onnx_converters()
+    >>> [output.name for output in to_onnx(model, X).graph.output]
+    ['label', 'probabilities']
+    """
     skl2onnx = needed("skl2onnx", "onnx", "register_onnx_converters")
-    for kind in classes:
+    for kind in _ESTIMATORS:
         skl2onnx.update_registered_converter(
             kind, _alias(kind), _set_shapes, _convert, parser=_parse, options=_OPTIONS if is_classifier(kind()) else None
         )

@@ -99,13 +99,13 @@ def _verify(model, estimator):
     packed = estimator.forest_.packed(getattr(estimator, "voting", "soft"))
     expected = packed.mean(rows, 1)
     if not is_classifier(estimator):
-        check_same("scikit-learn", rows, expected, _on_one_thread(model, model.predict, rows))
+        check_same("scikit-learn", rows, expected, on_one_thread(model, model.predict, rows))
         return
-    check_same("scikit-learn", rows, expected, _on_one_thread(model, model.predict_proba, rows))
-    check_same("scikit-learn", rows, estimator.classes_[packed.most(rows, 1)], _on_one_thread(model, model.predict, rows))
+    check_same("scikit-learn", rows, expected, on_one_thread(model, model.predict_proba, rows))
+    check_same("scikit-learn", rows, estimator.classes_[packed.most(rows, 1)], on_one_thread(model, model.predict, rows))
 
 
-def _on_one_thread(model, predict, rows):
+def on_one_thread(model, predict, rows):
     """What a method predicts, with trees added in their order: several of scikit-learn's threads add them as they come."""
     parameters = {name: value for name, value in model.get_params(deep=False).items() if name == "n_jobs"}
     try:

@@ -66,6 +66,10 @@ cdef class Bootstrap(SamplingPlan):
     cdef int deal_together(self, uint32_t seed, Py_ssize_t n_rows, int64_t* n_draws, Helpers* helpers) except -1 nogil
 
 
+cdef class DrawnElsewhere(SamplingPlan):
+    cdef readonly int64_t n_draws
+
+
 cdef class Subsample(SamplingPlan):
     cdef readonly int64_t n_draws
     cdef readonly uint32_t seed

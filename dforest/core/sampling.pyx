@@ -84,8 +84,8 @@ cdef class SamplingPlan:
 
     def __cinit__(self):
         if type(self) is SamplingPlan:
-            raise TypeError("SamplingPlan is the base of sampling plans, and none itself; allowed are AllRows, Bootstrap and "
-                            "Subsample")
+            raise TypeError("SamplingPlan is the base of sampling plans, and none itself; allowed are AllRows, Bootstrap, "
+                            "Subsample and DrawnElsewhere")
 
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
         return n_rows
@@ -288,6 +288,31 @@ cdef class Subsample(SamplingPlan):
     cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, int64_t n_draws,
                          uint32_t* counts) noexcept nogil:
         loops.subsample_block(self.seed, block, rows_of_block(n_rows, block), n_draws, counts)
+
+
+@final
+cdef class DrawnElsewhere(SamplingPlan):
+    """Rows that another library has drawn: how many draws a tree has is known, and not which rows these are.
+
+    Parameters
+    ----------
+    n_draws : int
+        Draws of a tree, from 1 to 2**32 - 1.
+    """
+
+    parameters = ("n_draws",)
+
+    def __cinit__(self, n_draws):
+        self.n_draws = checked_integer("n_draws", n_draws, 1, MOST_DRAWS)
+        self.leaves_rows_out = True
+
+    cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
+        return self.n_draws
+
+    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
+                  Helpers* helpers) except -1 nogil:
+        with gil:
+            raise ValueError("another library has grown the tree, and which rows it drew for that is not known")
 
 
 cdef struct Dealing:               # what threads know that deal a tree's draws out together, level after level

@@ -22,7 +22,7 @@ from dforest.boosting.losses import Loss, OwnLoss
 from dforest.core.boost.constraints import Constraints
 from dforest.core.component import Component
 from dforest.core.objective import ClassObjective, NumberObjective, SumObjective
-from dforest.core.sampling import AllRows, Bootstrap, SamplingPlan, Subsample
+from dforest.core.sampling import AllRows, Bootstrap, DrawnElsewhere, SamplingPlan, Subsample
 from dforest.core.search.criteria import CRITERIA
 from dforest.estimators.ensemble import Batch
 from dforest.estimators.features import Features
@@ -35,8 +35,8 @@ from dforest.weights import ClassBalance
 _RECORDS = {
     cls.__name__: cls
     for cls in (
-        AllRows, Batch, Bootstrap, ClassBalance, ClassObjective, Constraints, Features, FitReport, Loss, NumberObjective, OwnLoss,
-        RowShare, Subsample, SumObjective, TrainingData,
+        AllRows, Batch, Bootstrap, ClassBalance, ClassObjective, Constraints, DrawnElsewhere, Features, FitReport, Loss,
+        NumberObjective, OwnLoss, RowShare, Subsample, SumObjective, TrainingData,
     )
 }  # fmt: skip
 # Splitters, criteria and losses of dforest, by the names of their classes.
