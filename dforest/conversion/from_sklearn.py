@@ -35,7 +35,7 @@ _CLASSES = {
     for task in ("Classifier", "Regressor")
 }
 _BITS = 52  # of a tree's weight that is no integer
-_ROUNDING = 2.0**-50  # by how much a share of such a weight may differ
+_ROUNDING = 1e-12  # by how much a share of such weights may differ: those that scikit-learn keeps need not sum to 1 exactly
 
 
 def from_sklearn(model, *, verify=True):
@@ -48,7 +48,7 @@ def from_sklearn(model, *, verify=True):
 
     scikit-learn rounds X to float32, and dforest does not: a row of float64 next to a threshold may take another way. For rows of
     float32, means over trees have the same bits, unless weights that are no integers were given to a classifier; then shares
-    of classes differ by at most 2**-50.
+    of classes differ by rounding, at most 1e-12.
 
     Parameters
     ----------
