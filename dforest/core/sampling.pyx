@@ -77,7 +77,7 @@ cdef class SamplingPlan:
     Attributes
     ----------
     leaves_rows_out : bool
-        Whether a tree may leave rows out, which can then tell how well it predicts rows that it has not seen.
+        Whether a tree may leave rows out, and it is known which: these can tell how well it predicts rows that it has not seen.
     """
 
     parameters = ()
@@ -304,7 +304,6 @@ cdef class DrawnElsewhere(SamplingPlan):
 
     def __cinit__(self, n_draws):
         self.n_draws = checked_integer("n_draws", n_draws, 1, MOST_DRAWS)
-        self.leaves_rows_out = True
 
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
         return self.n_draws

@@ -57,7 +57,10 @@ def check_available(forest, n_rows):
     if forest is None:
         return
     if not all(plan.leaves_rows_out for plan in forest.plans):
-        raise ValueError("Out of bag estimation needs trees grown with bootstrap=True: without it they leave out no rows")
+        raise ValueError(
+            "Out of bag estimation needs trees that dforest has grown with bootstrap=True: others leave out no rows, or it is not "
+            "known which"
+        )
     if (forest.n_rows != n_rows).any():
         raise ValueError(
             f"X has {n_rows} rows of positive weight, but trees were grown on {forest.n_rows[0]} rows: which rows "
