@@ -58,8 +58,8 @@ def check_available(forest, n_rows):
         return
     if not all(plan.leaves_rows_out for plan in forest.plans):
         raise ValueError(
-            "Out of bag estimation needs trees that dforest has grown with bootstrap=True: others leave out no rows, or it is not "
-            "known which"
+            "Out of bag estimation needs trees that dforest has grown with bootstrap=True: others leave out no rows, or it is "
+            "not known which"
         )
     if (forest.n_rows != n_rows).any():
         raise ValueError(
