@@ -18,6 +18,7 @@ from dforest.estimators.tree import DecisionTreeClassifier, DecisionTreeRegresso
 from dforest.export import export_graphviz, export_text
 from dforest.plot import plot_tree
 from dforest.report.displays import ImportanceDisplay, OutOfBagCurveDisplay
+from dforest.shap_values import ShapValues
 from dforest.storage.model import load
 from dforest.sycl.devices import devices
 
@@ -37,6 +38,7 @@ __all__ = [
     "RandomForestClassifier",
     "RandomForestRegressor",
     "RandomTreesEmbedding",
+    "ShapValues",
     "config_context",
     "devices",
     "export_graphviz",

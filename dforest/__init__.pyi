@@ -12,6 +12,7 @@ from dforest.export import export_text as export_text
 from dforest.plot import plot_tree as plot_tree
 from dforest.report.displays import ImportanceDisplay as ImportanceDisplay
 from dforest.report.displays import OutOfBagCurveDisplay as OutOfBagCurveDisplay
+from dforest.shap_values import ShapValues as ShapValues
 from dforest.storage.model import load as load
 from dforest.sycl.devices import devices as devices
 

@@ -65,6 +65,24 @@ class Predict:
         self.forest.predict(self.row)
 
 
+class Shapley:
+    """Shapley values of 320 test rows, by the cover of nodes and against 100 training rows, on one thread."""
+
+    params = (["friedman", "waves"], [8, None])
+    param_names = ("problem", "max_depth")
+    rows = 320
+
+    def setup(self, name, max_depth):
+        self.problem = data.load(name, ROWS)
+        self.forest = forest_for(self.problem, "RandomForest", max_depth=max_depth).fit(self.problem.X, self.problem.y)
+
+    def time_by_cover(self, name, max_depth):
+        self.forest.shap_values(self.problem.X_test[: self.rows])
+
+    def time_against_background(self, name, max_depth):
+        self.forest.shap_values(self.problem.X_test[: self.rows], self.problem.X[:100])
+
+
 class Memory:
     """What prediction takes above a fitted forest, and what a forest takes on disk."""
 

@@ -12,6 +12,7 @@
 #include "core/grow/ranks.h"
 #include "core/predict/marks.h"
 #include "core/predict/packed_check.h"
+#include "core/predict/shapley_rows.h"
 #include "core/search/lanes.h"
 #include "core/grow/twig.h"
 #include "core/search/runs.h"
@@ -63,6 +64,12 @@ typedef struct {
     void (*mark64)(int has_missing, const df_marked *tests, int n_tests, const uint32_t *leaves, const uint64_t *tiles, size_t size,
                    size_t n, uint32_t *at); /* NULL: a walk is faster, as SSE2 does not compare 64 bits */
     int (*wrong_slots)(const df_packed *forest, size_t t, const df_limits_of_slots *limits);
+    void (*shapley)(int n_points, const df_shapley_tree *tree, const double *x, const double *t, const double *weight, double *room,
+                    uint32_t *path, uint8_t *side, double *sums);
+    void (*shapley_pairs)(const df_shapley_tree *tree, const uint64_t *left, size_t n_words, const double *factors, const double *x,
+                          const df_shapley_path *path, double *sums);
+    void (*shapley_tables)(const df_shapley_tree *tree, const double *factors, const double *x, size_t n, const double *z,
+                           size_t n_background, size_t size, const df_shapley_tables *tables, double *sums, size_t step);
     const df_boost_loops *boost;
 } df_loops;
 
@@ -225,6 +232,21 @@ typedef struct {
     attribute static int df_wrong_slots_##name(const df_packed *forest, size_t t, const df_limits_of_slots *limits) {     \
         return df_wrong_slots_loop(forest, t, limits);                                                                    \
     }                                                                                                                     \
+    attribute static void df_shapley_##name(int n_points, const df_shapley_tree *tree, const double *x, const double *t,  \
+                                            const double *weight, double *room, uint32_t *path, uint8_t *side,            \
+                                            double *sums) {                                                               \
+        df_shapley_loop(n_points, tree, x, t, weight, room, path, side, sums);                                            \
+    }                                                                                                                     \
+    attribute static void df_shapley_pairs_##name(const df_shapley_tree *tree, const uint64_t *left, size_t n_words,      \
+                                                  const double *factors, const double *x, const df_shapley_path *path,    \
+                                                  double *sums) {                                                         \
+        df_shapley_pairs_loop(tree, left, n_words, factors, x, path, sums);                                               \
+    }                                                                                                                     \
+    attribute static void df_shapley_tables_##name(const df_shapley_tree *tree, const double *factors, const double *x,   \
+                                                   size_t n, const double *z, size_t n_background, size_t size,           \
+                                                   const df_shapley_tables *tables, double *sums, size_t step) {          \
+        df_shapley_tables_loop(tree, factors, x, n, z, n_background, size, tables, sums, step);                           \
+    }                                                                                                                     \
     DF_COMPILE_BOOST(name, attribute)                                                                                     \
     static const df_loops df_loops_##name = {#name,                                                                       \
                                              df_gini_##name,                                                              \
@@ -261,6 +283,9 @@ typedef struct {
                                              df_mark32_##name,                                                            \
                                              DF_REGISTER_BYTES_##name > 16 ? df_mark64_##name : NULL,                     \
                                              df_wrong_slots_##name,                                                       \
+                                             df_shapley_##name,                                                           \
+                                             df_shapley_pairs_##name,                                                     \
+                                             df_shapley_tables_##name,                                                    \
                                              &df_boost_loops_##name};
 
 #define DF_NO_ATTRIBUTE

@@ -30,6 +30,7 @@ from dforest.estimators.features import CATEGORICAL, ORDINAL
 from dforest.estimators.importance import gain_shares
 from dforest.estimators.prediction import PredictionPart
 from dforest.estimators.saving import SavingPart
+from dforest.estimators.shapley import ShapPart
 from dforest.estimators.state import StatePart
 from dforest.estimators.validation import check_weights, count_threads
 from dforest.weights import TrainingRows
@@ -37,7 +38,7 @@ from dforest.weights import TrainingRows
 AUTO_STOPPING_ABOVE = 10_000  # rows
 
 
-class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, SavingPart, StatePart, BaseEstimator):
+class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, SavingPart, ShapPart, StatePart, BaseEstimator):
     """What boosted trees for classes and for numbers share."""
 
     @abstractmethod

@@ -27,6 +27,7 @@ from dforest.estimators.neighbours import NeighbourPart, QuantilePart
 from dforest.estimators.progress import ProgressLine
 from dforest.estimators.reporting import ReportPart
 from dforest.estimators.scoring import accuracy, r2, score_of_classes, score_of_numbers
+from dforest.estimators.shapley import ShapPart
 from dforest.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.estimators.validation import check_weights, check_X, count_threads
 from dforest.rows import RowShare
@@ -442,7 +443,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         return self._paths(X), np.array(self.forest_.node_offsets)
 
 
-class ForestClassifier(ReportPart, ConversionPart, NeighbourPart, ClassifierPart, ForestEstimator):
+class ForestClassifier(ReportPart, ConversionPart, NeighbourPart, ShapPart, ClassifierPart, ForestEstimator):
     """What forests for classification share."""
 
     _tree_class = DecisionTreeClassifier
@@ -463,7 +464,9 @@ class ForestClassifier(ReportPart, ConversionPart, NeighbourPart, ClassifierPart
         return self.class_weight
 
 
-class ForestRegressor(ReportPart, ConversionPart, IntervalPart, QuantilePart, NeighbourPart, RegressorPart, ForestEstimator):
+class ForestRegressor(
+    ReportPart, ConversionPart, IntervalPart, QuantilePart, NeighbourPart, ShapPart, RegressorPart, ForestEstimator
+):
     """What forests for regression share."""
 
     _tree_class = DecisionTreeRegressor

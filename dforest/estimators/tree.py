@@ -15,6 +15,7 @@ from dforest.config import in_kind
 from dforest.estimators.base import ClassifierPart, Plan, RegressorPart, TreeEstimator
 from dforest.estimators.conversion import ConversionPart
 from dforest.estimators.declaration import has_parameters
+from dforest.estimators.shapley import ShapPart
 from dforest.estimators.validation import check_weights, check_X, count_features
 from dforest.interop import Tree
 from dforest.weights import TrainingRows
@@ -204,7 +205,7 @@ class DecisionTree(TreeEstimator):
 
 
 @has_parameters("tree classifier")
-class DecisionTreeClassifier(ConversionPart, ClassifierPart, DecisionTree):
+class DecisionTreeClassifier(ConversionPart, ShapPart, ClassifierPart, DecisionTree):
     """A decision tree for classification.
 
     Parameters
@@ -239,7 +240,7 @@ class DecisionTreeClassifier(ConversionPart, ClassifierPart, DecisionTree):
 
 
 @has_parameters("tree regressor")
-class DecisionTreeRegressor(ConversionPart, RegressorPart, DecisionTree):
+class DecisionTreeRegressor(ConversionPart, ShapPart, RegressorPart, DecisionTree):
     """A decision tree for regression.
 
     Parameters

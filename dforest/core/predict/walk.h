@@ -100,6 +100,18 @@ DF_INLINE int df_in_subset(const uint64_t *words, uint32_t place, double value)
     return code / 64 < words[place] && (words[place + 1 + code / 64] >> (code % 64) & 1);
 }
 
+/* Whether a row goes left, given the value that a node tests. IN flags: DF_MISSING_LEFT or 0 */
+DF_INLINE int df_left_by_number(double value, double threshold, uint32_t flags)
+{
+    return (value <= threshold) | ((value != value) & flags);
+}
+
+/* The same of a test of categories, whose words begin at `place`. */
+DF_INLINE int df_left_by_subset(double value, const uint64_t *words, uint32_t place, uint32_t flags)
+{
+    return df_in_subset(words, place, value) ^ (flags & DF_MISSING_LEFT);
+}
+
 /* The slot a row goes to. IN x: the row; mode, is_wide, is_double: constants where it is called. */
 DF_INLINE uint32_t df_step(const char *tree, uint32_t at, const char *x, const df_packed *forest, uint32_t bits,
                            int mode, int is_wide, int is_double)
@@ -124,7 +136,7 @@ DF_INLINE uint32_t df_step(const char *tree, uint32_t at, const char *x, const d
     if (mode == DF_SUBSETS && (flags & DF_IS_SUBSET)) {
         const double value = is_double ? ((const double *) x)[feature] : ((const float *) x)[feature];
         const uint32_t place = is_wide ? df_wide_bits(wide) : df_low_bits(&narrow->threshold);
-        left = df_in_subset(forest->words, place, value) ^ (flags & DF_MISSING_LEFT);
+        left = df_left_by_subset(value, forest->words, place, flags);
     }
     return slot + !left;
 }
@@ -204,10 +216,9 @@ DF_INLINE uint32_t df_step_by(const char *tree, uint32_t at, double value, const
     const uint32_t slot = forest->is_wide ? wide->slot : flags >> 2;
     int left;
     if (flags & DF_IS_SUBSET)
-        left = df_in_subset(forest->words, forest->is_wide ? df_wide_bits(wide) : df_low_bits(&narrow->threshold), value)
-               ^ (flags & DF_MISSING_LEFT);
+        left = df_left_by_subset(value, forest->words, df_place(tree, at, forest), flags);
     else
-        left = (value <= (forest->is_wide ? wide->threshold : narrow->threshold)) | ((value != value) & flags);
+        left = df_left_by_number(value, forest->is_wide ? wide->threshold : narrow->threshold, flags);
     return slot + !left;
 }
 

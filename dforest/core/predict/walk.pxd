@@ -1,5 +1,5 @@
 # Packed trees, and rows that go down them: see walk.h.
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from dforest.core.types cimport df_rows
 
@@ -55,6 +55,47 @@ cdef extern from "core/predict/packed_check.h" nogil:
         uint32_t n_values
         uint32_t n_features
         int has_own_tests
+
+cdef extern from "core/predict/shapley.h" nogil:
+    enum:
+        DF_SHAPLEY_LANES
+        DF_SHAPLEY_POINTS
+    size_t DF_SHAPLEY_LEVEL(int n_points)
+    ctypedef struct df_shapley_node:
+        double left, above, threshold
+        uint32_t right
+        int32_t feature, ancestor
+        uint32_t position, flags, place
+    ctypedef struct df_shapley_tree:
+        const df_shapley_node* nodes
+        const uint64_t* words
+
+cdef extern from "core/predict/shapley_rows.h" nogil:
+    enum:
+        DF_SHAPLEY_FACTORS
+        DF_SHAPLEY_TABLED
+        DF_SHAPLEY_WORDS
+    ctypedef struct df_shapley_path:
+        uint32_t* node
+        uint8_t* side
+        uint8_t* hot
+        uint32_t* latest
+        uint64_t* alive
+        uint64_t* lacking
+        uint32_t* known
+    ctypedef struct df_shapley_tables:
+        uint32_t* node
+        uint8_t* side
+        uint32_t* first
+        uint16_t* cold
+        uint16_t* lacking
+        uint8_t* left
+        uint32_t* counts
+        uint16_t* patterns
+        double* b
+        double* e
+    void df_shapley_mark(const df_shapley_node* node, const uint64_t* words, const double* z, size_t size, size_t n,
+                         uint64_t* left)
 
 cdef extern from "core/predict/tiles.h" nogil:
     ctypedef struct df_keyed:

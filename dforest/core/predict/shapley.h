@@ -1,0 +1,245 @@
+/* Shapley values of one tree by the cover of its nodes, for a few rows at a time (C99 and C++).
+
+   Words: the *cover* of a node is the weight of its training draws. A *share* is that of a child in its parent's cover. A row is
+   *known* to take an edge or not; a feature that is not known takes it with the probability of its share.
+
+   Each leaf of value v has a path of edges; those of one feature count as one edge, which the row takes if it takes all of them
+   (o = 1, else 0), and whose share z is the product of theirs. If each feature is known with probability t, the row reaches the
+   leaf with the probability
+
+       product over features e of f_e, where f_e = t o_e + (1 - t) z_e,
+
+   and the Shapley value of feature i is v (o_i - z_i) times the integral over t from 0 to 1 of the product over the other
+   features (G. Owen, "Multilinear extensions of games", Management Science 18(5), 1972). That is a polynomial in t of a degree
+   below the number of features on the path, so that K points of Gauss and Legendre give the integral exactly for up to 2 K
+   features. No term is lost to cancellation: all factors are at least 0.
+
+   At one point t, let p be the probability by which a row reaches a node, h that it goes left from there, and l and r what it is
+   expected to find on the left and on the right. Then it is expected to find g = r + h (l - r), and the leaves below add
+
+       (b - s) p (l - r)
+
+   to the feature that the node tests, where s is the share of the left child and b says whether the row goes left by its value:
+   that is what the edges to both children add, and no division is needed. If a node above tests the feature too, let o and z be
+   those of the edges so far, and f = t o + (1 - t) z. Then nothing is added unless o = 1, and
+
+       h = (t b + (1 - t) z s) / f, and what is added is (b - s) p (l - r) z / f^2.
+
+   (If o = 0, h = s.) A row takes a node's p down, and l, r up; its work is in proportion to nodes times points.
+
+   The rows are DF_SHAPLEY_LANES *lanes*, and the bits b and o are 0.0 or 1.0, so that compilers make vectors of the loops over
+   lanes. A lane's numbers depend on no other lane.
+
+   Nothing here owns memory. */
+#ifndef DFOREST_SHAPLEY_H
+#define DFOREST_SHAPLEY_H
+
+#include "walk.h"
+
+enum {
+    DF_SHAPLEY_LANES = 32,   /* rows */
+    DF_SHAPLEY_POINTS = 4,   /* points at a time, at most: more of them are for several walks */
+};
+
+/* A node, in preorder: the left child is the next one. */
+typedef struct {
+    double left;             /* s; of a leaf: its value */
+    double above;            /* z of the edges above that test the feature; 1: there are none */
+    double threshold;
+    uint32_t right;          /* the number of the right child */
+    int32_t feature;         /* -1: a leaf */
+    int32_t ancestor;        /* the level of the next node above that tests the feature; -1: there is none */
+    uint32_t position;       /* of the feature among those of the path, from 0 */
+    uint32_t flags, place;   /* DF_MISSING_LEFT and DF_IS_SUBSET, and where the words of the subset begin */
+} df_shapley_node;
+
+typedef struct {
+    const df_shapley_node *nodes;
+    const uint64_t *words;   /* see df_packed */
+} df_shapley_tree;
+
+/* Of a level there are, for each lane: p and l by point, b, and o of the edge that is taken. */
+#define DF_SHAPLEY_LEVEL(n_points) ((2 * (n_points) + 2) * DF_SHAPLEY_LANES)
+
+/* OUT bit : [DF_SHAPLEY_LANES] 1.0 for rows that go left. IN x : [., DF_SHAPLEY_LANES] the values of each feature */
+DF_INLINE void df_shapley_test(const df_shapley_node *node, const uint64_t *words, const double *x, double *bit)
+{
+    const double threshold = node->threshold;
+    int j;
+    x += (size_t) node->feature * DF_SHAPLEY_LANES;
+    if (node->flags & DF_IS_SUBSET)
+        for (j = 0; j < DF_SHAPLEY_LANES; j++)
+            bit[j] = df_left_by_subset(x[j], words, node->place, node->flags);
+    else if (node->flags)
+        for (j = 0; j < DF_SHAPLEY_LANES; j++)
+            bit[j] = df_left_by_number(x[j], threshold, DF_MISSING_LEFT) ? 1.0 : 0.0;
+    else
+        for (j = 0; j < DF_SHAPLEY_LANES; j++)
+            bit[j] = df_left_by_number(x[j], threshold, 0) ? 1.0 : 0.0;
+}
+
+/* What h is made of, point by point: base + slope b; if the feature is tested above, s + o (base + slope b), and the factor z / f^2. */
+typedef struct {
+    double base[DF_SHAPLEY_POINTS], slope[DF_SHAPLEY_POINTS], factor[DF_SHAPLEY_POINTS];
+} df_shapley_chances;
+
+DF_INLINE void df_shapley_open(const int n_points, const int is_repeated, const df_shapley_node *node, const double *t,
+                               df_shapley_chances *chances)
+{
+    int k;
+    for (k = 0; k < n_points; k++)
+        if (is_repeated) {
+            const double above = (1.0 - t[k]) * node->above, inverse = 1.0 / (t[k] + above);
+            chances->base[k] = above * inverse * node->left - node->left;
+            chances->slope[k] = t[k] * inverse;
+            chances->factor[k] = node->above * inverse * inverse;
+        } else {
+            chances->base[k] = (1.0 - t[k]) * node->left;
+            chances->slope[k] = t[k];
+        }
+}
+
+DF_INLINE double df_shapley_chance(const int is_repeated, const df_shapley_chances *chances, int k, double left, double bit,
+                                   double own)
+{
+    const double chance = chances->base[k] + bit * chances->slope[k];
+    return is_repeated ? left + own * chance : chance;
+}
+
+/* Go down an edge. IN p, bit, own: of the node; own: o above, if the feature is tested there. OUT to: p of the child; taken: o. */
+DF_INLINE void df_shapley_down(const int n_points, const int is_repeated, const int is_right, const df_shapley_node *node,
+                               const double *t, const double *p, const double *bit, const double *own, double *to, double *taken)
+{
+    const double left = node->left;
+    df_shapley_chances chances;
+    int j, k;
+    df_shapley_open(n_points, is_repeated, node, t, &chances);
+#pragma GCC ivdep
+    for (j = 0; j < DF_SHAPLEY_LANES; j++) {
+        const double b = bit[j], o = is_repeated ? own[j] : 1.0, takes = is_right ? 1.0 - b : b;
+        for (k = 0; k < n_points; k++) {
+            const double before = p[k * DF_SHAPLEY_LANES + j];
+            const double going = before * df_shapley_chance(is_repeated, &chances, k, left, b, o);
+            to[k * DF_SHAPLEY_LANES + j] = is_right ? before - going : going;
+        }
+        taken[j] = is_repeated ? o * takes : takes;
+    }
+}
+
+/* Put both sides of a node together. IN l, r: what is expected there; NULL: the leaf that is there. INOUT sum: of the feature.
+   OUT to: what is expected at the node; it may be l or r. */
+DF_INLINE void df_shapley_join(const int n_points, const int is_repeated, const int has_left, const int has_right,
+                               const df_shapley_node *node, const df_shapley_node *nodes, const double *t, const double *p,
+                               const double *l, const double *r, const double *bit, const double *own, double *sum, double *to)
+{
+    const double left = node->left, left_value = has_left ? 0.0 : node[1].left;
+    const double right_value = has_right ? 0.0 : nodes[node->right].left;
+    df_shapley_chances chances;
+    int j, k;
+    df_shapley_open(n_points, is_repeated, node, t, &chances);
+#pragma GCC ivdep
+    for (j = 0; j < DF_SHAPLEY_LANES; j++) {
+        const double b = bit[j], o = is_repeated ? own[j] : 1.0;
+        double total = 0.0;
+        for (k = 0; k < n_points; k++) {
+            const int i = k * DF_SHAPLEY_LANES + j;
+            const double on_right = has_right ? r[i] : right_value;
+            const double difference = (has_left ? l[i] : left_value) - on_right;
+            const double weight = is_repeated ? p[i] * chances.factor[k] : p[i];
+            total += has_left || has_right ? weight * difference : weight;
+            to[i] = on_right + df_shapley_chance(is_repeated, &chances, k, left, b, o) * difference;
+        }
+        if (!has_left && !has_right)
+            total *= left_value - right_value;
+        sum[j] += (is_repeated ? o * (b - left) : b - left) * total;
+    }
+}
+
+/* Call with a constant for each of two or three conditions. */
+#define DF_SHAPLEY_BY2(CALL, a, b) \
+    do { \
+        if (a) { \
+            if (b) CALL(1, 1); else CALL(1, 0); \
+        } else { \
+            if (b) CALL(0, 1); else CALL(0, 0); \
+        } \
+    } while (0)
+
+/* Add the Shapley values of a tree, as far as some points give them, for DF_SHAPLEY_LANES rows.
+
+   IN tree : whose root is no leaf
+   IN x : [n_features, DF_SHAPLEY_LANES]
+   IN t, weight : [n_points] points between 0 and 1, and their weights
+   SCRATCH room : [n_points * DF_SHAPLEY_LANES + levels of nodes that are no leaves * DF_SHAPLEY_LEVEL(n_points)]
+   SCRATCH path, side : [levels] the nodes passed, and to which side (1: right)
+   INOUT sums : [n_features, DF_SHAPLEY_LANES] */
+DF_INLINE void df_shapley_walk(const int n_points, const df_shapley_tree *tree, const double *x, const double *t,
+                               const double *weight, double *room, uint32_t *path, uint8_t *side, double *sums)
+{
+    enum { N = DF_SHAPLEY_LANES };
+    const int row = n_points * N;                        /* numbers of all points */
+    const size_t stride = DF_SHAPLEY_LEVEL(n_points);
+    const df_shapley_node *nodes = tree->nodes, *node;
+    double *last = room, *level = room + row, *const levels = level;
+    const double *own;
+    size_t depth = 0;
+    uint32_t at = 0;
+    int j, k;
+    for (k = 0; k < n_points; k++)
+        for (j = 0; j < N; j++)
+            level[k * N + j] = weight[k];
+    for (;;) {
+        int goes;                                        /* right, or else left */
+        node = nodes + at;
+        path[depth] = at;
+        df_shapley_test(node, tree->words, x, level + 2 * row);
+        goes = node[1].feature < 0;
+        while (goes && nodes[node->right].feature < 0) { /* nothing but leaves below on that side: up */
+            double *to;
+            for (;;) {
+                double *sum = sums + (size_t) node->feature * N;
+                own = node->ancestor < 0 ? NULL : levels + node->ancestor * stride + 2 * row + N;
+                to = depth > 0 && !side[depth - 1] ? level - stride + row : last;
+#define DF_JOIN(has_left, has_right) \
+    df_shapley_join(n_points, 0, has_left, has_right, node, nodes, t, level, level + row, last, level + 2 * row, own, sum, to)
+#define DF_JOIN_AGAIN(has_left, has_right) \
+    df_shapley_join(n_points, 1, has_left, has_right, node, nodes, t, level, level + row, last, level + 2 * row, own, sum, to)
+                if (own == NULL)
+                    DF_SHAPLEY_BY2(DF_JOIN, node[1].feature >= 0, nodes[node->right].feature >= 0);
+                else
+                    DF_SHAPLEY_BY2(DF_JOIN_AGAIN, node[1].feature >= 0, nodes[node->right].feature >= 0);
+#undef DF_JOIN
+#undef DF_JOIN_AGAIN
+                if (depth == 0)
+                    return;
+                depth--;
+                level -= stride;
+                node = nodes + path[depth];
+                if (!side[depth])
+                    break;
+            }
+        }
+        own = node->ancestor < 0 ? NULL : levels + node->ancestor * stride + 2 * row + N;
+#define DF_DOWN(is_repeated, is_right) \
+    df_shapley_down(n_points, is_repeated, is_right, node, t, level, level + 2 * row, own, level + stride, level + 2 * row + N)
+        DF_SHAPLEY_BY2(DF_DOWN, own != NULL, goes);
+#undef DF_DOWN
+        side[depth++] = (uint8_t) goes;
+        level += stride;
+        at = goes ? node->right : at + 1;
+    }
+}
+
+DF_INLINE void df_shapley_loop(int n_points, const df_shapley_tree *tree, const double *x, const double *t, const double *weight,
+                               double *room, uint32_t *path, uint8_t *side, double *sums)
+{
+    if (n_points == 1)
+        df_shapley_walk(1, tree, x, t, weight, room, path, side, sums);
+    else if (n_points == 2)
+        df_shapley_walk(2, tree, x, t, weight, room, path, side, sums);
+    else if (n_points == 3)
+        df_shapley_walk(3, tree, x, t, weight, room, path, side, sums);
+    else
+        df_shapley_walk(4, tree, x, t, weight, room, path, side, sums);
+}
+#endif

@@ -1,0 +1,522 @@
+"""Shapley values of what trees predict: how much each feature of a row adds.
+
+Words, and the formulas by the cover of nodes: see `shapley.h`; against rows of a background: `shapley_rows.h`. A *block* is some
+rows, whose values lie lane by lane in *groups* of DF_SHAPLEY_LANES rows. A thread makes a tree ready for a block, and sends all its
+groups through it; so a row's sums over trees are formed by one thread in the order of the trees, and have the same bits on any
+number of threads.
+
+A `ShapleyForest` borrows the arrays of a forest; each thread owns what it needs for the largest tree and for a block.
+"""
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
+from cpython.ref cimport PyObject
+
+import numpy as np
+
+from dforest.core.loops cimport loops
+from dforest.core.threads cimport Turn, poll, share
+from dforest.core.types cimport df_rows, value_at
+from dforest.core.predict.packed cimport rows_of
+from dforest.core.predict.walk cimport (
+    DF_IS_SUBSET, DF_MISSING_LEFT, DF_SHAPLEY_FACTORS, DF_SHAPLEY_LANES, DF_SHAPLEY_POINTS, DF_SHAPLEY_TABLED, DF_SHAPLEY_WORDS,
+    df_shapley_mark, df_shapley_node, df_shapley_path, df_shapley_tables, df_shapley_tree,
+)
+
+from dforest.core.predict.packing import payload_words
+
+cdef enum:
+    BLOCK_ROWS = 1024         # of a block, at most
+    BLOCK_NUMBERS = 1 << 18   # values and sums of a block, at most, but for a single group
+    LEVEL_ROWS = 1 << 23      # rows of a background that are looked at together, times levels, at most
+    SOME_ROWS = 64            # ... but so many rows
+
+cdef struct Scratch:          # of a thread
+    df_shapley_node* nodes    # [nodes of the largest tree], as the next two
+    int64_t* cover
+    double* expected          # what a row is expected to find below, if nothing is known of it
+    uint32_t* path            # [levels] the nodes from the root to one, as the next two
+    uint8_t* side             # 1: to the right
+    double* above             # z of the edge that is taken, with those of the same feature above: see shapley.h
+    int32_t* last             # [n_features] the level of the last node on the path that tests a feature; -1: there is none
+    double* room              # see `df_shapley_walk`
+    df_shapley_path pairs     # against a background: see shapley_rows.h; what belongs to it
+    df_shapley_tables tables
+    uint64_t* left            # [nodes of the largest tree, words] which rows of the background go left
+
+cdef struct Job:              # rows whose values are asked for
+    PyObject* forest          # the ShapleyForest
+    const df_rows* rows
+    Py_ssize_t n, n_block     # rows, and rows of a block
+    double* out               # [n, n_features, n_results]
+    double* base              # [n_outputs] or NULL
+    const double* z           # the background, in groups; NULL: values are by the cover of nodes
+    Py_ssize_t n_background
+
+
+def gauss_points(int n):
+    """Points and weights of Gauss and Legendre's quadrature from 0 to 1, exact for polynomials of a degree below 2 n.
+
+    Returns
+    -------
+    points, weights : ndarray of shape (n,), dtype float64
+
+    Examples
+    --------
+    >>> points, weights = gauss_points(3)
+    >>> bool(abs((weights * points**5).sum() - 1 / 6) < 1e-15)
+    True
+    """
+    x = np.cos(np.pi * (np.arange(n) + 0.75) / (n + 0.5))
+    for _ in range(100):
+        before, value = np.ones(n), x.copy()            # Legendre's polynomials of the degrees n - 1 and n
+        for degree in range(2, n + 1):
+            before, value = value, ((2 * degree - 1) * x * value - (degree - 1) * before) / degree
+        slope = n * (x * value - before) / (x * x - 1.0)
+        step = value / slope
+        x -= step
+        if np.abs(step).max() < 1e-15:
+            break
+    weights = 2.0 / ((1.0 - x * x) * slope * slope)
+    return 0.5 + 0.5 * x, weights / weights.sum()
+
+
+def make_factors():
+    """W(a, c) = (a - 1)! c! / (a + c)! for a from 1, and - (1 + 1/2 + ... + 1/c) for a = 0: see shapley_rows.h.
+
+    Returns
+    -------
+    ndarray of shape (DF_SHAPLEY_FACTORS, DF_SHAPLEY_FACTORS), dtype float64
+    """
+    c = np.arange(DF_SHAPLEY_FACTORS)
+    factors = np.empty((DF_SHAPLEY_FACTORS, DF_SHAPLEY_FACTORS))
+    factors[0] = -np.cumsum(np.append(0.0, 1.0 / c[1:]))
+    factors[1] = 1.0 / (c + 1.0)
+    for a in range(1, DF_SHAPLEY_FACTORS - 1):
+        factors[a + 1] = factors[a] * (a / (a + c + 1.0))
+    return factors
+
+
+cdef class ShapleyForest:
+    """A forest made ready to tell Shapley values.
+
+    Parameters
+    ----------
+    forest : Forest
+        Whose tests are of numbers and categories.
+    values : ndarray of shape (n_leaves, n_values), dtype float64
+        What leaves add to predictions, by row of the leaf tables.
+    n_threads : int
+
+    """
+    cdef readonly Py_ssize_t n_trees, n_features
+    cdef readonly Py_ssize_t n_results    # numbers that a prediction has
+    cdef readonly Py_ssize_t n_outputs    # ... but for the last class: predictions of classes sum to 1
+    cdef bint has_classes
+    cdef bint takes_turns                 # trees take turns at the outputs, which are sums; else they are means over trees
+    cdef const int32_t[::1] feature
+    cdef const uint32_t[::1] link
+    cdef const float[::1] narrow          # thresholds, or ...
+    cdef const double[::1] wide           # ... these
+    cdef bint is_narrow
+    cdef const uint8_t[::1] missing_left
+    cdef const int64_t[::1] offsets
+    cdef const int32_t[::1] n_categories
+    cdef const uint64_t[::1] words
+    cdef const int64_t[::1] places        # of subsets, in `words`
+    cdef const int64_t[::1] first_place   # [n_trees] of each tree, in `places`
+    cdef const int64_t[::1] weight        # of each leaf
+    cdef const double[:, ::1] values
+    cdef int64_t[::1] most                # [n_trees] features on a path, at most
+    cdef int64_t[::1] levels              # [n_trees] of nodes that are no leaves
+    cdef int64_t largest, highest         # nodes and levels of a tree, at most
+    cdef const int64_t[::1] first_point   # of so many points, in the next two
+    cdef const double[::1] points, weights
+    cdef int64_t room                     # numbers that `df_shapley_walk` needs, at most
+    cdef const double[:, ::1] factors     # W of shapley_rows.h; its first row is - (1 + 1/2 + ...)
+
+    def __init__(self, forest not None, const double[:, ::1] values not None, int n_threads):
+        if forest.splitter is not None:
+            raise ValueError("the tests of a forest are a splitter's own; allowed are tests of single features")
+        self.n_trees, self.n_features = forest.n_trees, forest.n_features
+        self.has_classes = forest.objective.has_classes
+        self.takes_turns = forest.objective.baseline is not None
+        self.n_results = len(forest.objective.baseline) if self.takes_turns else values.shape[1]
+        self.n_outputs = self.n_results - self.has_classes
+        self.feature, self.link, self.offsets = forest.feature, forest.link, forest.node_offsets
+        self.is_narrow = forest.threshold.dtype == np.float32
+        if self.is_narrow:
+            self.narrow = forest.threshold
+        else:
+            self.wide = forest.threshold
+        self.missing_left = forest.missing_left.view(np.uint8)
+        self.n_categories = forest.n_categories
+        self.words, self.places = np.empty(1, np.uint64), np.empty(1, np.int64)
+        self.first_place = np.ascontiguousarray(forest._payloads_before, np.int64)
+        if len(forest.payload_offsets) > 1:
+            self.words, self.places = payload_words(forest)
+        self.weight = forest.leaf_weight.sum(axis=1)
+        self.values = values
+        self.largest = int(np.diff(forest.node_offsets).max())
+        self.highest = self.largest // 2
+        most, levels = np.zeros(self.n_trees, np.int64), np.zeros(self.n_trees, np.int64)
+        self.most, self.levels = most, levels
+        share(measure_tree, <void*> self, self.n_trees, n_threads)
+        self.highest = levels.max()
+        needed = (most + 1) // 2                 # points
+        at_a_time = np.minimum(needed, DF_SHAPLEY_POINTS)
+        self.room = int((DF_SHAPLEY_LANES * at_a_time + levels * (2 * at_a_time + 2) * DF_SHAPLEY_LANES).max())
+        self.factors = make_factors()
+        self.lay_out_points(np.unique(needed[needed > 0]).tolist())
+
+    def lay_out_points(self, counts):
+        """Make points and weights of so many points each."""
+        first = np.zeros(max(counts, default=0) + 1, np.int64)
+        first[counts] = np.cumsum(counts) - counts
+        pairs = [gauss_points(n) for n in counts] or [(np.empty(0), np.empty(0))]
+        self.first_point = first
+        self.points, self.weights = (np.concatenate(parts) for parts in zip(*pairs))
+
+    cdef int open(self, Scratch* scratch) except -1 nogil:
+        """Take the memory that a thread needs, of which `close` gives back as much as there is."""
+        memset(scratch, 0, sizeof(Scratch))
+        scratch.nodes = <df_shapley_node*> malloc(self.largest * sizeof(df_shapley_node))
+        scratch.cover = <int64_t*> malloc(self.largest * sizeof(int64_t))
+        scratch.expected = <double*> malloc(self.largest * sizeof(double))
+        scratch.path = <uint32_t*> malloc((self.highest + 1) * sizeof(uint32_t))
+        scratch.side = <uint8_t*> malloc((self.highest + 1) * sizeof(uint8_t))
+        scratch.above = <double*> malloc((self.highest + 1) * sizeof(double))
+        scratch.last = <int32_t*> malloc(self.n_features * sizeof(int32_t))
+        scratch.room = <double*> malloc((self.room + 1) * sizeof(double))
+        if (scratch.nodes == NULL or scratch.cover == NULL or scratch.expected == NULL or scratch.path == NULL
+                or scratch.side == NULL or scratch.above == NULL or scratch.last == NULL or scratch.room == NULL):
+            with gil:
+                raise MemoryError()
+        memset(scratch.last, 0xFF, self.n_features * sizeof(int32_t))
+        return 0
+
+    cdef void close(self, Scratch* scratch) noexcept nogil:
+        free(scratch.nodes)
+        free(scratch.cover)
+        free(scratch.expected)
+        free(scratch.path)
+        free(scratch.side)
+        free(scratch.above)
+        free(scratch.last)
+        free(scratch.room)
+
+    cdef void make_ready(self, Py_ssize_t t, Scratch* scratch, int64_t* most, int64_t* levels) noexcept nogil:
+        """Fill the nodes of tree t, but for the values of leaves. OUT most, levels : see the attributes"""
+        cdef Py_ssize_t first = self.offsets[t], n = self.offsets[t + 1] - first, i
+        cdef int64_t place = self.first_place[t], level = 0, n_known = 0
+        cdef df_shapley_node* node
+        cdef df_shapley_node* nodes = scratch.nodes
+        most[0] = levels[0] = 0
+        for i in range(n - 1, -1, -1):
+            if self.feature[first + i] < 0:
+                scratch.cover[i] = self.weight[self.link[first + i]]
+            else:
+                scratch.cover[i] = scratch.cover[i + 1] + scratch.cover[self.link[first + i]]
+        for i in range(n):
+            node = nodes + i
+            node.feature = self.feature[first + i]
+            node.right = self.link[first + i]
+            if node.feature < 0:         # the next node is the right child of the last one that went left
+                while level > 0:
+                    level -= 1
+                    node = nodes + scratch.path[level]
+                    if not scratch.side[level]:
+                        scratch.side[level] = 1
+                        scratch.above[level] = node.above * (<double> scratch.cover[node.right]
+                                                             / <double> scratch.cover[scratch.path[level]])
+                        level += 1
+                        break
+                    scratch.last[node.feature] = node.ancestor
+                    n_known -= node.ancestor < 0
+                continue
+            node.left = <double> scratch.cover[i + 1] / <double> scratch.cover[i]
+            node.threshold = self.narrow[first + i] if self.is_narrow else self.wide[first + i]
+            node.flags = DF_MISSING_LEFT if self.missing_left[first + i] else 0
+            if self.n_categories[node.feature] > 0:
+                node.flags |= DF_IS_SUBSET
+                node.place = <uint32_t> self.places[place]
+                place += 1
+            node.ancestor = scratch.last[node.feature]
+            if node.ancestor < 0:
+                node.above = 1.0
+                node.position = <uint32_t> n_known
+                n_known += 1
+            else:
+                node.above = scratch.above[node.ancestor]
+                node.position = nodes[scratch.path[node.ancestor]].position
+            scratch.last[node.feature] = <int32_t> level
+            scratch.path[level] = <uint32_t> i
+            scratch.side[level] = 0
+            scratch.above[level] = node.above * node.left
+            level += 1
+            most[0] = max(most[0], n_known)
+            levels[0] = max(levels[0], level)
+
+    cdef int measure(self, Py_ssize_t t, Turn* turn) except -1 nogil:
+        """Set how many features and levels tree t has at most."""
+        cdef Scratch scratch
+        memset(&scratch, 0, sizeof(scratch))
+        try:
+            self.open(&scratch)
+            self.make_ready(t, &scratch, &self.most[t], &self.levels[t])
+            poll(turn, 30 * (self.offsets[t + 1] - self.offsets[t]))
+        finally:
+            self.close(&scratch)
+        return 0
+
+    cdef double set_values(self, Py_ssize_t t, Py_ssize_t output, Scratch* scratch) noexcept nogil:
+        """Set what leaves are above or below the tree's mean, which is returned."""
+        cdef Py_ssize_t first = self.offsets[t], n = self.offsets[t + 1] - first, i
+        cdef df_shapley_node* nodes = scratch.nodes
+        cdef double* expected = scratch.expected
+        for i in range(n - 1, -1, -1):
+            if nodes[i].feature < 0:
+                expected[i] = self.values[self.link[first + i], output]
+            else:
+                expected[i] = nodes[i].left * expected[i + 1] + (1.0 - nodes[i].left) * expected[nodes[i].right]
+        for i in range(n):
+            if nodes[i].feature < 0:
+                nodes[i].left = expected[i] - expected[0]
+        return expected[0]
+
+    cdef int by_cover(self, Py_ssize_t t, Py_ssize_t n_groups, const double* x, Scratch* scratch, double* sums,
+                      Turn* turn) except -1 nogil:
+        """Add the values of a tree that has been made ready, by the cover of its nodes.
+
+        IN x : [n_groups, n_features, DF_SHAPLEY_LANES]
+        INOUT sums : [n_groups, ., n_features, DF_SHAPLEY_LANES], of which those of one output; the next group's are n_outputs on
+        """
+        cdef int64_t needed = (self.most[t] + 1) // 2, walks = (needed + DF_SHAPLEY_POINTS - 1) // DF_SHAPLEY_POINTS, i
+        cdef Py_ssize_t size = self.n_features * DF_SHAPLEY_LANES, group
+        cdef df_shapley_tree tree = df_shapley_tree(scratch.nodes, &self.words[0])
+        cdef const double* points = &self.points[self.first_point[needed]]
+        cdef const double* weights = &self.weights[self.first_point[needed]]
+        cdef int64_t begin, end
+        for group in range(n_groups):
+            for i in range(walks):
+                begin = i * needed // walks
+                end = (i + 1) * needed // walks
+                loops.shapley(<int> (end - begin), &tree, x + group * size, points + begin, weights + begin, scratch.room,
+                              scratch.path, scratch.side, sums + group * size * self.n_outputs)
+                poll(turn, (self.offsets[t + 1] - self.offsets[t]) * (16 + 16 * (end - begin)))
+        return 0
+
+    cdef int open_background(self, Scratch* scratch, Py_ssize_t n_rows) except -1 nogil:
+        """Take the memory besides that blocks of n_rows rows need against a background; `close_background` gives it back."""
+        cdef Py_ssize_t levels = self.highest + 1, n_words = DF_SHAPLEY_WORDS
+        cdef df_shapley_path* pairs = &scratch.pairs
+        cdef df_shapley_tables* tables = &scratch.tables
+        scratch.left = <uint64_t*> malloc(self.largest * n_words * sizeof(uint64_t))
+        pairs.node = <uint32_t*> malloc(levels * sizeof(uint32_t))
+        pairs.side = <uint8_t*> malloc(levels)
+        pairs.hot = <uint8_t*> malloc(levels)
+        pairs.latest = <uint32_t*> malloc(levels * sizeof(uint32_t))
+        pairs.known = <uint32_t*> malloc(levels * sizeof(uint32_t))
+        pairs.alive = <uint64_t*> malloc((levels + 1) * n_words * sizeof(uint64_t))
+        pairs.lacking = <uint64_t*> malloc(levels * n_words * sizeof(uint64_t))
+        tables.node = pairs.node
+        tables.side = pairs.side
+        tables.first = pairs.latest
+        tables.cold = <uint16_t*> malloc((levels + 1) * n_rows * sizeof(uint16_t))
+        tables.lacking = <uint16_t*> malloc((levels + 1) * self.rows_at_a_time() * sizeof(uint16_t))
+        tables.left = <uint8_t*> malloc(levels * (n_rows + self.rows_at_a_time()))
+        tables.counts = <uint32_t*> calloc(1 << DF_SHAPLEY_TABLED, sizeof(uint32_t))
+        tables.patterns = <uint16_t*> malloc((1 << DF_SHAPLEY_TABLED) * sizeof(uint16_t))
+        tables.b = <double*> malloc((1 << DF_SHAPLEY_TABLED) * sizeof(double))
+        tables.e = <double*> malloc((1 << DF_SHAPLEY_TABLED) * sizeof(double))
+        if (scratch.left == NULL or pairs.node == NULL or pairs.side == NULL or pairs.hot == NULL or pairs.latest == NULL
+                or pairs.known == NULL or pairs.alive == NULL or pairs.lacking == NULL or tables.cold == NULL
+                or tables.lacking == NULL or tables.left == NULL or tables.counts == NULL or tables.patterns == NULL
+                or tables.b == NULL or tables.e == NULL):
+            with gil:
+                raise MemoryError()
+        return 0
+
+    cdef void close_background(self, Scratch* scratch) noexcept nogil:
+        free(scratch.left)
+        free(scratch.pairs.node)
+        free(scratch.pairs.side)
+        free(scratch.pairs.hot)
+        free(scratch.pairs.latest)
+        free(scratch.pairs.known)
+        free(scratch.pairs.alive)
+        free(scratch.pairs.lacking)
+        free(scratch.tables.cold)
+        free(scratch.tables.lacking)
+        free(scratch.tables.left)
+        free(scratch.tables.counts)
+        free(scratch.tables.patterns)
+        free(scratch.tables.b)
+        free(scratch.tables.e)
+
+    cdef Py_ssize_t rows_at_a_time(self) noexcept nogil:
+        """How many rows of a background are looked at together, as a multiple of 64."""
+        return max(<Py_ssize_t> SOME_ROWS, min(<Py_ssize_t> 8192, <Py_ssize_t> (LEVEL_ROWS // (self.highest + 1)) // 64 * 64))
+
+    cdef int by_rows(self, Py_ssize_t t, Py_ssize_t n, const double* x, const Job* job, Scratch* scratch, double* sums,
+                     Turn* turn) except -1 nogil:
+        """Add the values of a tree for n rows, against all rows of the background. Parameters: as of `by_cover`"""
+        cdef Py_ssize_t size = self.n_features * DF_SHAPLEY_LANES, n_nodes = self.offsets[t + 1] - self.offsets[t]
+        cdef bint has_tables = self.most[t] <= DF_SHAPLEY_TABLED
+        cdef Py_ssize_t some = self.rows_at_a_time() if has_tables else 64 * DF_SHAPLEY_WORDS, begin = 0, n_some, n_words, i, k
+        cdef df_shapley_tree tree = df_shapley_tree(scratch.nodes, &self.words[0])
+        cdef const double* z
+        while begin < job.n_background:
+            z = job.z + begin // DF_SHAPLEY_LANES * size
+            n_some = min(some, job.n_background - begin)
+            begin += some
+            if has_tables:
+                loops.shapley_tables(&tree, &self.factors[0, 0], x, n, z, n_some, size, &scratch.tables, sums,
+                                     size * self.n_outputs)
+                poll(turn, n_nodes * (n * self.most[t] + 4 * n_some))
+                continue
+            n_words = (n_some + 63) // 64
+            for i in range(n_nodes):
+                if scratch.nodes[i].feature >= 0:
+                    df_shapley_mark(&scratch.nodes[i], &self.words[0], z, size, n_some, scratch.left + i * n_words)
+            poll(turn, n_nodes * n_some)
+            for i in range(n):
+                for k in range(n_words):
+                    scratch.pairs.alive[k] = ~(<uint64_t> 0)
+                if n_some % 64:
+                    scratch.pairs.alive[n_words - 1] = ((<uint64_t> 1) << (n_some % 64)) - 1
+                k = i // DF_SHAPLEY_LANES
+                loops.shapley_pairs(&tree, scratch.left, n_words, &self.factors[0, 0],
+                                    x + k * size + i % DF_SHAPLEY_LANES, &scratch.pairs,
+                                    sums + k * size * self.n_outputs + i % DF_SHAPLEY_LANES)
+                poll(turn, 16 * n_nodes)
+        return 0
+
+    cdef int explain_block(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil:
+        """Tell the values of n rows of a job, from the first one on."""
+        cdef Py_ssize_t n_groups = (n + DF_SHAPLEY_LANES - 1) // DF_SHAPLEY_LANES, n_outputs = self.n_outputs
+        cdef Py_ssize_t size = self.n_features * DF_SHAPLEY_LANES, n_numbers = n_groups * size, t, i, j, k, output, end
+        cdef double* x = <double*> malloc(n_numbers * (1 + n_outputs) * sizeof(double))
+        cdef double* sums = x + n_numbers
+        cdef double* to
+        cdef double total, mean
+        cdef int64_t most, levels
+        cdef Scratch scratch
+        memset(&scratch, 0, sizeof(scratch))
+        try:
+            if x == NULL:
+                with gil:
+                    raise MemoryError()
+            self.open(&scratch)
+            if job.z != NULL:
+                self.open_background(&scratch, n_groups * DF_SHAPLEY_LANES)
+            for i in range(n_groups * DF_SHAPLEY_LANES):        # lanes that are left over repeat the last row
+                to = x + i // DF_SHAPLEY_LANES * size + i % DF_SHAPLEY_LANES
+                for k in range(self.n_features):
+                    to[k * DF_SHAPLEY_LANES] = value_at(job.rows, first + min(i, n - 1), k)
+            memset(sums, 0, n_numbers * n_outputs * sizeof(double))
+            for t in range(self.n_trees):
+                self.make_ready(t, &scratch, &most, &levels)
+                poll(turn, 30 * (self.offsets[t + 1] - self.offsets[t]))
+                end = t % n_outputs + 1 if self.takes_turns else n_outputs
+                for output in range(t % n_outputs if self.takes_turns else 0, end):
+                    mean = self.set_values(t, 0 if self.takes_turns else output, &scratch)
+                    if job.z == NULL and first == 0:
+                        job.base[output] += mean
+                    if most > 0 and job.z == NULL:
+                        self.by_cover(t, n_groups, x, &scratch, sums + output * size, turn)
+                    elif most > 0:
+                        self.by_rows(t, n, x, job, &scratch, sums + output * size, turn)
+            for i in range(n):
+                to = sums + i // DF_SHAPLEY_LANES * size * n_outputs + i % DF_SHAPLEY_LANES
+                poll(turn, 4 * self.n_features * self.n_results)
+                for k in range(self.n_features):
+                    total = 0.0
+                    for j in range(n_outputs):
+                        mean = to[(j * self.n_features + k) * DF_SHAPLEY_LANES]
+                        if not self.takes_turns:
+                            mean /= <double> self.n_trees
+                        if job.z != NULL:
+                            mean /= <double> job.n_background
+                        total += mean
+                        job.out[((first + i) * self.n_features + k) * self.n_results + j] = mean
+                    if self.has_classes:
+                        job.out[((first + i) * self.n_features + k) * self.n_results + n_outputs] = -total
+        finally:
+            free(x)
+            self.close(&scratch)
+            self.close_background(&scratch)
+        return 0
+
+    def explain(self, X not None, background, int n_threads):
+        """Values by the cover of nodes, or against a background.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_features), dtype float32 or float64
+            C-contiguous.
+        background : ndarray of shape (n_background, n_features), dtype float32 or float64, or None
+            C-contiguous, of one row or more. None: by the cover of nodes.
+        n_threads : int
+
+        Returns
+        -------
+        values : ndarray of shape (n, n_features, n_results), dtype float64
+            How much each feature adds to each output.
+        base : ndarray of shape (n_outputs,), dtype float64
+            By the cover of nodes: sums over trees of what a row is expected to find, of which nothing is known; without the last
+            class. Against a background: 0.
+        """
+        for rows_of_both in (X,) if background is None else (X, background):
+            if rows_of_both.shape[1] != self.n_features:
+                raise ValueError(f"rows of {rows_of_both.shape[1]} features, but the forest was grown on {self.n_features}")
+        cdef const float[:, ::1] floats
+        cdef const double[:, ::1] doubles
+        cdef const double[:, :, ::1] z
+        cdef df_rows rows
+        cdef Job job
+        cdef Py_ssize_t n = X.shape[0], n_block, n_blocks
+        if X.dtype == np.float32:
+            floats = X
+            rows = rows_of(floats)
+        else:
+            doubles = X
+            rows = rows_of(doubles)
+        values, base = np.zeros((n, self.n_features, self.n_results)), np.zeros(self.n_outputs)
+        cdef double[:, :, ::1] out = values
+        cdef double[::1] to_base = base
+        if n == 0 or self.n_outputs == 0:
+            return values, base
+        n_block = max(1, min(<Py_ssize_t> BLOCK_ROWS, BLOCK_NUMBERS // (self.n_features * (1 + self.n_outputs))))
+        n_blocks = (n + n_block - 1) // n_block
+        n_blocks = (n_blocks + n_threads - 1) // n_threads * n_threads      # even shares
+        n_block = (n + n_blocks - 1) // n_blocks
+        n_block = (n_block + DF_SHAPLEY_LANES - 1) // DF_SHAPLEY_LANES * DF_SHAPLEY_LANES
+        job = Job(<PyObject*> self, &rows, n, n_block, &out[0, 0, 0], &to_base[0], NULL, 0)
+        if background is not None:
+            z = in_groups(background)
+            job.z = &z[0, 0, 0]
+            job.n_background = len(background)
+        share(explain_block, &job, (n + n_block - 1) // n_block, n_threads)
+        return values, base
+
+
+def in_groups(X):
+    """Rows lane by lane: ndarray of shape (n_groups, n_features, DF_SHAPLEY_LANES), dtype float64; lanes left over are 0."""
+    n_groups = (len(X) + DF_SHAPLEY_LANES - 1) // DF_SHAPLEY_LANES
+    groups = np.zeros((n_groups, X.shape[1], DF_SHAPLEY_LANES))
+    for lane in range(DF_SHAPLEY_LANES):
+        own = X[lane::DF_SHAPLEY_LANES]
+        groups[: len(own), :, lane] = own
+    return groups
+
+
+cdef int measure_tree(void* context, Py_ssize_t t, Turn* turn) except -1 nogil:
+    return (<ShapleyForest> context).measure(t, turn)
+
+
+cdef int explain_block(void* context, Py_ssize_t block, Turn* turn) except -1 nogil:
+    """Tell the values of a block of the rows of a `Job`."""
+    cdef const Job* job = <const Job*> context
+    cdef Py_ssize_t first = block * job.n_block
+    return (<ShapleyForest> job.forest).explain_block(job, first, min(job.n_block, job.n - first), turn)

@@ -1,0 +1,118 @@
+"""Shapley values of what estimators predict: `dforest.core.predict.shapley` with names and checks around it."""
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from dforest.config import on_host
+from dforest.core.predict.shapley import ShapleyForest
+from dforest.estimators.validation import check_X, count_threads
+from dforest.shap_values import ShapValues
+
+_LARGE = 2.0**1000  # differences of what leaves predict are finite below
+
+
+class ShapPart:
+    """What tells how much each feature adds to a prediction."""
+
+    def shap_values(self, X, background=None):
+        r"""How much each feature of a row adds to what is predicted for the row: Shapley values [1]_.
+
+        The value of feature :math:`i` is the mean, over all orders in which the features of a row may become known, of what
+        knowing :math:`i` changes in the expected prediction. So values add up to the prediction, less the one that is expected
+        of a row of which nothing is known. They are exact but for rounding, and have the same bits on any number of threads.
+
+        What is expected where features are not known is asked of the trees or of other rows:
+
+        - ``background=None``: where a node tests a feature that is not known, a row goes to both sides, by the shares that they
+          have in the weight of the node's training draws [2]_.
+        - with a background, features that are not known have the values of a row of the background, and the mean over all rows
+          of it is taken [3]_.
+
+        Explained are class probabilities of classifiers, with the forest's `voting`; means of forests and trees for regression;
+        and raw predictions of boosted trees, such as the logarithm of the odds. It is computed by the processor, whatever
+        `device` says.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows as `predict` takes them.
+        background : array-like of shape (n_background, n_features), optional
+            Rows as `predict` takes them, one at least; some hundreds of training rows are usual. None means that the trees tell
+            what is expected.
+
+        Returns
+        -------
+        dforest.ShapValues
+            Its `values` have the shape (n_rows, n_features), or, for class probabilities and for boosted trees of more than two
+            classes, (n_rows, n_features, n_classes).
+
+        Raises
+        ------
+        ValueError
+            If X or the background are not as described, or if the splitter makes tests of its own, which may be about several
+            features at a time.
+
+        References
+        ----------
+        .. [1] L. S. Shapley, "A value for n-person games", Contributions to the Theory of Games 2, 1953.
+        .. [2] S. M. Lundberg et al., "From local explanations to global understanding with explainable AI for trees", Nature
+           Machine Intelligence 2, 2020: "tree_path_dependent". For how it is computed see G. Owen, "Multilinear extensions of
+           games", Management Science 18(5), 1972.
+        .. [3] The same, "interventional".
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from dforest import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> forest = RandomForestClassifier(random_state=0).fit(X, y)
+        >>> result = forest.shap_values(X)
+        >>> result.values.shape
+        (150, 4, 3)
+        >>> result.feature_names[abs(result.values).mean(axis=(0, 2)).argmax()]
+        'petal width (cm)'
+        """
+        check_is_fitted(self)
+        forest = self.forest_
+        if forest.splitter is not None:
+            raise ValueError(
+                f"splitter={self.splitter!r} makes tests of its own, which may be about several features at a time, so that what "
+                "one feature adds is not known; allowed are estimators grown with splitter=\"best\" or \"random\", or with a "
+                "splitter that chooses thresholds or categories"
+            )
+        X = check_X(self, on_host(X), self._features, reset=False)
+        if background is not None:
+            background = self._check_background(background)
+        n_threads, voting = count_threads(getattr(self, "n_jobs", None)), getattr(self, "voting", "soft")
+        votes = forest.leaf_votes(voting)
+        scale = 1.0 if np.abs(votes).max() < _LARGE else 2.0**-64
+        values, base = ShapleyForest(forest, votes * scale, n_threads).explain(X, background, n_threads)
+        values /= scale
+        baseline, packed = forest.objective.baseline, forest.packed(voting)
+        if background is not None:
+            base = packed.mean(background, n_threads).mean(axis=0)
+        elif baseline is not None:
+            base = base / scale + baseline
+        else:
+            base = base / forest.n_trees / scale
+            if is_classifier(self):
+                base = np.append(base, 1.0 - base.sum())
+        error = np.abs(base + values.sum(axis=1) - packed.mean(X, n_threads)).max()
+        names = None
+        if len(base) > 1 or (is_classifier(self) and baseline is None):
+            names = [str(label) for label in self.classes_.tolist()]
+        else:
+            values, base = values[:, :, 0], float(base[0])
+        known = getattr(self, "feature_names_in_", None)
+        return ShapValues(values, base, X, None if known is None else known.tolist(), names, float(error))
+
+    def _check_background(self, background):
+        """Rows of the background, checked. Raises ValueError or TypeError, which names the parameter."""
+        try:
+            return check_X(self, on_host(background), self._features, reset=False)
+        except (TypeError, ValueError) as error:
+            raise type(error)(
+                f"background={type(background).__name__} of the shape {np.shape(background)}: {error}; allowed are None, and one "
+                "row or more with the columns of the training data"
+            ) from error

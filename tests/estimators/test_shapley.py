@@ -1,0 +1,251 @@
+"""Shapley values of trees: against their definition over all sets of features, against shap, on any number of threads."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.exceptions import NotFittedError
+
+import dforest
+from dforest import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    RandomTreesEmbedding,
+    ShapValues,
+)
+from dforest.core.predict.shapley import gauss_points
+from dforest.testing import shapley as twin
+
+MODELS = [
+    RandomForestRegressor(3),
+    RandomForestRegressor(2, max_depth=2, criterion="absolute_error"),
+    ExtraTreesRegressor(2, categorical_features=[0, 1]),
+    RandomForestClassifier(3),
+    RandomForestClassifier(3, voting="hard", class_weight="balanced_subsample"),
+    ExtraTreesClassifier(2, categorical_features=[0], max_leaf_nodes=5),
+    DecisionTreeClassifier(class_weight="balanced"),
+    ExtraTreeClassifier(max_depth=1),
+    DecisionTreeRegressor(method="dense"),
+    HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=1, max_leaf_nodes=6, categorical_features=[0]),
+    HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=2, max_leaf_nodes=5),
+    HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=2, subsample=0.7),
+]
+ALL = pytest.mark.parametrize("model", MODELS, ids=lambda model: repr(model).replace("\n", ""))
+
+
+def problem(model, seed, n=20, n_classes=3, is_single=False, is_weighted=False, dtype=np.float64):
+    """A fitted estimator, and new rows with infinities, missing values and categories that it has not seen."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 4, (n + 8, 4)).astype(dtype)
+    X[:, 2:] = rng.normal(size=(len(X), 2)).round(1)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[rng.random(len(X)) < 0.1, 3] = np.inf
+    X[n:, 0] += rng.integers(0, 2, 8)
+    is_class = hasattr(model, "predict_proba")
+    y = rng.integers(0, n_classes, n) if is_class else rng.normal(size=n) + np.nan_to_num(X[:n, 0])
+    if is_class:
+        y[:n_classes] = range(n_classes)
+    elif is_single:
+        y[:] = 2.5
+    weight = rng.integers(1, 4, n) / 2 if is_weighted else None
+    return clone(model).set_params(random_state=seed).fit(X[:n], y, weight), X[n:]
+
+
+def compare(model, X, background=None):
+    found = model.shap_values(X, background)
+    votes = model.forest_.leaf_votes(getattr(model, "voting", "soft"))
+    values, base = twin.shapley_values(model.forest_, votes, X, background)
+    scale = np.abs([*votes.ravel(), *base]).max()
+    np.testing.assert_allclose(found.values.reshape(values.shape), values, rtol=0, atol=1e-13 * scale)
+    np.testing.assert_allclose(np.ravel(found.base_values), base, rtol=0, atol=1e-13 * scale)
+    assert found.additivity_error < 1e-13 * scale
+
+
+@ALL
+@pytest.mark.filterwarnings("ignore::dforest.errors.UnseenLabelsWarning")
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10**6), st.booleans(), st.sampled_from([np.float32, np.float64]), st.integers(2, 3), st.booleans())
+def test_values_are_those_of_the_twin(model, seed, is_weighted, dtype, n_classes, is_single):
+    model, X = problem(model, seed, 20, n_classes, is_single, is_weighted, dtype)
+    compare(model, X[:3])
+    compare(model, X[:2], X[3:])
+
+
+def test_features_come_again_on_a_path():
+    """Deep trees of two features, one of them with categories, whose paths have both many times."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=60), rng.integers(0, 20, 60)])
+    for model in (DecisionTreeRegressor(random_state=0), ExtraTreesRegressor(2, categorical_features=[1], random_state=0)):
+        model = model.fit(X, rng.normal(size=60))
+        compare(model, X[:5])
+        compare(model, X[:5], X[5:20])
+
+
+@pytest.mark.parametrize("n_features", [9, 14])
+def test_paths_of_many_features(n_features):
+    """More points than one walk takes, and more features than tables are made for."""
+    rng = np.random.default_rng(n_features)
+    X = rng.integers(0, 2, (2**9, n_features)).astype(float)
+    y = (X * 2.0 ** np.arange(n_features)).sum(axis=1) + rng.normal(size=len(X))
+    tree = ExtraTreeClassifier(max_features=1, max_leaf_nodes=40, random_state=n_features).fit(X, y > np.median(y))
+    regressor = DecisionTreeRegressor(max_leaf_nodes=n_features + 20, random_state=0)
+    regressor = regressor.fit(X, np.cumprod(X + 0.1, axis=1).sum(axis=1))
+    for model in (tree, regressor):
+        if n_features < 10:
+            compare(model, X[:2])
+            compare(model, X[:2], X[2:4])
+        assert model.shap_values(X).additivity_error < 1e-12
+        assert model.shap_values(X[:100], X[100:200]).additivity_error < 1e-12
+
+
+def test_tables_and_pairs_agree():
+    """A background of one row after the other, and of all rows at once, which go different ways."""
+    X, y = load_diabetes(return_X_y=True)
+    model = RandomForestRegressor(3, max_depth=7, random_state=0).fit(X, y)
+    whole = model.shap_values(X[:20], X[20:220]).values
+    one_by_one = np.mean([model.shap_values(X[:20], X[i : i + 1]).values for i in range(20, 220)], axis=0)
+    np.testing.assert_allclose(whole, one_by_one, rtol=0, atol=1e-12 * np.abs(y).max())
+
+
+@ALL
+@pytest.mark.filterwarnings("ignore::dforest.errors.UnseenLabelsWarning")
+@pytest.mark.parametrize("has_background", [False, True])
+def test_values_depend_on_no_number_of_threads(model, has_background):
+    model, X = problem(model, 1, 200)
+    X = np.tile(X, (40, 1))
+    background = X[:70] if has_background else None
+    first = model.shap_values(X, background)
+    if "n_jobs" in model.get_params():
+        second = model.set_params(n_jobs=3).shap_values(X, background)
+        assert first.values.tobytes() == second.values.tobytes()
+        np.testing.assert_array_equal(first.base_values, second.base_values)
+    some = pickle.loads(pickle.dumps(model)).shap_values(X[5:7], background)
+    assert some.values.tobytes() == first.values[5:7].tobytes()
+
+
+def test_shapes_and_attributes():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    forest = RandomForestClassifier(5, random_state=0).fit(X, y)
+    result = forest.shap_values(X)
+    assert type(result) is ShapValues and result.values.shape == (150, 4, 3) and result.base_values.shape == (3,)
+    assert result.feature_names == list(X.columns) and result.output_names == ["0", "1", "2"]
+    np.testing.assert_array_equal(result.data, X)
+    assert np.asarray(result).tobytes() == result.values.tobytes()
+    assert "(150, 4, 3)" in repr(result)
+    np.testing.assert_allclose(result.base_values + result.values.sum(axis=1), forest.predict_proba(X), atol=1e-14)
+    assert RandomForestClassifier(3).fit(X, y > 1).shap_values(X[:2]).values.shape == (2, 4, 2)
+    assert RandomForestClassifier(3).fit(X, 0 * y).shap_values(X[:2]).values.tolist() == np.zeros((2, 4, 1)).tolist()
+    array = X.to_numpy()
+    boosted = HistGradientBoostingClassifier(max_iter=5).fit(array, y > 1)
+    result = boosted.shap_values(array)
+    assert result.values.shape == (150, 4) and type(result.base_values) is float and result.feature_names is None
+    np.testing.assert_allclose(result.base_values + result.values.sum(axis=1), boosted.decision_function(array), atol=1e-13)
+    assert HistGradientBoostingClassifier(max_iter=5).fit(X, y).shap_values(X).values.shape == (150, 4, 3)
+    assert not hasattr(RandomTreesEmbedding(), "shap_values")
+
+
+def test_columns_of_text():
+    frame = pd.DataFrame({"colour": pd.Categorical(["red", "blue", None, "green"] * 10), "size": np.arange(40.0)})
+    model = RandomForestRegressor(5, random_state=0).fit(frame, (frame["colour"] == "red") * 10.0 + frame["size"])
+    result = model.shap_values(frame, frame[:7])
+    assert result.feature_names == ["colour", "size"] and result.data[0].tolist() == [2.0, 0.0]
+    assert result.additivity_error < 1e-12
+    assert (result.values[::4, 0] > 0).all()
+
+
+def test_huge_targets():
+    X = np.arange(20.0)[:, None]
+    y = np.where(X[:, 0] < 10, -1.0, 1.0) * 1.5e308
+    result = DecisionTreeRegressor().fit(X, y).shap_values(X)
+    np.testing.assert_allclose(result.values[:, 0], y, rtol=1e-14)
+    result = DecisionTreeRegressor().fit(X, y / 1e308 + 1e9).shap_values(X)
+    np.testing.assert_allclose(result.values[:, 0], y / 1e308, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n_features", [1, 40])
+def test_deep_chains(n_features):
+    """Two thousand levels: each cut takes off a row. With one feature, its value is the prediction less the mean."""
+    n = 2001
+    X, y = np.repeat(np.arange(float(n))[:, None], n_features, axis=1), np.arange(n) % 2
+    tree = DecisionTreeClassifier(method="dense", max_features=1, random_state=0).fit(X, y)
+    assert tree.get_depth() >= n - 1 if n_features == 1 else tree.get_depth() > 500
+    rows = X[:: n // 20]
+    for background in (None, X[:70]):
+        result = tree.shap_values(rows, background)
+        assert result.additivity_error < 1e-11
+        if n_features == 1:
+            np.testing.assert_allclose(result.values[:, 0], tree.predict_proba(rows) - result.base_values, atol=1e-11)
+
+
+def test_errors():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(NotFittedError):
+        RandomForestClassifier().shap_values(X)
+    forest = RandomForestClassifier(3, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="X has 3 features, but RandomForestClassifier is expecting 4"):
+        forest.shap_values(X[:, :3])
+    with pytest.raises(ValueError, match=r"background=ndarray of the shape \(0, 4\).*one row or more"):
+        forest.shap_values(X, X[:0])
+    with pytest.raises(ValueError, match=r"background=ndarray of the shape \(150, 3\).*columns of the training data"):
+        forest.shap_values(X, X[:, :3])
+    framed = RandomForestClassifier(3).fit(pd.DataFrame(X, columns=list("abcd")), y)
+    with pytest.raises(ValueError, match=r"background=DataFrame.*feature names"):
+        framed.shap_values(pd.DataFrame(X, columns=list("abcd")), pd.DataFrame(X, columns=list("abce")))
+
+
+def test_points():
+    for n in (1, 2, 5, 40, 300):
+        points, weights = gauss_points(n)
+        assert (weights > 0).all() and (points > 0).all() and (points < 1).all()
+        for degree in (0, 1, n, 2 * n - 1):
+            assert abs((weights * points**degree).sum() - 1 / (degree + 1)) < 1e-15 * (1 + n)
+
+
+def test_against_shap():
+    shap = pytest.importorskip("shap")
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X.astype(np.float32).astype(np.float64)
+    for model, target in ((RandomForestClassifier(10, random_state=0), y), (RandomForestRegressor(10, random_state=0), X[:, 0])):
+        model = model.fit(X.astype(np.float32), target)
+        theirs = shap.TreeExplainer(model.to_sklearn())
+        scale = np.abs(target).max()
+        np.testing.assert_allclose(theirs.shap_values(X[:50]), model.shap_values(X[:50]).values, atol=1e-9 * scale)
+        theirs = shap.TreeExplainer(model.to_sklearn(), X[50:90], feature_perturbation="interventional")
+        found = theirs.shap_values(X[:20], check_additivity=False)
+        np.testing.assert_allclose(found, model.shap_values(X[:20], X[50:90]).values, atol=1e-6 * scale)
+
+
+def test_explanation():
+    shap = pytest.importorskip("shap")
+    pytest.importorskip("matplotlib").use("agg")
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    explanation = RandomForestClassifier(5, random_state=0).fit(X, y).shap_values(X).explanation()
+    one = explanation[:, :, 0]
+    assert type(one) is shap.Explanation and one.feature_names == list(X.columns)
+    shap.plots.beeswarm(one, show=False)
+    shap.plots.waterfall(one[3], show=False)
+    shap.plots.bar(one, show=False)
+
+
+def test_shap_is_asked_for(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "shap", None)
+    X, y = load_diabetes(return_X_y=True)
+    result = RandomForestRegressor(2).fit(X, y).shap_values(X[:2])
+    with pytest.raises(ImportError, match="explanation\\(\\) needs shap; install it with: pip install"):
+        result.explanation()
+
+
+def test_public_names():
+    assert "ShapValues" in dforest.__all__
