@@ -32,6 +32,19 @@ def test_values_add_up(dtype):
         assert sums.reshape(expected.shape) == pytest.approx(expected, rel=1e-9, abs=1e-9), name
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_values_are_those_of_shap_values(dtype):
+    """By the cover of nodes, with missing and infinite values."""
+    rows = data_of(40, seed=6)[0]
+    for name, estimator in models(dtype, n=150):
+        ours = estimator.shap_values(rows)
+        theirs = shap.TreeExplainer(estimator.to_shap())
+        found = theirs.shap_values(rows, check_additivity=False).reshape(ours.values.shape)
+        scale = max(1.0, np.abs(ours.values).max())
+        assert np.abs(found - ours.values).max() <= 1e-10 * scale, name
+        assert np.ravel(theirs.expected_value) == pytest.approx(np.ravel(ours.base_values), rel=1e-12, abs=1e-12), name
+
+
 def test_the_values_of_an_equal_forest():
     """As scikit-learn's forest of the same trees has them."""
     X = np.nan_to_num(data_of(dtype=np.float32)[0], posinf=9, neginf=-9)
