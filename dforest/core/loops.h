@@ -66,8 +66,6 @@ typedef struct {
     int (*wrong_slots)(const df_packed *forest, size_t t, const df_limits_of_slots *limits);
     void (*shapley)(int n_points, const df_shapley_tree *tree, const double *x, const double *t, const double *weight, double *room,
                     uint32_t *path, uint8_t *side, double *sums);
-    void (*shapley_pairs)(const df_shapley_tree *tree, const uint64_t *left, size_t n_words, const double *factors, const double *x,
-                          const df_shapley_path *path, double *sums);
     void (*shapley_tables)(const df_shapley_tree *tree, const double *factors, const double *x, size_t n, const double *z,
                            size_t n_background, size_t size, const df_shapley_tables *tables, double *sums, size_t step);
     const df_boost_loops *boost;
@@ -237,11 +235,6 @@ typedef struct {
                                             double *sums) {                                                               \
         df_shapley_loop(n_points, tree, x, t, weight, room, path, side, sums);                                            \
     }                                                                                                                     \
-    attribute static void df_shapley_pairs_##name(const df_shapley_tree *tree, const uint64_t *left, size_t n_words,      \
-                                                  const double *factors, const double *x, const df_shapley_path *path,    \
-                                                  double *sums) {                                                         \
-        df_shapley_pairs_loop(tree, left, n_words, factors, x, path, sums);                                               \
-    }                                                                                                                     \
     attribute static void df_shapley_tables_##name(const df_shapley_tree *tree, const double *factors, const double *x,   \
                                                    size_t n, const double *z, size_t n_background, size_t size,           \
                                                    const df_shapley_tables *tables, double *sums, size_t step) {          \
@@ -284,7 +277,6 @@ typedef struct {
                                              DF_REGISTER_BYTES_##name > 16 ? df_mark64_##name : NULL,                     \
                                              df_wrong_slots_##name,                                                       \
                                              df_shapley_##name,                                                           \
-                                             df_shapley_pairs_##name,                                                     \
                                              df_shapley_tables_##name,                                                    \
                                              &df_boost_loops_##name};
 

@@ -77,9 +77,9 @@ class ShapPart:
         forest = self.forest_
         if forest.splitter is not None:
             raise ValueError(
-                f"splitter={self.splitter!r} makes tests of its own, which may be about several features at a time, so that what "
-                "one feature adds is not known; allowed are estimators grown with splitter=\"best\" or \"random\", or with a "
-                "splitter that chooses thresholds or categories"
+                f"splitter={forest.splitter!r} makes tests of its own, which may be about several features at a time, so that "
+                'what one feature adds is not known; allowed are estimators grown with splitter="best" or "random", or with '
+                "one of your own that chooses thresholds or categories"
             )
         X = check_X(self, on_host(X), self._features, reset=False)
         if background is not None:
@@ -88,7 +88,8 @@ class ShapPart:
         votes = forest.leaf_votes(voting)
         scale = 1.0 if np.abs(votes).max() < _LARGE else 2.0**-64
         values, base = ShapleyForest(forest, votes * scale, n_threads).explain(X, background, n_threads)
-        values /= scale
+        if scale != 1.0:
+            values /= scale
         baseline, packed = forest.objective.baseline, forest.packed(voting)
         if background is not None:
             base = packed.mean(background, n_threads).mean(axis=0)

@@ -78,7 +78,7 @@ DF_INLINE void df_shapley_test(const df_shapley_node *node, const uint64_t *word
             bit[j] = df_left_by_number(x[j], threshold, 0) ? 1.0 : 0.0;
 }
 
-/* What h is made of, point by point: base + slope b; if the feature is tested above, s + o (base + slope b), and the factor z / f^2. */
+/* What h is made of, point by point: base + slope b; where the feature is tested above, s + o (base + slope b), and z / f^2. */
 typedef struct {
     double base[DF_SHAPLEY_POINTS], slope[DF_SHAPLEY_POINTS], factor[DF_SHAPLEY_POINTS];
 } df_shapley_chances;
@@ -106,7 +106,7 @@ DF_INLINE double df_shapley_chance(const int is_repeated, const df_shapley_chanc
     return is_repeated ? left + own * chance : chance;
 }
 
-/* Go down an edge. IN p, bit, own: of the node; own: o above, if the feature is tested there. OUT to: p of the child; taken: o. */
+/* Go down an edge. IN p, bit: of the node; own: o of the edges above, if these test the feature. OUT to: p of the child; taken: o. */
 DF_INLINE void df_shapley_down(const int n_points, const int is_repeated, const int is_right, const df_shapley_node *node,
                                const double *t, const double *p, const double *bit, const double *own, double *to, double *taken)
 {

@@ -1,15 +1,16 @@
 """Shapley values of what trees predict: how much each feature of a row adds.
 
 Words, and the formulas by the cover of nodes: see `shapley.h`; against rows of a background: `shapley_rows.h`. A *block* is some
-rows, whose values lie lane by lane in *groups* of DF_SHAPLEY_LANES rows. A thread makes a tree ready for a block, and sends all its
-groups through it; so a row's sums over trees are formed by one thread in the order of the trees, and have the same bits on any
-number of threads.
+rows, whose values lie lane by lane in *groups* of DF_SHAPLEY_LANES rows. A thread makes a tree ready for a block, and sends all
+its groups through it; so a row's sums over trees are formed by one thread in the order of the trees, and have the same bits on
+any number of threads.
 
 A `ShapleyForest` borrows the arrays of a forest; each thread owns what it needs for the largest tree and for a block.
 """
+from libc.math cimport exp2, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 from cpython.ref cimport PyObject
 
 import numpy as np
@@ -19,17 +20,31 @@ from dforest.core.threads cimport Turn, poll, share
 from dforest.core.types cimport df_rows, value_at
 from dforest.core.predict.packed cimport rows_of
 from dforest.core.predict.walk cimport (
-    DF_IS_SUBSET, DF_MISSING_LEFT, DF_SHAPLEY_FACTORS, DF_SHAPLEY_LANES, DF_SHAPLEY_POINTS, DF_SHAPLEY_TABLED, DF_SHAPLEY_WORDS,
-    df_shapley_mark, df_shapley_node, df_shapley_path, df_shapley_tables, df_shapley_tree,
+    DF_IS_SUBSET, DF_MISSING_LEFT, DF_SHAPLEY_FACTORS, DF_SHAPLEY_LANES, DF_SHAPLEY_POINTS, DF_SHAPLEY_TABLED,
+    df_shapley_node, df_shapley_tables, df_shapley_tree,
 )
 
 from dforest.core.predict.packing import payload_words
+
+cdef extern from "core/predict/shapley_pairs.h" nogil:
+    enum:
+        DF_SHAPLEY_OTHERS
+    ctypedef struct df_shapley_pair_node:
+        uint64_t others_left
+        uint32_t right
+        int32_t feature
+    ctypedef struct df_shapley_parting:
+        pass
+    uint64_t df_shapley_left(const df_shapley_node* node, const uint64_t* words, const double* x, size_t size, size_t n_groups)
+    void df_shapley_pair(const df_shapley_pair_node* nodes, const uint32_t* rows_left, int row, int other,
+                         const double* factors, uint8_t* given, df_shapley_parting* partings, double* sums)
 
 cdef enum:
     BLOCK_ROWS = 1024         # of a block, at most
     BLOCK_NUMBERS = 1 << 18   # values and sums of a block, at most, but for a single group
     LEVEL_ROWS = 1 << 23      # rows of a background that are looked at together, times levels, at most
     SOME_ROWS = 64            # ... but so many rows
+    PAIR_WORK = 60            # nanoseconds that a pair of rows takes, by the root of the number of leaves, about
 
 cdef struct Scratch:          # of a thread
     df_shapley_node* nodes    # [nodes of the largest tree], as the next two
@@ -40,9 +55,11 @@ cdef struct Scratch:          # of a thread
     double* above             # z of the edge that is taken, with those of the same feature above: see shapley.h
     int32_t* last             # [n_features] the level of the last node on the path that tests a feature; -1: there is none
     double* room              # see `df_shapley_walk`
-    df_shapley_path pairs     # against a background: see shapley_rows.h; what belongs to it
-    df_shapley_tables tables
-    uint64_t* left            # [nodes of the largest tree, words] which rows of the background go left
+    df_shapley_tables tables  # against a background: see shapley_rows.h, and shapley_pairs.h for what follows
+    df_shapley_pair_node* pair_nodes      # [nodes of the largest tree]
+    uint32_t* rows_left       # alike
+    uint8_t* given            # [n_features] 0
+    df_shapley_parting* partings          # [n_features]
 
 cdef struct Job:              # rows whose values are asked for
     PyObject* forest          # the ShapleyForest
@@ -308,44 +325,35 @@ cdef class ShapleyForest:
 
     cdef int open_background(self, Scratch* scratch, Py_ssize_t n_rows) except -1 nogil:
         """Take the memory besides that blocks of n_rows rows need against a background; `close_background` gives it back."""
-        cdef Py_ssize_t levels = self.highest + 1, n_words = DF_SHAPLEY_WORDS
-        cdef df_shapley_path* pairs = &scratch.pairs
+        cdef Py_ssize_t levels = self.highest + 1
         cdef df_shapley_tables* tables = &scratch.tables
-        scratch.left = <uint64_t*> malloc(self.largest * n_words * sizeof(uint64_t))
-        pairs.node = <uint32_t*> malloc(levels * sizeof(uint32_t))
-        pairs.side = <uint8_t*> malloc(levels)
-        pairs.hot = <uint8_t*> malloc(levels)
-        pairs.latest = <uint32_t*> malloc(levels * sizeof(uint32_t))
-        pairs.known = <uint32_t*> malloc(levels * sizeof(uint32_t))
-        pairs.alive = <uint64_t*> malloc((levels + 1) * n_words * sizeof(uint64_t))
-        pairs.lacking = <uint64_t*> malloc(levels * n_words * sizeof(uint64_t))
-        tables.node = pairs.node
-        tables.side = pairs.side
-        tables.first = pairs.latest
+        scratch.pair_nodes = <df_shapley_pair_node*> malloc(self.largest * sizeof(df_shapley_pair_node))
+        scratch.rows_left = <uint32_t*> malloc(self.largest * sizeof(uint32_t))
+        scratch.given = <uint8_t*> calloc(self.n_features, 1)
+        scratch.partings = <df_shapley_parting*> malloc(self.n_features * sizeof(df_shapley_parting))
+        tables.node = scratch.path
+        tables.side = scratch.side
         tables.cold = <uint16_t*> malloc((levels + 1) * n_rows * sizeof(uint16_t))
         tables.lacking = <uint16_t*> malloc((levels + 1) * self.rows_at_a_time() * sizeof(uint16_t))
         tables.left = <uint8_t*> malloc(levels * (n_rows + self.rows_at_a_time()))
+        tables.first = <uint32_t*> malloc((1 + self.n_features) * sizeof(uint32_t))
         tables.counts = <uint32_t*> calloc(1 << DF_SHAPLEY_TABLED, sizeof(uint32_t))
         tables.patterns = <uint16_t*> malloc((1 << DF_SHAPLEY_TABLED) * sizeof(uint16_t))
         tables.b = <double*> malloc((1 << DF_SHAPLEY_TABLED) * sizeof(double))
         tables.e = <double*> malloc((1 << DF_SHAPLEY_TABLED) * sizeof(double))
-        if (scratch.left == NULL or pairs.node == NULL or pairs.side == NULL or pairs.hot == NULL or pairs.latest == NULL
-                or pairs.known == NULL or pairs.alive == NULL or pairs.lacking == NULL or tables.cold == NULL
-                or tables.lacking == NULL or tables.left == NULL or tables.counts == NULL or tables.patterns == NULL
-                or tables.b == NULL or tables.e == NULL):
+        if (scratch.pair_nodes == NULL or scratch.rows_left == NULL or scratch.given == NULL or scratch.partings == NULL
+                or tables.cold == NULL or tables.lacking == NULL or tables.left == NULL or tables.first == NULL
+                or tables.counts == NULL or tables.patterns == NULL or tables.b == NULL or tables.e == NULL):
             with gil:
                 raise MemoryError()
         return 0
 
     cdef void close_background(self, Scratch* scratch) noexcept nogil:
-        free(scratch.left)
-        free(scratch.pairs.node)
-        free(scratch.pairs.side)
-        free(scratch.pairs.hot)
-        free(scratch.pairs.latest)
-        free(scratch.pairs.known)
-        free(scratch.pairs.alive)
-        free(scratch.pairs.lacking)
+        free(scratch.pair_nodes)
+        free(scratch.rows_left)
+        free(scratch.given)
+        free(scratch.partings)
+        free(scratch.tables.first)
         free(scratch.tables.cold)
         free(scratch.tables.lacking)
         free(scratch.tables.left)
@@ -358,14 +366,27 @@ cdef class ShapleyForest:
         """How many rows of a background are looked at together, as a multiple of 64."""
         return max(<Py_ssize_t> SOME_ROWS, min(<Py_ssize_t> 8192, <Py_ssize_t> (LEVEL_ROWS // (self.highest + 1)) // 64 * 64))
 
+    cdef bint has_tables(self, Py_ssize_t t, Py_ssize_t n, Py_ssize_t n_background) noexcept nogil:
+        """Whether tables of a tree for n rows take less time than pairs."""
+        cdef double n_leaves = (self.offsets[t + 1] - self.offsets[t] + 1) / 2, most = <double> self.most[t]
+        cdef double fill = exp2(most) + n_background * exp2(0.5 * most), n_blocks = (n + BLOCK_ROWS - 1) // BLOCK_ROWS
+        return (self.most[t] <= DF_SHAPLEY_TABLED
+                and n_leaves * (n_blocks * fill + n * most) < PAIR_WORK * sqrt(n_leaves) * n * n_background)
+
     cdef int by_rows(self, Py_ssize_t t, Py_ssize_t n, const double* x, const Job* job, Scratch* scratch, double* sums,
                      Turn* turn) except -1 nogil:
         """Add the values of a tree for n rows, against all rows of the background. Parameters: as of `by_cover`"""
         cdef Py_ssize_t size = self.n_features * DF_SHAPLEY_LANES, n_nodes = self.offsets[t + 1] - self.offsets[t]
-        cdef bint has_tables = self.most[t] <= DF_SHAPLEY_TABLED
-        cdef Py_ssize_t some = self.rows_at_a_time() if has_tables else 64 * DF_SHAPLEY_WORDS, begin = 0, n_some, n_words, i, k
+        cdef bint has_tables = self.has_tables(t, job.n, job.n_background)
+        cdef Py_ssize_t some = self.rows_at_a_time() if has_tables else DF_SHAPLEY_OTHERS, begin = 0, n_some, i, j, k
         cdef df_shapley_tree tree = df_shapley_tree(scratch.nodes, &self.words[0])
+        cdef df_shapley_pair_node* nodes = scratch.pair_nodes
         cdef const double* z
+        for i in range(n_nodes):
+            nodes[i].feature = scratch.nodes[i].feature
+            nodes[i].right = scratch.nodes[i].right if nodes[i].feature >= 0 else 0
+            if nodes[i].right == 0:
+                memcpy(&nodes[i].others_left, &scratch.nodes[i].left, sizeof(double))
         while begin < job.n_background:
             z = job.z + begin // DF_SHAPLEY_LANES * size
             n_some = min(some, job.n_background - begin)
@@ -375,21 +396,20 @@ cdef class ShapleyForest:
                                      size * self.n_outputs)
                 poll(turn, n_nodes * (n * self.most[t] + 4 * n_some))
                 continue
-            n_words = (n_some + 63) // 64
             for i in range(n_nodes):
-                if scratch.nodes[i].feature >= 0:
-                    df_shapley_mark(&scratch.nodes[i], &self.words[0], z, size, n_some, scratch.left + i * n_words)
-            poll(turn, n_nodes * n_some)
-            for i in range(n):
-                for k in range(n_words):
-                    scratch.pairs.alive[k] = ~(<uint64_t> 0)
-                if n_some % 64:
-                    scratch.pairs.alive[n_words - 1] = ((<uint64_t> 1) << (n_some % 64)) - 1
-                k = i // DF_SHAPLEY_LANES
-                loops.shapley_pairs(&tree, scratch.left, n_words, &self.factors[0, 0],
-                                    x + k * size + i % DF_SHAPLEY_LANES, &scratch.pairs,
-                                    sums + k * size * self.n_outputs + i % DF_SHAPLEY_LANES)
-                poll(turn, 16 * n_nodes)
+                if nodes[i].right:
+                    nodes[i].others_left = df_shapley_left(&scratch.nodes[i], &self.words[0], z, size,
+                                                           (n_some + DF_SHAPLEY_LANES - 1) // DF_SHAPLEY_LANES)
+            for k in range((n + DF_SHAPLEY_LANES - 1) // DF_SHAPLEY_LANES):
+                for i in range(n_nodes):
+                    if nodes[i].right:
+                        scratch.rows_left[i] = <uint32_t> df_shapley_left(&scratch.nodes[i], &self.words[0],
+                                                                          x + k * size, size, 1)
+                for i in range(min(<Py_ssize_t> DF_SHAPLEY_LANES, n - k * DF_SHAPLEY_LANES)):
+                    for j in range(n_some):
+                        df_shapley_pair(nodes, scratch.rows_left, <int> i, <int> j, &self.factors[0, 0], scratch.given,
+                                        scratch.partings, sums + k * size * self.n_outputs + i)
+                    poll(turn, 16 * n_nodes + 100 * n_some)
         return 0
 
     cdef int explain_block(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil:

@@ -1,7 +1,7 @@
 /* Shapley values of one tree against the rows of a background (C99 and C++).
 
-   Words: as in shapley.h. For a row and a row of the background, features that are known have the values of the former, and all
-   others those of the latter. A leaf is reached if each feature of its path passes: by the row's value if it is known, else by
+   Words: as in shapley.h. For a row and a row of the background, features that are known have the values of the former, and others
+   those of the latter. A leaf is reached if each feature of its path passes: by the row's value if it is known, else by
    that of the background. A feature is *hot* if the row passes all its edges on the path, else *cold*, and *lacking* if the
    background's row does not pass them all. So the leaf is reached if no cold feature is known, and all lacking ones are; it counts
    for nothing if a feature is both. Let there be a lacking features, and c cold ones. Then a leaf of value v adds
@@ -12,10 +12,9 @@
    (S. M. Lundberg et al., "From local explanations to global understanding with explainable AI for trees", Nature Machine
    Intelligence 2, 2020, supplement). With W(a, c) = (a - 1)! c! / (a + c)! these are v W(a, c) and - v W(c, a).
 
-   There are two ways to the sums over all rows of the background. *Pairs*: a row goes down all nodes where there is a row of the
-   background for which a leaf may still count; 64 of these are a word of bits. *Tables*, where paths have few features: cold and
-   lacking features are bits of a pattern, and how many rows of the background have a pattern is counted once, leaf by leaf. For
-   all sets s of cold features, let
+   There are two ways to the sums over all rows of the background: pair by pair (shapley_pairs.h), and, where paths have few
+   features, by *tables*. For these, cold and lacking features are bits of a pattern, and how many rows of the background have a
+   pattern is counted once, leaf by leaf. For all sets s of cold features, let
 
        B[s] be the sum over patterns q without a bit of s, of their number times W(|q|, |s|), and
        E[s] the sum of their number times W(|q|, |s| - 1), where W(0, c) = - (1 + 1/2 + ... + 1/c).
@@ -35,7 +34,6 @@
 enum {
     DF_SHAPLEY_TABLED = 10,    /* features of a path, at most, for tables */
     DF_SHAPLEY_FACTORS = 256,  /* numbers of features whose W is looked up */
-    DF_SHAPLEY_WORDS = 4,      /* words of bits, at most, of rows of a background that are looked at together */
 };
 
 /* W(a, c); a from 1. IN factors : [DF_SHAPLEY_FACTORS, DF_SHAPLEY_FACTORS] */
@@ -44,138 +42,6 @@ DF_INLINE double df_shapley_factor(const double *factors, size_t a, size_t c)
     if (a < DF_SHAPLEY_FACTORS && c < DF_SHAPLEY_FACTORS)
         return factors[a * DF_SHAPLEY_FACTORS + c];
     return exp(lgamma((double) a) + lgamma((double) c + 1.0) - lgamma((double) (a + c) + 1.0));
-}
-
-/* Which rows of the background go left. IN z : [., n_features, DF_SHAPLEY_LANES]; n: rows. OUT left : [n_words] */
-DF_INLINE void df_shapley_mark(const df_shapley_node *node, const uint64_t *words, const double *z, size_t size, size_t n,
-                               uint64_t *left)
-{
-    double bit[DF_SHAPLEY_LANES];
-    size_t i, j;
-    for (i = 0; i < n; i += DF_SHAPLEY_LANES) {
-        df_shapley_test(node, words, z + i / DF_SHAPLEY_LANES * size, bit);
-        if (i % 64 == 0)
-            left[i / 64] = 0;
-        for (j = 0; j < DF_SHAPLEY_LANES; j++)
-            left[i / 64] |= (uint64_t) (bit[j] != 0.0) << (i % 64 + j);
-    }
-}
-
-/* A path, level by level. */
-typedef struct {
-    uint32_t *node;          /* [levels] */
-    uint8_t *side;           /* 1: to the right; and 2, if the row goes left */
-    uint8_t *hot;            /* the feature, by all edges so far */
-    uint32_t *latest;        /* [positions] the level of the last node that tests a feature */
-    uint64_t *alive;         /* [levels + 1, n_words] rows of the background for which leaves below may count */
-    uint64_t *lacking;       /* [levels, n_words] those that lack the feature, by all edges so far */
-    uint32_t *known;         /* [levels] features on the path */
-} df_shapley_path;
-
-/* What a leaf adds for a row. IN n: features on the path; level: that of the leaf's parent */
-DF_INLINE void df_shapley_leaf(const df_shapley_node *nodes, const df_shapley_path *path, const double *factors, size_t n,
-                               size_t level, size_t n_words, double value, double *sums)
-{
-    const uint64_t *alive = path->alive + (level + 1) * n_words;
-    uint16_t counts[64];
-    double factor[64], cold = 0.0;
-    size_t w, i, n_cold = 0;
-    for (i = 0; i < n; i++)
-        n_cold += !path->hot[path->latest[i]];
-    for (w = 0; w < n_words; w++) {
-        uint64_t bits;
-        if (alive[w] == 0)
-            continue;
-        memset(counts, 0, sizeof counts);
-        for (i = 0; i < n; i++)
-            if (path->hot[path->latest[i]])
-                for (bits = path->lacking[path->latest[i] * n_words + w] & alive[w]; bits; bits &= bits - 1)
-                    counts[df_lowest_bit(bits)]++;
-        for (bits = alive[w]; bits; bits &= bits - 1) {
-            const int b = df_lowest_bit(bits);
-            factor[b] = counts[b] ? value * df_shapley_factor(factors, counts[b], n_cold) : 0.0;
-            if (n_cold)
-                cold += value * df_shapley_factor(factors, n_cold, counts[b]);
-        }
-        for (i = 0; i < n; i++) {
-            const size_t at = path->latest[i];
-            if (path->hot[at]) {
-                double sum = 0.0;
-                for (bits = path->lacking[at * n_words + w] & alive[w]; bits; bits &= bits - 1)
-                    sum += factor[df_lowest_bit(bits)];
-                sums[(size_t) nodes[path->node[at]].feature * DF_SHAPLEY_LANES] += sum;
-            }
-        }
-    }
-    for (i = 0; i < n; i++)
-        if (!path->hot[path->latest[i]])
-            sums[(size_t) nodes[path->node[path->latest[i]]].feature * DF_SHAPLEY_LANES] -= cold;
-}
-
-/* Go from the node at a level to a side. Returns whether a leaf below may count. */
-DF_INLINE int df_shapley_take(const df_shapley_node *node, const df_shapley_path *path, const uint64_t *left, size_t n_words,
-                              size_t level, int goes_left, int side)
-{
-    const uint64_t *before = node->ancestor < 0 ? NULL : path->lacking + (size_t) node->ancestor * n_words;
-    const int was_hot = node->ancestor < 0 || path->hot[node->ancestor], is_hot = was_hot && goes_left != side;
-    const uint64_t flip = side ? ~(uint64_t) 0 : 0, *alive = path->alive + level * n_words;
-    uint64_t *to = path->alive + (level + 1) * n_words, *lacking = path->lacking + level * n_words, any = 0;
-    size_t w;
-    path->side[level] = (uint8_t) (goes_left << 1 | side);
-    path->hot[level] = (uint8_t) is_hot;
-    for (w = 0; w < n_words; w++) {
-        const uint64_t passes = left[w] ^ flip, lacked = was_hot && before ? before[w] : 0;
-        lacking[w] = lacked | ~passes;
-        any |= to[w] = is_hot ? alive[w] : alive[w] & passes & ~lacked;
-    }
-    return any != 0;
-}
-
-/* Add the values of a tree for one row, pair by pair.
-
-   IN left : [n_nodes, n_words] rows of the background that go left
-   IN x : [n_features, DF_SHAPLEY_LANES], of which one lane; sums: alike
-   INOUT path : whose `alive` has the rows of the background at its beginning */
-DF_INLINE void df_shapley_pairs_loop(const df_shapley_tree *tree, const uint64_t *left, size_t n_words, const double *factors,
-                                     const double *x, const df_shapley_path *path, double *sums)
-{
-    const df_shapley_node *nodes = tree->nodes;
-    size_t level = 0;
-    uint32_t at = 0;
-    for (;;) {
-        const df_shapley_node *node = nodes + at;
-        const double value = x[(size_t) node->feature * DF_SHAPLEY_LANES];
-        const int goes_left = node->flags & DF_IS_SUBSET ? df_left_by_subset(value, tree->words, node->place, node->flags)
-                                                         : df_left_by_number(value, node->threshold, node->flags);
-        const uint32_t before = level ? path->known[level - 1] : 0;
-        int side = 0;
-        path->node[level] = at;
-        path->latest[node->position] = (uint32_t) level;
-        path->known[level] = before > node->position ? before : node->position + 1;
-        path->side[level] = (uint8_t) (goes_left << 1);
-        for (;;) {
-            const uint32_t child = side ? node->right : at + 1;
-            if (df_shapley_take(node, path, left + (size_t) at * n_words, n_words, level, path->side[level] >> 1, side)) {
-                if (nodes[child].feature >= 0) {
-                    at = child;
-                    break;
-                }
-                df_shapley_leaf(nodes, path, factors, path->known[level], level, n_words, nodes[child].left, sums);
-            }
-            while (side) {               /* both sides are done */
-                if (node->ancestor >= 0)
-                    path->latest[node->position] = (uint32_t) node->ancestor;
-                if (level == 0)
-                    return;
-                level--;
-                at = path->node[level];
-                node = nodes + at;
-                side = path->side[level] & 1;
-            }
-            side = 1;
-        }
-        level++;
-    }
 }
 
 /* What tables are made in and looked up with. */
@@ -216,20 +82,21 @@ DF_INLINE void df_shapley_fill(const df_shapley_tables *tables, const double *fa
     }
 }
 
-/* Patterns one level further. IN cold : [n]; left : [n]; bit: of the feature. OUT to : [n] */
-DF_INLINE void df_shapley_patterns(const uint16_t *cold, const uint8_t *left, size_t n, int bit, int side, uint16_t *to)
+/* Patterns of cold or of lacking features, one level further. IN from, left : [n]; bit: of the feature. OUT to : [n] */
+DF_INLINE void df_shapley_patterns(const uint16_t *from, const uint8_t *left, size_t n, int bit, int side, uint16_t *to)
 {
     size_t i;
     for (i = 0; i < n; i++)
-        to[i] = (uint16_t) (cold[i] | (left[i] == side) << bit);
+        to[i] = (uint16_t) (from[i] | (left[i] == side) << bit);
 }
 
 /* Add the values of a tree for rows, by tables.
 
    IN x, z : [., n_features, DF_SHAPLEY_LANES] n rows and n_background rows, as whole groups; size: n_features * DF_SHAPLEY_LANES
    INOUT sums : as x, but the sums of the next group lie `step` further */
-DF_INLINE void df_shapley_tables_loop(const df_shapley_tree *tree, const double *factors, const double *x, size_t n, const double *z,
-                                      size_t n_background, size_t size, const df_shapley_tables *tables, double *sums, size_t step)
+DF_INLINE void df_shapley_tables_loop(const df_shapley_tree *tree, const double *factors, const double *x, size_t n,
+                                      const double *z, size_t n_background, size_t size, const df_shapley_tables *tables,
+                                      double *sums, size_t step)
 {
     enum { N = DF_SHAPLEY_LANES };
     const df_shapley_node *nodes = tree->nodes;
@@ -253,12 +120,11 @@ DF_INLINE void df_shapley_tables_loop(const df_shapley_tree *tree, const double 
         }
         for (side = 0;;) {
             const uint32_t child = side ? node->right : at + 1;
-            const uint16_t *cold = tables->cold + (level + 1) * n_rows, *lacking = tables->lacking + (level + 1) * n_others;
+            uint16_t *cold = tables->cold + (level + 1) * n_rows, *lacking = tables->lacking + (level + 1) * n_others;
             left = tables->left + level * (n_rows + n_others);
             tables->side[level] = (uint8_t) side;
-            df_shapley_patterns(tables->cold + level * n_rows, left, n_rows, node->position, side, (uint16_t *) cold);
-            df_shapley_patterns(tables->lacking + level * n_others, left + n_rows, n_others, node->position, side,
-                                (uint16_t *) lacking);
+            df_shapley_patterns(tables->cold + level * n_rows, left, n_rows, node->position, side, cold);
+            df_shapley_patterns(tables->lacking + level * n_others, left + n_rows, n_others, node->position, side, lacking);
             if (nodes[child].feature >= 0) {
                 at = child;
                 break;

@@ -60,7 +60,6 @@ cdef extern from "core/predict/shapley.h" nogil:
     enum:
         DF_SHAPLEY_LANES
         DF_SHAPLEY_POINTS
-    size_t DF_SHAPLEY_LEVEL(int n_points)
     ctypedef struct df_shapley_node:
         double left, above, threshold
         uint32_t right
@@ -74,15 +73,6 @@ cdef extern from "core/predict/shapley_rows.h" nogil:
     enum:
         DF_SHAPLEY_FACTORS
         DF_SHAPLEY_TABLED
-        DF_SHAPLEY_WORDS
-    ctypedef struct df_shapley_path:
-        uint32_t* node
-        uint8_t* side
-        uint8_t* hot
-        uint32_t* latest
-        uint64_t* alive
-        uint64_t* lacking
-        uint32_t* known
     ctypedef struct df_shapley_tables:
         uint32_t* node
         uint8_t* side
@@ -94,8 +84,6 @@ cdef extern from "core/predict/shapley_rows.h" nogil:
         uint16_t* patterns
         double* b
         double* e
-    void df_shapley_mark(const df_shapley_node* node, const uint64_t* words, const double* z, size_t size, size_t n,
-                         uint64_t* left)
 
 cdef extern from "core/predict/tiles.h" nogil:
     ctypedef struct df_keyed:
