@@ -303,7 +303,7 @@ cdef class RowTable:
         cdef Py_ssize_t first = 0, n
         while first < rows.shape[0]:
             n = min(<Py_ssize_t> ADDED_TOGETHER, rows.shape[0] - first)
-            failure = self.add_some(&rows[first, 0], n, lot << 32 | <uint64_t> first, &numbers[first])
+            failure = self.add_some(&rows[first, 0], n, <uint64_t> lot << 32 | <uint64_t> first, &numbers[first])
             if failure == NO_MEMORY:
                 with gil:
                     raise MemoryError("no memory for the leaves of a forest")
