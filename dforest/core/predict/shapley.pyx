@@ -44,6 +44,7 @@ cdef enum:
     BLOCK_NUMBERS = 1 << 18   # values and sums of a block, at most, but for a single group
     LEVEL_ROWS = 1 << 23      # rows of a background that are looked at together, times levels, at most
     SOME_ROWS = 64            # ... but so many rows
+    TABLE_WORK = 1 << 28      # leaves times rows, and features on a path, that tables are looked up for at once
     PAIR_WORK = 60            # nanoseconds that a pair of rows takes, by the root of the number of leaves, about
 
 cdef struct Scratch:          # of a thread
@@ -378,7 +379,10 @@ cdef class ShapleyForest:
         """Add the values of a tree for n rows, against all rows of the background. Parameters: as of `by_cover`"""
         cdef Py_ssize_t size = self.n_features * DF_SHAPLEY_LANES, n_nodes = self.offsets[t + 1] - self.offsets[t]
         cdef bint has_tables = self.has_tables(t, job.n, job.n_background)
-        cdef Py_ssize_t some = self.rows_at_a_time() if has_tables else DF_SHAPLEY_OTHERS, begin = 0, n_some, i, j, k
+        # Rows of the background, and others, that are worked on together: so many that an interrupt is heard in between.
+        cdef Py_ssize_t n_leaves = (n_nodes + 1) // 2, most = max(1, self.most[t]), begin = 0, n_some, i, j, k
+        cdef Py_ssize_t some = max(<Py_ssize_t> SOME_ROWS, min(self.rows_at_a_time(), TABLE_WORK // n_leaves // 64 * 64))
+        cdef Py_ssize_t at_once = max(1, TABLE_WORK // (n_leaves * most) // DF_SHAPLEY_LANES) * DF_SHAPLEY_LANES
         cdef df_shapley_tree tree = df_shapley_tree(scratch.nodes, &self.words[0])
         cdef df_shapley_pair_node* nodes = scratch.pair_nodes
         cdef const double* z
@@ -387,14 +391,19 @@ cdef class ShapleyForest:
             nodes[i].right = scratch.nodes[i].right if nodes[i].feature >= 0 else 0
             if nodes[i].right == 0:
                 memcpy(&nodes[i].others_left, &scratch.nodes[i].left, sizeof(double))
+        if not has_tables:
+            some = DF_SHAPLEY_OTHERS
         while begin < job.n_background:
             z = job.z + begin // DF_SHAPLEY_LANES * size
             n_some = min(some, job.n_background - begin)
             begin += some
             if has_tables:
-                loops.shapley_tables(&tree, &self.factors[0, 0], x, n, z, n_some, size, &scratch.tables, sums,
-                                     size * self.n_outputs)
-                poll(turn, n_nodes * (n * self.most[t] + 4 * n_some))
+                for k in range((n + at_once - 1) // at_once):
+                    i = k * at_once // DF_SHAPLEY_LANES * size
+                    j = min(at_once, n - k * at_once)
+                    loops.shapley_tables(&tree, &self.factors[0, 0], x + i, j, z, n_some, size, &scratch.tables,
+                                         sums + i * self.n_outputs, size * self.n_outputs)
+                    poll(turn, n_leaves * (j * self.most[t] + 4 * n_some))
                 continue
             for i in range(n_nodes):
                 if nodes[i].right:
