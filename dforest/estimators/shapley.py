@@ -59,7 +59,7 @@ class ShapPart:
         .. [2] S. M. Lundberg et al., "From local explanations to global understanding with explainable AI for trees", Nature
            Machine Intelligence 2, 2020: "tree_path_dependent". For how it is computed see G. Owen, "Multilinear extensions of
            games", Management Science 18(5), 1972.
-        .. [3] The same, "interventional".
+        .. [3] S. M. Lundberg et al., in the article of [2]_: "interventional".
 
         Examples
         --------

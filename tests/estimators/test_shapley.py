@@ -28,6 +28,7 @@ from dforest import (
     RandomTreesEmbedding,
     ShapValues,
 )
+from dforest.core import loops
 from dforest.core.predict.shapley import gauss_points
 from dforest.splitter import PythonSplitter, Test
 from dforest.testing import shapley as twin
@@ -142,6 +143,19 @@ def test_values_depend_on_no_number_of_threads(model, has_background):
         np.testing.assert_allclose(some, first.values[5:7], rtol=0, atol=1e-14 * max(1.0, np.abs(first.values).max()))
     else:
         assert some.tobytes() == first.values[5:7].tobytes()
+
+
+def test_values_depend_on_no_set_of_loops():
+    X, y = load_diabetes(return_X_y=True)
+    forest = RandomForestRegressor(5, random_state=0).fit(X, y)
+    found = set()
+    try:
+        for name in loops.names():
+            loops.use(name)
+            found.add((forest.shap_values(X).values.tobytes(), forest.shap_values(X, X[:90]).values.tobytes()))
+    finally:
+        loops.use()
+    assert len(found) == 1
 
 
 def test_shapes_and_attributes():

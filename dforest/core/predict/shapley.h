@@ -106,7 +106,7 @@ DF_INLINE double df_shapley_chance(const int is_repeated, const df_shapley_chanc
     return is_repeated ? left + own * chance : chance;
 }
 
-/* Go down an edge. IN p, bit: of the node; own: o of the edges above, if these test the feature. OUT to: p of the child; taken: o. */
+/* Go down an edge. IN p, bit: of the node; own: o of the edges above that test the feature. OUT to: p of the child; taken: o. */
 DF_INLINE void df_shapley_down(const int n_points, const int is_repeated, const int is_right, const df_shapley_node *node,
                                const double *t, const double *p, const double *bit, const double *own, double *to, double *taken)
 {

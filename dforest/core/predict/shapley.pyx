@@ -58,7 +58,7 @@ cdef struct Scratch:          # of a thread
     double* room              # see `df_shapley_walk`
     df_shapley_tables tables  # against a background: see shapley_rows.h, and shapley_pairs.h for what follows
     df_shapley_pair_node* pair_nodes      # [nodes of the largest tree]
-    uint32_t* rows_left       # alike
+    uint32_t* rows_left       # [nodes of the largest tree]
     uint8_t* given            # [n_features] 0
     df_shapley_parting* partings          # [n_features]
 

@@ -106,7 +106,7 @@ DF_INLINE int df_left_by_number(double value, double threshold, uint32_t flags)
     return (value <= threshold) | ((value != value) & flags);
 }
 
-/* The same of a test of categories, whose words begin at `place`. */
+/* Whether a row goes left, given the value that a test of categories looks at; the words of the subset begin at `place`. */
 DF_INLINE int df_left_by_subset(double value, const uint64_t *words, uint32_t place, uint32_t flags)
 {
     return df_in_subset(words, place, value) ^ (flags & DF_MISSING_LEFT);
