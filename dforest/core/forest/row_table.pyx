@@ -303,7 +303,7 @@ cdef class RowTable:
         cdef Py_ssize_t first = 0, n
         while first < rows.shape[0]:
             n = min(<Py_ssize_t> ADDED_TOGETHER, rows.shape[0] - first)
-            failure = self.add_some(&rows[first, 0], n, <uint64_t> lot << 32 | <uint64_t> first, &numbers[first])
+            failure = self.add_some(&rows[first, 0], n, lot << 32 | <uint64_t> first, &numbers[first])
             if failure == NO_MEMORY:
                 with gil:
                     raise MemoryError("no memory for the leaves of a forest")
@@ -347,7 +347,7 @@ cdef class RowTable:
                 else:
                     after[i] = heads[s]
                     heads[s] = <int16_t> i
-                numbers[i] = <uint32_t> ((found - 1) << self.shard_bits | s)
+                numbers[i] = <uint32_t> (found - 1) << self.shard_bits | s
             first += k
         for s in range(0 if is_alone else self.n_shards):
             if heads[s] < 0:
@@ -358,7 +358,7 @@ cdef class RowTable:
             found = 0
             while i >= 0 and found >= 0:
                 found = self.insert(shard, hashed[i], rows + i * m, place + i)
-                numbers[i] = <uint32_t> ((found - 1) << self.shard_bits | s)
+                numbers[i] = <uint32_t> (found - 1) << self.shard_bits | s
                 i = after[i]
             PyThread_release_lock(shard.lock)
             if found < 0:
