@@ -89,7 +89,8 @@ def test_memory_that_is_not_there():
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts threads in /proc")
 def test_short_launches_wake_nobody():
     run("""
-        import os
+        import os, sys
+        sys.modules["pyarrow"] = None  # scikit-learn imports it, and its allocator starts a thread when it likes
         import numpy as np
         from dforest.host import HostDevice
 
