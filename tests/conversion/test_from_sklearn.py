@@ -86,7 +86,8 @@ def test_whatever_was_grown(seed, kind, weights, max_leaf_nodes, ccp_alpha):
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "log_loss", "squared_error", "absolute_error", "poisson"])
 def test_trees_are_those_of_scikit_learn(criterion):
     kind = "DecisionTreeClassifier" if criterion in ("gini", "entropy", "log_loss") else "DecisionTreeRegressor"
-    X, y = data_of(kind, missing=criterion not in ("absolute_error",))
+    # scikit-learn allows no missing values with absolute_error, and 1.6 has other impurities with poisson then.
+    X, y = data_of(kind, missing=criterion not in ("absolute_error", "poisson"))
     model = model_of(kind, criterion=criterion, max_depth=5).fit(X, y)
     ours, theirs = dforest.from_sklearn(model).tree_, model.tree_
     for name in ("children_left", "children_right", "feature", "threshold", "n_node_samples", "weighted_n_node_samples"):
