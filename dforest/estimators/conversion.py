@@ -20,7 +20,7 @@ class ExportPart:
         threads. Exponentials, which follow the raw predictions of some boosted trees, may differ in their last bits. With
         ``dtype=np.float32``, rows are of float32, and reach the same leaves as here; what these say is added up in float32.
 
-        Trees are one operator, ``TreeEnsemble`` of ai.onnx.ml 5. onnxruntime before 1.24 has it not, or reaches wrong leaves by it.
+        Trees are one operator, ``TreeEnsemble`` of ai.onnx.ml 5. onnxruntime before 1.24 lacks it, or reaches wrong leaves.
 
         Parameters
         ----------
