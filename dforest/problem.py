@@ -182,7 +182,8 @@ class Problem:
         for name in ("numbers", "weight", "balance"):
             if (getattr(targets, name) is None) != (getattr(self.targets, name) is None):
                 raise ValueError(f"targets.{name} must be None where that of the problem's own targets is, and only there")
-        if needs_wide_sums(targets, self.n_draws) != needs_wide_sums(self.targets, self.n_draws):
+        most_draws = self.sampling.largest_tree(self.n_rows)
+        if needs_wide_sums(targets, most_draws) != needs_wide_sums(self.targets, most_draws):
             raise ValueError(f"targets.weight goes up to {targets.heaviest}, which needs sums of another width")
         return replace(self, targets=targets)
 

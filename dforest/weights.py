@@ -63,13 +63,15 @@ class TrainingRows:
     ranks : Communicator
     share : RowShare
         Which of the rows of all ranks these are; `number` sets it.
+    groups : ndarray of shape (n_rows,), or None
+        The groups of these rows, which `fit` sets if it is given any.
     """
 
     def __init__(self, parts, y, sample_weight, ranks=ALONE, places=None):
         self.parts, self.y, self.sample_weight, self.weight = list(parts), y, sample_weight, sample_weight
         self.ranks, self._places = ranks, [ranks.rank] * len(self.parts) if places is None else places
         self.kept = np.ones(len(y), bool)
-        self.share = None
+        self.share = self.groups = None
         self._drop_zeros()
 
     def _drop_zeros(self):

@@ -20,6 +20,7 @@ MAY_IMPORT = {
     "problem": {"core", "rows", "weights", *RULES},
     "pruning": {"core"},
     "rows": RULES,
+    "sampling": {"core"},
     "spmd": {"spmd", "errors", "extras"},
     "spmd.binning": {"spmd", *CORE},
     "spmd.draws": {"core.sampling", "spmd", "rows"},
@@ -29,7 +30,7 @@ MAY_IMPORT = {
     "conversion.from_sklearn": {"conversion", "estimators", "rows", *CORE},
     "conversion.skl2onnx": {"conversion", "estimators", "extras"},
     # A model file: what estimators and forests are made of.
-    "storage": {"boosting", "criterion", "estimators", "fit_report", "loss", "rows", "splitter", "storage", "weights", *CORE},
+    "storage": {"boosting", "criterion", "estimators", "fit_report", "loss", "rows", "sampling", "splitter", "storage", "weights", *CORE},
     "boosting": {"boosting", "weights", *CORE},
     "engines": ENGINES,
     "engines.device": ENGINES,

@@ -5,15 +5,16 @@ A plan of another kind is one class here: a subclass of `SamplingPlan` that has
 - `tree_draws`, how many draws a tree has;
 - `deal`, which divides these among blocks of rows, for any run of blocks without the others, perhaps with the help of threads;
 - `draw_block`, which says how often each row of one block is drawn, given how many draws fell into the block;
-- `leaves_rows_out`, set in `__cinit__`, and `parameters`, which a plan is compared, shown and pickled by.
+- `leaves_rows_out`, set in `__cinit__`, and `parameters`, which a plan is compared, shown and pickled by;
+- if need be `most_draws`, `width` and `only_rows`, for which see the class.
 
-All four are functions of the tree's seed and the number of rows, in integers. Threads call them at the same time, without the
+All of these are functions of the tree's seed and the number of rows, in integers. Threads call them at the same time, without the
 interpreter's lock: a plan is never written to after it was made. Whoever draws for a whole tree calls `deal` once, and
 `draw_block` for each block that got draws, in any order, on any thread. The grower makes records of the counts
-(`core/grow/drawing`), out-of-bag estimates look for rows of count 0 (`TreeDraws`). A device needs code of its own for
-`draw_block`, and refuses plans for which it has none (`dforest/engines/device/sampling.py`).
+(`core/grow/drawing`), out-of-bag estimates look for rows of count 0 (`TreeDraws`). A device that has no code of its own for
+`draw_block` is handed the counts of all rows (`dforest/engines/device/sampling.py`).
 """
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from cpython.ref cimport PyObject
 
@@ -41,19 +42,29 @@ cdef struct Helpers:              # threads that a caller of `deal` has at hand,
 
 cdef class SamplingPlan:
     cdef readonly bint leaves_rows_out     # a tree may leave rows out
+    cdef readonly Py_ssize_t width         # how many numbers `deal` has for a block; 1 unless __cinit__ says otherwise
+    cdef readonly Py_ssize_t only_rows     # the one number of rows that the plan is for; 0: any number
+    cdef tuple told                        # the parameters as texts, once they were asked for
 
-    # Draws of a tree, 1 or more.
+    # Draws of a tree, 1 or more; of a plan whose trees differ in this, what they have on average.
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil
 
+    # The most draws that a tree may have: by default `tree_draws`.
+    cdef int64_t most_draws(self, Py_ssize_t n_rows) noexcept nogil
+
     # How many of a tree's draws fall into each of the blocks from `first` to `last` - 1; all blocks together have `tree_draws`.
-    # IN helpers : NULL, or threads that may help. OUT n_draws : [last - first]
+    # A plan may tell them apart in `width` numbers of a block. Their sum is 0 for a block without draws, and at least as large as
+    # the number of rows that are drawn of any other.
+    # IN helpers : NULL, or threads that may help. OUT n_draws : [last - first, width]
     cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
                   Helpers* helpers) except -1 nogil
 
-    # How often each row of a block is drawn, given n_draws, the number that `deal` has for the block, which is the sum of the
-    # counts. OUT counts : [rows of the block]
-    cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, int64_t n_draws,
+    # How often each row of a block is drawn. IN n_draws : [width] what `deal` has for the block. OUT counts : [rows of the block]
+    cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws,
                          uint32_t* counts) noexcept nogil
+
+    # Raise ValueError unless the plan is for so many rows.
+    cdef int check_rows(self, Py_ssize_t n_rows) except -1
 
 
 cdef class AllRows(SamplingPlan):
@@ -72,14 +83,33 @@ cdef class DrawnElsewhere(SamplingPlan):
 
 cdef class Subsample(SamplingPlan):
     cdef readonly int64_t n_draws
-    cdef readonly uint32_t seed
+    cdef readonly object seed              # int, or None: the tree's
+    cdef bint has_seed
+    cdef uint32_t own_seed
+
+
+# How many of a node's draws go to its left half: see df_draws_to_left.
+cdef int64_t draws_to_left(uint32_t seed, uint64_t node, int64_t n_draws, int64_t left, int64_t right) noexcept nogil
+
+# Deal `draws` out, those of a node of the level `top`, to some of its blocks. OUT n_draws : [last - first]
+cdef void deal_below(uint32_t seed, Py_ssize_t n_rows, int top, int64_t draws, int64_t first, int64_t last,
+                     int64_t* n_draws) noexcept nogil
+
+# The sum of what `deal` has for a block.
+cdef inline int64_t draws_of_block(const int64_t* n_draws, Py_ssize_t width) noexcept nogil:
+    cdef int64_t total = 0
+    cdef Py_ssize_t i
+    for i in range(width):
+        total += n_draws[i]
+    return total
 
 
 cdef class TreeDraws:
     cdef readonly tuple plans
     cdef readonly Py_ssize_t n_rows, first, n_own
     cdef readonly object seeds             # ndarray [n_trees]
-    cdef readonly object of_block          # ndarray [n_trees, n_blocks]
+    cdef readonly object of_block          # ndarray [n_trees, n_blocks * width]
+    cdef readonly Py_ssize_t width         # the largest of the plans'; one of less uses the front of its row
     cdef Py_ssize_t first_block            # of the blocks that have rows of the stretch; they are counted from this one here
     cdef PyObject** plan                   # [n_trees] the members of `plans`, for threads without the interpreter's lock
     cdef const uint32_t[::1] seed          # `seeds`, for these threads

@@ -23,6 +23,7 @@ A large bootstrap's draws are dealt out by several threads: level after level, s
 of an even node at a time, until nodes have PIECE_BLOCKS blocks; and then node after node, each to its end. Random words are
 computed many at a time (`core/draws.h`).
 """
+from hashlib import sha256
 from operator import index
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
@@ -69,6 +70,13 @@ def checked_integer(name, number, least, most):
     return number
 
 
+def _text_of(value):
+    """A parameter of a plan as text: of arrays how many numbers they have, and a digest of these."""
+    if not isinstance(value, np.ndarray):
+        return repr(value)
+    return f"<{value.size} numbers {sha256(np.ascontiguousarray(value).view(np.uint8)).hexdigest()[:16]}>"
+
+
 cdef class SamplingPlan:
     """Which rows a tree draws, and how often: base class of plans, which do not change once they are made.
 
@@ -82,30 +90,43 @@ cdef class SamplingPlan:
 
     parameters = ()
 
-    def __cinit__(self):
+    def __cinit__(self, *args, **kwargs):
         if type(self) is SamplingPlan:
             raise TypeError("SamplingPlan is the base of sampling plans, and none itself; allowed are AllRows, Bootstrap, "
-                            "Subsample and DrawnElsewhere")
+                            "Subsample, Strata, Groups and DrawnElsewhere")
+        self.width = 1
 
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
         return n_rows
+
+    cdef int64_t most_draws(self, Py_ssize_t n_rows) noexcept nogil:
+        return self.tree_draws(n_rows)
+
+    cdef int check_rows(self, Py_ssize_t n_rows) except -1:
+        if self.only_rows not in (0, n_rows):
+            raise ValueError(f"n_rows={n_rows}, but {self!r} says how {self.only_rows} rows are drawn")
+        return 0
 
     cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
                   Helpers* helpers) except -1 nogil:
         with gil:
             raise TypeError(f"{type(self).__name__} has no code that deals draws out to blocks: see dforest/core/sampling.pxd")
 
-    cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, int64_t n_draws,
+    cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws,
                          uint32_t* counts) noexcept nogil:
         """Do nothing: a class without code for `deal` never gets here."""
 
-    def count_draws(self, n_rows):
-        """How many draws a tree has, of n_rows rows: int."""
+    def count_draws(self, n_rows, seed=None):
+        """How many draws a tree has, of n_rows rows: int. Where trees differ, the average, or that of the tree of this seed."""
         return self.tree_draws(checked_integer("n_rows", n_rows, 1, MOST_ROWS))
+
+    def largest_tree(self, n_rows):
+        """The most draws that a tree may have, of n_rows rows: int."""
+        return self.most_draws(checked_integer("n_rows", n_rows, 1, MOST_ROWS))
 
     def most_records(self, n_rows):
         """How many rows a tree can draw at all, of n_rows rows: int."""
-        return min(n_rows, self.count_draws(n_rows))
+        return min(n_rows, self.largest_tree(n_rows))
 
     def counts(self, n_rows, seed, blocks=None):
         """How often a tree draws each row.
@@ -140,37 +161,45 @@ cdef class SamplingPlan:
         blocks = range(n_blocks) if blocks is None else blocks
         if not (isinstance(blocks, range) and blocks.step == 1 and 0 <= blocks.start < blocks.stop <= n_blocks):
             raise ValueError(f"blocks={blocks!r}; allowed are ranges of one or more of the {n_blocks} blocks of {n} rows")
+        self.check_rows(n)
         cdef Py_ssize_t first = blocks.start, last = blocks.stop
-        cdef int64_t[::1] n_draws = np.empty(last - first, np.int64)
+        cdef int64_t[::1] n_draws = np.empty((last - first) * self.width, np.int64)
         result = np.empty(min(n, last * DF_BLOCK) - first * DF_BLOCK, np.uint32)
         cdef uint32_t[::1] out = result
         with nogil:
             self.deal(tree, n, first, last, &n_draws[0], NULL)
             for block in range(first, last):
-                self.draw_block(tree, n, block, n_draws[block - first], &out[(block - first) * DF_BLOCK])
+                self.draw_block(tree, n, block, &n_draws[(block - first) * self.width], &out[(block - first) * DF_BLOCK])
         return result
 
     def block_draws(self, n_rows, seed):
         """How many draws of a tree fall into each block of rows: ndarray of shape (n_blocks,), dtype int64."""
         cdef Py_ssize_t n = checked_integer("n_rows", n_rows, 1, MOST_ROWS)
         cdef uint32_t tree = checked_integer("seed", seed, 0, 2**32 - 1)
-        result = np.empty(count_blocks(n), np.int64)
+        self.check_rows(n)
+        result = np.empty(count_blocks(n) * self.width, np.int64)
         cdef int64_t[::1] out = result
         with nogil:
-            self.deal(tree, n, 0, out.shape[0], &out[0], NULL)
-        return result
+            self.deal(tree, n, 0, count_blocks(n), &out[0], NULL)
+        return result.reshape(-1, self.width).sum(axis=1)
 
     def __reduce__(self):
         return type(self), tuple(getattr(self, name) for name in self.parameters)
 
+    def _told(self):
+        """The parameters as texts, an array by what tells it from all others."""
+        if self.told is None:
+            self.told = tuple(_text_of(value) for value in self.__reduce__()[1])
+        return self.told
+
     def __eq__(self, other):
-        return type(self) is type(other) and self.__reduce__() == other.__reduce__()
+        return self is other or (type(self) is type(other) and self._told() == other._told())
 
     def __hash__(self):
-        return hash(self.__reduce__())
+        return hash((type(self), self._told()))
 
     def __repr__(self):
-        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.parameters)})"
+        return f"{type(self).__name__}({', '.join(map('='.join, zip(self.parameters, self._told())))})"
 
 
 @final
@@ -184,7 +213,7 @@ cdef class AllRows(SamplingPlan):
             n_draws[block - first] = rows_of_block(n_rows, block)
         return 0
 
-    cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, int64_t n_draws,
+    cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws,
                          uint32_t* counts) noexcept nogil:
         cdef Py_ssize_t i
         for i in range(rows_of_block(n_rows, block)):
@@ -248,9 +277,9 @@ cdef class Bootstrap(SamplingPlan):
         helpers.share(helpers.context, (count_blocks(n_rows) + job.n_blocks - 1) // job.n_blocks, deal_rest, &job)
         return 0
 
-    cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, int64_t n_draws,
+    cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws,
                          uint32_t* counts) noexcept nogil:
-        loops.draw_block(seed, block, rows_of_block(n_rows, block), n_draws, counts)
+        loops.draw_block(seed, block, rows_of_block(n_rows, block), n_draws[0], counts)
 
 
 @final
@@ -261,15 +290,17 @@ cdef class Subsample(SamplingPlan):
     ----------
     n_draws : int
         Draws of a tree, from 1 to 2**32 - 1; where there are fewer rows, all are drawn.
-    seed : int
-        By which rows are drawn, below 2**32. The tree's own doesn't count: trees with one plan have the same rows.
+    seed : int, optional
+        By which rows are drawn, below 2**32: trees with one such plan have the same rows. None means by the tree's own seed.
     """
 
     parameters = ("n_draws", "seed")
 
-    def __cinit__(self, n_draws, seed):
+    def __cinit__(self, n_draws, seed=None):
         self.n_draws = checked_integer("n_draws", n_draws, 1, MOST_DRAWS)
-        self.seed = checked_integer("seed", seed, 0, 2**32 - 1)
+        self.has_seed = seed is not None
+        self.own_seed = checked_integer("seed", seed, 0, 2**32 - 1) if self.has_seed else 0
+        self.seed = self.own_seed if self.has_seed else None
         self.leaves_rows_out = True
 
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
@@ -278,16 +309,18 @@ cdef class Subsample(SamplingPlan):
     cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
                   Helpers* helpers) except -1 nogil:
         cdef Py_ssize_t block
-        cdef int64_t n = self.tree_draws(n_rows), before, after = df_subsampled_before(self.seed, n_rows, n, first * DF_BLOCK)
+        cdef int64_t n = self.tree_draws(n_rows), before, after
+        seed = self.own_seed if self.has_seed else seed
+        after = df_subsampled_before(seed, 0, n_rows, n, first * DF_BLOCK)
         for block in range(first, last):
             before = after
-            after = df_subsampled_before(self.seed, n_rows, n, block * DF_BLOCK + rows_of_block(n_rows, block))
+            after = df_subsampled_before(seed, 0, n_rows, n, block * DF_BLOCK + rows_of_block(n_rows, block))
             n_draws[block - first] = after - before
         return 0
 
-    cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, int64_t n_draws,
+    cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws,
                          uint32_t* counts) noexcept nogil:
-        loops.subsample_block(self.seed, block, rows_of_block(n_rows, block), n_draws, counts)
+        loops.subsample_block(self.own_seed if self.has_seed else seed, block, rows_of_block(n_rows, block), n_draws[0], counts)
 
 
 @final
@@ -467,8 +500,10 @@ cdef class TreeDraws:
         As given.
     first, n_own : int
         The number of the first row of the stretch, and how many rows it has.
-    of_block : ndarray of shape (n_trees, n_blocks), dtype int64
+    of_block : ndarray of shape (n_trees, n_blocks * width), dtype int64
         How many draws of each tree fall into each block that has rows of the stretch.
+    width : int
+        The largest of the plans' numbers of a block.
     """
 
     def __cinit__(self, plans, const uint32_t[::1] seeds not None, n_rows, int n_threads, stretch=None, of_block=None):
@@ -483,13 +518,15 @@ cdef class TreeDraws:
         checked_integer("the first row of the stretch", self.first, 0, self.n_rows - 1)
         checked_integer("the number of rows of the stretch", self.n_own, 1, self.n_rows - self.first)
         self.first_block = self.first // DF_BLOCK
-        shape = n_trees, count_blocks(self.first + self.n_own) - self.first_block
+        self.width = max([1] + [member.width for member in plans])
+        shape = n_trees, (count_blocks(self.first + self.n_own) - self.first_block) * self.width
         self.seed, self.seeds = seeds, np.asarray(seeds)
         self.plan = <PyObject**> malloc(max(1, n_trees) * sizeof(PyObject*))
         if self.plan == NULL:
             raise MemoryError()
         for t in range(n_trees):
             plan = self.plans[t]
+            plan.check_rows(self.n_rows)
             self.plan[t] = <PyObject*> plan
         if of_block is None:
             if self.n_own < self.n_rows:
@@ -521,18 +558,19 @@ cdef class TreeDraws:
         return 0
 
     cdef int deal(self, Py_ssize_t tree, Helpers* helpers) except -1 nogil:
-        return (<SamplingPlan> self.plan[tree]).deal(self.seed[tree], self.n_rows, 0, self.dealt.shape[1], &self.dealt[tree, 0],
+        return (<SamplingPlan> self.plan[tree]).deal(self.seed[tree], self.n_rows, 0, self.n_blocks(), &self.dealt[tree, 0],
                                                      helpers)
 
     cdef Py_ssize_t n_blocks(self) noexcept nogil:
-        return self.dealt.shape[1]
+        return self.dealt.shape[1] // self.width
 
     cdef Py_ssize_t begin(self, Py_ssize_t block) noexcept nogil:
         return min(self.n_own, max(<Py_ssize_t> 0, (self.first_block + block) * DF_BLOCK - self.first))
 
     cdef const uint32_t* draw_block(self, Py_ssize_t tree, Py_ssize_t block, uint32_t* counts) noexcept nogil:
         cdef Py_ssize_t number = self.first_block + block
-        (<SamplingPlan> self.plan[tree]).draw_block(self.seed[tree], self.n_rows, number, self.dealt[tree, block], counts)
+        cdef Py_ssize_t place = block * (<SamplingPlan> self.plan[tree]).width
+        (<SamplingPlan> self.plan[tree]).draw_block(self.seed[tree], self.n_rows, number, &self.dealt[tree, place], counts)
         return counts + max(<Py_ssize_t> 0, self.first - number * DF_BLOCK)
 
 
@@ -561,7 +599,7 @@ cdef class _Pieces:
         for i in range(begin, min(begin + PIECES_TOGETHER, self.n_pieces)):
             if self.block[i] != block:
                 block = self.block[i]
-                self.plan.draw_block(self.seeds[tree], self.n_rows, block, self.n_draws[tree, i], drawn)
+                self.plan.draw_block(self.seeds[tree], self.n_rows, block, &self.n_draws[tree, i], drawn)
             for k in range(self.length[i]):
                 self.counts[tree, self.place[i] + k] = drawn[self.first[i] + k]
             poll(turn, MANY)
@@ -597,6 +635,8 @@ def draw_pieces(SamplingPlan plan not None, seeds, n_rows, n_draws, pieces, int 
     block, first, length = (np.ascontiguousarray(numbers, np.int64) for numbers in pieces)
     seeds, n_draws = np.ascontiguousarray(seeds, np.uint32), np.ascontiguousarray(n_draws, np.int64)
     n_rows = checked_integer("n_rows", n_rows, 1, MOST_ROWS)
+    if plan.width != 1:
+        raise ValueError(f"{plan!r} has {plan.width} numbers of draws for a block; pieces of blocks are drawn by one")
     if n_draws.shape != (len(seeds), len(block)) or not len(block) == len(first) == len(length):
         raise ValueError(f"draws of shape {n_draws.shape}, of {len(seeds)} trees and {len(block)} pieces")
     last = np.minimum(DF_BLOCK, n_rows - block * DF_BLOCK)

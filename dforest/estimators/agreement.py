@@ -26,7 +26,7 @@ class Partition(NamedTuple):
     place : int
         Where the rows come among those of all partitions: partitions are put in the order of these numbers, and those of equal
         number in the order of ranks.
-    X, y, sample_weight : array-like
+    X, y, sample_weight, groups : array-like
         As for `fit`.
     """
 
@@ -34,10 +34,12 @@ class Partition(NamedTuple):
     X: object
     y: object
     sample_weight: object = None
+    groups: object = None
 
     def on_host(self):
         """This partition, with arrays of a device copied to the host."""
-        return self._replace(X=on_host(self.X), y=on_host(self.y), sample_weight=on_host(self.sample_weight))
+        place, *arrays = self
+        return Partition(place, *map(on_host, arrays))
 
 
 def digest_of(forest):

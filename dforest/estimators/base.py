@@ -11,13 +11,13 @@ from importlib import import_module
 from importlib.metadata import version
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from dforest import pruning
 from dforest.config import communicator, in_kind, on_host, queue_of
 from dforest.core.objective import ClassObjective, NumberObjective
-from dforest.core.sampling import AllRows, Bootstrap
+from dforest.core.sampling import AllRows
 from dforest.core.search.criteria import NAMES
 from dforest.core.search.criterion import Criterion
 from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
@@ -28,6 +28,7 @@ from dforest.estimators.callbacks import with_callbacks
 from dforest.estimators.features import CATEGORICAL, ORDINAL, Features
 from dforest.estimators.memory import MemoryPart
 from dforest.estimators.prediction import PredictionPart
+from dforest.estimators.sampling import groups_of, sampling_plan
 from dforest.estimators.saving import SavingPart
 from dforest.estimators.state import StatePart
 from dforest.estimators.validation import (
@@ -41,7 +42,6 @@ from dforest.estimators.validation import (
     check_targets,
     check_weights,
     check_X,
-    count_draws,
     count_features,
     count_samples,
     count_threads,
@@ -49,6 +49,7 @@ from dforest.estimators.validation import (
 from dforest.fit_report import FitReport
 from dforest.fitting import ForestSink, engine_on, grow_forest
 from dforest.problem import GrowthRules, Problem, Targets, needs_wide_sums
+from dforest.sampling import sampling_of
 from dforest.spmd.binning import code_columns_together
 from dforest.weights import ClassBalance, TrainingRows
 
@@ -68,13 +69,18 @@ class Plan:
     """How many trees a fit grows, and from what."""
 
     n_trees: int  # in the end
-    bootstrap: bool = False
+    sampling: object = None  # a Sampling; None: trees take every row once
     max_samples: object = None
     n_threads: int = 1
     grown: object = None  # a Forest to go on with
     classes: object = None  # of the Forest to go on with
     balances_draws: bool = False  # the draws of each tree are weighed so that its classes have equal weight
     kept: object = None  # what the estimator keeps of the training rows
+
+    @property
+    def ignores_weights(self):
+        """Whether trees count each draw as 1."""
+        return self.sampling is not None and self.sampling.ignores_weights
 
     @property
     def n_grown(self):
@@ -276,13 +282,15 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
         rows = TrainingRows(parts, y, weight, ranks, [partition.place for partition in partitions])
         rows.apply_class_weight(self._class_factors(rows))
         rows.number()
+        rows.groups = groups_of([partition.groups for partition in partitions], rows, plan.sampling)
         self._check_plan(rows, plan)
         return features, rows
 
     def _check_shared(self):
         """Raise ValueError if there is no code for growing such trees from rows of several ranks or partitions."""
         splitter = instance_of(Splitter, "splitter", self.splitter)
-        check_shared(self.method, splitter, self._own_criterion(), getattr(self, "oob_score", False))
+        sampling = sampling_of(getattr(self, "bootstrap", False))
+        check_shared(self.method, splitter, self._own_criterion(), getattr(self, "oob_score", False), sampling)
 
     def _training_device(self, *arrays):
         """The device on which trees are grown, or None. Raises ValueError if the parameters do not allow it."""
@@ -347,12 +355,11 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
     def _state_problem(self, plan, rows, splitter, engine):
         """The `Problem` that the new trees are grown for."""
         n_rows, ranks = rows.n_rows, rows.ranks
-        n_draws = count_draws(plan.max_samples, n_rows)
-        rules = self._rules(n_rows, n_draws)
+        sampling = AllRows() if plan.sampling is None else self._sampling(plan, rows)
+        rules = self._rules(n_rows, sampling.count_draws(n_rows))
         targets = self._targets(rows, plan)
-        sampling = Bootstrap(n_draws) if plan.bootstrap else AllRows()
         objective = self._objective()
-        criterion = objective.make_criterion(self._own_criterion(), needs_wide_sums(targets, n_draws))
+        criterion = objective.make_criterion(self._own_criterion(), needs_wide_sums(targets, sampling.largest_tree(n_rows)))
         directions = check_directions(self, self.monotonic_cst)
         if plan.grown is not None and not np.array_equal(directions, self._directions):
             raise ValueError(
@@ -377,6 +384,11 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
         return Problem(
             tuple(columns), targets, objective, criterion, splitter, rules, sampling, seed, is_tree, directions, X, share
         )
+
+    def _sampling(self, plan, rows):
+        """The `SamplingPlan` of the new trees, which a `Sampling` makes for training rows. A collective."""
+        given = plan.sampling, getattr(self, "classes_", None), plan.max_samples
+        return sampling_plan(*given, rows, is_classifier(self))
 
     def _rules(self, n_rows, n_draws):
         """The `GrowthRules` for trees of `n_draws` draws each, from `n_rows` rows."""
@@ -447,7 +459,9 @@ class ClassTargets:
 
     def _targets(self, rows, plan):
         balance = ClassBalance.of(rows, self.n_classes_) if plan.balances_draws else None
-        weight, exponent = rows.integer_weight()
+        weight, exponent = (None, 0) if plan.ignores_weights else rows.integer_weight()
+        if balance is not None and plan.ignores_weights:
+            balance = replace(balance, sample_weight=None)
         if balance is not None and weight is None:
             weight = np.ones(len(rows.y), np.uint32)
         return Targets(rows.y, None, weight, exponent, balance, rows.heaviest(weight))
@@ -509,7 +523,7 @@ class NumberTargets:
     def _targets(self, rows, plan):
         if self._own_criterion() == "poisson":
             check_counts(*rows.extent())
-        weight, exponent = rows.integer_weight()
+        weight, exponent = (None, 0) if plan.ignores_weights else rows.integer_weight()
         return Targets(np.zeros(len(rows.y), np.int32), rows.y, weight, exponent, None, rows.heaviest(weight))
 
 

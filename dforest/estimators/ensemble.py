@@ -31,6 +31,7 @@ from dforest.estimators.shapley import ShapPart
 from dforest.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.estimators.validation import check_weights, check_X, count_threads
 from dforest.rows import RowShare
+from dforest.sampling import sampling_of
 from dforest.weights import ClassBalance, TrainingRows
 
 _OOB_ATTRIBUTES = [
@@ -94,6 +95,35 @@ _SHARED_ATTRIBUTES = {
 class ForestEstimator(CallbackSupportMixin, TreeEstimator):
     """What all forests share."""
 
+    def fit(self, X, y, sample_weight=None, groups=None):
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Numbers or booleans; NaN means missing, infinities are ordinary values. float32 and
+            float64 are taken as they are, all else becomes float64. Categorical columns may hold
+            text too: see `categorical_features`. None, NaN, NA and null are missing.
+        y : array-like of shape (n_rows,)
+            Classes of any type, or finite numbers.
+        sample_weight : array-like of shape (n_rows,), optional
+            How much a draw of each row counts in impurities and leaves; rows of weight 0 are left
+            out before anything is drawn. Weights change how often a row is drawn only with
+            ``bootstrap="weighted"``, where they change nothing else.
+        groups : array-like of shape (n_rows,), optional
+            The group of each row, of any type, for ``bootstrap="group"`` and samplings of your own.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are not as described; the estimator is then as it was.
+        """
+        return self._fit_partitions(lambda rank: [Partition(rank, X, y, sample_weight, groups)])
+
     def _plan(self):
         if not self.bootstrap:
             if self.max_samples is not None:
@@ -113,7 +143,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
                 )
         plan = Plan(
             n_trees=self.n_estimators,
-            bootstrap=self.bootstrap,
+            sampling=sampling_of(self.bootstrap),
             max_samples=self.max_samples,
             n_threads=count_threads(self.n_jobs),
             grown=getattr(self, "forest_", None) if self.warm_start else None,
@@ -184,7 +214,8 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
                 )
 
     def _watch(self, plan, rows, partitions, device):
-        tasks = FitTasks(self, "tree", *partitions[0][1:])
+        _, X, y, sample_weight, _ = partitions[0]
+        tasks = FitTasks(self, "tree", X, y, sample_weight)
         line = ProgressLine(plan.n_trees, self.verbose) if self.verbose else None
         if not tasks.are_told and line is None:
             return None

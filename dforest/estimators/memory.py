@@ -223,8 +223,8 @@ class _Leaves:
 def _some(problem, chosen, estimator):
     """The problem of some of the rows."""
     targets, sampling = problem.targets, problem.sampling
-    if isinstance(sampling, Bootstrap):
-        sampling = Bootstrap(max(1, round(sampling.n_draws * len(chosen) / problem.n_rows)))
+    if sampling.leaves_rows_out:  # whichever they are, as many draws
+        sampling = Bootstrap(max(1, round(problem.n_draws * len(chosen) / problem.n_rows)))
     balance = targets.balance
     if balance is not None:
         weight = None if balance.sample_weight is None else balance.sample_weight[chosen]

@@ -18,6 +18,7 @@ from sklearn.utils._param_validation import Interval, Options, RealNotInt, StrOp
 from dforest.core.search.criteria import CLASS_CRITERIA, NUMBER_CRITERIA
 from dforest.core.search.criterion import Criterion
 from dforest.core.search.splitter import Splitter
+from dforest.sampling import BY_NAME, Sampling
 from dforest.estimators.constraints import Names, SubclassOf
 
 TREES = frozenset({"tree classifier", "tree regressor"})
@@ -218,10 +219,14 @@ PARAMETERS = (
     ),
     Parameter(
         "bootstrap",
-        "bool",
+        'bool, {"subsample", "stratified", "balanced", "weighted", "group"} or Sampling',
         True,
-        ["boolean"],
-        """Whether each tree is grown on rows drawn with replacement, or on every row.""",
+        ["boolean", StrOptions(set(BY_NAME)), Sampling],
+        """Which rows each tree is grown on. True draws rows with replacement, and False takes every row once. "subsample"
+        draws without replacement. "stratified" draws from each class in proportion to its rows, and "balanced" from each
+        class as many as the smallest one has. "weighted" draws rows with chances in proportion to their weights, which
+        count no more after that. "group" draws the groups of rows that `fit` is given. Objects of `dforest.sampling` say
+        more, and draw blocks of consecutive rows: see the page on sampling.""",
         of=FORESTS,
     ),
     Parameter(
@@ -319,9 +324,10 @@ PARAMETERS = (
         "int, float or None",
         None,
         [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0.0, None, closed="neither"), None],
-        """Number of draws of each tree: an int is this number, a float a share of the rows of positive weight
-        (rounded; above 1 too, as rows are drawn with replacement), and None means as many as there are
-        such rows. Needs `bootstrap`.""",
+        """Number of draws of each tree: an int is this number, a float a share of the rows of positive weight, rounded,
+        and None means as many as there are such rows. With replacement there may be more draws than rows, so the
+        share may be above 1. Without it there are at most as many draws as rows, and None means 63.2 % of them. Where
+        groups or blocks of rows are drawn, these are counted in place of rows. Needs `bootstrap`.""",
         of=FORESTS,
     ),
     Parameter(

@@ -24,11 +24,11 @@ from dforest.core.search.splitter import Splitter
 from dforest.core.threads import openmp_threads
 from dforest.estimators.columns import columns_of
 from dforest.estimators.features import Features
+from dforest.sampling import RowSampling
 from dforest.spmd.communicator import ALONE
 
 LARGEST_EXACT = 2**53  # the largest integer up to which all are exact in float64
-MOST_ROWS = 2**32 - 1  # row numbers of the core have 32 bits,
-MOST_DRAWS = 2**32 - 1  # and so has the number of times that a tree draws a row
+MOST_ROWS = 2**32 - 1  # row numbers of the core have 32 bits
 MOST_THREADS = 2**31 - 1
 ALLOWED = "allowed are numbers, booleans and missing values"
 
@@ -239,7 +239,7 @@ def check_device(device, method, splitter):
     _check_level_wise(method, splitter, what, "it runs on the CPU: device=None")
 
 
-def check_shared(method, splitter, criterion, oob_score):
+def check_shared(method, splitter, criterion, oob_score, sampling):
     """Raise ValueError unless there is code for a fit whose rows several ranks have.
 
     Parameters
@@ -249,11 +249,17 @@ def check_shared(method, splitter, criterion, oob_score):
     splitter, criterion : str, Splitter, Criterion
         The name of a built-in one, or an object.
     oob_score : bool or callable
+    sampling : Sampling or None
     """
     what = "a fit by several ranks"
     _check_level_wise(method, splitter, what, "it runs in a process that has all rows")
     if not isinstance(criterion, str):
         raise ValueError(f"criterion={criterion!r} has no code for {what}; it runs in a process that has all rows")
+    if not isinstance(sampling, RowSampling | None):
+        raise ValueError(
+            f"bootstrap={sampling!r} has no code for {what}; allowed there are True, False and \"subsample\", and all else in a "
+            "process that has all rows"
+        )
     if callable(oob_score):
         raise ValueError(
             f"oob_score={oob_score!r} needs the predictions of all rows, of which a rank has some; for {what} allowed are True "
@@ -401,18 +407,6 @@ def count_features(max_features, n_features):
     if max_features > n_features:
         raise ValueError(f"max_features={max_features} is more than the {n_features} features of X")
     return int(max_features)
-
-
-def count_draws(max_samples, n_rows):
-    """How many draws from `n_rows` rows of positive weight a value of `max_samples` means."""
-    if max_samples is None:
-        return n_rows
-    n_draws = max_samples if isinstance(max_samples, Integral) else max(1.0, max_samples * n_rows)
-    if n_draws > MOST_DRAWS:
-        raise ValueError(
-            f"max_samples={max_samples} is too much for {n_rows} rows; allowed are up to {MOST_DRAWS} draws of a tree"
-        )
-    return round(n_draws)
 
 
 def count_samples(name, limit, n_draws, least):

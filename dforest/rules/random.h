@@ -93,6 +93,20 @@ static inline uint32_t df_below(df_stream *s, uint32_t n) {
     return (uint32_t)(m >> 32);
 }
 
+/* Uniform integer in [0, n), 0 < n < 2^63, without bias: as df_below below 2^32; above, two words are a number, of which those are
+ * passed over that would favour some results. */
+static inline uint64_t df_below_long(df_stream *s, uint64_t n) {
+    uint64_t x, least;
+    if (n >> 32 == 0)
+        return df_below(s, (uint32_t)n);
+    least = (0u - n) % n; /* 2^64 mod n */
+    do {
+        x = (uint64_t)df_next(s) << 32;
+        x |= df_next(s);
+    } while (x < least);
+    return x % n;
+}
+
 /* Uniform in [0, 1), a multiple of 2^-53. */
 static inline double df_uniform(df_stream *s) {
     uint64_t high = df_next(s) >> 5;

@@ -37,6 +37,40 @@ static inline int64_t df_draws_to_left(uint32_t seed, uint64_t node, int64_t n_d
     return n_left;
 }
 
+/* Where halves count by mass and not by rows: `left` against `right`, whose sum is below 2^63. A draw is a number below that sum,
+ * and goes left if it is below `left`: of masses 3 and 1, the numbers 0, 1 and 2 go left. */
+static inline int64_t df_heavy_to_left(uint32_t seed, uint64_t node, int64_t n_draws, int64_t left, int64_t right) {
+    df_stream stream;
+    int64_t i, n_left = 0;
+    df_stream_open(&stream, seed, node, DF_BOOTSTRAP_SPLIT);
+    for (i = 0; i < n_draws; ++i)
+        n_left += df_below_long(&stream, (uint64_t)left + (uint64_t)right) < (uint64_t)left;
+    return n_left;
+}
+
+/* How often each of some rows is drawn, with chances that are proportional to their masses. A draw is a number below the sum of
+ * all, and falls on the first row up to which the masses add up to more: of masses 3, 0 and 1, the number 3 falls on the last.
+ * IN upto : [n] the sum of the masses of each row and those before it. IN OUT counts : [n] */
+static inline void df_draw_by_mass(uint32_t seed, uint64_t block, int64_t n, int64_t n_draws, const int64_t *upto,
+                                   uint32_t *counts) {
+    df_stream stream;
+    int64_t i, low, high, middle, number;
+    df_stream_open(&stream, seed, block, DF_BOOTSTRAP_DRAW);
+    for (i = 0; i < n_draws; ++i) {
+        number = (int64_t)df_below_long(&stream, (uint64_t)upto[n - 1]);
+        low = 0;
+        high = n - 1;
+        while (low < high) {
+            middle = (low + high) / 2;
+            if (upto[middle] > number)
+                high = middle;
+            else
+                low = middle + 1;
+        }
+        counts[low] += 1;
+    }
+}
+
 /* How often each of a block's n rows is drawn by the draws that fall into it. OUT counts : [n] */
 static inline void df_draw_block(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t *counts) {
     df_stream stream;
@@ -50,10 +84,11 @@ static inline void df_draw_block(uint32_t seed, int64_t block, int64_t n, int64_
 
 /* How many of the rows before `row`, which is 0, n_rows or the first of a block, are drawn of n_rows rows without replacement:
  * their share, rounded down, or up where a random number says so. A row's chance is n_draws / n_rows, whatever block it is in. Of
- * 8200 rows, 4100 draws: the last 8 rows have 4 of them. Of 4100 rows, 2047 draws: the last 4 have 1 or 2, on average 1.997. */
-static inline int64_t df_subsampled_before(uint32_t seed, int64_t n_rows, int64_t n_draws, int64_t row) {
+ * 8200 rows, 4100 draws: the last 8 rows have 4 of them. Of 4100 rows, 2047 draws: the last 4 have 1 or 2, on average 1.997.
+ * Rows are counted in their stratum, a part of all rows that has draws of its own; 0 if there is but one. */
+static inline int64_t df_subsampled_before(uint32_t seed, uint64_t stratum, int64_t n_rows, int64_t n_draws, int64_t row) {
     df_stream stream;
-    df_stream_open(&stream, seed, 0, DF_SUBSAMPLE_SHARE);
+    df_stream_open(&stream, seed, stratum, DF_SUBSAMPLE_SHARE);
     return (int64_t)(((uint64_t)n_draws * (uint64_t)row + df_below(&stream, (uint32_t)n_rows)) / (uint64_t)n_rows);
 }
 

@@ -23,20 +23,23 @@ from dforest.core.boost.constraints import Constraints
 from dforest.core.component import Component
 from dforest.core.objective import ClassObjective, NumberObjective, SumObjective
 from dforest.core.sampling import AllRows, Bootstrap, DrawnElsewhere, SamplingPlan, Subsample
+from dforest.core.strata import Groups, Strata
 from dforest.core.search.criteria import CRITERIA
 from dforest.estimators.ensemble import Batch
 from dforest.estimators.features import Features
 from dforest.estimators.neighbours import TrainingData
 from dforest.fit_report import FitReport
 from dforest.rows import RowShare
+from dforest.sampling import BlockSampling, GroupSampling, RowSampling, StratifiedSampling, WeightedSampling
 from dforest.storage.container import is_storable
 from dforest.weights import ClassBalance
 
 _RECORDS = {
     cls.__name__: cls
     for cls in (
-        AllRows, Batch, Bootstrap, ClassBalance, ClassObjective, Constraints, DrawnElsewhere, Features, FitReport, Loss,
-        NumberObjective, OwnLoss, RowShare, Subsample, SumObjective, TrainingData,
+        AllRows, Batch, BlockSampling, Bootstrap, ClassBalance, ClassObjective, Constraints, DrawnElsewhere, Features, FitReport,
+        Groups, GroupSampling, Loss, NumberObjective, OwnLoss, RowSampling, RowShare, Strata, StratifiedSampling, Subsample,
+        SumObjective, TrainingData, WeightedSampling,
     )
 }  # fmt: skip
 # Splitters, criteria and losses of dforest, by the names of their classes.

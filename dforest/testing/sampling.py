@@ -1,10 +1,12 @@
-"""The naive twins of sampling plans: `dforest.core.sampling` again, slow and plain.
+"""The naive twins of sampling plans: `dforest.core.sampling` and `dforest.core.strata` again, slow and plain.
 
 A twin has the name and the parameters of its plan. It draws all rows at once; where the core counts the ones of a word, a twin
 looks at one bit after another, and where the core goes down a tree of blocks in a loop, a twin calls itself.
 """
 
+from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
@@ -22,6 +24,71 @@ class AllRows:
         return np.ones(n_rows, np.uint32)
 
 
+def drawn_by_mass(mass, n_draws, seed, stratum=0):
+    """How often each row is drawn, with replacement and chances in proportion to masses: ndarray of shape (n_rows,), dtype uint32.
+
+    Parameters
+    ----------
+    mass : list of int
+        Of each row; 0 for rows of other strata.
+    n_draws, seed, stratum : int
+    """
+    counts = np.zeros(len(mass), np.uint32)
+
+    def deal(number, first, n_blocks, n):
+        """Deal n draws out to some blocks of rows: down a binary tree with nodes numbered as in a heap."""
+        half = n_blocks // 2
+        rows = range(first * BLOCK, min(len(mass), (first + n_blocks) * BLOCK))
+        total, left_mass = sum(mass[i] for i in rows), sum(mass[i] for i in rows[: half * BLOCK])
+        if n == 0:
+            return
+        if n_blocks == 1:
+            stream = Stream(seed, stratum * 2**40 + first, BOOTSTRAP_DRAW)
+            upto = list(accumulate(mass[i] for i in rows))
+            for _ in range(n):
+                counts[rows[bisect_right(upto, stream.below(total))]] += 1
+            return
+        stream = Stream(seed, stratum * 2**40 + number, BOOTSTRAP_SPLIT)
+        if left_mass in (0, total):
+            left = n if left_mass else 0
+        elif 2 * left_mass == total:  # a random bit a draw, the lowest of a word first
+            left = 0
+            for i in range(n):
+                if i % 32 == 0:
+                    word = stream.next()
+                left += word >> i % 32 & 1
+        else:
+            left = sum(stream.below(total) < left_mass for _ in range(n))
+        deal(2 * number, first, half, left)
+        deal(2 * number + 1, first + half, half, n - left)
+
+    n_blocks = -(-len(mass) // BLOCK)
+    deal(1, 0, 1 << (n_blocks - 1).bit_length(), n_draws)
+    return counts
+
+
+def drawn_without_replacement(member, n_draws, seed, stratum=0):
+    """Whether each row is drawn, which only members are: ndarray of shape (n_rows,), dtype uint32.
+
+    Parameters
+    ----------
+    member : list of bool
+        Of each row.
+    n_draws, seed, stratum : int
+    """
+    counts, n_members, before = np.zeros(len(member), np.uint32), sum(member), 0
+    rounding = Stream(seed, stratum, SUBSAMPLE_SHARE).below(n_members)
+    for block, first in enumerate(range(0, len(member), BLOCK)):
+        rows = [i for i in range(first, min(first + BLOCK, len(member))) if member[i]]
+        share = (n_draws * (before + len(rows)) + rounding) // n_members - (n_draws * before + rounding) // n_members
+        before += len(rows)
+        stream = Stream(seed, stratum * 2**40 + block, SUBSAMPLE_DRAW)
+        for i, row in enumerate(rows):
+            counts[row] = stream.below(len(rows) - i) < share
+            share -= int(counts[row])
+    return counts
+
+
 @dataclass(frozen=True)
 class Bootstrap:
     """Rows drawn with replacement."""
@@ -30,62 +97,61 @@ class Bootstrap:
 
     def counts(self, n_rows, seed):
         """How often the tree of a seed draws each row: ndarray of shape (n_rows,), dtype uint32."""
-        counts = np.zeros(n_rows, np.uint32)
-
-        def deal(number, first, n_blocks, n):
-            """Deal n draws out to some blocks of rows: down a binary tree with nodes numbered as in a heap."""
-            rows = min(n_rows, (first + n_blocks) * BLOCK) - first * BLOCK
-            if rows <= 0:  # padding
-                return
-            if n_blocks == 1:
-                stream = Stream(seed, first, BOOTSTRAP_DRAW)
-                for _ in range(n):
-                    counts[first * BLOCK + stream.below(rows)] += 1
-                return
-            half = n_blocks // 2
-            left_rows = min(rows, half * BLOCK)
-            stream = Stream(seed, number, BOOTSTRAP_SPLIT)
-            if left_rows == rows:
-                left = n
-            elif 2 * left_rows == rows:  # a random bit a draw, the lowest of a word first
-                left = 0
-                for i in range(n):
-                    if i % 32 == 0:
-                        word = stream.next()
-                    left += word >> i % 32 & 1
-            else:
-                left = sum(stream.below(rows) < left_rows for _ in range(n))
-            deal(2 * number, first, half, left)
-            deal(2 * number + 1, first + half, half, n - left)
-
-        n_blocks = -(-n_rows // BLOCK)
-        deal(1, 0, 1 << (n_blocks - 1).bit_length(), self.n_draws)
-        return counts
+        return drawn_by_mass([1] * n_rows, self.n_draws, seed)
 
 
 @dataclass(frozen=True)
 class Subsample:
-    """Rows drawn without replacement, by a seed of their own."""
+    """Rows drawn without replacement, by a seed of their own, or by that of the tree."""
 
     n_draws: int
-    seed: int
+    seed: int | None = None
 
     def counts(self, n_rows, seed):
-        """Whether each row is drawn: ndarray of shape (n_rows,), dtype uint32. The tree's seed doesn't count."""
-        n_draws = min(self.n_draws, n_rows)
+        """Whether each row is drawn: ndarray of shape (n_rows,), dtype uint32."""
+        return drawn_without_replacement([True] * n_rows, min(self.n_draws, n_rows), seed if self.seed is None else self.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """A given number of draws from each part of the rows."""
+
+    stratum: np.ndarray | None
+    n_draws: np.ndarray
+    replace: bool
+    mass: np.ndarray | None = None
+
+    def counts(self, n_rows, seed):
+        """How often the tree of a seed draws each row: ndarray of shape (n_rows,), dtype uint32."""
         counts = np.zeros(n_rows, np.uint32)
-        rounding = Stream(self.seed, 0, SUBSAMPLE_SHARE).below(n_rows)
-        for block, first in enumerate(range(0, n_rows, BLOCK)):
-            rows = list(range(first, min(first + BLOCK, n_rows)))
-            share = (n_draws * (rows[-1] + 1) + rounding) // n_rows - (n_draws * first + rounding) // n_rows
-            stream = Stream(self.seed, block, SUBSAMPLE_DRAW)
-            for i, row in enumerate(rows):
-                counts[row] = stream.below(len(rows) - i) < share
-                share -= int(counts[row])
+        mass = [1] * n_rows if self.mass is None else self.mass.tolist()
+        for s, n in enumerate(self.n_draws.tolist()):
+            member = [True] * n_rows if self.stratum is None else (self.stratum == s).tolist()
+            if self.replace:
+                counts += drawn_by_mass([mass[i] * member[i] for i in range(n_rows)], n, seed, s)
+            elif any(member):
+                counts += drawn_without_replacement(member, n, seed, s)
         return counts
 
 
-_TWINS = {twin.__name__: twin for twin in (AllRows, Bootstrap, Subsample)}
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Groups of rows drawn, each with all of its rows."""
+
+    group: np.ndarray | None
+    n_draws: int
+    replace: bool
+    n_rows: int | None = None
+    length: int | None = None
+
+    def counts(self, n_rows, seed):
+        """How often the tree of a seed draws each row: ndarray of shape (n_rows,), dtype uint32."""
+        group = [i // self.length for i in range(n_rows)] if self.group is None else self.group.tolist()
+        of_groups = (Bootstrap if self.replace else Subsample)(self.n_draws).counts(max(group) + 1, seed)
+        return of_groups[group]
+
+
+_TWINS = {twin.__name__: twin for twin in (AllRows, Bootstrap, Groups, Strata, Subsample)}
 
 
 def twin_of(plan):

@@ -16,7 +16,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import InvalidParameterError
 
 from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
-from dforest.estimators.validation import check_classes, check_targets, count_draws, count_features, count_samples
+from dforest.estimators.validation import check_classes, check_targets, count_features, count_samples
+from dforest.sampling import RowSampling, SampledRows
 
 TREES = [DecisionTreeClassifier, DecisionTreeRegressor]
 FORESTS = [RandomForestClassifier, RandomForestRegressor]
@@ -516,7 +517,9 @@ def test_limits_above_the_rows(kind):
 def test_numbers_of_things():
     assert [count_features(f, 10) for f in (None, "sqrt", "log2", 1.0, 0.25, 0.01, 7)] == [10, 3, 3, 10, 2, 1, 7]
     assert [count_features(f, 1) for f in (None, "sqrt", "log2", 0.5)] == [1, 1, 1, 1]
-    assert [count_draws(d, 10) for d in (None, 0.5, 0.26, 0.01, 1.0, 4)] == [10, 5, 3, 1, 10, 4]
+    rows = SampledRows(10, None, None, None, None, None)
+    plans = [RowSampling().plan(rows._replace(max_samples=d)) for d in (None, 0.5, 0.26, 0.01, 1.0, 4, 1.5)]
+    assert [plan.n_draws for plan in plans] == [10, 5, 3, 1, 10, 4, 15]
     assert [count_samples("min_samples_split", s, 10, 2) for s in (2, 0.5, 0.51, 0.01, 1.0, 11, 99)] == [2, 5, 6, 2, 10, 11, 11]
 
 

@@ -54,7 +54,7 @@ cdef class DrawnRows:
 
     cdef int64_t n_before(self, int64_t row) noexcept nogil:
         """How many of the rows before one, the first of a block or n_rows, are drawn."""
-        return df_subsampled_before(self.seed, self.n_rows, self.n_drawn, row)
+        return df_subsampled_before(self.seed, 0, self.n_rows, self.n_drawn, row)
 
     cdef void draw_block(self, int64_t item) noexcept nogil:
         """Draw rows of a block."""

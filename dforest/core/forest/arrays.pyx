@@ -367,7 +367,8 @@ class Forest:
     @property
     def n_draws(self):
         """Draws of each tree, counted anew at each call: ndarray of shape (n_trees,), dtype int64."""
-        n_draws = np.array([plan.count_draws(int(n)) for plan, n in zip(self.plans, self.n_rows)], np.int64)
+        n_draws = np.array([plan.count_draws(int(n), int(seed)) for plan, n, seed in zip(self.plans, self.n_rows, self.seeds)],
+                           np.int64)
         n_draws.setflags(write=False)
         return n_draws
 

@@ -15,6 +15,7 @@ from dforest.core.search.criterion import Criterion
 from dforest.core.objective import check_objective
 from dforest.core.sampling import MOST_ROWS, check_plans, checked_integer
 from dforest.core.predict.walk cimport real_t
+from dforest.core.sampling cimport SamplingPlan
 from dforest.core.search.splitter import Splitter
 
 cdef enum:
@@ -77,6 +78,8 @@ def check_settings(forest):
         raise TypeError(f"splitter={splitter!r}; allowed are None and splitters with tests of their own")
     if n_trees < 1:
         raise ValueError(f"node_offsets has length {n_trees + 1}; allowed are two and more, for a tree and more")
+    for plan, n_rows in set(zip(forest.plans, np.asarray(forest.n_rows).tolist())):
+        (<SamplingPlan> plan).check_rows(n_rows)
     lengths = {"seeds": n_trees, "n_rows": n_trees, "plans": n_trees, "weight_exponent": n_trees, "n_categories": n_features}
     for name, n in lengths.items():
         check_length(name, len(getattr(forest, name)), n)

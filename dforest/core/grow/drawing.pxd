@@ -19,7 +19,8 @@ cdef class Drawing:
     # Of the tree that is being drawn
     cdef uint32_t seed
     cdef const uint32_t* weight                # [n_rows] integer weights of the rows; NULL: all are 1
-    cdef int64_t* of_block                     # [blocks of the rows] draws in each, or records where `counts` are known
+    cdef int64_t* of_block                     # [blocks of the rows, width of the plan] draws in each; or, where `counts` are
+                                               # known, [blocks of the rows] records
 
     # Write the records of a tree in row order; return their number. OUT out : [most_records]
     cdef Py_ssize_t draw(self, uint32_t seed, Record* out) except -1 nogil
@@ -30,4 +31,5 @@ cdef class Drawing:
 
     cdef int deal(self, uint32_t seed, Helpers* helpers) except -1 nogil
     cdef void count_records(self, Py_ssize_t block) noexcept nogil
+    cdef Py_ssize_t records_of_block(self, Py_ssize_t block) noexcept nogil
     cdef Py_ssize_t draw_block(self, Py_ssize_t block, Record* out) noexcept nogil

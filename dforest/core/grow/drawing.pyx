@@ -17,7 +17,7 @@ from libc.string cimport memcpy
 from dforest.core.grow.chunks cimport CHUNK_BLOCKS, Chunk, cut_chunks, place_runs
 from dforest.core.grow.team cimport Team
 from dforest.core.loops cimport loops
-from dforest.core.sampling cimport Helpers, Work, count_blocks, rows_of_block
+from dforest.core.sampling cimport Helpers, Work, count_blocks, draws_of_block, rows_of_block
 from dforest.rules.random cimport DF_BLOCK
 
 cdef struct Leader:                # a member of a team, with the help of idle ones: see Helpers
@@ -46,9 +46,10 @@ cdef class Drawing:
         self.data = data
         self.plan = plan
         self.counts = self.weights = None
+        plan.check_rows(data.n_rows)
         self.n_draws = plan.tree_draws(data.n_rows)
         self.most_records = plan.most_records(data.n_rows)
-        self.of_block = <int64_t*> malloc(count_blocks(data.n_rows) * sizeof(int64_t))
+        self.of_block = <int64_t*> malloc(count_blocks(data.n_rows) * plan.width * sizeof(int64_t))
         if self.of_block == NULL:
             raise MemoryError()
 
@@ -97,17 +98,22 @@ cdef class Drawing:
             n += counts[i] > 0
         self.of_block[block] = n
 
+    cdef Py_ssize_t records_of_block(self, Py_ssize_t block) noexcept nogil:
+        """How many records a block has at most."""
+        cdef Py_ssize_t width = self.plan.width if self.counts is None else 1
+        return min(draws_of_block(self.of_block + block * width, width), rows_of_block(self.data.n_rows, block))
+
     cdef Py_ssize_t draw_block(self, Py_ssize_t block, Record* out) noexcept nogil:
         """Write the records of one block in row order; return their number. OUT out : [records of the block]"""
         cdef uint32_t drawn[DF_BLOCK]
         cdef const uint32_t* counts = drawn
         cdef Py_ssize_t n_rows = self.data.n_rows, first = block * DF_BLOCK
-        if self.of_block[block] == 0:
+        if self.records_of_block(block) == 0:
             return 0
         if self.counts is not None:
             counts = &self.counts[first]
         else:
-            self.plan.draw_block(self.seed, n_rows, block, self.of_block[block], drawn)
+            self.plan.draw_block(self.seed, n_rows, block, self.of_block + block * self.plan.width, drawn)
         return loops.records(first, rows_of_block(n_rows, block), counts, self.data.target, self.weight, out)
 
     cdef Py_ssize_t draw(self, uint32_t seed, Record* out) except -1 nogil:
@@ -131,7 +137,7 @@ cdef class Drawing:
         for i in range(n_chunks):             # chunks of rows: the records of each have room for as many as there can be
             job.chunks[i].first = at
             for block in range(i * CHUNK_BLOCKS, min((i + 1) * CHUNK_BLOCKS, n_blocks)):
-                at += min(self.of_block[block], rows_of_block(n_rows, block))
+                at += self.records_of_block(block)
         try:
             team.share_items(member, n_chunks, draw_chunk, &job)
             n = place_runs(job.chunks, n_chunks)

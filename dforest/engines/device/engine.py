@@ -11,7 +11,7 @@ from dforest.engines.base import Engine, GrownTree, Session, leaves_of_rows
 from dforest.engines.best_first import BestFirst
 from dforest.engines.device import backend
 from dforest.engines.device.recorder import Recorder
-from dforest.engines.device.sampling import RowCounts, check_plan
+from dforest.engines.device.sampling import RowCounts
 from dforest.engines.device.shard import DeviceShard
 from dforest.engines.device.training import Training, Tuning
 from dforest.engines.levels import Levels
@@ -38,7 +38,6 @@ class DeviceEngine(Engine):
         what = f"a forest on the device {self.name!r}"
         if NAMES.get(type(problem.criterion)) not in OF_KERNELS:
             raise ValueError(f"criterion={problem.criterion!r} has no code for {what}; allowed are {', '.join(OF_KERNELS)}")
-        check_plan(problem.sampling, what)
         return DeviceSession(problem, self.device, self.n_threads)
 
 

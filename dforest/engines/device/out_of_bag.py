@@ -7,7 +7,7 @@ import numpy as np
 
 from dforest.core.predict.out_of_bag import N_DIGITS
 from dforest.engines.device.predictor import ForestCopy
-from dforest.engines.device.sampling import RowCounts, check_plan
+from dforest.engines.device.sampling import RowCounts
 
 PART_BYTES = 1 << 28  # of what is kept for each tree and row, at a time
 
@@ -33,7 +33,6 @@ class OutOfBagRows:
                 "they run on the CPU: device=None"
             )
         for plan in set(draws.plans):
-            check_plan(plan, f"estimates out of bag on the device {device.name!r}")
             if not plan.leaves_rows_out:
                 raise ValueError(f"sampling={plan!r} leaves no rows out, which estimates out of bag on a device are made from")
         self.device, self.packed, self.draws = device, packed, draws

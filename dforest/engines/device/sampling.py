@@ -1,7 +1,7 @@
 """What trees draw, on a device: the draws of `dforest.core.sampling`, to the bit.
 
-The processor deals draws out to blocks of rows; kernels draw the rows of the blocks. A sampling plan has code on devices if it
-stands in `PLANS`; whoever meets another one refuses it.
+Of plans that stand in `PLANS`, the processor deals draws out to blocks of rows, and kernels draw the rows of the blocks. Of all
+others the processor draws the rows too, and the counts are copied.
 """
 
 from typing import NamedTuple
@@ -13,13 +13,6 @@ from dforest.rules.arrays import BLOCK
 
 # The kernel that draws for trees of a plan, which takes what `df_draw_rows` takes; None: every row is drawn once.
 PLANS = {AllRows: None, Bootstrap: "df_draw_rows"}
-
-
-def check_plan(plan, what):
-    """Raise ValueError if a sampling plan has no code for `what`."""
-    if type(plan) not in PLANS:
-        known = ", ".join(kind.__name__ for kind in PLANS)
-        raise ValueError(f"sampling={plan!r} has no code for {what}; allowed are plans of the classes {known}")
 
 
 class RowCounts(NamedTuple):
@@ -49,10 +42,14 @@ class RowCounts(NamedTuple):
 
     @classmethod
     def drawn(cls, device, draws, trees=slice(None)):
-        """Those of some of the trees of a `TreeDraws`, whose plans are of one class."""
-        of_block = draws.of_block[trees]
+        """Those of some of the trees of a `TreeDraws`."""
+        of_block, plans = draws.of_block[trees], draws.plans[trees]
         n_trees, n_rows = len(of_block), draws.n_rows
-        kernel = PLANS[type(draws.plans[trees][0])]
+        kinds = {type(plan) for plan in plans}
+        if len(kinds) > 1 or not kinds <= PLANS.keys() or draws.width > 1:
+            seeds = draws.seeds[trees].tolist()
+            return cls.known(device, np.stack([plan.counts(n_rows, seed) for plan, seed in zip(plans, seeds, strict=True)]))
+        kernel = PLANS[kinds.pop()]
         if kernel is None:
             return cls(None, of_block, 1)
         counts = device.empty((n_trees, n_rows), np.uint32)

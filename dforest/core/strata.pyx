@@ -1,0 +1,325 @@
+"""Sampling plans that draw from parts of the rows, with chances of their own, or whole groups of rows.
+
+Words, beside those of `dforest.core.sampling`: a *stratum* is a part of the rows, a class say, of which each tree has a given
+number of draws; its rows are its *members*. A row's *mass* is an integer to which its chance to be drawn is proportional. A
+*group* is a set of rows that a tree draws together: all of them, as often as the group is drawn, or none.
+
+`Strata` sends the draws of each stratum down the tree of blocks as `Bootstrap` does, where the halves of a node count by the
+masses of the stratum's rows there; so it has as many numbers of draws for a block as there are strata. Inside a block the members
+of a stratum are numbered in the order of rows, and drawn from as all rows of a block are in other plans. Of one stratum, and
+equal masses, the draws are those of `Bootstrap`, or, without replacement, those of `Subsample`.
+
+`Groups` draws groups as `Bootstrap` or `Subsample` draw rows: these have blocks too, of neighbouring groups. A block of rows asks
+for the draws of those blocks of groups that it has rows of. Groups are numbered in the order of their first rows, so where groups
+are runs of rows, these are few.
+
+A plan keeps the arrays it is made of, and what it needs to know of blocks; nothing is kept of trees.
+"""
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
+
+cimport cython
+
+import numpy as np
+
+from dforest.core.loops cimport loops
+from dforest.core.sampling cimport Helpers, count_blocks, deal_below, draws_to_left, rows_of_block
+from dforest.rules.random cimport DF_BLOCK
+from dforest.rules.sampling cimport df_draw_by_mass, df_heavy_to_left, df_subsampled_before
+
+from dforest.core.sampling import MOST_DRAWS, MOST_ROWS, checked_integer
+
+MOST_STRATA = 2**20            # their numbers stand above those of nodes and blocks, in the paths of random streams
+
+cdef enum:
+    STRATUM_BITS = 40          # of a path, below the number of the stratum
+    GROUP_BLOCKS = 64          # of groups, dealt to in one go
+
+
+cdef inline uint64_t path_of(Py_ssize_t stratum, int64_t number) noexcept nogil:
+    return (<uint64_t> stratum << STRATUM_BITS) + <uint64_t> number
+
+
+def _kept(name, numbers, kinds):
+    """An array of a plan: one axis, at least one entry, and never to be written to again.
+
+    Raises
+    ------
+    ValueError
+        If it is another kind of array.
+    """
+    if not (isinstance(numbers, np.ndarray) and numbers.ndim == 1 and numbers.dtype in kinds and 0 < len(numbers) <= MOST_ROWS):
+        raise ValueError(f"{name} is a {type(numbers).__name__}; allowed are ndarrays of one axis and one of the types "
+                         f"{', '.join(np.dtype(kind).name for kind in kinds)}, with 1 to {MOST_ROWS} entries")
+    kept = np.ascontiguousarray(numbers)
+    if kept is numbers and numbers.flags.writeable:
+        kept = numbers.copy()
+    kept.setflags(write=False)
+    return kept
+
+
+def _sums_of_blocks(stratum, n_strata, numbers):
+    """Sums of some numbers of rows over the blocks before each block, by stratum: ndarray of shape (n_blocks + 1, n_strata)."""
+    sums = np.zeros((count_blocks(len(stratum)) + 1, n_strata), np.int64)
+    for block in range(len(sums) - 1):
+        rows = slice(block * DF_BLOCK, (block + 1) * DF_BLOCK)
+        np.add.at(sums[block + 1], stratum[rows], 1 if numbers is None else numbers[rows])
+    return np.cumsum(sums, axis=0)
+
+
+@cython.final
+cdef class Strata(SamplingPlan):
+    """A given number of draws from each part of the rows.
+
+    Parameters
+    ----------
+    stratum : ndarray of shape (n_rows,), dtype uint32, or None
+        The number of each row's stratum; None means that all rows are one stratum.
+    n_draws : ndarray of shape (n_strata,), dtype int64
+        Draws of a tree from each stratum, from 0 to 2**32 - 1, and so their sum, which is at least 1. Strata without rows have
+        none.
+    replace : bool
+        Whether rows are drawn with replacement. If not, there are at most as many draws from a stratum as it has rows.
+    mass : ndarray of shape (n_rows,), dtype uint32, or None
+        A row's chance is its share of the mass of its stratum. None means that all are equal; without replacement they are.
+        Strata with draws have some mass.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the parameters are not as described.
+    """
+
+    parameters = ("stratum", "n_draws", "replace", "mass")
+
+    def __cinit__(self, stratum, n_draws, replace, mass=None):
+        cdef Py_ssize_t n_rows
+        self.replace = replace
+        self.n_draws = _kept("n_draws", n_draws, (np.int64,))
+        self.n_strata = len(self.n_draws)
+        checked_integer("the number of strata", self.n_strata, 1, MOST_STRATA)
+        if stratum is None and mass is None:
+            raise ValueError("stratum=None with mass=None; that is a Bootstrap or a Subsample")
+        self.stratum = None if stratum is None else _kept("stratum", stratum, (np.uint32,))
+        self.mass = None if mass is None else _kept("mass", mass, (np.uint32,))
+        if mass is not None and not replace:
+            raise ValueError("mass needs replace=True: without replacement all rows of a stratum are equally likely")
+        self.only_rows = n_rows = len(self.mass if stratum is None else self.stratum)
+        if mass is not None and len(self.mass) != n_rows:
+            raise ValueError(f"mass has {len(self.mass)} entries for {n_rows} rows")
+        numbers = np.zeros(n_rows, np.uint32) if stratum is None else self.stratum
+        if int(numbers.max()) >= self.n_strata:
+            raise ValueError(f"stratum holds {int(numbers.max())}; n_draws has {self.n_strata} entries")
+        members = _sums_of_blocks(numbers, self.n_strata, None)
+        before = members if mass is None else _sums_of_blocks(numbers, self.n_strata, self.mass)
+        if self.n_draws.min() < 0 or self.n_draws.max() > MOST_DRAWS:
+            raise ValueError(f"n_draws holds {self.n_draws.tolist()}; allowed are 0 to {MOST_DRAWS}")
+        self.total = checked_integer("the sum of n_draws", int(self.n_draws.sum()), 1, MOST_DRAWS)
+        most = members[count_blocks(n_rows)]
+        if replace:
+            most = np.where(before[count_blocks(n_rows)] > 0, MOST_DRAWS, 0)
+        if (self.n_draws > most).any():
+            s = int(np.argmax(self.n_draws > most))
+            raise ValueError(f"n_draws has {self.n_draws[s]} draws from stratum {s}, of which {most[s]} are possible")
+        order = np.empty(n_rows, np.uint16)
+        for first in range(0, n_rows, DF_BLOCK):
+            order[first : first + DF_BLOCK] = np.argsort(numbers[first : first + DF_BLOCK], kind="stable")
+        self.draws, self.order, self.members, self.before = self.n_draws, order, members, before
+        if mass is not None:
+            self.masses = self.mass
+        self.width = self.n_strata
+        self.leaves_rows_out = True
+
+    cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
+        return self.total
+
+    cdef void deal_below(self, uint32_t seed, Py_ssize_t stratum, int64_t node, Py_ssize_t begin, Py_ssize_t size, int64_t draws,
+                         Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) noexcept nogil:
+        """Deal the draws of a node out, which has `size` blocks from `begin` on, to those of them from `first` to `last` - 1."""
+        cdef Py_ssize_t n_blocks = self.before.shape[0] - 1, middle = min(begin + size // 2, n_blocks)
+        cdef Py_ssize_t end = min(begin + size, n_blocks)
+        cdef int64_t left, right, n_left
+        if draws == 0 or begin >= last or end <= first:
+            return
+        if size == 1:
+            n_draws[(begin - first) * self.n_strata + stratum] = draws
+            return
+        left = self.before[middle, stratum] - self.before[begin, stratum]
+        right = self.before[end, stratum] - self.before[middle, stratum]
+        if left == 0 or right == 0:
+            n_left = draws if right == 0 else 0
+        elif (left + right) >> 32 == 0 or left == right:
+            n_left = draws_to_left(seed, path_of(stratum, node), draws, left, right)
+        else:
+            n_left = df_heavy_to_left(seed, path_of(stratum, node), draws, left, right)
+        self.deal_below(seed, stratum, 2 * node, begin, size // 2, n_left, first, last, n_draws)
+        self.deal_below(seed, stratum, 2 * node + 1, middle, size // 2, draws - n_left, first, last, n_draws)
+
+    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
+                  Helpers* helpers) except -1 nogil:
+        cdef Py_ssize_t n_blocks = count_blocks(n_rows), s, block, size = 1
+        cdef int64_t n, before, after
+        while size < n_blocks:
+            size *= 2
+        for s in range((last - first) * self.n_strata):
+            n_draws[s] = 0
+        for s in range(self.n_strata):
+            n = self.members[n_blocks, s]
+            if self.replace:
+                self.deal_below(seed, s, 1, 0, size, self.draws[s], first, last, n_draws)
+            elif n > 0:
+                after = df_subsampled_before(seed, s, n, self.draws[s], self.members[first, s])
+                for block in range(first, last):
+                    before = after
+                    after = df_subsampled_before(seed, s, n, self.draws[s], self.members[block + 1, s])
+                    n_draws[(block - first) * self.n_strata + s] = after - before
+        return 0
+
+    cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws,
+                         uint32_t* counts) noexcept nogil:
+        cdef const uint16_t* rows = &self.order[block * DF_BLOCK]
+        cdef Py_ssize_t i, s, n
+        for i in range(rows_of_block(n_rows, block)):
+            counts[i] = 0
+        for s in range(self.n_strata):
+            n = self.members[block + 1, s] - self.members[block, s]
+            if n_draws[s] > 0:
+                self.draw_members(seed, s, block, rows, n, n_draws[s], counts)
+            rows += n
+
+    cdef void draw_members(self, uint32_t seed, Py_ssize_t stratum, Py_ssize_t block, const uint16_t* rows, Py_ssize_t n,
+                           int64_t n_draws, uint32_t* counts) noexcept nogil:
+        """Count the draws of a stratum in a block. IN rows : [n] its members there, counted in the block."""
+        cdef uint32_t drawn[DF_BLOCK]
+        cdef int64_t upto[DF_BLOCK]
+        cdef int64_t total = 0
+        cdef Py_ssize_t i
+        if self.mass is not None:
+            for i in range(n):
+                total += self.masses[block * DF_BLOCK + rows[i]]
+                upto[i] = total
+                drawn[i] = 0
+            df_draw_by_mass(seed, path_of(stratum, block), n, n_draws, upto, drawn)
+        elif self.replace:
+            loops.draw_block(seed, path_of(stratum, block), n, n_draws, drawn)
+        else:
+            loops.subsample_block(seed, path_of(stratum, block), n, n_draws, drawn)
+        for i in range(n):
+            counts[rows[i]] = drawn[i]
+
+
+@cython.final
+cdef class Groups(SamplingPlan):
+    """Groups of rows are drawn, all with equal chances, and each row is drawn as often as its group.
+
+    Parameters
+    ----------
+    group : ndarray of shape (n_rows,), dtype uint32, or None
+        The number of each row's group, where the groups 0, 1, ... are numbered in the order of their first rows. None means that
+        each `length` neighbouring rows are a group; the last one may have fewer.
+    n_draws : int
+        How many groups a tree draws, from 1 to 2**32 - 1; without replacement at most as many as there are.
+    replace : bool
+        Whether groups are drawn with replacement.
+    n_rows, length : int, optional
+        Where `group` is None: how many rows there are, and how many of them are a group.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the parameters are not as described.
+    """
+
+    parameters = ("group", "n_draws", "replace", "n_rows", "length")
+
+    def __cinit__(self, group, n_draws, replace, n_rows=None, length=None):
+        cdef Py_ssize_t block
+        self.replace = replace
+        self.group_is_known = group is not None
+        if self.group_is_known:
+            if n_rows is not None or length is not None:
+                raise ValueError(f"n_rows={n_rows} and length={length} with group; allowed there is None")
+            self.group = _kept("group", group, (np.uint32,))
+            self.groups = self.group
+            self.only_rows = len(self.group)
+            newest = np.maximum.accumulate(self.group.astype(np.int64))
+            if self.group[0] != 0 or (np.diff(newest) > 1).any():
+                raise ValueError("group has numbers that are not those of groups in the order of their first rows")
+            sizes = np.bincount(self.group).astype(np.int64)
+            self.sizes, self.n_groups = sizes, len(sizes)
+            starts = np.arange(0, self.only_rows, DF_BLOCK)
+            self.extent = np.stack([np.minimum.reduceat(self.group, starts), np.maximum.reduceat(self.group, starts)], axis=1)
+        else:
+            self.n_rows = self.only_rows = checked_integer("n_rows", n_rows, 1, MOST_ROWS)
+            self.length = self.run = checked_integer("length", length, 1, MOST_ROWS)
+            self.n_groups = (self.only_rows + self.run - 1) // self.run
+        self.n_draws = checked_integer("n_draws", n_draws, 1, MOST_DRAWS if replace else self.n_groups)
+        if self.most_draws(self.only_rows) > MOST_DRAWS:
+            raise ValueError(f"n_draws={n_draws} draws of groups may be more than {MOST_DRAWS} draws of rows, the most of a tree")
+        self.leaves_rows_out = True
+
+    cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
+        return max(1, <int64_t> (<double> self.n_draws * <double> n_rows / <double> self.n_groups + 0.5))
+
+    cdef int64_t most_draws(self, Py_ssize_t n_rows) noexcept nogil:
+        cdef int64_t largest = 0
+        cdef Py_ssize_t g
+        if not self.replace:
+            return n_rows
+        if not self.group_is_known:
+            return self.n_draws * min(self.run, <int64_t> n_rows)
+        for g in range(self.n_groups):
+            largest = max(largest, self.sizes[g])
+        return self.n_draws * largest
+
+    def count_draws(self, n_rows, seed=None):
+        if seed is None:
+            return super().count_draws(n_rows)
+        return int(self.counts(n_rows, seed).sum(dtype=np.int64))
+
+    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
+                  Helpers* helpers) except -1 nogil:
+        """Let each block have room for any number of its rows: which are drawn is seen when the block is drawn."""
+        cdef Py_ssize_t block
+        for block in range(first, last):
+            n_draws[block - first] = rows_of_block(n_rows, block)
+        return 0
+
+    cdef void deal_groups(self, uint32_t seed, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) noexcept nogil:
+        """How many draws of groups fall into some blocks of groups. OUT n_draws : [last - first]"""
+        cdef Py_ssize_t block
+        cdef int64_t before, after
+        if self.replace:
+            deal_below(seed, self.n_groups, 0, self.n_draws, first, last, n_draws)
+            return
+        after = df_subsampled_before(seed, 0, self.n_groups, self.n_draws, first * DF_BLOCK)
+        for block in range(first, last):
+            before = after
+            after = df_subsampled_before(seed, 0, self.n_groups, self.n_draws,
+                                         block * DF_BLOCK + rows_of_block(self.n_groups, block))
+            n_draws[block - first] = after - before
+
+    cdef void draw_groups(self, uint32_t seed, Py_ssize_t block, int64_t n_draws, uint32_t* counts) noexcept nogil:
+        """How often each group of a block of groups is drawn. OUT counts : [groups of the block]"""
+        if self.replace:
+            loops.draw_block(seed, block, rows_of_block(self.n_groups, block), n_draws, counts)
+        else:
+            loops.subsample_block(seed, block, rows_of_block(self.n_groups, block), n_draws, counts)
+
+    cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws,
+                         uint32_t* counts) noexcept nogil:
+        cdef uint32_t drawn[DF_BLOCK]
+        cdef int64_t of_groups[GROUP_BLOCKS]
+        cdef Py_ssize_t begin = block * DF_BLOCK, n = rows_of_block(n_rows, block), first, last, at, i
+        cdef uint32_t group
+        if self.group_is_known:
+            first, last = self.extent[block, 0] // DF_BLOCK, self.extent[block, 1] // DF_BLOCK + 1
+        else:
+            first, last = self.group_of(begin) // DF_BLOCK, self.group_of(begin + n - 1) // DF_BLOCK + 1
+        for at in range(first, last):
+            if (at - first) % GROUP_BLOCKS == 0:
+                self.deal_groups(seed, at, min(at + GROUP_BLOCKS, last), of_groups)
+            self.draw_groups(seed, at, of_groups[(at - first) % GROUP_BLOCKS], drawn)
+            for i in range(n):
+                group = self.group_of(begin + i)
+                if group // DF_BLOCK == at:
+                    counts[i] = drawn[group % DF_BLOCK]

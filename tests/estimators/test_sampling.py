@@ -1,0 +1,310 @@
+"""What `bootstrap` may be: forests of sampling plans, on threads and a device, and what follows from them."""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, train_test_split
+
+import dforest
+from dforest import DecisionTreeClassifier, ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
+from dforest.core.sampling import AllRows
+from dforest.sampling import (
+    BlockSampling,
+    Bootstrap,
+    GroupSampling,
+    Groups,
+    RowSampling,
+    SampledRows,
+    Sampling,
+    Strata,
+    StratifiedSampling,
+    Subsample,
+    WeightedSampling,
+)
+
+X, Y = load_wine(return_X_y=True)
+N = len(Y)
+GROUPS = np.arange(N) * 7 % 30
+WEIGHT = np.random.default_rng(0).random(N)
+
+
+@dataclass(frozen=True)
+class ByAlternation(Sampling):
+    """A sampling from outside: two draws of the even rows for each of the odd ones."""
+
+    needs_groups = True
+
+    def plan(self, rows):
+        return Strata((np.arange(rows.n_rows) % 2).astype(np.uint32), np.array([60, 30]), True)
+
+
+WAYS = [
+    "subsample", "stratified", "balanced", "weighted", "group", RowSampling(), BlockSampling(9), BlockSampling(9, replace=False),
+    StratifiedSampling("balanced", replace=False), StratifiedSampling({0: 0.5, 1: 10, 2: 7}), GroupSampling(replace=False),
+    ByAlternation(),
+]  # fmt: skip
+
+
+def needs_groups(way):
+    return way == "group" or getattr(way, "needs_groups", False)
+
+
+def fitted(way, kind=RandomForestClassifier, y=Y, **parameters):
+    parameters = {"n_estimators": 25, "random_state": 0, "oob_score": True, **parameters}
+    return kind(bootstrap=way, **parameters).fit(X, y, WEIGHT, GROUPS if needs_groups(way) else None)
+
+
+def assert_same(one, other):
+    for name, array in one.forest_.as_dict().items():
+        np.testing.assert_array_equal(array, other.forest_.as_dict()[name])
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("method", ["hist", "dense"])
+def test_one_forest_for_all_threads(way, method):
+    one = fitted(way, method=method)
+    other = fitted(way, method=method, n_jobs=3)
+    assert_same(one, other)
+    np.testing.assert_array_equal(one.oob_decision_function_, other.oob_decision_function_)
+    assert one.oob_error_ == other.oob_error_ < 0.2
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_a_device_grows_the_same_forest(way, host_device):
+    one = fitted(way)
+    with host_device:
+        other = fitted(way)
+    assert_same(one, other)
+    np.testing.assert_array_equal(one.oob_decision_function_, other.oob_decision_function_)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_out_of_bag_is_what_no_tree_drew(way):
+    forest = fitted(way)
+    drew = np.array([forest.forest_.row_counts(t) for t in range(25)])
+    proba = np.array([forest.forest_.tree(t).packed("soft").mean(X, 1) for t in range(25)])
+    out = drew == 0
+    for row in range(N):
+        if out[:, row].any():
+            expected = proba[out[:, row], row].mean(axis=0)
+            np.testing.assert_allclose(forest.oob_decision_function_[row], expected, rtol=0, atol=1e-12)
+        else:
+            assert np.isnan(forest.oob_decision_function_[row]).all()
+    for t, samples in enumerate(forest.estimators_samples_):
+        np.testing.assert_array_equal(np.bincount(samples, minlength=N), drew[t])
+
+
+def test_strings_are_objects():
+    for name, way in [
+        ("subsample", RowSampling(replace=False)), ("stratified", StratifiedSampling()), ("group", GroupSampling()),
+        ("balanced", StratifiedSampling("balanced")), ("weighted", WeightedSampling()), (True, RowSampling()),
+    ]:  # fmt: skip
+        assert_same(fitted(name), fitted(way))
+
+
+def test_numbers_of_draws():
+    sizes = np.bincount(Y)
+    counts = {way: fitted(way).forest_.row_counts(3) for way in WAYS}
+    by_class = {way: np.bincount(Y, count, 3).tolist() for way, count in counts.items()}
+    assert counts["subsample"].sum() == round(0.632 * N) and counts["subsample"].max() == 1
+    assert by_class["stratified"] == sizes.tolist()
+    assert by_class["balanced"] == by_class[WAYS[8]] == [sizes.min()] * 3
+    assert by_class[WAYS[9]] == [round(sizes[0] / 2), 10, 7]
+    for way in ("group", WAYS[10]):
+        for group in range(30):
+            assert len(np.unique(counts[way][GROUPS == group])) == 1
+    for way in WAYS[6:8]:
+        for first in range(0, N, 9):
+            assert len(np.unique(counts[way][first : first + 9])) == 1
+    for share, expected in ((0.25, 0.25), (1.0, 1.0), (20, 20 / N), (2.5, 2.5)):
+        forest = fitted("stratified", max_samples=share)
+        assert abs(np.bincount(Y, forest.forest_.row_counts(0), 3) - sizes * expected).max() < 1
+    assert fitted("balanced", max_samples=0.5).forest_.n_draws[0] == 3 * round(sizes.min() / 2)
+    assert fitted("balanced", max_samples=32).forest_.n_draws[0] == 30
+    assert fitted("group", max_samples=1).forest_.n_draws.max() <= 6
+    forest = fitted("group")
+    np.testing.assert_array_equal(forest.forest_.n_draws, [forest.forest_.row_counts(t).sum() for t in range(25)])
+
+
+def test_every_class_has_a_draw():
+    y = np.r_[np.zeros(97, int), 1, 1, 2]
+    plan = StratifiedSampling().plan(SampledRows(100, y.astype(np.int32), np.arange(3), None, None, 5))
+    assert plan.n_draws.tolist() == [3, 1, 1]
+    weight = np.ones(100)
+    weight[99] = 0  # a class without rows has no draws
+    forest = RandomForestClassifier(3, bootstrap="balanced").fit(np.arange(100)[:, None], y, weight)
+    assert forest.forest_.plans[0].n_draws.tolist() == [2, 2, 0] and list(forest.classes_) == [0, 1, 2]
+
+
+def test_weighted_draws_count_as_one():
+    """As trees grown on the rows that were drawn; a weight of 0 is never drawn, and classes' weights count too."""
+    forest = fitted("weighted", method="dense", max_features=None)
+    for t in range(3):
+        counts = forest.forest_.row_counts(t)
+        tree = DecisionTreeClassifier(method="dense", random_state=0).fit(X, Y, counts)
+        np.testing.assert_array_equal(tree.predict_proba(X), forest.estimators_[t].predict_proba(X))
+    n = np.bincount(Y, fitted("weighted", class_weight={0: 100.0}, n_estimators=1).forest_.row_counts(0), 3)
+    assert n[0] > 0.9 * N
+    equal = RandomForestClassifier(5, bootstrap="weighted", random_state=0).fit(X, Y)
+    assert_same(equal, RandomForestClassifier(5, random_state=0).fit(X, Y))
+    assert isinstance(equal.forest_.plans[0], Bootstrap)
+    balanced = fitted("weighted", class_weight="balanced_subsample")
+    assert np.ptp(balanced.forest_.leaf_weight.sum(axis=1)) > 0 and balanced.oob_error_ < 0.2
+
+
+def test_regression():
+    data, y = load_diabetes(return_X_y=True)
+    weight = 1 + y
+    scores = {}
+    for way in (True, "subsample", "weighted", "group", BlockSampling(5)):
+        groups = np.arange(len(y)) // 3 if way == "group" else None
+        forest = RandomForestRegressor(30, bootstrap=way, oob_score=True, random_state=0).fit(data, y, weight, groups)
+        again = clone(forest).set_params(n_jobs=2).fit(data, y, weight, groups)
+        assert_same(forest, again)
+        scores[way] = forest.oob_score_
+    assert min(scores.values()) > 0.3
+    with pytest.raises(ValueError, match="strata are classes, which regression does not have"):
+        RandomForestRegressor(bootstrap="balanced").fit(data, y)
+
+
+def test_rare_classes_gain_by_balance():
+    """Balanced forests find rare cases: their area under the curve is that of others or above, on average over seeds."""
+    rng = np.random.default_rng(0)
+    data, y = load_breast_cancer(return_X_y=True)
+    keep = np.flatnonzero(y == 1).tolist() + rng.permutation(np.flatnonzero(y == 0))[:25].tolist()
+    data, y = data[keep] + rng.normal(size=(len(keep), 30)) * data.std(axis=0), y[keep]
+    gains = []
+    for seed in range(5):
+        parts = train_test_split(data, y, stratify=y, random_state=seed, test_size=0.4)
+        scores = [
+            roc_auc_score(parts[3], RandomForestClassifier(60, bootstrap=way, random_state=seed).fit(*parts[::2]).predict_proba(
+                parts[1])[:, 1])  # fmt: skip
+            for way in ("balanced", True)
+        ]
+        gains.append(scores[0] - scores[1])
+    assert np.mean(gains) > -0.01
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_files_and_warm_start(way, tmp_path):
+    forest = fitted(way)
+    forest.save(tmp_path / "model.dforest")
+    own = {"ByAlternation": ByAlternation} if isinstance(way, ByAlternation) else {}
+    if own:
+        with pytest.raises(ValueError, match="ByAlternation"):
+            dforest.load(tmp_path / "model.dforest")
+    loaded = clone(forest) if own else dforest.load(tmp_path / "model.dforest")
+    if not own:
+        assert loaded.forest_.plans == forest.forest_.plans and loaded.bootstrap == forest.bootstrap
+        np.testing.assert_array_equal(loaded.forest_.row_counts(4), forest.forest_.row_counts(4))
+    half = fitted(way, n_estimators=10, warm_start=True).set_params(n_estimators=25)
+    half.fit(X, Y, WEIGHT, GROUPS if needs_groups(way) else None)
+    assert_same(half, forest)
+    np.testing.assert_array_equal(half.oob_decision_function_, forest.oob_decision_function_)
+
+
+def test_trees_of_several_plans():
+    """A warm start may go on with another sampling; the estimates out of bag are those of all trees."""
+    forest = RandomForestClassifier(5, warm_start=True, oob_score=True, random_state=0)
+    for i, way in enumerate(["balanced", True, "group", "subsample"]):
+        forest.set_params(n_estimators=5 * (i + 1), bootstrap=way)
+        forest.fit(X, Y, None, GROUPS if way == "group" else None)
+    assert [type(plan) for plan in forest.forest_.plans[::5]] == [Strata, Bootstrap, Groups, Subsample]
+    out = np.array([forest.forest_.row_counts(t) == 0 for t in range(20)])
+    assert forest.n_never_oob_ == (~out.any(axis=0)).sum()
+
+
+def test_importances_and_neighbours():
+    for way in ("balanced", "group", "weighted"):
+        forest = fitted(way, variable_importance="mda_raw", keep_training_data=True)
+        assert forest.variable_importance_.sum() > 0
+        assert forest.proximity(kind="gap").shape == (N, N)
+    drawn = (RandomForestRegressor(60, bootstrap=BlockSampling(5), keep_training_data=True, random_state=0)
+             .fit(X, X[:, 0]).predict_interval(X[:3], method="jackknife+ab"))  # fmt: skip
+    assert np.isfinite(drawn).all()
+
+
+def test_grids_of_samplings():
+    ways = [True, "balanced", StratifiedSampling({0: 5, 1: 5, 2: 5}), False]
+    search = GridSearchCV(RandomForestClassifier(5, random_state=0), {"bootstrap": ways}, cv=2).fit(X, Y)
+    assert search.best_params_["bootstrap"] in ways
+    assert repr(RandomForestClassifier(bootstrap=BlockSampling(3))) == (
+        "RandomForestClassifier(bootstrap=BlockSampling(length=3, replace=True))"
+    )
+    forest = ExtraTreesClassifier(5, bootstrap="stratified", random_state=0).fit(X, Y)
+    assert isinstance(forest.forest_.plans[0], Strata)
+    assert isinstance(ExtraTreesClassifier(5).fit(X, Y).forest_.plans[0], AllRows)
+
+
+SUB = RowSampling(replace=False)
+
+
+@pytest.mark.parametrize(
+    "parameters, groups, told",
+    [
+        ({"bootstrap": "jackknife"}, None, "The 'bootstrap' parameter of RandomForestClassifier must be"),
+        ({"bootstrap": "group"}, None, "groups=None; rows are drawn by groups, so `fit` needs the group of each row"),
+        ({"bootstrap": "group"}, GROUPS[:-1], "groups has 177 entries, but X has 178 rows"),
+        ({"bootstrap": "group"}, np.where(GROUPS == 3, np.nan, GROUPS), "groups has nan for row 9; every row needs a group"),
+        ({"bootstrap": "group"}, [None] * N, "groups has None for row 0"),
+        ({"bootstrap": "group"}, np.zeros((N, 2)), "y should be a 1d array"),
+        ({"bootstrap": True}, GROUPS, r"groups are given, but RowSampling\(replace=True\) does not draw by groups"),
+        ({"bootstrap": False}, GROUPS, "groups are given, but bootstrap=False does not draw by groups"),
+        ({"bootstrap": "subsample", "max_samples": 179}, None, "max_samples=179 is too much for 178 rows; allowed are up to 178"),
+        ({"bootstrap": "subsample", "max_samples": 1.5}, None, "max_samples=1.5 is too much for 178 rows"),
+        ({"bootstrap": GroupSampling(replace=False), "max_samples": 31}, GROUPS, "max_samples=31 is too much for 30 groups"),
+        ({"bootstrap": "stratified", "max_samples": 2}, None, "makes 2 draws, of which there would have to be one for each of 3"),
+        ({"bootstrap": "balanced", "max_samples": 2}, None, "max_samples=2 makes 0 draws from each of 3 classes"),
+        ({"bootstrap": StratifiedSampling("balanced", False), "max_samples": 1.5}, None, "makes 72 draws from each of 3 classes"),
+        ({"bootstrap": StratifiedSampling({0: 3})}, None, r"sizes={0: 3} leaves the class 1 out; allowed are numbers for all of"),
+        ({"bootstrap": StratifiedSampling({0: 3, 1: 3, 2: 3, 7: 1})}, None, "sizes has the class 7; the classes are"),
+        ({"bootstrap": StratifiedSampling({0: 3, 1: 0, 2: 3})}, None, "sizes has 0 for the class 1; allowed are numbers of draws"),
+        ({"bootstrap": StratifiedSampling({0: 3, 1: "x", 2: 3})}, None, "sizes has 'x' for the class 1"),
+        ({"bootstrap": StratifiedSampling({0: 99, 1: 1, 2: 3}, False)}, None, "sizes has 99 for the class 0, which has 59 rows"),
+        ({"bootstrap": StratifiedSampling({0: 1, 1: 1, 2: 3}), "max_samples": 3}, None, "max_samples=3 with sizes="),
+        ({"bootstrap": StratifiedSampling("equal")}, None, "sizes='equal'; allowed are None"),
+        ({"bootstrap": BlockSampling(0)}, None, "length=0; allowed are 1 to 178 rows of a block"),
+        ({"bootstrap": BlockSampling(2.5)}, None, "length=2.5; allowed are"),
+    ],
+)
+def test_bad_input(parameters, groups, told):
+    forest = RandomForestClassifier(**parameters)
+    before = dict(forest.__dict__)
+    with pytest.raises(ValueError, match=told):
+        forest.fit(X, Y, None, groups)
+    assert forest.__dict__ == before
+
+
+@dataclass(frozen=True)
+class Answers(Sampling):
+    plan_of_all: object = None
+
+    def plan(self, rows):
+        return self.plan_of_all
+
+
+def test_what_no_sampling_may_answer():
+    with pytest.raises(TypeError, match="made a plan None; allowed are sampling plans"):
+        RandomForestClassifier(bootstrap=Answers()).fit(X, Y)
+    with pytest.raises(ValueError, match="n_rows=178, but .* says how 3 rows are drawn"):
+        RandomForestClassifier(bootstrap=Answers(Groups(None, 1, True, 3, 1))).fit(X, Y)
+
+
+def test_several_partitions_are_refused():
+    from dforest.estimators.agreement import Partition
+
+    for way, groups in itertools.product(["balanced", "weighted", BlockSampling(3)], [None]):
+        with pytest.raises(ValueError, match='has no code for a fit by several ranks; allowed there are True, False and "subs'):
+            RandomForestClassifier(bootstrap=way)._fit_partitions(
+                lambda rank, groups=groups: [Partition(0, X[:90], Y[:90], None, groups), Partition(1, X[90:], Y[90:], None, groups)]
+            )
+    one = RandomForestClassifier(5, bootstrap="subsample", random_state=0).fit(X, Y)
+    other = RandomForestClassifier(5, bootstrap="subsample", random_state=0)._fit_partitions(
+        lambda rank: [Partition(0, X[:90], Y[:90]), Partition(1, X[90:], Y[90:])]
+    )
+    assert_same(one, other)
