@@ -89,7 +89,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
 
     @with_callbacks
     def _fit(self, partitions, to_score, ranks):
-        tasks = FitTasks(self, "round", *partitions[0][1:])
+        tasks = FitTasks(self, "round", partitions[0])
         device = training_device(self, *(array for partition in partitions for array in partition[1:]), *to_score)
         partitions, to_score = [partition.on_host() for partition in partitions], tuple(map(on_host, to_score))
         check_given(self, *to_score)

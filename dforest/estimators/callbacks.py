@@ -34,8 +34,8 @@ class FitTasks:
         Whose method that is decorated by `with_callbacks` is running.
     name : str
         What a step is called.
-    X, y, sample_weight
-        As `fit` was given them: callbacks are given them too.
+    partition : Partition
+        What `fit` was given: callbacks are given it too.
 
     Attributes
     ----------
@@ -46,10 +46,12 @@ class FitTasks:
         X, y and the weights that `fit` was given.
     """
 
-    def __init__(self, estimator, name, X, y, sample_weight):
+    def __init__(self, estimator, name, partition):
         self._estimator, self._name = estimator, name
+        _, X, y, sample_weight, groups = partition
         self.data = X, y, sample_weight
-        self._given = {"X": X, "y": y, "metadata": {} if sample_weight is None else {"sample_weight": sample_weight}}
+        metadata = {"sample_weight": sample_weight, "groups": groups}
+        self._given = {"X": X, "y": y, "metadata": {name: array for name, array in metadata.items() if array is not None}}
         self._fit = self._step = self._fitted = None
         self.callbacks = list(getattr(estimator, "_skl_callbacks", ()))
         self.are_told = bool(self.callbacks)

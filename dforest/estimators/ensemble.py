@@ -214,8 +214,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
                 )
 
     def _watch(self, plan, rows, partitions, device):
-        _, X, y, sample_weight, _ = partitions[0]
-        tasks = FitTasks(self, "tree", X, y, sample_weight)
+        tasks = FitTasks(self, "tree", partitions[0])
         line = ProgressLine(plan.n_trees, self.verbose) if self.verbose else None
         if not tasks.are_told and line is None:
             return None

@@ -31,9 +31,9 @@ def groups_of(given, rows, sampling):
     (groups,) = map(column_or_1d, given)
     if len(groups) != len(rows.kept):
         raise ValueError(f"groups has {len(groups)} entries, but X has {len(rows.kept)} rows")
-    missing = np.array([group is None or group != group for group in groups.tolist()])
-    if missing.any():
-        raise ValueError(f"groups has {groups[missing][0]!r} for row {int(missing.argmax())}; every row needs a group")
+    for row, group in enumerate(groups.tolist()):
+        if group is None or group != group:
+            raise ValueError(f"groups has {group} for row {row}; every row needs a group")
     return groups[rows.kept]
 
 

@@ -30,7 +30,7 @@ from dforest.estimators.features import Features
 from dforest.estimators.neighbours import TrainingData
 from dforest.fit_report import FitReport
 from dforest.rows import RowShare
-from dforest.sampling import BlockSampling, GroupSampling, RowSampling, StratifiedSampling, WeightedSampling
+from dforest.sampling import BlockSampling, GroupSampling, RowSampling, Sampling, StratifiedSampling, WeightedSampling
 from dforest.storage.container import is_storable
 from dforest.weights import ClassBalance
 
@@ -128,6 +128,8 @@ class ValueWriter:
             known = _BUILT_IN.get(cls.__name__) is cls
             parameters = self._write_fields(value.get_params(), name)
             return {"built_in" if known else "own": [cls.__name__ if known else name_of(cls), parameters]}
+        if isinstance(value, Sampling) and is_dataclass(value):
+            return {"own": [name_of(type(value)), self._write_fields(_fields_of(value), name)]}
         if isinstance(value, type) and _BUILT_IN.get(value.__name__) is value:
             return {"built_in": [value.__name__, None]}
         if isinstance(value, np.random.RandomState):
@@ -136,7 +138,7 @@ class ValueWriter:
             return {"own": [name_of(value), None]}
         raise ValueError(
             f"{name}={value!r} can't be written to a model file; allowed are numbers, texts, arrays, classes, functions, "
-            "splitters, criteria and losses, and what is made of these"
+            "splitters, criteria, losses and samplings that are dataclasses, and what is made of these"
         )
 
     def _write_array(self, array, name):
@@ -229,8 +231,8 @@ class ValueReader:
     def _component(self, given, parameters):
         if parameters is None:
             return given
-        if not (isinstance(given, type) and issubclass(given, Component)):
-            raise TypeError(f"{given!r} is handed over where there should be a class of splitters, criteria or losses")
+        if not (isinstance(given, type) and issubclass(given, Component | Sampling)):
+            raise TypeError(f"{given!r} is handed over where there should be a class of splitters, criteria, losses or samplings")
         return given(**self.fields(parameters))
 
     def _items(self, content):

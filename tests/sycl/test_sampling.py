@@ -1,14 +1,13 @@
-"""What trees draw on a device: the core's draws, to the bit; plans without code there are refused."""
+"""What trees draw on a device: the core's draws, to the bit; those of plans without a kernel are copied."""
 
 import numpy as np
 import pytest
 
-from dforest.core.sampling import AllRows, Bootstrap, SamplingPlan, TreeDraws
-from dforest.engines.device.engine import DeviceEngine
+from dforest.core.sampling import AllRows, Bootstrap, Subsample, TreeDraws
+from dforest.core.strata import Groups, Strata
 from dforest.engines.device.out_of_bag import predict_out_of_bag
 from dforest.engines.device.sampling import PLANS, RowCounts
 from dforest.rules.arrays import BLOCK
-from dforest.testing.engine_check import random_problem
 from dforest.testing.sampling import twin_of
 
 
@@ -33,12 +32,17 @@ def test_all_rows_need_no_counts(device):
     assert found.there is None and found.n_drawn.tolist() == [[BLOCK, 9]] * 2 and found.most == 1
 
 
-def test_other_plans_are_refused(device):
-    own = type("Own", (SamplingPlan,), {})()
-    told = r"sampling=Own\(\) has no code for a forest on the device .*; allowed are plans of the classes AllRows, Bootstrap"
-    with pytest.raises(ValueError, match=told):
-        DeviceEngine(device).open(random_problem(0, sampling=own)[1])
-    assert {type(own), SamplingPlan}.isdisjoint(PLANS)
+def test_plans_without_a_kernel_are_drawn_by_the_processor(device):
+    n_rows = BLOCK + 9
+    stratum = (np.arange(n_rows) % 3).astype(np.uint32)
+    plans = Subsample(700), Strata(stratum, np.array([5, 900, 40]), True), Groups(None, 11, True, n_rows, 20), AllRows()
+    assert {Subsample, Strata, Groups}.isdisjoint(PLANS)
+    seeds = np.array([3, 4, 5, 6], np.uint32)
+    found = RowCounts.drawn(device, TreeDraws(plans, seeds, n_rows, 1))
+    here = np.stack([plan.counts(n_rows, seed) for plan, seed in zip(plans, seeds.tolist(), strict=True)])
+    np.testing.assert_array_equal(found.there.get(), here)
+    np.testing.assert_array_equal(found.n_drawn, np.add.reduceat(here > 0, [0, BLOCK], axis=1))
+    assert found.most == here.max()
 
 
 class Packed:
