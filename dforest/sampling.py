@@ -136,10 +136,10 @@ class StratifiedSampling(Sampling):
     Parameters
     ----------
     sizes : None, "balanced" or dict, default=None
-        None gives classes draws in proportion to their rows, `max_samples` in all, and at least one each. "balanced" draws as many
-        rows of each class as the smallest class has, which makes a balanced random forest [1]_; a float `max_samples` is then a
-        share of that, and an int the draws of all classes together. A dict has the number of draws of each class, an int, or a
-        float as the share of the class's rows.
+        None gives classes draws in proportion to their rows, `max_samples` in all, and at least one each. "balanced" draws as
+        many rows of each class as the smallest class has, which makes a balanced random forest [1]_; a float `max_samples` is
+        then a share of that, and an int the draws of all classes together. A dict has the number of draws of each class, an int,
+        or a float as the share of the class's rows.
     replace : bool, default=True
         Whether the rows of a class are drawn with replacement. If not, `max_samples=None` means 63.2 % of them where `sizes` is
         None, and all of them of the smallest class where it is "balanced".
@@ -179,13 +179,17 @@ class StratifiedSampling(Sampling):
                 raise ValueError(f"sizes={self.sizes!r} leaves the class {label!r} out; allowed are numbers for all of {labels}")
             size = self.sizes[label]
             is_share = isinstance(size, float)
-            if not (is_share or isinstance(size, Integral)) or not 0 < size <= (1.0 if is_share and not self.replace else MOST_DRAWS):
-                raise ValueError(f"sizes has {size!r} for the class {label!r}; allowed are numbers of draws from 1, and shares of "
-                                 f"the class's rows above 0{'' if self.replace else ', up to 1'}")  # fmt: skip
+            most = 1.0 if is_share and not self.replace else MOST_DRAWS
+            if not (is_share or isinstance(size, Integral)) or not 0 < size <= most:
+                raise ValueError(
+                    f"sizes has {size!r} for the class {label!r}; allowed are numbers of draws from 1, and shares of the class's "
+                    f"rows above 0{'' if self.replace else ', up to 1'}"
+                )
             n_draws[k] = max(1, round(size * int(known[k]))) if is_share else size
             if not self.replace and n_draws[k] > known[k] > 0:
-                raise ValueError(f"sizes has {size!r} for the class {label!r}, which has {known[k]} rows to draw from without "
-                                 "replacement")  # fmt: skip
+                raise ValueError(
+                    f"sizes has {size!r} for the class {label!r}, which has {known[k]} rows to draw from without replacement"
+                )
         return np.where(known > 0, n_draws, 0)
 
     def _balanced(self, rows, known):
@@ -207,8 +211,10 @@ class StratifiedSampling(Sampling):
         n_draws = _count(rows.max_samples, rows.n_rows, self.replace, "rows")
         there = known > 0
         if n_draws < there.sum():
-            raise ValueError(f"max_samples={rows.max_samples} makes {n_draws} draws, of which there would have to be one for each of "
-                             f"{there.sum()} classes")  # fmt: skip
+            raise ValueError(
+                f"max_samples={rows.max_samples} makes {n_draws} draws, of which there would have to be one for each of "
+                f"{there.sum()} classes"
+            )
         shares = [int(size) * n_draws for size in known]  # of one n_rows-th of a draw
         counts = np.array([max(share // rows.n_rows, int(size > 0)) for share, size in zip(shares, known, strict=True)])
         rest = n_draws - int(counts.sum())
@@ -238,8 +244,8 @@ class WeightedSampling(Sampling):
 class GroupSampling(Sampling):
     """Groups of rows are drawn: a tree has all rows of a group, or none of them, and so has each out-of-bag estimate.
 
-    `fit` is given the `groups`, the group of each row. `max_samples` is a number or a share of groups; None means as many as there
-    are.
+    `fit` is given the `groups`, the group of each row. `max_samples` is a number or a share of groups; None means as many as
+    there are.
 
     Parameters
     ----------

@@ -30,7 +30,8 @@ MAY_IMPORT = {
     "conversion.from_sklearn": {"conversion", "estimators", "rows", *CORE},
     "conversion.skl2onnx": {"conversion", "estimators", "extras"},
     # A model file: what estimators and forests are made of.
-    "storage": {"boosting", "criterion", "estimators", "fit_report", "loss", "rows", "sampling", "splitter", "storage", "weights", *CORE},
+    "storage": {"boosting", "criterion", "estimators", "fit_report", "loss", "rows", "sampling", "splitter", "storage",
+                "weights", *CORE},  # fmt: skip
     "boosting": {"boosting", "weights", *CORE},
     "engines": ENGINES,
     "engines.device": ENGINES,

@@ -157,9 +157,10 @@ def test_what_no_plan_is_made_of(make, told):
 
 
 def test_a_plan_is_for_its_rows_alone():
+    seeds = np.zeros(1, np.uint32)
     for plan in (Strata(np.zeros(4, np.uint32), np.array([5]), True), Groups(None, 1, True, 4, 2)):
         told = "n_rows=5, but .* says how 4 rows are drawn"
-        for ask in (lambda p: p.counts(5, 0), lambda p: p.block_draws(5, 0), lambda p: TreeDraws((p,), np.zeros(1, np.uint32), 5, 1)):
+        for ask in (lambda p: p.counts(5, 0), lambda p: p.block_draws(5, 0), lambda p: TreeDraws((p,), seeds, 5, 1)):
             with pytest.raises(ValueError, match=told):
                 ask(plan)
 

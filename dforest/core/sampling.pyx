@@ -86,9 +86,12 @@ cdef class SamplingPlan:
     ----------
     leaves_rows_out : bool
         Whether a tree may leave rows out, and it is known which: these can tell how well it predicts rows that it has not seen.
+    manner : str
+        How rows are drawn, in words that stand after a number of draws.
     """
 
     parameters = ()
+    manner = "by a plan of its own"
 
     def __cinit__(self, *args, **kwargs):
         if type(self) is SamplingPlan:
@@ -206,6 +209,8 @@ cdef class SamplingPlan:
 cdef class AllRows(SamplingPlan):
     """Every row once."""
 
+    manner = "each row once"
+
     cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
                   Helpers* helpers) except -1 nogil:
         cdef Py_ssize_t block
@@ -231,6 +236,7 @@ cdef class Bootstrap(SamplingPlan):
     """
 
     parameters = ("n_draws",)
+    manner = "with replacement"
 
     def __cinit__(self, n_draws):
         self.n_draws = checked_integer("n_draws", n_draws, 1, MOST_DRAWS)
@@ -295,6 +301,7 @@ cdef class Subsample(SamplingPlan):
     """
 
     parameters = ("n_draws", "seed")
+    manner = "without replacement"
 
     def __cinit__(self, n_draws, seed=None):
         self.n_draws = checked_integer("n_draws", n_draws, 1, MOST_DRAWS)
@@ -334,6 +341,7 @@ cdef class DrawnElsewhere(SamplingPlan):
     """
 
     parameters = ("n_draws",)
+    manner = "by another library"
 
     def __cinit__(self, n_draws):
         self.n_draws = checked_integer("n_draws", n_draws, 1, MOST_DRAWS)

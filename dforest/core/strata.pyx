@@ -90,6 +90,7 @@ cdef class Strata(SamplingPlan):
     """
 
     parameters = ("stratum", "n_draws", "replace", "mass")
+    manner = "by class or by weight"
 
     def __cinit__(self, stratum, n_draws, replace, mass=None):
         cdef Py_ssize_t n_rows
@@ -132,8 +133,8 @@ cdef class Strata(SamplingPlan):
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
         return self.total
 
-    cdef void deal_below(self, uint32_t seed, Py_ssize_t stratum, int64_t node, Py_ssize_t begin, Py_ssize_t size, int64_t draws,
-                         Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) noexcept nogil:
+    cdef void deal_node(self, uint32_t seed, Py_ssize_t stratum, int64_t node, Py_ssize_t begin, Py_ssize_t size, int64_t draws,
+                        Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) noexcept nogil:
         """Deal the draws of a node out, which has `size` blocks from `begin` on, to those of them from `first` to `last` - 1."""
         cdef Py_ssize_t n_blocks = self.before.shape[0] - 1, middle = min(begin + size // 2, n_blocks)
         cdef Py_ssize_t end = min(begin + size, n_blocks)
@@ -151,8 +152,8 @@ cdef class Strata(SamplingPlan):
             n_left = draws_to_left(seed, path_of(stratum, node), draws, left, right)
         else:
             n_left = df_heavy_to_left(seed, path_of(stratum, node), draws, left, right)
-        self.deal_below(seed, stratum, 2 * node, begin, size // 2, n_left, first, last, n_draws)
-        self.deal_below(seed, stratum, 2 * node + 1, middle, size // 2, draws - n_left, first, last, n_draws)
+        self.deal_node(seed, stratum, 2 * node, begin, size // 2, n_left, first, last, n_draws)
+        self.deal_node(seed, stratum, 2 * node + 1, middle, size // 2, draws - n_left, first, last, n_draws)
 
     cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
                   Helpers* helpers) except -1 nogil:
@@ -165,7 +166,7 @@ cdef class Strata(SamplingPlan):
         for s in range(self.n_strata):
             n = self.members[n_blocks, s]
             if self.replace:
-                self.deal_below(seed, s, 1, 0, size, self.draws[s], first, last, n_draws)
+                self.deal_node(seed, s, 1, 0, size, self.draws[s], first, last, n_draws)
             elif n > 0:
                 after = df_subsampled_before(seed, s, n, self.draws[s], self.members[first, s])
                 for block in range(first, last):
@@ -230,9 +231,9 @@ cdef class Groups(SamplingPlan):
     """
 
     parameters = ("group", "n_draws", "replace", "n_rows", "length")
+    manner = "in whole groups of rows"
 
     def __cinit__(self, group, n_draws, replace, n_rows=None, length=None):
-        cdef Py_ssize_t block
         self.replace = replace
         self.group_is_known = group is not None
         if self.group_is_known:

@@ -79,7 +79,7 @@ class FitMemory:
 class MemoryPart:
     """What estimators tell of a fit's memory before it."""
 
-    def estimate_memory(self, X, y=None, sample_weight=None):
+    def estimate_memory(self, X, y=None, sample_weight=None, groups=None):
         """Estimate how much memory `fit` will take.
 
         The data are checked and coded as in `fit`, and a few trees are grown on some of the rows, to learn how many leaves trees
@@ -88,7 +88,7 @@ class MemoryPart:
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, groups
             What `fit` would be given.
 
         Returns
@@ -119,7 +119,7 @@ class MemoryPart:
         with model._communicator().together() as ranks:
             if ranks.size > 1:
                 raise ValueError(f"a fit by {ranks.size} ranks, for whose memory there is no estimate; allowed is one rank")
-            partitions = model._given([Partition(0, X, y, sample_weight)])
+            partitions = model._given([Partition(0, X, y, sample_weight, groups)])
             if model._training_device(*partitions[0][1:]) is not None:
                 raise ValueError(f"device={model.device!r}, for whose memory there is no estimate; allowed are None and 'cpu'")
             plan = model._plan()

@@ -18,8 +18,8 @@ from sklearn.utils._param_validation import Interval, Options, RealNotInt, StrOp
 from dforest.core.search.criteria import CLASS_CRITERIA, NUMBER_CRITERIA
 from dforest.core.search.criterion import Criterion
 from dforest.core.search.splitter import Splitter
-from dforest.sampling import BY_NAME, Sampling
 from dforest.estimators.constraints import Names, SubclassOf
+from dforest.sampling import BY_NAME, Sampling
 
 TREES = frozenset({"tree classifier", "tree regressor"})
 FORESTS = frozenset({"forest classifier", "forest regressor"})

@@ -1,6 +1,5 @@
 """From what `fit` is told of sampling to the sampling plan of its trees."""
 
-import numpy as np
 from sklearn.utils import column_or_1d
 
 from dforest.core.sampling import SamplingPlan

@@ -71,7 +71,7 @@ def facts(study):
     found = [
         ("Estimator", type(study.estimator).__name__),
         ("Rows grown on", f"{forest.n_rows[-1]:,}{weighed}"),
-        ("Draws per tree", f"{forest.n_draws[-1]:,}, with replacement" if study.bootstraps else "every row once"),
+        ("Draws per tree", f"{forest.n_draws[-1]:,}, {forest.plans[-1].manner}"),
         ("Features", kinds_of(study)),
     ]
     if study.has_classes:

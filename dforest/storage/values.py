@@ -23,8 +23,8 @@ from dforest.core.boost.constraints import Constraints
 from dforest.core.component import Component
 from dforest.core.objective import ClassObjective, NumberObjective, SumObjective
 from dforest.core.sampling import AllRows, Bootstrap, DrawnElsewhere, SamplingPlan, Subsample
-from dforest.core.strata import Groups, Strata
 from dforest.core.search.criteria import CRITERIA
+from dforest.core.strata import Groups, Strata
 from dforest.estimators.ensemble import Batch
 from dforest.estimators.features import Features
 from dforest.estimators.neighbours import TrainingData

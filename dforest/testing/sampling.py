@@ -25,7 +25,7 @@ class AllRows:
 
 
 def drawn_by_mass(mass, n_draws, seed, stratum=0):
-    """How often each row is drawn, with replacement and chances in proportion to masses: ndarray of shape (n_rows,), dtype uint32.
+    """How often each row is drawn, with replacement and chances in proportion to masses: ndarray of shape (n_rows,), uint32.
 
     Parameters
     ----------

@@ -1,6 +1,5 @@
 """What `bootstrap` may be: forests of sampling plans, on threads and a device, and what follows from them."""
 
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +13,12 @@ import dforest
 from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from dforest.core.sampling import AllRows
 from dforest.errors import ModelFileError
+from dforest.estimators.agreement import Partition
 from dforest.sampling import (
     BlockSampling,
     Bootstrap,
-    GroupSampling,
     Groups,
+    GroupSampling,
     RowSampling,
     SampledRows,
     Sampling,
@@ -29,6 +29,7 @@ from dforest.sampling import (
 )
 from dforest.testing.device_forests import standing_in
 from dforest.testing.host_device import strict_device
+from dforest.testing.ranks import Cut, fit_by_ranks
 
 pytestmark = pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 X, Y = load_wine(return_X_y=True)
@@ -265,9 +266,9 @@ SUB = RowSampling(replace=False)
         ({"bootstrap": StratifiedSampling("balanced", False), "max_samples": 1.5}, None, "makes 72 draws from each of 3 classes"),
         ({"bootstrap": StratifiedSampling({0: 3})}, None, r"sizes={0: 3} leaves the class 1 out; allowed are numbers for all of"),
         ({"bootstrap": StratifiedSampling({0: 3, 1: 3, 2: 3, 7: 1})}, None, "sizes has the class 7; the classes are"),
-        ({"bootstrap": StratifiedSampling({0: 3, 1: 0, 2: 3})}, None, "sizes has 0 for the class 1; allowed are numbers of draws"),
+        ({"bootstrap": StratifiedSampling({0: 3, 1: 0, 2: 3})}, None, "sizes has 0 for the class 1; allowed are"),
         ({"bootstrap": StratifiedSampling({0: 3, 1: "x", 2: 3})}, None, "sizes has 'x' for the class 1"),
-        ({"bootstrap": StratifiedSampling({0: 99, 1: 1, 2: 3}, False)}, None, "sizes has 99 for the class 0, which has 59 rows"),
+        ({"bootstrap": StratifiedSampling({0: 99, 1: 1, 2: 3}, False)}, None, "sizes has 99 for the class 0, which"),
         ({"bootstrap": StratifiedSampling({0: 1, 1: 1, 2: 3}), "max_samples": 3}, None, "max_samples=3 with sizes="),
         ({"bootstrap": StratifiedSampling("equal")}, None, "sizes='equal'; allowed are None"),
         ({"bootstrap": BlockSampling(0)}, None, "length=0; allowed are 1 to 178 rows of a block"),
@@ -298,15 +299,20 @@ def test_what_no_sampling_may_answer():
 
 
 def test_several_partitions_are_refused():
-    from dforest.estimators.agreement import Partition
+    def halves(rank):
+        return [Partition(0, X[:90], Y[:90]), Partition(1, X[90:], Y[90:])]
 
-    for way, groups in itertools.product(["balanced", "weighted", BlockSampling(3)], [None]):
+    for way in ("balanced", "weighted", BlockSampling(3)):
         with pytest.raises(ValueError, match='has no code for a fit by several ranks; allowed there are True, False and "subs'):
-            RandomForestClassifier(bootstrap=way)._fit_partitions(
-                lambda rank, groups=groups: [Partition(0, X[:90], Y[:90], None, groups), Partition(1, X[90:], Y[90:], None, groups)]
-            )
-    one = RandomForestClassifier(5, bootstrap="subsample", random_state=0).fit(X, Y)
-    other = RandomForestClassifier(5, bootstrap="subsample", random_state=0)._fit_partitions(
-        lambda rank: [Partition(0, X[:90], Y[:90]), Partition(1, X[90:], Y[90:])]
-    )
+            RandomForestClassifier(bootstrap=way)._fit_partitions(halves)
+    one = RandomForestClassifier(5, bootstrap="subsample", oob_score=True, random_state=0).fit(X, Y)
+    other = RandomForestClassifier(5, bootstrap="subsample", oob_score=True, random_state=0)._fit_partitions(halves)
     assert_same(one, other)
+    np.testing.assert_array_equal(one.oob_decision_function_, other.oob_decision_function_)
+
+
+def test_ranks_draw_without_replacement_alike():
+    cut = Cut.random(np.random.default_rng(0), N, 3, "interleaved")
+    model = RandomForestClassifier(5, bootstrap="subsample", oob_score=True, random_state=0)
+    for forest in fit_by_ranks(model, X, Y, None, cut, 3):
+        assert_same(clone(model).fit(X, Y), forest)

@@ -19,8 +19,8 @@ cdef class Drawing:
     # Of the tree that is being drawn
     cdef uint32_t seed
     cdef const uint32_t* weight                # [n_rows] integer weights of the rows; NULL: all are 1
-    cdef int64_t* of_block                     # [blocks of the rows, width of the plan] draws in each; or, where `counts` are
-                                               # known, [blocks of the rows] records
+    # [blocks of the rows, width of the plan] draws in each; or, where `counts` are known, [blocks of the rows] records
+    cdef int64_t* of_block
 
     # Write the records of a tree in row order; return their number. OUT out : [most_records]
     cdef Py_ssize_t draw(self, uint32_t seed, Record* out) except -1 nogil
