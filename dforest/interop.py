@@ -7,8 +7,11 @@ A `Tree` owns the arrays it shows and borrows the forest, which predicts.
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse import issparse
 
+from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.prediction import path_matrix
+from dforest.estimators.sparse import in_order
 
 TREE_LEAF = -1
 TREE_UNDEFINED = -2
@@ -191,7 +194,9 @@ def _own(values, dtype):
 
 
 def _check_array(X):
+    if issparse(X) and X.ndim == 2 and X.dtype in (np.float32, np.float64):
+        return SparseRows.of(in_order(X))
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype not in (np.float32, np.float64):
         what = f"{X.ndim}-dimensional array of {X.dtype}" if isinstance(X, np.ndarray) else type(X).__name__
-        raise ValueError(f"X is a {what}; allowed are two-dimensional arrays of float32 or float64")
+        raise ValueError(f"X is a {what}; allowed are two-dimensional arrays and sparse matrices of float32 or float64")
     return np.ascontiguousarray(X)

@@ -23,6 +23,7 @@ import numpy as np
 from dforest.callback.base import FitRecords, is_step
 from dforest.core.forest.arrays import Forest
 from dforest.core.forest.compact import shrink
+from dforest.core.sparse_rows import parts_of
 from dforest.engines.base import GrownTree
 from dforest.estimators.agreement import comparable
 from dforest.estimators.growth import growth_of
@@ -284,7 +285,7 @@ def _header(growth):
         "parameters": {name: comparable(value) for name, value in sorted(parameters.items()) if name not in _FREE},
         "seed": growth.problem.seed,
         "data": {
-            "X": _digest(rows.parts[0], estimator.is_categorical_, estimator.is_ordinal_),
+            "X": _digest(*parts_of(rows.parts[0]), estimator.is_categorical_, estimator.is_ordinal_),
             "y": _digest(rows.y),
             "sample_weight": None if rows.sample_weight is None else _digest(rows.sample_weight),
         },

@@ -27,6 +27,7 @@ from dforest.rules.numerics cimport df_middle
 
 from dforest.core.data import CodedColumn
 from dforest.core.scratch import scratch
+from dforest.core.sparse_rows import SparseRows
 from dforest.core.threads import each
 
 cdef extern from "rules/keys.h" nogil:
@@ -530,7 +531,7 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_features), dtype float32 or float64
+    X : ndarray of shape (n_rows, n_features), dtype float32 or float64, or SparseRows
         NaN means missing; infinities are ordinary values.
     max_codes : int
         Most codes of a column, from 2; 0: a code for each distinct value.
@@ -554,13 +555,17 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
     kinds = [CONTINUOUS] * n_features if kinds is None else [int(kind) for kind in kinds]
     columns = [None] * n_features
     # A few columns at a time are copied out of row-major X, so that a cache line serves them all; as many blocks for each thread.
-    width = 1 if X.flags.f_contiguous else max(1, min(8, n_features // (2 * n_threads), BLOCK_BYTES // X[:, 0].nbytes))
+    is_sparse = isinstance(X, SparseRows)
+    stored = X.by_column() if is_sparse else None
+    width = 1
+    if not is_sparse and not X.flags.f_contiguous:
+        width = max(1, min(8, n_features // (2 * n_threads), BLOCK_BYTES // X[:, 0].nbytes))
     width = -(-n_features // (-(-n_features // (width * n_threads)) * n_threads))
     n_blocks = -(-n_features // width)
     # Scratch takes `width` + 4 times a column for each thread; it is kept to about twice the size of X.
     n_alone = max(1, min(n_threads, n_blocks, 2 * n_features // (width + 4)))
     to_sort = [j for j in range(n_features) if kinds[j] != CATEGORICAL and not (takes_keys and kinds[j] == CONTINUOUS)]
-    if n_threads >= 2 * n_alone and n_rows >= 2 * ROWS_IN_CHUNK:
+    if n_threads >= 2 * n_alone and n_rows >= 2 * ROWS_IN_CHUNK and not is_sparse:
         n_together = min(len(to_sort), n_alone)
         n_chunks = min(-(-2 * n_threads // n_alone), n_rows // ROWS_IN_CHUNK)
         coded = code_together(X, to_sort, max_codes, counts_missing, weight, n_threads, n_together, n_chunks)
@@ -575,7 +580,10 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
         if all(columns[first : first + width]):
             return
         block = copies[number][: n_features - first]
-        block[...] = X[:, first : first + width].T
+        if is_sparse:
+            stored.unpack(first, block)
+        else:
+            block[...] = X[:, first : first + width].T
         for j, x in enumerate(block, first):
             if columns[j] is not None:
                 continue

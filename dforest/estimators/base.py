@@ -11,6 +11,7 @@ from importlib import import_module
 from importlib.metadata import version
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,6 +24,7 @@ from dforest.core.search.criterion import Criterion
 from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
 from dforest.core.search.hist import HistSplitter, RandomHistSplitter
 from dforest.core.search.splitter import Splitter
+from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.agreement import Partition, check_alike, common_classes, common_features, common_floats, join_labels
 from dforest.estimators.callbacks import with_callbacks
 from dforest.estimators.features import CATEGORICAL, ORDINAL, Features
@@ -113,7 +115,7 @@ def check_partitions(estimator, partitions, ranks, grown):
     -------
     features : Features
         Of the columns of all ranks.
-    parts : list of ndarray of shape (n_rows of the partition, n_features)
+    parts : list of ndarray of shape (n_rows of the partition, n_features), or of SparseRows
         X, of one dtype on all ranks.
     targets : list of ndarray
         y of those partitions that have rows.
@@ -122,6 +124,7 @@ def check_partitions(estimator, partitions, ranks, grown):
     """
     is_shared = ranks.size > 1 or len(partitions) != 1
     if is_shared:
+        check_not_sparse(partitions)
         check_alike(ranks, estimator, partitions, version("dforest"), grown)
     columns = estimator.categorical_features, estimator.ordinal_features
     features = common_features(ranks, [Features.learn(partition.X, *columns) for partition in partitions])
@@ -136,6 +139,15 @@ def check_partitions(estimator, partitions, ranks, grown):
     if not 0 < n_rows <= MOST_ROWS:
         raise ValueError(f"X has {n_rows} rows; allowed are 1 to {MOST_ROWS}")
     return features, parts, [y for _, y in checked if len(y)], n_rows
+
+
+def check_not_sparse(partitions):
+    """Raise ValueError if the X of a partition is a sparse matrix, for fits by several ranks or of several partitions."""
+    if any(issparse(partition.X) for partition in partitions):
+        raise ValueError(
+            "X is a sparse matrix, for which a fit by several ranks, or of several partitions, has no code; allowed are arrays "
+            "and frames, such as X.toarray(), or a process that has all rows"
+        )
 
 
 @contextmanager
@@ -218,10 +230,12 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Numbers or booleans; NaN means missing, infinities are ordinary values. float32 and
             float64 are taken as they are, all else becomes float64. Categorical columns may hold
-            text too: see `categorical_features`. None, NaN, NA and null are missing.
+            text too: see `categorical_features`. None, NaN, NA and null are missing. Sparse matrices
+            and arrays of SciPy give the trees of ``X.toarray()``, which is never made as a whole; what
+            they do not store is 0.
         y : array-like of shape (n_rows,)
             Classes of any type, or finite numbers.
         sample_weight : array-like of shape (n_rows,), optional
@@ -326,7 +340,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
             return
         if plan.grown is not None:
             # float32 values and thresholds are exact in float64, not the other way round.
-            rows.parts = [part.astype(np.result_type(part, plan.grown.threshold), copy=False) for part in rows.parts]
+            rows.parts = [part.astype(np.result_type(part.dtype, plan.grown.threshold), copy=False) for part in rows.parts]
         problem, before = self._state_problem(plan, rows, splitter, engine), plan.grown
         settings = {"n_categories": self._features.n_categories, "criterion": self._own_criterion(), "splitter": own_tests}
         if growth is not None:
@@ -355,6 +369,12 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
     def _state_problem(self, plan, rows, splitter, engine):
         """The `Problem` that the new trees are grown for."""
         n_rows, ranks = rows.n_rows, rows.ranks
+        needs_rows = splitter.needs_rows or splitter.has_own_tests
+        if needs_rows and isinstance(rows.parts[0], SparseRows):
+            raise ValueError(
+                f"splitter={splitter!r} looks at rows of X, which is a sparse matrix; allowed are arrays and frames, such as "
+                "X.toarray(), or splitters that look at codes alone"
+            )
         sampling = AllRows() if plan.sampling is None else self._sampling(plan, rows)
         rules = self._rules(n_rows, sampling.count_draws(n_rows))
         targets = self._targets(rows, plan)
@@ -379,7 +399,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
             splitter.takes_keys and (engine.needs_keys or TUNING.get("keys", True)),
             row_major=ranks.size > 1,  # as level-wise engines want them
         )
-        X = np.ascontiguousarray(rows.X) if splitter.needs_rows or splitter.has_own_tests else None
+        X = np.ascontiguousarray(rows.X) if needs_rows else None
         share = None if ranks.size == 1 else rows.share
         return Problem(
             tuple(columns), targets, objective, criterion, splitter, rules, sampling, seed, is_tree, directions, X, share
@@ -428,6 +448,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags
 
 
@@ -475,7 +496,7 @@ class ClassifierPart(ClassTargets, ClassifierMixin):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
 
         Returns
         -------
@@ -495,7 +516,7 @@ class ClassifierPart(ClassTargets, ClassifierMixin):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
 
         Returns
         -------
@@ -537,7 +558,7 @@ class RegressorPart(NumberTargets, RegressorMixin):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
 
         Returns
         -------

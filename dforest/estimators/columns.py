@@ -9,6 +9,7 @@ from decimal import Decimal
 from numbers import Real
 
 import numpy as np
+from scipy.sparse import issparse
 
 
 def columns_of(X):
@@ -25,6 +26,8 @@ def columns_of(X):
         return PolarsColumns(X)
     if hasattr(X, "column_names"):
         return ArrowColumns(X)
+    if issparse(X):
+        return SparseColumns(X) if X.ndim == 2 else None
     X = np.asarray(X, dtype=object if isinstance(X, list | tuple) else None)
     return ArrayColumns(X) if X.ndim == 2 else None
 
@@ -74,6 +77,14 @@ class ArrayColumns:
 
     def _numbers(self, j):
         return self.X[:, j]
+
+
+class SparseColumns(ArrayColumns):
+    """Columns of a sparse matrix, which all are numbers: they are coded without being read here."""
+
+    def known(self, j):
+        """No value, of the type that all have."""
+        return np.empty(0, self.X.dtype)
 
 
 class PandasColumns(ArrayColumns):

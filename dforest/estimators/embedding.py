@@ -67,7 +67,7 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Numbers or booleans, or text in categorical columns; None, NaN, NA and null are missing.
         y : object, optional
             Not looked at; scikit-learn's pipelines pass one.
@@ -108,7 +108,7 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
 
         Returns
         -------

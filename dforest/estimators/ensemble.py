@@ -5,6 +5,7 @@ from importlib.metadata import version
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -18,6 +19,7 @@ from dforest.estimators.base import (
     Plan,
     RegressorPart,
     TreeEstimator,
+    check_not_sparse,
 )
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks
 from dforest.estimators.conversion import ConversionPart
@@ -161,6 +163,13 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
                 stacklevel=6,
             )
         return plan
+
+    def _given(self, partitions):
+        if any(issparse(partition.y) for partition in partitions):
+            raise ValueError(
+                "y is a sparse matrix: sparse multilabel-indicator for y is not supported. Allowed are arrays of one axis"
+            )
+        return partitions
 
     def _seed(self, plan):
         if plan.grown is not None:
@@ -331,6 +340,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
             partitions = [partition.on_host() for partition in partitions]
             is_shared = ranks.size > 1 or len(partitions) != 1
             if is_shared:
+                check_not_sparse(partitions)
                 check_alike(ranks, self, partitions, version("dforest"), self.forest_)
             known = {"reset": False, "y_numeric": is_regressor(self), "least_rows": 0 if is_shared else 1}
             checked = [check_X(self, partition.X, self._features, y=partition.y, **known) for partition in partitions]
@@ -447,7 +457,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
 
         Returns
         -------
@@ -461,7 +471,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
 
         Returns
         -------

@@ -10,6 +10,7 @@ import warnings
 from numbers import Integral
 
 import numpy as np
+from scipy.sparse import issparse
 
 from dforest.errors import UnseenLabelsWarning
 from dforest.estimators.columns import as_list, columns_of, is_missing, is_number, title
@@ -82,7 +83,7 @@ class Features:
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_rows, n_features)
+        X : array-like, frame or sparse matrix of shape (n_rows, n_features)
             Anything else gives a result without features; `check_X` refuses it.
         categorical_features, ordinal_features : "from_dtype", array-like or None
             The parameters of estimators.
@@ -95,17 +96,22 @@ class Features:
         Raises
         ------
         ValueError
-            If a column is named that is not there, or is named by both; if the labels of a column can't be
-            compared with each other, or the values of an ordinal column have no order.
+            If a column is named that is not there, or is named by both; if one of a sparse matrix is categorical; if the
+            labels of a column can't be compared with each other, or the values of an ordinal column have no order.
         """
         chosen = categorical_features, ordinal_features
-        if isinstance(X, np.ndarray) and X.ndim == 2 and all(map(_is_word, chosen)):
+        if (isinstance(X, np.ndarray) or issparse(X)) and X.ndim == 2 and all(map(_is_word, chosen)):
             return cls(np.zeros(X.shape[1], np.uint8), [None] * X.shape[1])  # the type of an array says nothing about labels
         columns = columns_of(X)
         if columns is None:
             return cls([], [])
         kinds, categories = np.full(columns.n_columns, CONTINUOUS, np.uint8), [None] * columns.n_columns
         _choose(kinds, columns, categorical_features, ordinal_features)
+        if issparse(X) and (kinds == CATEGORICAL).any():
+            raise ValueError(
+                f"categorical_features names {columns.title(np.flatnonzero(kinds == CATEGORICAL)[0])}, but X is a sparse matrix, "
+                "whose columns hold numbers; allowed are arrays and frames, such as X.toarray()"
+            )
         for j in np.flatnonzero(kinds != CONTINUOUS).tolist():
             categories[j] = _categories(columns, j) if kinds[j] == CATEGORICAL else _levels(columns, j)
         return cls(kinds, categories, columns.names)

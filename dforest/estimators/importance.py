@@ -23,7 +23,7 @@ from importlib import import_module
 import numpy as np
 
 from dforest.core.predict.permutation import Permutations, permutation_rise
-from dforest.estimators.oob import exponent_of, is_divided, stretches_of
+from dforest.estimators.oob import exponent_of, is_divided, place_of, stretches_of
 from dforest.spmd import permutations
 from dforest.weights import integer_weights_of_all
 
@@ -58,6 +58,7 @@ def accuracy_decrease(forest, rows, n_threads, device=None):
     ndarray of shape (n_trees, n_features), dtype float64
         0 for features that a tree doesn't use; NaN for trees that left out no row.
     """
+    device, n_threads = place_of(rows, device, n_threads)
     is_regression = not forest.objective.has_classes
     value = forest.leaf_value if is_regression else forest.leaf_class().astype(np.float64)
     weight = None if rows.sample_weight is None else integer_weights_of_all(rows.sample_weight, rows.ranks)[0]

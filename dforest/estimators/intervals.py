@@ -26,7 +26,7 @@ class IntervalPart:
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
         level : float, default=0.9
             The share of targets that the intervals are meant to cover, above 0 and below 1.
         method : {"oob", "jackknife+ab", "infinitesimal"}, default="oob"

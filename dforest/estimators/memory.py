@@ -4,10 +4,12 @@ from dataclasses import dataclass, replace
 from numbers import Integral
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.stats import poisson
 from sklearn.base import clone
 
 from dforest.core.sampling import Bootstrap
+from dforest.core.sparse_rows import parts_of
 from dforest.engines.cpu import CpuEngine
 from dforest.engines.memory import MemoryEstimate, estimate_memory
 from dforest.estimators.agreement import Partition
@@ -146,9 +148,10 @@ def memory_of(estimator, problem, rows, n_trees, n_threads, given):
     n_leaves, n_distinct = count_leaves(problem, n_trees, n_threads, estimator)
     growth = estimate_memory(problem, n_trees, n_threads, n_leaves, n_distinct)
     data, keeps = _FIXED, getattr(estimator, "keep_training_data", False)
-    own = [rows.parts[0], rows.y, rows.weight, rows.sample_weight, problem.targets.weight]
+    own = [*parts_of(rows.parts[0]), rows.y, rows.weight, rows.sample_weight, problem.targets.weight]
+    lent = [getattr(one, name, None) for one in given if issparse(one) for name in ("data", "indices", "indptr")] + [*given]
     for array in {id(array): array for array in own if array is not None}.values():
-        is_lent = any(isinstance(one, np.ndarray) and np.may_share_memory(one, array) for one in given)
+        is_lent = any(isinstance(one, np.ndarray) and np.may_share_memory(one, array) for one in lent)
         data += array.nbytes * (not is_lent)
     data += keeps * (rows.parts[0].nbytes + rows.y.nbytes)
     estimates = 0

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import on_host
 from dforest.core.predict.neighbours import LeafTable, quantiles_of_rows, squares_of_groups, weights_of_rows
+from dforest.core.sparse_rows import SparseRows, dense
 from dforest.core.threads import each
 from dforest.estimators.oob import is_divided
 from dforest.estimators.validation import check_X, count_threads
@@ -29,7 +30,7 @@ _BLOCK_BYTES = 1 << 25  # of the leaves of rows that are worked on together
 class TrainingData(NamedTuple):
     """The training rows that a forest keeps, those of weight 0 left out."""
 
-    X: np.ndarray  # of shape (n_rows, n_features), encoded
+    X: np.ndarray | SparseRows  # of shape (n_rows, n_features), encoded
     y: np.ndarray  # class numbers, or numbers
     weight: np.ndarray | None  # integer weights; None: all are 1
     balance: ClassBalance | None  # what makes the weights of each tree from its draws, in place of `weight`
@@ -38,13 +39,20 @@ class TrainingData(NamedTuple):
     def of(cls, rows, plan):
         """Copies of `TrainingRows`, for the trees of a `Plan`, whose estimator has `n_classes` if it balances draws."""
         balance = ClassBalance.of(rows, int(rows.y.max()) + 1) if plan.balances_draws else None
-        return cls(np.array(rows.parts[0], order="C"), np.array(rows.y), None if balance else rows.integer_weight()[0], balance)
+        X = rows.parts[0]
+        X = X.copy() if isinstance(X, SparseRows) else np.array(X, order="C")
+        return cls(X, np.array(rows.y), None if balance else rows.integer_weight()[0], balance)
 
     def check(self, forest):
         """Raise TypeError or ValueError unless these can be the training rows of a forest."""
         n_rows, n_values = int(forest.n_rows[0]), forest.objective.n_values
-        rows, y = np.asarray(self.X), np.asarray(self.y)
-        if rows.shape != (n_rows, forest.n_features) or rows.dtype not in (np.float32, np.float64) or not rows.flags.c_contiguous:
+        is_sparse = isinstance(self.X, SparseRows)
+        rows, y = self.X if is_sparse else np.asarray(self.X), np.asarray(self.y)
+        if is_sparse:
+            rows.check()
+        elif rows.dtype not in (np.float32, np.float64) or not rows.flags.c_contiguous:
+            raise ValueError(f"training rows of the type {rows.dtype}; allowed are contiguous ones of float32 and float64")
+        if rows.shape != (n_rows, forest.n_features):
             raise ValueError(f"training rows of the shape {rows.shape} and the type {rows.dtype}, for a forest of {n_rows} rows")
         if y.shape != (n_rows,) or y.dtype.kind not in "if":
             raise ValueError(f"training targets of the shape {y.shape} and the type {y.dtype}, for a forest of {n_rows} rows")
@@ -63,12 +71,23 @@ class TrainingData(NamedTuple):
             return False
         weights = [(data.weight if data.balance is None else data.balance.sample_weight) for data in (self, other)]
         same_weights = weights[0] is weights[1] is None or np.array_equal(*weights)
-        return same_weights and np.array_equal(self.y, other.y) and np.array_equal(self.X, other.X, equal_nan=True)
+        return same_weights and np.array_equal(self.y, other.y) and _are_equal(self.X, other.X)
 
     def masses(self, counts):
         """What the rows weigh in a tree, given how often it drew each of them: ndarray of shape (n_rows,), dtype float64."""
         weight = self.weight if self.balance is None else self.balance.integer_weights(counts[None])[0][0]
         return counts.astype(np.float64) if weight is None else counts * weight.astype(np.float64)
+
+
+def _are_equal(X, other):
+    """Whether two matrices have equal values; some rows of sparse ones are unpacked at a time."""
+    if isinstance(X, np.ndarray) and isinstance(other, np.ndarray):
+        return np.array_equal(X, other, equal_nan=True)
+    if X.shape != other.shape:
+        return False
+    n = max(1, _BLOCK_BYTES // (8 * X.shape[1]))
+    blocks = (slice(first, first + n) for first in range(0, len(X), n))
+    return all(np.array_equal(dense(X[block]), dense(other[block]), equal_nan=True) for block in blocks)
 
 
 class NeighbourPart:
@@ -180,7 +199,7 @@ class NeighbourPart:
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
 
         Returns
         -------
@@ -215,7 +234,7 @@ class NeighbourPart:
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features), optional
+        X : {array-like, sparse matrix} of shape (n_rows, n_features), optional
             None means the training rows of positive weight.
         kind : {"gap", "leaf"}, default="gap"
             "gap": the proximities that preserve the geometry of the forest and its accuracy [1]_: the weights that
@@ -323,7 +342,7 @@ class QuantilePart:
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
         q : float or array-like of shape (n_q,)
             Numbers from 0 to 1, in any order.
 

@@ -4,7 +4,8 @@ Breiman, "Out-of-bag estimation", 1996. Which rows a tree left out is computed a
 plan; nothing is stored for it.
 
 Where several ranks have rows, or one has several parts of them, each predicts its own rows, part by part, on the processor,
-even if a device grew the trees. Sums over rows are exact: those of all ranks have the bits that one process with all rows gets.
+even if a device grew the trees; so it is with sparse rows, which would be dense on a device. Sums over rows are exact: those of
+all ranks have the bits that one process with all rows gets.
 """
 
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from dforest.core.predict.out_of_bag import (
     square_exponent,
 )
 from dforest.core.sampling import TreeDraws
+from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.validation import count_threads
 from dforest.rules.arrays import BLOCK
 from dforest.spmd.draws import DrawDealer
@@ -71,6 +73,13 @@ def check_available(forest, n_rows):
 def is_divided(rows):
     """Whether `TrainingRows` lie on several ranks, or in several parts of this one."""
     return rows.ranks.size > 1 or len(rows.parts) != 1
+
+
+def place_of(rows, device, n_threads):
+    """(the device, the number of threads) that estimates from `TrainingRows` are made with; None means the processor."""
+    if device is None or isinstance(rows.parts[0], SparseRows):
+        return None, n_threads if device is None else count_threads(-1)
+    return device, n_threads
 
 
 def stretches_of(forest, rows, n_threads, device=None):
@@ -130,6 +139,7 @@ def estimate(forest, rows, voting, n_threads, device=None):
     -------
     OutOfBag
     """
+    device, n_threads = place_of(rows, device, n_threads)
     has_classes, n_own = forest.objective.has_classes, len(rows.y)
     leaf_class, exponent = forest.leaf_class() if has_classes else None, exponent_of(forest, rows)
     packed, target = forest.packed_leaves(voting), rows.y.astype(np.float64)

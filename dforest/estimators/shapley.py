@@ -6,6 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import on_host
 from dforest.core.predict.shapley import ShapleyForest
+from dforest.core.sparse_rows import dense
 from dforest.estimators.validation import check_X, count_threads
 from dforest.shap_values import ShapValues
 
@@ -81,7 +82,7 @@ class ShapPart:
                 'what one feature adds is not known; allowed are estimators grown with splitter="best" or "random", or with '
                 "one of your own that chooses thresholds or categories"
             )
-        X = check_X(self, on_host(X), self._features, reset=False)
+        X = dense(check_X(self, on_host(X), self._features, reset=False))  # as large as the values
         if background is not None:
             background = self._check_background(background)
         n_threads, voting = count_threads(getattr(self, "n_jobs", None)), getattr(self, "voting", "soft")
@@ -111,7 +112,7 @@ class ShapPart:
     def _check_background(self, background):
         """Rows of the background, checked. Raises ValueError or TypeError, which names the parameter."""
         try:
-            return check_X(self, on_host(background), self._features, reset=False)
+            return dense(check_X(self, on_host(background), self._features, reset=False))
         except (TypeError, ValueError) as error:
             raise type(error)(
                 f"background={type(background).__name__} of the shape {np.shape(background)}: {error}; allowed are None, and one "

@@ -93,7 +93,7 @@ class DecisionTree(TreeEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Rows with the columns of the training data. Missing values go where they go in prediction.
         y : array-like of shape (n_rows,)
             Classes of the training data, or finite numbers.
@@ -176,7 +176,7 @@ class DecisionTree(TreeEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
 
         Returns
         -------
@@ -192,7 +192,7 @@ class DecisionTree(TreeEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
 
         Returns
         -------

@@ -9,6 +9,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_monotonic_cst,
@@ -21,9 +22,11 @@ from sklearn.utils.validation import (
 
 from dforest.config import on_host
 from dforest.core.search.splitter import Splitter
+from dforest.core.sparse_rows import SparseRows
 from dforest.core.threads import openmp_threads
 from dforest.estimators.columns import columns_of
 from dforest.estimators.features import Features
+from dforest.estimators.sparse import in_order
 from dforest.sampling import RowSampling
 from dforest.spmd.communicator import ALONE
 
@@ -51,14 +54,14 @@ class _NamedArray:
 
 
 def check_X(estimator, X, features=None, reset=True, least_rows=1, **kwargs):
-    """X as a C-contiguous array of float32, if it has that type, or else of float64.
+    """X as a C-contiguous array of float32, if it has that type, or else of float64; a sparse one as `SparseRows` of these.
 
     Parameters
     ----------
     estimator : estimator
         The estimator whose feature names are set (with ``reset=True``) or compared.
-    X : array-like of shape (n_rows, n_features)
-        NaN and infinities are allowed.
+    X : {array-like, sparse matrix} of shape (n_rows, n_features)
+        NaN and infinities are allowed. Sparse ones are where the estimator's tags say so.
     features : Features or None
         Which columns hold labels, and the numbers of the labels. None means that no column does.
     reset : bool
@@ -72,9 +75,11 @@ def check_X(estimator, X, features=None, reset=True, least_rows=1, **kwargs):
     ------
     ValueError
         If a column that holds no labels holds something other than numbers, or numbers that float64
-        cannot hold, or if two columns have the same name.
+        cannot hold, or if two columns have the same name; if X is sparse, and may not be.
     """
     X = on_host(X)
+    if issparse(X):
+        return _check_sparse(estimator, X, features, reset=reset, ensure_min_samples=least_rows, **kwargs)
     if isinstance(X, np.ndarray) and not (X.dtype.isnative and X.flags.aligned):
         X = X.astype(X.dtype.newbyteorder("="))
     if "y" in kwargs:
@@ -110,6 +115,28 @@ def check_X(estimator, X, features=None, reset=True, least_rows=1, **kwargs):
         if str(error) == "Input contains NaN":  # of objects: y may not hold None
             raise ValueError("Input y contains NaN; allowed are rows whose y is known") from None
         raise
+
+
+def _check_sparse(estimator, X, features, **kwargs):
+    """`check_X` for a sparse matrix."""
+    if not estimator.__sklearn_tags__().input_tags.sparse:
+        raise ValueError(
+            f"X is a sparse matrix, which {type(estimator).__name__} has no code for; allowed are arrays and frames, such as "
+            "X.toarray()"
+        )
+    if features is not None and features.encodes:
+        j = next(j for j in range(len(features.kinds)) if features.is_encoded(j))
+        raise ValueError(
+            f"X is a sparse matrix, but the estimator was fitted with labels in {features.title(j)}; allowed are arrays and "
+            "frames, such as X.toarray()"
+        )
+    X = in_order(X)
+    _check_column("X", X.data)
+    checks = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
+    found = validate_data(estimator, X, **checks, **kwargs)
+    if "y" in kwargs:
+        return SparseRows.of(found[0]), found[1]
+    return SparseRows.of(found)
 
 
 def _check_column(label, column):

@@ -5,6 +5,7 @@ forest can tell: each leaf of a tree knows how many draws reached it, and which 
 """
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import is_classifier, is_regressor
 
 from dforest.config import on_host
@@ -71,6 +72,10 @@ class Rows:
 
     def __init__(self, forest, X, y):
         check_in_memory(X=X, y=y)
+        if issparse(X):
+            raise ValueError(
+                "X is a sparse matrix, which reports have no code for; allowed are arrays and frames, such as X.toarray()"
+            )
         X, y = on_host(X), None if y is None else on_host(y)
         self.given = X, y
         if y is None:

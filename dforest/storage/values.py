@@ -24,6 +24,7 @@ from dforest.core.component import Component
 from dforest.core.objective import ClassObjective, NumberObjective, SumObjective
 from dforest.core.sampling import AllRows, Bootstrap, DrawnElsewhere, SamplingPlan, Subsample
 from dforest.core.search.criteria import CRITERIA
+from dforest.core.sparse_rows import SparseRows
 from dforest.core.strata import Groups, Strata
 from dforest.estimators.ensemble import Batch
 from dforest.estimators.features import Features
@@ -38,8 +39,8 @@ _RECORDS = {
     cls.__name__: cls
     for cls in (
         AllRows, Batch, BlockSampling, Bootstrap, ClassBalance, ClassObjective, Constraints, DrawnElsewhere, Features, FitReport,
-        Groups, GroupSampling, Loss, NumberObjective, OwnLoss, RowSampling, RowShare, Strata, StratifiedSampling, Subsample,
-        SumObjective, TrainingData, WeightedSampling,
+        Groups, GroupSampling, Loss, NumberObjective, OwnLoss, RowSampling, RowShare, SparseRows, Strata, StratifiedSampling,
+        Subsample, SumObjective, TrainingData, WeightedSampling,
     )
 }  # fmt: skip
 # Splitters, criteria and losses of dforest, by the names of their classes.

@@ -1,5 +1,6 @@
 """The rows that estimates out of bag are made from; see out_of_bag.pyx for the words."""
 from dforest.core.predict.packed cimport PackedForest, Rows
+from dforest.core.predict.walk cimport df_sparse_value
 from dforest.core.sampling cimport TreeDraws
 from dforest.rules.out_of_bag cimport df_error
 
@@ -22,5 +23,8 @@ cdef inline double error_of(TrainingRows rows, double target, double predicted) 
 
 
 cdef inline double value_of(TrainingRows rows, Py_ssize_t row, Py_ssize_t feature) noexcept nogil:
-    cdef const char* x = rows.rows.rows.x + row * rows.rows.rows.stride
+    cdef const char* x
+    if rows.rows.is_sparse:
+        return df_sparse_value(&rows.rows.sparse, row, feature)
+    x = rows.rows.rows.x + row * rows.rows.rows.stride
     return (<const double*> x)[feature] if rows.rows.rows.is_double else (<const float*> x)[feature]

@@ -20,7 +20,7 @@ from dforest.core.predict.packed cimport Descent, PackedForest, Rows
 from dforest.core.predict.totals cimport (
     DF_DIGITS, DF_MOST_EXPONENT, DF_SQUARE_EXPONENT, df_total, df_total_add, df_total_carry, df_total_open,
 )
-from dforest.core.predict.walk cimport df_mode, df_tree, df_value_row
+from dforest.core.predict.walk cimport df_tree, df_value_row
 from dforest.core.sampling cimport TreeDraws
 from dforest.core.threads cimport Turn, current_turn, df_add_to_long, poll, share
 from dforest.rules.out_of_bag cimport df_error, df_leading_class
@@ -284,8 +284,7 @@ cdef Py_ssize_t out_of_bag(TrainingRows training, Py_ssize_t t, Py_ssize_t block
     cdef uint32_t at[DF_BLOCK]
     cdef uint32_t left[DF_BLOCK]
     cdef Py_ssize_t i, first = training.draws.begin(block), rows = training.draws.begin(block + 1) - first
-    cdef int mode = df_mode(&training.packed.forest, &training.rows.rows, first, rows,
-                            training.packed.n_features)
+    cdef int mode = training.rows.mode(&training.packed.forest, first, rows, training.packed.n_features)
     cdef Descent down = Descent(&training.rows.rows, out, 0, 0, mode, &at[0], &left[0])
     cdef const uint32_t* drawn = training.draws.draw_block(t, block, counts)
     cdef const char* tree = df_tree(&training.packed.forest, t)
@@ -293,7 +292,10 @@ cdef Py_ssize_t out_of_bag(TrainingRows training, Py_ssize_t t, Py_ssize_t block
     for i in range(rows):
         out[down.n] = <uint32_t> (first + i)
         down.n += drawn[i] == 0
-    training.packed.walk(t, &down, turn)
+    if training.rows.is_sparse:
+        training.packed.walk_sparse(t, training.rows, &down, turn)
+    else:
+        training.packed.walk(t, &down, turn)
     poll(turn, DF_BLOCK + down.n * training.packed.n_outputs)
     for i in range(down.n):
         leaf[i] = base + df_value_row(tree, at[i], &training.packed.forest)

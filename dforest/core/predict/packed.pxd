@@ -4,11 +4,13 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.threads cimport Turn
 from dforest.core.types cimport df_rows
-from dforest.core.predict.walk cimport df_packed, real_t
+from dforest.core.predict.walk cimport df_mode, df_packed, df_sparse_mode, df_sparse_rows, real_t
 
 cdef struct Job:                        # rows that are to be predicted, in blocks
     PyObject* packed                    # the PackedForest
-    const df_rows* rows
+    const df_rows* rows                 # NULL where they are sparse
+    const df_sparse_rows* sparse        # NULL where they are not
+    df_rows room                        # [n_threads, n_block] rows that are 0, where sparse ones are unpacked
     Py_ssize_t n, n_block               # rows, and rows of a block
     Py_ssize_t first_tree, n_trees      # which trees the rows go down
     double* means                       # [n, n_outputs] or NULL: see `predict_rows`; or, if it `goes_on`, sums that are added to
@@ -45,24 +47,34 @@ cdef class PackedForest:
     cdef int take(self, arrays) except -1
     cdef double steps(self, Py_ssize_t n_trees) noexcept nogil
     cdef int threads(self, Py_ssize_t n, Py_ssize_t n_trees, int n_threads) noexcept
-    cdef int predict_rows(self, df_rows rows, Py_ssize_t n, double* means, int64_t* most, int n_threads) except -1
-    cdef int share_rows(self, Job* job, const df_rows* rows, Py_ssize_t n, int n_threads) except -1
-    cdef int share_blocks(self, Job* job, const df_rows* rows, Py_ssize_t n, Py_ssize_t n_block, int n_threads) except -1
+    cdef int predict_rows(self, Rows rows, double* means, int64_t* most, int n_threads) except -1
+    cdef int share_rows(self, Job* job, Rows rows, int n_threads) except -1
+    cdef int share_blocks(self, Job* job, Rows rows, Py_ssize_t n_block, int n_threads) except -1
     cdef int walk(self, Py_ssize_t t, const Descent* down, Turn* turn) except -1 nogil
+    cdef int walk_sparse(self, Py_ssize_t t, Rows rows, const Descent* down, Turn* turn) except -1 nogil
     cdef int walk_tests(self, Py_ssize_t t, const Descent* down) except -1 nogil
     cdef bint takes_tiles(self, Py_ssize_t most_slots, Py_ssize_t first_tree, Py_ssize_t n_trees) noexcept nogil
     cdef bint mark(self, Py_ssize_t t, Py_ssize_t n, bint has_missing, const void* tiles, uint32_t* at) noexcept nogil
     cdef void add(self, Py_ssize_t t, const uint32_t* at, Py_ssize_t n, double* sums) noexcept nogil
-    cdef int predict_block(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil
-    cdef int apply_block(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil
+    cdef int predict_block(self, const Job* job, const Descent* rows, Py_ssize_t first, Turn* turn) except -1 nogil
+    cdef int apply_block(self, const Job* job, const Descent* rows, Py_ssize_t first, Turn* turn) except -1 nogil
     cdef int check(self, Py_ssize_t n_features) except -1
 
 
 cdef class Rows:
-    cdef df_rows rows
+    cdef df_rows rows                   # of sparse rows: .x is NULL, the rest as if they were unpacked
+    cdef df_sparse_rows sparse
     cdef Py_ssize_t n
     cdef Py_buffer buffer
-    cdef bint is_open, is_single
+    cdef object held
+    cdef bint is_open, is_single, is_sparse
+
+    cdef int open_sparse(self, X) except -1
+    cdef inline int mode(self, const df_packed* forest, Py_ssize_t first, Py_ssize_t n, Py_ssize_t n_features) noexcept nogil:
+        """What n rows from the first one on need: see df_mode of walk.h."""
+        if self.is_sparse:
+            return df_sparse_mode(forest, &self.sparse, first, n)
+        return df_mode(forest, &self.rows, first, n, n_features)
 
 
 cdef inline df_rows rows_of(const real_t[:, ::1] X) noexcept nogil:

@@ -10,7 +10,7 @@ A `PackedForest` owns its slots and leaf values, read only; any number of thread
 cimport cython
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -20,7 +20,7 @@ from dforest.core.threads cimport Turn, current_turn, poll, share
 from dforest.core.predict.walk cimport (
     DF_LANES, DF_MOST_KEYED, DF_MOST_MARKED, DF_MOST_PLACES, DF_NUMBERS, DF_VALUE_ROWS, df_add_numbers, df_add_values,
     df_child, df_fill_tiles32, df_fill_tiles64, df_is_leaf, df_key_slots, df_keyed, df_mark_tree, df_marked, df_mode,
-    df_packed, df_place, df_tree, df_walk_rows, df_walk_tiles, df_walk_trees,
+    df_packed, df_place, df_sparse_mode, df_tree, df_unpack_rows, df_walk_rows, df_walk_tiles, df_walk_trees,
 )
 
 from dforest.core.predict.packed_check import check_packed
@@ -28,11 +28,14 @@ from dforest.core.predict.packing import (
     WIDE_BITS, PackedArrays, empty_aligned, is_float32, payload_words, slot_bits, slot_numbers, slot_size, steps_of_rows,
     write_slots,
 )
+from dforest.core.sparse_rows import SparseRows
 
 cdef enum:
     BLOCK_BYTES = 1 << 18     # of X in a block: beside them, a tree has room in a cache ...
     BLOCK_LEAST = 128         # ... but a block has at least this many rows, the last one excepted,
     BLOCK_MOST = 4096         # ... and at most this many
+    UNPACKED_BYTES = 1 << 25  # of sparse rows that a thread unpacks at a time,
+    SOME_BYTES = 1 << 22      # or for one tree; but one row at least
     STEPS = 1 << 17           # steps down trees that are worth another thread
     TESTED = 1024             # rows that a splitter tests at a time
     SOME_STEPS = 1 << 24      # steps that rows take together, at most, until it is asked whether to give up; 16 rows take any
@@ -180,7 +183,7 @@ cdef class PackedForest:
         result = np.empty((opened.n, self.n_outputs))
         cdef double[:, ::1] out = result
         if opened.n > 0:
-            self.predict_rows(opened.rows, opened.n, &out[0, 0], NULL, n_threads)
+            self.predict_rows(opened, &out[0, 0], NULL, n_threads)
         return result
 
     def add_up(self, X not None, double[:, ::1] sums not None, Py_ssize_t first_tree, Py_ssize_t n_trees, int n_threads):
@@ -209,7 +212,7 @@ cdef class PackedForest:
             job.goes_on = True
             job.first_tree = first_tree
             job.n_trees = n_trees
-            self.share_rows(&job, &opened.rows, opened.n, n_threads)
+            self.share_rows(&job, opened, n_threads)
 
     def most(self, X not None, int n_threads):
         """The output of the largest mean, of equal ones the first: ndarray of shape (n,), dtype int64."""
@@ -217,7 +220,7 @@ cdef class PackedForest:
         result = np.empty(opened.n, np.int64)
         cdef int64_t[::1] out = result
         if opened.n > 0:
-            self.predict_rows(opened.rows, opened.n, NULL, &out[0], n_threads)
+            self.predict_rows(opened, NULL, &out[0], n_threads)
         return result
 
     cdef double steps(self, Py_ssize_t n_trees) noexcept nogil:
@@ -232,34 +235,46 @@ cdef class PackedForest:
         """Whether the prediction of n rows is worth no second thread."""
         return self.threads(n, self.n_trees, 2) == 1
 
-    cdef int predict_rows(self, df_rows rows, Py_ssize_t n, double* means, int64_t* most, int n_threads) except -1:
+    cdef int predict_rows(self, Rows rows, double* means, int64_t* most, int n_threads) except -1:
         """OUT means : [n, n_outputs] means over trees, or NULL; most : [n] the output of the largest mean, or NULL"""
         cdef Job job
         memset(&job, 0, sizeof(Job))
         job.means = means
         job.most = most
         job.n_trees = self.n_trees
-        return self.share_rows(&job, &rows, n, n_threads)
+        return self.share_rows(&job, rows, n_threads)
 
-    cdef int share_rows(self, Job* job, const df_rows* rows, Py_ssize_t n, int n_threads) except -1:
+    cdef int share_rows(self, Job* job, Rows rows, int n_threads) except -1:
         """Do a job of sums, in which no more is set yet than what is asked for, and the trees."""
-        cdef Py_ssize_t n_block = max(BLOCK_LEAST, min(BLOCK_MOST, BLOCK_BYTES // <Py_ssize_t> rows.stride))
-        return self.share_blocks(job, rows, n, max(DF_LANES, min(n_block, VALUES // self.n_outputs)), n_threads)
+        cdef Py_ssize_t n_block = max(BLOCK_LEAST, min(BLOCK_MOST, BLOCK_BYTES // <Py_ssize_t> rows.rows.stride))
+        return self.share_blocks(job, rows, max(DF_LANES, min(n_block, VALUES // self.n_outputs)), n_threads)
 
-    cdef int share_blocks(self, Job* job, const df_rows* rows, Py_ssize_t n, Py_ssize_t n_block, int n_threads) except -1:
+    cdef int share_blocks(self, Job* job, Rows rows, Py_ssize_t n_block, int n_threads) except -1:
         """Do a job, of which no more is set yet than the trees, and what is asked for (`means`, `most`, `leaves`, `numbers`)."""
-        cdef Py_ssize_t n_blocks = (n + n_block - 1) // n_block
+        cdef Py_ssize_t n = rows.n, n_blocks = (n + n_block - 1) // n_block
         cdef int used = self.threads(n, job.n_trees, n_threads)
+        cdef char* room
         if used > 1:
             # Even shares, in blocks as large as that allows.
             n_blocks = (n_blocks + used - 1) // used * used
             n_block = lanes((n + n_blocks - 1) // n_blocks)
             n_blocks = (n + n_block - 1) // n_block
         job.packed = <PyObject*> self
-        job.rows = rows
         job.n = n
         job.n_block = n_block
-        return share(do_block, job, n_blocks, used)
+        if not rows.is_sparse:
+            job.rows = &rows.rows
+            return share(do_block, job, n_blocks, used)
+        job.sparse = &rows.sparse
+        job.n_block = n_block = max(1, min(n, n_block, UNPACKED_BYTES // <Py_ssize_t> rows.rows.stride))
+        room = <char*> calloc(used * n_block, rows.rows.stride)
+        if room == NULL:
+            raise MemoryError()
+        job.room = df_rows(room, rows.rows.stride, rows.rows.is_double)
+        try:
+            return share(do_block, job, (n + n_block - 1) // n_block, used)
+        finally:
+            free(room)
 
     cdef int walk(self, Py_ssize_t t, const Descent* down, Turn* turn) except -1 nogil:
         """Send rows down tree t."""
@@ -273,6 +288,29 @@ cdef class PackedForest:
                          down.first + i, k, down.at + i, down.left, down.mode)
             poll(turn, k * self.depth[t])
             i += k
+        return 0
+
+    cdef int walk_sparse(self, Py_ssize_t t, Rows rows, const Descent* down, Turn* turn) except -1 nogil:
+        """Send sparse rows down tree t: `walk`, but for `down.rows`, which are not looked at."""
+        cdef Py_ssize_t i = 0, k = max(1, min(down.n, SOME_BYTES // <Py_ssize_t> rows.rows.stride))
+        cdef char* room = <char*> calloc(k, rows.rows.stride)
+        cdef df_rows unpacked = df_rows(room, rows.rows.stride, rows.rows.is_double)
+        cdef Descent some
+        cdef const uint32_t* numbers
+        try:
+            if room == NULL:
+                with gil:
+                    raise MemoryError()
+            while i < down.n:
+                k = min(k, down.n - i)
+                numbers = down.numbers + i if down.numbers != NULL else NULL
+                some = Descent(&unpacked, NULL, 0, k, down.mode, down.at + i, down.left)
+                df_unpack_rows(&rows.sparse, numbers, down.first + i, k, &unpacked, False)
+                self.walk(t, &some, turn)
+                df_unpack_rows(&rows.sparse, numbers, down.first + i, k, &unpacked, True)
+                i += k
+        finally:
+            free(room)
         return 0
 
     cdef int walk_tests(self, Py_ssize_t t, const Descent* down) except -1 nogil:
@@ -367,13 +405,14 @@ cdef class PackedForest:
         else:
             df_add_numbers(&self.forest, t, at, n, &self.values[self.bases[t], 0], self.n_outputs, sums + t % self.n_outputs)
 
-    cdef int predict_block(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil:
-        """Predict n rows of a job, from the first one on."""
-        cdef Py_ssize_t t, i, k, best, n_outputs = self.n_outputs, n_trees = job.n_trees, end = job.first_tree + job.n_trees
+    cdef int predict_block(self, const Job* job, const Descent* rows, Py_ssize_t first, Turn* turn) except -1 nogil:
+        """Predict the rows of a job from the first one on, which lie where `rows` says."""
+        cdef Py_ssize_t n = rows.n, n_outputs = self.n_outputs, n_trees = job.n_trees, end = job.first_tree + job.n_trees
+        cdef Py_ssize_t t, i, k, best
         cdef df_packed forest = self.forest        # from the first tree on
         # One row down many trees at a time, or many rows down one: the one that leaves fewer lanes without work.
         cdef bint by_row = n * lanes(n_trees) < n_trees * lanes(n) and self.splitter is None
-        cdef int mode = df_mode(&self.forest, job.rows, first, n, self.n_features)
+        cdef int mode = rows.mode
         cdef Py_ssize_t n_at = lanes(max(n, n_trees)), n_slots
         # Trees of at most so many slots are copied, and go to rows in tiles.
         cdef Py_ssize_t most_slots = min(SLOTS_PER_ROW * n, <Py_ssize_t> DF_MOST_KEYED)
@@ -393,7 +432,7 @@ cdef class PackedForest:
         cdef double* sums = room if job.means == NULL else job.means + first * n_outputs
         cdef df_keyed* keyed = <df_keyed*> (room + n * n_outputs)
         cdef uint32_t* tiles = <uint32_t*> (keyed + most_slots)
-        cdef Descent down = Descent(job.rows, NULL, first, n, mode, at, at + n_at)
+        cdef Descent down = Descent(rows.rows, NULL, rows.first, n, mode, at, at + n_at)
         if at == NULL:
             with gil:
                 raise MemoryError()
@@ -403,15 +442,15 @@ cdef class PackedForest:
                 memset(sums, 0, n * n_outputs * sizeof(double))
             if by_row:
                 for i in range(n):
-                    df_walk_trees(&forest, n_trees, job.rows, first + i, at, mode)
+                    df_walk_trees(&forest, n_trees, rows.rows, rows.first + i, at, mode)
                     for t in range(n_trees):
                         self.add(job.first_tree + t, at + t, 1, sums + i * n_outputs)
                     poll(turn, n_trees * (ROW_STEPS + n_outputs))
             else:
                 if n_tiles > 0 and forest.is_wide:
-                    df_fill_tiles64(job.rows, first, n, self.n_features, <uint64_t*> tiles)
+                    df_fill_tiles64(rows.rows, rows.first, n, self.n_features, <uint64_t*> tiles)
                 elif n_tiles > 0:
-                    df_fill_tiles32(job.rows, first, n, self.n_features, tiles)
+                    df_fill_tiles32(rows.rows, rows.first, n, self.n_features, tiles)
                 for t in range(job.first_tree, end):
                     n_slots = self.forest.starts[t + 1] - self.forest.starts[t]
                     if n_slots <= most_marks and self.mark(t, n, mode != DF_NUMBERS, tiles, at):
@@ -456,15 +495,14 @@ cdef class PackedForest:
             job.leaves = &out[0, 0]
             job.numbers = &numbers[0]
             job.n_trees = self.n_trees
-            self.share_blocks(&job, &opened.rows, opened.n, BLOCK_LEAST, n_threads)
+            self.share_blocks(&job, opened, BLOCK_LEAST, n_threads)
         return result
 
-    cdef int apply_block(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil:
-        """Tell the leaves of n rows of a job, from the first one on."""
+    cdef int apply_block(self, const Job* job, const Descent* rows, Py_ssize_t first, Turn* turn) except -1 nogil:
+        """Tell the leaves of the rows of a job from the first one on, which lie where `rows` says."""
         cdef uint32_t at[BLOCK_LEAST]
         cdef uint32_t left[BLOCK_LEAST]
-        cdef int mode = df_mode(&self.forest, job.rows, first, n, self.n_features)
-        cdef Descent down = Descent(job.rows, NULL, first, n, mode, &at[0], &left[0])
+        cdef Descent down = Descent(rows.rows, NULL, rows.first, rows.n, rows.mode, &at[0], &left[0])
         cdef Py_ssize_t t, i, n_trees = self.n_trees
         cdef const uint32_t* numbers
         cdef int64_t* leaves
@@ -472,7 +510,7 @@ cdef class PackedForest:
             self.walk(t, &down, turn)
             numbers = job.numbers + self.forest.starts[t]
             leaves = job.leaves + first * n_trees + t
-            for i in range(n):
+            for i in range(rows.n):
                 leaves[i * n_trees] = numbers[at[i]]
         return 0
 
@@ -539,9 +577,16 @@ cdef class PackedForest:
 
 
 cdef class Rows:
-    """The memory of an array's rows, or of one row, held while this object lives."""
+    """The memory of an array's rows, of one row, or of `SparseRows`, held while this object lives."""
 
     def __cinit__(self, X, PackedForest packed):
+        if isinstance(X, SparseRows):
+            packed.check(X.n_features)
+            if packed.splitter is not None:
+                raise ValueError(f"X is sparse, but the forest's tests are those of {packed.splitter!r}, which look at dense "
+                                 "rows; allowed is X.toarray()")
+            self.open_sparse(X)
+            return
         PyObject_GetBuffer(X, &self.buffer, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
         self.is_open = True
         cdef bytes kind = self.buffer.format
@@ -556,6 +601,20 @@ cdef class Rows:
         self.rows.stride = packed.n_features * self.buffer.itemsize
         self.rows.is_double = kind == b"d"
 
+    cdef int open_sparse(self, X) except -1:
+        cdef const int32_t[::1] columns = X.columns
+        cdef const int64_t[::1] starts = X.starts
+        cdef const char[::1] values = X.values.view("i1")
+        self.held = columns, starts, values
+        self.is_sparse = True
+        self.n = starts.shape[0] - 1
+        self.rows.is_double = self.sparse.is_double = X.dtype == np.float64
+        self.rows.stride = max(1, X.n_features) * X.dtype.itemsize
+        self.sparse.starts = &starts[0]
+        if columns.shape[0] > 0:
+            self.sparse.values, self.sparse.columns = &values[0], &columns[0]
+        return 0
+
     def __dealloc__(self):
         if self.is_open:
             PyBuffer_Release(&self.buffer)
@@ -565,9 +624,25 @@ cdef int do_block(void* context, Py_ssize_t block, Turn* turn) except -1 nogil:
     """Predict a block of the rows of a `Job`."""
     cdef const Job* job = <const Job*> context
     cdef Py_ssize_t first = block * job.n_block, n = min(job.n_block, job.n - first)
+    cdef const df_packed* forest = &(<PackedForest> job.packed).forest
+    cdef df_rows unpacked
+    cdef int mode
+    if job.sparse == NULL:
+        mode = df_mode(forest, job.rows, first, n, (<PackedForest> job.packed).n_features)
+        return do_rows(job, Descent(job.rows, NULL, first, n, mode, NULL, NULL), first, turn)
+    mode = df_sparse_mode(forest, job.sparse, first, n)
+    unpacked = df_rows(job.room.x + turn.number * job.n_block * job.room.stride, job.room.stride, job.room.is_double)
+    df_unpack_rows(job.sparse, NULL, first, n, &unpacked, False)
+    do_rows(job, Descent(&unpacked, NULL, 0, n, mode, NULL, NULL), first, turn)
+    df_unpack_rows(job.sparse, NULL, first, n, &unpacked, True)
+    return 0
+
+
+cdef inline int do_rows(const Job* job, Descent rows, Py_ssize_t first, Turn* turn) except -1 nogil:
+    """Predict some rows of a `Job`, given where they lie, and the number of the first of them."""
     if job.leaves != NULL:
-        return (<PackedForest> job.packed).apply_block(job, first, n, turn)
-    return (<PackedForest> job.packed).predict_block(job, first, n, turn)
+        return (<PackedForest> job.packed).apply_block(job, &rows, first, turn)
+    return (<PackedForest> job.packed).predict_block(job, &rows, first, turn)
 
 
 cdef inline int most_marked(const df_packed* forest) noexcept nogil:

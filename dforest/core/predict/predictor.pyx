@@ -82,12 +82,12 @@ cdef class Predictor:
         cdef double mean
         cdef double[::1] out
         if rows.is_single and self.is_flat:
-            self.packed.predict_rows(rows.rows, 1, &mean, NULL, 1)
+            self.packed.predict_rows(rows, &mean, NULL, 1)
             return mean
         result = np.empty(rows.n * self.packed.n_outputs)
         out = result
         if rows.n > 0:
-            self.packed.predict_rows(rows.rows, rows.n, &out[0], NULL, self.n_threads)
+            self.packed.predict_rows(rows, &out[0], NULL, self.n_threads)
         return result if self.is_flat or rows.is_single else result.reshape(rows.n, self.packed.n_outputs)
 
     def predict_class(self, X not None):
@@ -109,10 +109,10 @@ cdef class Predictor:
         if self.is_regression:
             raise ValueError("a regression forest has no classes; use predict")
         if rows.is_single:
-            self.packed.predict_rows(rows.rows, 1, NULL, &most, 1)
+            self.packed.predict_rows(rows, NULL, &most, 1)
             return most
         result = np.empty(rows.n, np.int64)
         out = result
         if rows.n > 0:
-            self.packed.predict_rows(rows.rows, rows.n, NULL, &out[0], self.n_threads)
+            self.packed.predict_rows(rows, NULL, &out[0], self.n_threads)
         return result

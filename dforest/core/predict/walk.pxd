@@ -49,6 +49,17 @@ cdef extern from "core/predict/walk.h" nogil:
     void df_add_numbers(const df_packed* forest, size_t t, const uint32_t* at, size_t n, const double* values, size_t step,
                         double* sums)
 
+cdef extern from "core/predict/sparse_rows.h" nogil:
+    ctypedef struct df_sparse_rows:
+        const char* values
+        const int32_t* columns
+        const int64_t* starts
+        int is_double
+    void df_unpack_rows(const df_sparse_rows* rows, const uint32_t* numbers, size_t first, size_t n, const df_rows* to,
+                        bint clears)
+    double df_sparse_value(const df_sparse_rows* rows, size_t i, int64_t column)
+    int df_sparse_mode(const df_packed* forest, const df_sparse_rows* rows, size_t first, size_t n)
+
 cdef extern from "core/predict/packed_check.h" nogil:
     ctypedef struct df_limits_of_slots:
         uint64_t n_words

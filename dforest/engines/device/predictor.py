@@ -5,6 +5,8 @@ A forest's copy is kept with the device and ends with the forest's `PackedForest
 
 import numpy as np
 
+from dforest.core.sparse_rows import SparseRows, dense
+
 PART_BYTES = 1 << 28  # of rows, or of what is predicted of them, that are copied at a time
 BLOCK_LEAST, BLOCK_MOST = 64, 1024  # rows of a group
 
@@ -71,12 +73,12 @@ class DevicePredictor:
 
         Parameters
         ----------
-        X : ndarray or DeviceArray of shape (n, n_features), dtype float32 or float64
+        X : ndarray, SparseRows or DeviceArray of shape (n, n_features), dtype float32 or float64
             C-contiguous.
 
         Returns
         -------
-        X's kind of array, of shape (n, n_outputs), dtype float64
+        X's kind of array, or ndarray for sparse rows, of shape (n, n_outputs), dtype float64
         """
         return self._by_parts(X, (self.packed.n_outputs,), np.float64, self._mean)
 
@@ -93,7 +95,7 @@ class DevicePredictor:
     def _by_parts(self, X, shape, dtype, predict):
         """What `predict(rows, out)` puts on the device for all rows."""
         n = len(X)
-        if not isinstance(X, np.ndarray):
+        if not isinstance(X, np.ndarray | SparseRows):
             out = self.device.empty((n, *shape), dtype)
             predict(X, out)
             return out
@@ -101,7 +103,7 @@ class DevicePredictor:
         widest = max(X.shape[1], self.packed.n_outputs, *shape) * 8
         n_part = max(1, PART_BYTES // widest)
         for start in range(0, n, n_part):
-            rows = self.device.array(X[start : start + n_part])
+            rows = self.device.array(dense(X[start : start + n_part]))
             out = self.device.empty((len(rows), *shape), dtype)
             predict(rows, out)
             result[start : start + n_part] = out.get()

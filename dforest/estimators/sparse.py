@@ -1,0 +1,60 @@
+"""Sparse matrices and arrays of SciPy as X: made CSR, in order, and checked. What the user passed is never changed."""
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array
+
+from dforest.core.sparse_rows import MOST_COLUMNS
+
+
+def in_order(X):
+    """A sparse matrix as CSR with ascending columns, each once, with the values that ``X.toarray()`` has.
+
+    Parameters
+    ----------
+    X : sparse matrix or array of shape (n_rows, n_features)
+        Of any format. Values of one place are added up; indices may be in any order.
+
+    Returns
+    -------
+    csr_array
+        It may borrow arrays of X.
+
+    Raises
+    ------
+    ValueError
+        If X has another number of axes, too many columns, or indices that are not among its rows and columns.
+    """
+    if X.ndim != 2:
+        raise ValueError(f"Expected 2D array, got a sparse array of {X.ndim} dimensions instead; allowed are rows with columns")
+    if X.shape[1] > MOST_COLUMNS:
+        raise ValueError(f"X has {X.shape[1]} columns; allowed are up to {MOST_COLUMNS} columns of a sparse matrix")
+    if X.format in ("csr", "csc"):
+        kind = csr_array if X.format == "csr" else csc_array
+        found = kind((X.data, X.indices, X.indptr), shape=X.shape)  # whose flags are its own
+        found.check_format(full_check=True)
+        found = found.tocsr()
+    else:
+        given = X.tocoo()
+        found = csr_array(given)
+        if found.nnz != given.nnz:  # SciPy adds up many values of a place in an order of its own
+            return _added_up(given.row, given.col, given.data, X.shape)
+    if not found.has_sorted_indices:
+        found = found.sorted_indices()
+    if not found.has_canonical_format:
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(found.indptr))
+        if X.format == "csr":  # in the order of X, not as sorted
+            return _added_up(rows, X.indices[: len(rows)], X.data[: len(rows)], X.shape)
+        return _added_up(rows, found.indices, found.data, X.shape)
+    return found
+
+
+def _added_up(rows, columns, values, shape):
+    """The matrix of some entries, of which those of one place are added up in their order."""
+    order = np.lexsort((columns, rows))
+    rows, columns, values = rows[order], columns[order], values[order]
+    is_first = np.ones(len(rows), bool)
+    is_first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+    sums = np.zeros(np.count_nonzero(is_first), values.dtype)
+    np.add.at(sums, np.cumsum(is_first) - 1, values)
+    starts = np.searchsorted(rows[is_first], np.arange(shape[0] + 1))
+    return csr_array((sums, columns[is_first], starts), shape=shape)

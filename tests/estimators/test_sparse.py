@@ -1,0 +1,399 @@
+"""Sparse X: forests, and all that they say, are those of the dense X, to the bit."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone, is_classifier
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.feature_extraction import DictVectorizer
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.model_selection import cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+import dforest
+from dforest import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    RandomTreesEmbedding,
+)
+from dforest.core.sparse_rows import SparseRows
+from dforest.engines.device.predictor import DevicePredictor
+from dforest.estimators.base import TreeEstimator
+from dforest.estimators.sparse import in_order
+from dforest.splitter import PythonSplitter
+from dforest.testing.host_device import strict_device
+
+KINDS = [DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier,
+         ExtraTreesRegressor]  # fmt: skip
+FORMATS = ["csr", "csc", "coo", "dok", "lil", "bsr", "dia"]
+METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
+pytestmark = pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+
+
+def data(n=200, n_features=30, seed=0, dtype=np.float64):
+    """A sparse matrix with missing, infinite, negative and explicit zero values, and empty rows and columns; and targets."""
+    rng = np.random.default_rng(seed)
+    X = sp.random_array((n, n_features), density=0.1, rng=rng, format="csr", data_sampler=lambda size: rng.normal(size=size))
+    X.data[rng.random(len(X.data)) < 0.3] = 1.0
+    for value in (np.nan, np.inf, -np.inf, 0.0, -0.0):
+        X.data[rng.random(len(X.data)) < 0.05] = value
+    X.data[X.indices == 3] = 0.0
+    y = np.nan_to_num(X.toarray()[:, :5].clip(-2, 2)).sum(axis=1) + 0.3 * rng.normal(size=n)
+    return X.astype(dtype), y
+
+
+def make(kind, **parameters):
+    if issubclass(kind, RandomForestClassifier | RandomForestRegressor | ExtraTreesClassifier | ExtraTreesRegressor):
+        parameters = {"n_estimators": 4, **parameters}
+    return kind(random_state=0, **parameters)
+
+
+def targets(kind, y):
+    return np.digitize(y, [-0.5, 0.5]) if is_classifier(kind()) else y
+
+
+def assert_same(a, b):
+    """That two estimators have equal forests."""
+    a, b = a.forest_.as_dict(), b.forest_.as_dict()
+    for name in a:
+        assert a[name].dtype == b[name].dtype and a[name].tobytes() == b[name].tobytes(), name
+
+
+def assert_says_the_same(model, X, dense):
+    for name in ("predict", "predict_proba", "predict_log_proba", "apply", "transform"):
+        if hasattr(model, name):
+            found, expected = getattr(model, name)(X), getattr(model, name)(dense)
+            if sp.issparse(found):
+                found, expected = found.toarray(), expected.toarray()
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected, err_msg=name)
+    found, expected = model.decision_path(X), model.decision_path(dense)
+    if isinstance(found, tuple):
+        found, expected = found[0], expected[0]
+    assert (found != expected).nnz == 0
+
+
+@METHODS
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_kinds(kind, dtype, method):
+    X, y = data(dtype=dtype)
+    dense, y = X.toarray(), targets(kind, y)
+    weight = np.random.default_rng(0).integers(0, 3, len(y))
+    for sample_weight in (None, weight):
+        model = make(kind, method=method).fit(dense, y, sample_weight)
+        found = make(kind, method=method).fit(X, y, sample_weight)
+        assert_same(found, model)
+        assert_says_the_same(found, X, dense)
+        assert found.score(X, y) == model.score(dense, y)
+        np.testing.assert_array_equal(found.feature_importances_, model.feature_importances_)
+
+
+@METHODS
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_what_rows_left_out_say(method, n_jobs):
+    X, y = data(300, 40)
+    dense = X.toarray()
+    for kind in (RandomForestClassifier, RandomForestRegressor):
+        model = make(kind, n_estimators=12, method=method, oob_score=True, variable_importance="mda_scaled", n_jobs=n_jobs)
+        target = targets(kind, y)
+        found, expected = clone(model).fit(X, target), clone(model).fit(dense, target)
+        assert_same(found, expected)
+        for name in ("oob_score_", "oob_error_", "oob_curve_", "oob_error_per_observation_", "variable_importance_",
+                     "variable_importance_std_"):  # fmt: skip
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+        both = found.oob_importance(X, target).importances, expected.oob_importance(dense, target).importances
+        np.testing.assert_array_equal(*both)
+
+
+def test_neighbours_intervals_and_shapley_values():
+    X, y = data()
+    dense = X.toarray()
+    model = make(RandomForestRegressor, n_estimators=20, keep_training_data=True)
+    found, expected = clone(model).fit(X, y), clone(model).fit(dense, y)
+    for name in ("forest_weights", "proximity"):
+        assert (getattr(found, name)(X) != getattr(expected, name)(dense)).nnz == 0
+    assert (found.proximity() != expected.proximity()).nnz == 0
+    assert (found.proximity(kind="leaf") != expected.proximity(kind="leaf")).nnz == 0
+    np.testing.assert_array_equal(found.outlier_scores(), expected.outlier_scores())
+    np.testing.assert_array_equal(found.predict_quantiles(X, [0.1, 0.9]), expected.predict_quantiles(dense, [0.1, 0.9]))
+    for method in ("oob", "jackknife+ab", "infinitesimal"):
+        np.testing.assert_array_equal(found.predict_interval(X, method=method), expected.predict_interval(dense, method=method))
+    for background in (None, X[:7]):
+        both = found.shap_values(X[:20], background), expected.shap_values(dense[:20], None if background is None else dense[:7])
+        np.testing.assert_array_equal(both[0].values, both[1].values)
+    # Kept rows go with pickles, model files and warm starts.
+    again = pickle.loads(pickle.dumps(found))
+    np.testing.assert_array_equal(again.predict_interval(X), expected.predict_interval(dense))
+    for rows in (X, dense):
+        longer = pickle.loads(pickle.dumps(found)).set_params(warm_start=True, n_estimators=22)
+        assert longer.fit(rows, y).forest_.n_trees == 22
+    with pytest.raises(ValueError, match="others than those of this fit"):
+        again.set_params(warm_start=True, n_estimators=22).fit(X[::-1], y)
+
+
+def test_model_files(tmp_path):
+    X, y = data()
+    model = make(RandomForestRegressor, keep_training_data=True).fit(X, y)
+    model.save(tmp_path / "forest.safetensors")
+    again = dforest.load(tmp_path / "forest.safetensors")
+    assert_same(again, model)
+    assert (again.proximity() != model.proximity()).nnz == 0
+
+
+def test_damaged_rows_are_refused():
+    X, y = data()
+    model = make(RandomForestRegressor, keep_training_data=True).fit(X, y)
+    rows = model._training_data.X
+    assert isinstance(rows, SparseRows)
+    rows.check()
+    n = rows.n_features
+    damaged = [
+        SparseRows(rows.values, rows.columns + np.int32(1), rows.starts, n),
+        SparseRows(rows.values, rows.columns[::-1].copy(), rows.starts, n),
+        SparseRows(rows.values, rows.columns, rows.starts[::-1].copy(), n),
+        SparseRows(rows.values, rows.columns, rows.starts + 1, n),
+        SparseRows(rows.values[1:], rows.columns, rows.starts, n),
+        SparseRows(rows.values, rows.columns.astype(np.int64), rows.starts, n),
+        SparseRows(rows.values.astype(np.float16), rows.columns, rows.starts, n),
+        SparseRows(rows.values, rows.columns, rows.starts[:0], n),
+        SparseRows(rows.values, rows.columns, rows.starts, -1),
+    ]
+    for one in damaged:
+        with pytest.raises((TypeError, ValueError)):
+            one.check()
+    model._training_data = model._training_data._replace(X=damaged[0])
+    with pytest.raises((TypeError, ValueError)):
+        pickle.loads(pickle.dumps(model))
+
+
+@METHODS
+def test_embedding_and_warm_start(method):
+    X, y = data()
+    dense = X.toarray()
+    embedding = RandomTreesEmbedding(5, random_state=0, method=method)
+    found, expected = clone(embedding).fit(X), clone(embedding).fit(dense)
+    assert_same(found, expected)
+    assert_says_the_same(found, X, dense)
+    for first, then in ((np.float32, np.float64), (np.float64, np.float32)):
+        model = make(RandomForestRegressor, method=method, warm_start=True, n_estimators=2)
+        both = [clone(model).fit(rows.astype(first), y) for rows in (X, dense)]
+        both = [one.set_params(n_estimators=4).fit(rows.astype(then), y) for one, rows in zip(both, (X, dense), strict=True)]
+        assert_same(*both)
+
+
+def test_monotonic_and_ordinal_features():
+    X, y = data()
+    parameters = {"monotonic_cst": [1, -1, *[0] * 28], "ordinal_features": [0, 4]}
+    assert_same(*(make(RandomForestRegressor, **parameters).fit(rows, y) for rows in (X, X.toarray())))
+
+
+def test_pruning():
+    X, y = data()
+    tree, dense = make(DecisionTreeRegressor).fit(X, y), X.toarray()
+    assert_same(tree.prune(X, y[::-1], inplace=False), tree.prune(dense, y[::-1], inplace=False))
+    for name in ("ccp_alphas", "impurities"):
+        paths = (tree.cost_complexity_pruning_path(rows, y)[name] for rows in (X, dense))
+        np.testing.assert_array_equal(*paths)
+
+
+@st.composite
+def matrices(draw):
+    """A sparse matrix with whatever SciPy allows: its dtype, format, order, and how often places occur."""
+    n, p = draw(st.integers(2, 30)), draw(st.integers(1, 6))
+    n_stored = draw(st.integers(0, 60))
+    rng = np.random.default_rng(draw(st.integers(0, 1000)))
+    dtype = np.dtype(draw(st.sampled_from(["f4", "f8", "i1", "i4", "i8", "u2", "?"])))
+    values = rng.choice([0, 1, 2, 3, 100], n_stored).astype(dtype)
+    if dtype.kind == "f":
+        values = rng.choice([0.0, -0.0, 0.1, 0.2, 1e-3, -1.5, np.nan, np.inf, 1e20], n_stored).astype(dtype)
+    rows, columns = rng.integers(0, n, n_stored), rng.integers(0, p, n_stored)
+    index = draw(st.sampled_from([np.int32, np.int64]))
+    kind = draw(st.sampled_from(["coo", "csr", "csc"]))
+    is_array = draw(st.booleans())
+    if kind == "coo":
+        X = (sp.coo_array if is_array else sp.coo_matrix)((values, (rows.astype(index), columns.astype(index))), shape=(n, p))
+    else:  # neither in order nor added up
+        major, minor, n_major = (rows, columns, n) if kind == "csr" else (columns, rows, p)
+        order = np.argsort(major, kind="stable")
+        starts = np.searchsorted(major[order], np.arange(n_major + 1))
+        makes = {"csr": (sp.csr_matrix, sp.csr_array), "csc": (sp.csc_matrix, sp.csc_array)}[kind][is_array]
+        X = makes((values[order], minor[order].astype(index), starts.astype(index)), shape=(n, p))
+    return X, rng.integers(0, 3, n)
+
+
+@settings(max_examples=150, deadline=None)
+@given(matrices(), st.sampled_from(["hist", "dense"]), st.sampled_from(["best", "random"]), st.sampled_from([1, 3]))
+def test_any_matrix(matrix, method, splitter, n_jobs):
+    X, y = matrix
+    before, dense = [np.copy(part) for part in parts_of(X)], X.toarray()
+    with np.errstate(invalid="ignore"):
+        ordered = in_order(X).toarray()
+    np.testing.assert_array_equal(ordered, dense)
+    model = RandomForestClassifier(3, method=method, splitter=splitter, n_jobs=n_jobs, oob_score=True, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found, expected = clone(model).fit(X, y), clone(model).fit(dense, y)
+    assert_same(found, expected)
+    np.testing.assert_array_equal(found.oob_decision_function_, expected.oob_decision_function_)
+    assert_says_the_same(found, X, dense)
+    for part, was in zip(parts_of(X), before, strict=True):
+        np.testing.assert_array_equal(part, was)
+
+
+def parts_of(X):
+    return (X.data, X.row, X.col) if X.format == "coo" else (X.data, X.indices, X.indptr)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_formats(form):
+    X, y = data(n_features=8)
+    model = make(RandomForestRegressor).fit(X.toarray(), y)
+    for other in (X.asformat(form), sp.csr_matrix(X).asformat(form)):
+        assert_same(make(RandomForestRegressor).fit(other, y), model)
+        np.testing.assert_array_equal(model.predict(other), model.predict(X))
+
+
+def test_many_values_of_a_place_are_added_up_in_their_order():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=500) * 10.0 ** rng.integers(-9, 9, 500)
+    rows, columns = rng.integers(0, 3, 500), rng.integers(0, 4, 500)
+    X = sp.coo_array((values, (rows, columns)), shape=(3, 4))
+    np.testing.assert_array_equal(in_order(X).toarray(), X.toarray())
+    order = np.argsort(rows, kind="stable")
+    X = sp.csr_array((values[order], columns[order], np.searchsorted(rows[order], np.arange(4))), shape=(3, 4))
+    np.testing.assert_array_equal(in_order(X).toarray(), X.toarray())
+
+
+def test_many_columns_are_unpacked_some_rows_at_a_time():
+    """Blocks of few rows, and one row at a time, where a row has megabytes."""
+    rng = np.random.default_rng(0)
+    X = sp.random_array((60, 600_000), density=1e-3, rng=rng, format="csr")
+    y = rng.integers(0, 2, 60)
+    model = RandomForestClassifier(5, random_state=0, oob_score=True, bootstrap=True).fit(X[:, :1000], y)
+    wide = ExtraTreesClassifier(3, max_depth=3, random_state=0, bootstrap=True, oob_score=True, n_jobs=2).fit(X, y)
+    assert wide.oob_decision_function_.shape == (60, 2)
+    leaves = np.concatenate([wide.apply(X[i : i + 1].toarray()) for i in range(0, 60, 7)])
+    np.testing.assert_array_equal(wide.apply(X)[::7], leaves)
+    assert_says_the_same(model, X[:, :1000], X[:, :1000].toarray())
+
+
+@METHODS
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_on_a_device(method, n_threads, monkeypatch):
+    X, y = data(150)
+    dense, device = X.toarray(), strict_device(n_threads=n_threads)
+    expected = make(RandomForestClassifier, method=method, splitter="random", oob_score=True, variable_importance="mda_raw")
+    expected.fit(dense, targets(RandomForestClassifier, y))
+    packed = expected.forest_.packed()
+    rows = SparseRows.of(in_order(X))
+    monkeypatch.setattr("dforest.engines.device.predictor.PART_BYTES", 8 * X.shape[1] * 40)
+    for name in ("mean", "most", "apply"):
+        found = getattr(DevicePredictor(device, packed), name)(rows)
+        np.testing.assert_array_equal(found, getattr(packed, name)(dense, 1))
+    monkeypatch.setattr(TreeEstimator, "_training_device", lambda *_: device)
+    found = clone(expected).fit(X, targets(RandomForestClassifier, y))
+    assert_same(found, expected)
+    np.testing.assert_array_equal(found.oob_decision_function_, expected.oob_decision_function_)
+    np.testing.assert_array_equal(found.variable_importance_, expected.variable_importance_)
+
+
+# What is refused
+
+
+def test_bad_input():
+    X, y = data()
+    model = make(RandomForestRegressor).fit(X, y)
+    with pytest.raises(ValueError, match="X has 29 features, but RandomForestRegressor is expecting 30 features"):
+        model.predict(X[:, 1:])
+    with pytest.raises(ValueError, match="0 sample"):
+        model.predict(X[:0])
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        model.fit(X.astype(complex), y)
+    with pytest.raises(ValueError, match=r"X holds the integer 9007199254740993; integers beyond 2\*\*53"):
+        model.fit(sp.csr_array(np.array([[0, 2**53 + 1], [1, 0]])), [0, 1])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(X, y[1:])
+    with pytest.raises(ValueError, match="sparse multilabel-indicator for y is not supported"):
+        model.fit(X, sp.csr_array(y[:, None]))
+    beyond = sp.csr_array(X)
+    beyond.indices = beyond.indices + np.int32(30)
+    with pytest.raises(ValueError, match="ind"):
+        model.predict(beyond)
+    np.testing.assert_array_equal(model.predict(X), make(RandomForestRegressor).fit(X, y).predict(X))
+
+
+def test_what_there_is_no_code_for():
+    X, y = data()
+    classes = targets(RandomForestClassifier, y)
+    with pytest.raises(ValueError, match=r"X is a sparse matrix, which HistGradientBoostingClassifier has no code for.*toarray"):
+        HistGradientBoostingClassifier().fit(X, classes)
+    boosted = HistGradientBoostingClassifier(max_iter=2).fit(X.toarray(), classes)
+    with pytest.raises(ValueError, match="X is a sparse matrix, which HistGradientBoostingClassifier"):
+        boosted.predict(X)
+    with pytest.raises(ValueError, match="categorical_features names X column 3, but X is a sparse matrix"):
+        make(RandomForestClassifier, categorical_features=[3]).fit(X, classes)
+    dense = np.nan_to_num(X.toarray(), posinf=1, neginf=1).round()
+    labelled = make(RandomForestClassifier, categorical_features=[3]).fit(dense, classes)
+    with pytest.raises(ValueError, match="fitted with labels in X column 3; allowed are arrays"):
+        labelled.predict(X)
+    with pytest.raises(ValueError, match="X is a sparse matrix, which reports have no code for"):
+        make(RandomForestClassifier).fit(X, classes).report(X, classes)
+
+    class Median(PythonSplitter):
+        def find_split(self, node):
+            return None
+
+    with pytest.raises(ValueError, match="looks at rows of X, which is a sparse matrix"):
+        make(RandomForestClassifier, splitter=Median()).fit(X, classes)
+
+
+# What gives sparse matrices to whom
+
+
+def test_text():
+    texts = ["red apple", "green apple", "red cherry", "yellow lemon", "green lime", "sour lemon", "sour lime"] * 5
+    y = np.array([0, 0, 1, 2, 2, 2, 2] * 5)
+    model = make_pipeline(TfidfVectorizer(), RandomForestClassifier(10, random_state=0)).fit(texts, y)
+    assert model.score(texts, y) == 1.0
+    dense = RandomForestClassifier(10, random_state=0).fit(model[0].transform(texts).toarray(), y)
+    assert_same(model[1], dense)
+
+
+@pytest.mark.parametrize("kind", [DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier])
+def test_encoders(kind):
+    rng = np.random.default_rng(0)
+    table = rng.choice(["a", "b", "c", "d"], (100, 3))
+    y = (table[:, 0] == "a") ^ (table[:, 1] == "b")
+    model = make_pipeline(OneHotEncoder(), make(kind)).fit(table, y)
+    dense = make_pipeline(OneHotEncoder(sparse_output=False), make(kind)).fit(table, y)
+    assert_same(model[1], dense[1])
+    np.testing.assert_array_equal(model.predict_proba(table), dense.predict_proba(table))
+    records = [{f"x{j}": value for j, value in enumerate(row)} for row in table]
+    assert make_pipeline(DictVectorizer(), make(kind)).fit(records, y).score(records, y) > 0.9
+
+
+def test_meta_estimators():
+    X, y = data()
+    dense, y = X.toarray(), targets(RandomForestClassifier, y)
+    model = make(RandomForestClassifier)
+    calibrated = [CalibratedClassifierCV(model, cv=3).fit(rows, y).predict_proba(rows) for rows in (X, dense)]
+    np.testing.assert_array_equal(*calibrated)
+    np.testing.assert_array_equal(*(cross_val_predict(model, rows, y, cv=3) for rows in (X, dense)))
+
+
+def test_estimated_memory():
+    X, y = data()
+    estimates = [make(RandomForestRegressor, keep_training_data=True).estimate_memory(rows, y) for rows in (X, X.toarray())]
+    assert estimates[0].total < estimates[1].total
