@@ -18,7 +18,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 import numpy as np
 
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from dforest.core.key_sort cimport DIGIT, DIGIT_BITS, Pair, key_in, make_item, number_in, pair_t, sort_items
 from dforest.core.types cimport CATEGORICAL, CONTINUOUS, code_t
@@ -87,7 +87,45 @@ cdef void divide(Workspace space, const real_t* x, pair_t* items) noexcept nogil
         if x[i] == x[i]:
             items[n] = make_item(items, key_of(x[i]), i)
             n += 1
+    find_codes(space, sort_items(items, <pair_t*> space.items[1], n), n)
+
+
+cdef void divide_stored(Workspace space, const real_t* x, const uint32_t* rows, Py_ssize_t n_stored,
+                        pair_t* items) noexcept nogil:
+    """`divide`, given the values that are stored, and their rows in ascending order; all other rows have 0.
+
+    Only what is not 0 is sorted. The zeros come between what is below them and above:
+
+        stored      2  -1   0   .          sorted    -1 | 0 | 2
+        rows        1   3   4   2                     3 | 0 4 5 | 1          of six rows; the value of row 2 is missing
+    """
+    cdef uint64_t zero = key_of(<real_t> 0)
+    cdef Py_ssize_t i, n = 0, below = 0, at, k = 0
+    cdef pair_t* to
+    for i in range(n_stored):
+        if x[i] == x[i] and x[i] != 0:
+            items[n] = make_item(items, key_of(x[i]), rows[i])
+            n += 1
     items = sort_items(items, <pair_t*> space.items[1], n)
+    to = <pair_t*> space.items[<void*> items == space.items[0]]
+    while below < n and key_in(items[below]) < zero:
+        below += 1
+    memcpy(to, items, below * sizeof(pair_t))
+    at = below
+    for i in range(space.n):
+        if k < n_stored and rows[k] == <uint32_t> i:
+            k += 1
+            if x[k - 1] != 0:        # or it is missing
+                continue
+        to[at] = make_item(items, zero, i)
+        at += 1
+    memcpy(to + at, items + below, (n - below) * sizeof(pair_t))
+    find_codes(space, to, at + n - below)
+
+
+cdef void find_codes(Workspace space, pair_t* items, Py_ssize_t n) noexcept nogil:
+    """Give each distinct value of n sorted items, in one of the buffers, a code of its own."""
+    cdef Py_ssize_t i
     space.n_present = n
     space.sorted = items
     space.ends = <uint32_t*> space.items[space.sorted == space.items[0]]
@@ -245,6 +283,36 @@ def code_column(Workspace space not None, const real_t[::1] x not None, int64_t 
     else:
         with nogil:
             divide(space, &x[0], <Pair*> space.items[0])
+        return code_by_items(space, <Pair*> space.sorted, max_codes, counts_missing, w, np.float64)
+
+
+def code_stored(Workspace space not None, const real_t[::1] x not None, const uint32_t[::1] rows not None, int64_t max_codes,
+                const uint32_t[::1] weight=None, bint counts_missing=True):
+    """Code one column of which zeros are not stored: what `code_column` makes of it with its zeros.
+
+    Parameters
+    ----------
+    space, max_codes, weight, counts_missing
+        As of `code_column`.
+    x : ndarray of shape (n_stored,), dtype float32 or float64
+    rows : ndarray of shape (n_stored,), dtype uint32
+        Of these values, ascending, below the workspace's number of rows.
+
+    Returns
+    -------
+    CodedColumn
+    """
+    cdef const uint32_t* w = &weight[0] if weight is not None else NULL
+    cdef Py_ssize_t n_stored = x.shape[0]
+    cdef const real_t* values = &x[0] if n_stored > 0 else NULL
+    cdef const uint32_t* places = &rows[0] if n_stored > 0 else NULL
+    if real_t is float:
+        with nogil:
+            divide_stored(space, values, places, n_stored, <uint64_t*> space.items[0])
+        return code_by_items(space, <uint64_t*> space.sorted, max_codes, counts_missing, w, np.float32)
+    else:
+        with nogil:
+            divide_stored(space, values, places, n_stored, <Pair*> space.items[0])
         return code_by_items(space, <Pair*> space.sorted, max_codes, counts_missing, w, np.float64)
 
 
@@ -555,7 +623,7 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
     kinds = [CONTINUOUS] * n_features if kinds is None else [int(kind) for kind in kinds]
     columns = [None] * n_features
     # A few columns at a time are copied out of row-major X, so that a cache line serves them all; as many blocks for each thread.
-    is_sparse = isinstance(X, SparseRows)
+    is_sparse = isinstance(X, SparseRows)      # columns are blocks of their own
     stored = X.by_column() if is_sparse else None
     width = 1
     if not is_sparse and not X.flags.f_contiguous:
@@ -571,7 +639,7 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
         coded = code_together(X, to_sort, max_codes, counts_missing, weight, n_threads, n_together, n_chunks)
         for j, column in zip(to_sort, coded):
             columns[j] = column._replace(kind=kinds[j])
-    n_threads = n_alone
+    n_threads, sorted_ones = n_alone, set(to_sort)
     spaces = [Workspace(n_rows, X.dtype == np.float32) for _ in range(n_threads)]
     copies = [scratch((width, n_rows), X.dtype) for _ in range(n_threads)]
 
@@ -580,8 +648,12 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
         if all(columns[first : first + width]):
             return
         block = copies[number][: n_features - first]
+        if is_sparse and first in sorted_ones:
+            values, rows = stored.column(first)
+            columns[first] = code_stored(space, values, rows, max_codes, weight, counts_missing)._replace(kind=kinds[first])
+            return
         if is_sparse:
-            stored.unpack(first, block)
+            stored.unpack(first, block[0])
         else:
             block[...] = X[:, first : first + width].T
         for j, x in enumerate(block, first):

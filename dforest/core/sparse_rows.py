@@ -97,7 +97,7 @@ class SparseRows:
     def by_column(self):
         """What is stored, column by column: `SparseColumns`."""
         X = self.matrix().tocsc()
-        return SparseColumns(X.data, X.indices, X.indptr)
+        return SparseColumns(X.data, X.indices.astype(np.uint32), X.indptr)
 
     def check(self):
         """Raise TypeError or ValueError unless the arrays are as described: files and pickles may say anything."""
@@ -120,17 +120,22 @@ class SparseRows:
 
 @dataclass(frozen=True, eq=False)
 class SparseColumns:
-    """What is stored of a matrix, column by column: arrays like those of `SparseRows`, with rows in place of columns."""
+    """What is stored of a matrix, column by column: arrays like those of `SparseRows`, with rows, of uint32, for columns."""
 
     values: np.ndarray
     rows: np.ndarray
     starts: np.ndarray
 
-    def unpack(self, first, to):
-        """Write some columns, from the first one on, with their zeros: OUT to : ndarray of shape (n, n_rows)."""
-        for column, begin, end in zip(to, self.starts[first:], self.starts[first + 1 :], strict=False):
-            column[...] = 0
-            column[self.rows[begin:end]] = self.values[begin:end]
+    def column(self, j):
+        """(the stored values of a column, their rows)."""
+        own = slice(self.starts[j], self.starts[j + 1])
+        return self.values[own], self.rows[own]
+
+    def unpack(self, j, to):
+        """Write a column with its zeros: OUT to : ndarray of shape (n_rows,)."""
+        values, rows = self.column(j)
+        to[...] = 0
+        to[rows] = values
 
 
 def parts_of(X):
