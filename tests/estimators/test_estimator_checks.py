@@ -40,12 +40,11 @@ ESTIMATORS = [
 
 
 def expected_failures(estimator):
+    equivalence = "check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"
     if getattr(estimator, "bootstrap", False):
-        reason = "a bootstrap draws from other rows when some of them are left out or repeated"
-        return {"check_sample_weight_equivalence_on_dense_data": reason}
+        return dict.fromkeys(equivalence, "a bootstrap draws from other rows when some of them are left out or repeated")
     if getattr(estimator, "max_iter", None) and estimator.min_samples_leaf > 1:
-        reason = "min_samples_leaf counts rows, whatever their weights"
-        return {"check_sample_weight_equivalence_on_dense_data": reason}
+        return {equivalence[0]: "min_samples_leaf counts rows, whatever their weights"}
     return {}
 
 
