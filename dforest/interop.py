@@ -198,5 +198,5 @@ def _check_array(X):
         return SparseRows.of(in_order(X))
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype not in (np.float32, np.float64):
         what = f"{X.ndim}-dimensional array of {X.dtype}" if isinstance(X, np.ndarray) else type(X).__name__
-        raise ValueError(f"X is a {what}; allowed are two-dimensional arrays and sparse matrices of float32 or float64")
+        raise ValueError(f"X is a {what}; allowed are two-dimensional arrays of float32 or float64, or sparse matrices")
     return np.ascontiguousarray(X)

@@ -245,7 +245,7 @@ def test_nothing_can_be_changed(kind):
 @TREES
 @pytest.mark.parametrize(
     "X",
-    [[[0.0] * 6], np.zeros(6), np.zeros((2, 6), int), csr_matrix((2, 6)), np.zeros((2, 6), object)],
+    [[[0.0] * 6], np.zeros(6), np.zeros((2, 6), int), csr_matrix((2, 6), dtype=int), np.zeros((2, 6), object)],
     ids=["list", "1-d", "integers", "sparse", "objects"],
 )
 def test_other_data_are_refused(kind, X):
@@ -255,6 +255,16 @@ def test_other_data_are_refused(kind, X):
             getattr(model.tree_, method)(X)
         with pytest.raises(ValueError, match="X has 5 features"):
             getattr(model.tree_, method)(np.zeros((2, 5)))
+        with pytest.raises(ValueError, match="X has 5 features"):
+            getattr(model.tree_, method)(csr_matrix((2, 5)))
+
+
+@TREES
+def test_sparse_data(kind):
+    model, _, X = pair(kind)
+    for method in ("predict", "apply", "decision_path"):
+        found, expected = (getattr(model.tree_, method)(rows) for rows in (csr_matrix(np.nan_to_num(X)), np.nan_to_num(X)))
+        assert (found != expected).sum() == 0
 
 
 @TREES
