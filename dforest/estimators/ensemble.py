@@ -102,10 +102,12 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Numbers or booleans; NaN means missing, infinities are ordinary values. float32 and
             float64 are taken as they are, all else becomes float64. Categorical columns may hold
-            text too: see `categorical_features`. None, NaN, NA and null are missing.
+            text too: see `categorical_features`. None, NaN, NA and null are missing. Sparse matrices
+            and arrays of SciPy give the trees of ``X.toarray()``, which is never made as a whole; what
+            they do not store is 0.
         y : array-like of shape (n_rows,)
             Classes of any type, or finite numbers.
         sample_weight : array-like of shape (n_rows,), optional
