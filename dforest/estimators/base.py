@@ -142,9 +142,9 @@ def check_partitions(estimator, partitions, ranks, grown):
 
 
 def check_not_sparse(partitions):
-    """Raise ValueError if the X of a partition is a sparse matrix, for fits by several ranks or of several partitions."""
+    """Raise TypeError if the X of a partition is a sparse matrix, for fits by several ranks or of several partitions."""
     if any(issparse(partition.X) for partition in partitions):
-        raise ValueError(
+        raise TypeError(
             "X is a sparse matrix, for which a fit by several ranks, or of several partitions, has no code; allowed are arrays "
             "and frames, such as X.toarray(), or a process that has all rows"
         )

@@ -120,7 +120,7 @@ def check_X(estimator, X, features=None, reset=True, least_rows=1, **kwargs):
 def _check_sparse(estimator, X, features, **kwargs):
     """`check_X` for a sparse matrix."""
     if not estimator.__sklearn_tags__().input_tags.sparse:
-        raise ValueError(
+        raise TypeError(
             f"X is a sparse matrix, which {type(estimator).__name__} has no code for; allowed are arrays and frames, such as "
             "X.toarray()"
         )

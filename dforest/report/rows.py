@@ -67,13 +67,13 @@ class Rows:
     ValueError
         If X or y are not such as the forest was fitted with.
     TypeError
-        If they are collections of Dask.
+        If they are collections of Dask, or X is sparse.
     """
 
     def __init__(self, forest, X, y):
         check_in_memory(X=X, y=y)
         if issparse(X):
-            raise ValueError(
+            raise TypeError(
                 "X is a sparse matrix, which reports have no code for; allowed are arrays and frames, such as X.toarray()"
             )
         X, y = on_host(X), None if y is None else on_host(y)

@@ -265,4 +265,4 @@ def test_equal_parameters_of_different_types():
 def test_sparse_rows(is_everywhere):
     given = [(csr_array(X[own]) if is_everywhere or rank == 1 else X[own], Y[own]) for rank, own in enumerate(ROWS)]
     message = "X is a sparse matrix, for which a fit by several ranks, or of several partitions, has no code"
-    assert_refused(ValueError, message, given=given, ranks=range(SIZE) if is_everywhere else (1,))
+    assert_refused(TypeError, message, given=given, ranks=range(SIZE) if is_everywhere else (1,))
