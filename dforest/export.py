@@ -416,7 +416,7 @@ def export_graphviz(
     >>> from dforest import DecisionTreeClassifier, export_graphviz
     >>> X, y = load_iris(return_X_y=True)
     >>> tree = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
-    >>> print(export_graphviz(tree, feature_names=["a", "b", "c", "d"], impurity=False), end="")
+    >>> print(export_graphviz(tree, feature_names=["a", "b", "c", "d"], impurity=False))
     digraph Tree {
     node [shape=box, fontname="helvetica"] ;
     edge [fontname="helvetica"] ;
@@ -452,7 +452,7 @@ def export_graphviz(
             lines.append(f"{parent} -> {node} ;")
     if leaves_parallel:
         lines += [f"{{rank=same ; {'; '.join(nodes)}}} ;" for _, nodes in sorted(levels.items())]
-    text = "\n".join([*lines, "}"]) + "\n"
+    text = "\n".join([*lines, "}"])
     if out_file is None:
         return text
     if isinstance(out_file, str):
