@@ -1,8 +1,8 @@
-"""scikit-learn's own tests of forests, trees and boosted trees, run with dforest's classes in place of scikit-learn's.
+"""scikit-learn's own tests of forests, trees, boosted trees and of what is made of them, run with dforest's classes instead.
 
 `test_forest.py`, `test_tree.py` and the other modules here import what scikit-learn's modules of these names hold: the
 tests come with its wheel. Tests of scikit-learn's private classes alone are left out. What is imported from
-`sklearn.ensemble` and `sklearn.tree` is dforest's, as far as dforest has it.
+`sklearn.ensemble` and `sklearn.tree` is dforest's, as far as dforest has it; what scikit-learn itself imports stays its own.
 
 `allowed_failures.toml` lists the tests that may fail, by reason. One that is not listed must pass, and one that is must
 fail: when it passes, its line has to go. Only where a bound is missed by chance, and a change of the forests may change
@@ -15,8 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 import sklearn.ensemble
+import sklearn.inspection  # before its tests import it: it asks for trees by class, and knows scikit-learn's own
 import sklearn.tree
 
 import dforest
@@ -58,6 +60,21 @@ def ours():
 def global_random_seed():
     """The seed of scikit-learn's tests where none is asked for."""
     return 42
+
+
+@pytest.fixture
+def global_dtype():
+    """The type of numbers of scikit-learn's tests where none is asked for."""
+    return np.float64
+
+
+@pytest.fixture
+def pyplot():
+    """matplotlib's interface, drawing into memory; tests that ask for it are skipped where matplotlib is not installed."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    yield pyplot
+    pyplot.close("all")
 
 
 def without_traceback(excinfo, style=None):
