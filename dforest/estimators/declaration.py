@@ -10,6 +10,8 @@ import warnings
 from inspect import cleandoc
 from textwrap import indent
 
+from sklearn.base import RegressorMixin
+
 from dforest.estimators.attributes import ATTRIBUTES
 from dforest.estimators.parameters import PARAMETERS, WORDS
 
@@ -22,7 +24,7 @@ def __init__(self, {arguments}):
 def keep_parameters(estimator, arguments):
     """Set an attribute for each argument of a constructor, given what locals() returns in it."""
     criterion = arguments.get("criterion")
-    if isinstance(criterion, str) and criterion == "friedman_mse":
+    if isinstance(estimator, RegressorMixin) and isinstance(criterion, str) and criterion == "friedman_mse":
         arguments = arguments | {"criterion": "squared_error"}
         warnings.warn(
             'criterion="friedman_mse" is deprecated, as in scikit-learn: it is another name of criterion="squared_error", '

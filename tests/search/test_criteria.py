@@ -306,7 +306,7 @@ def test_refused(kind, parameters, y, message):
 
 @pytest.mark.parametrize("criterion", ["absolute_error", "poisson", "friedman_mse", "squared_error"])
 def test_not_for_classes(criterion):
-    with pytest.raises(ValueError, match="The 'criterion' parameter of DecisionTreeClassifier"):
+    with pytest.raises(ValueError, match=f"The 'criterion' parameter of DecisionTreeClassifier .* Got '{criterion}'"):
         DecisionTreeClassifier(criterion=criterion).fit([[1], [2]], [0, 1])
 
 
