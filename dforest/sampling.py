@@ -41,6 +41,7 @@ class SampledRows(NamedTuple):
     Attributes
     ----------
     n_rows : int
+        Number of training rows.
     classes : ndarray of shape (n_rows,), dtype int32, or None
         The number of each row's class; None in regression.
     labels : ndarray of shape (n_classes,), or None
@@ -111,11 +112,14 @@ def _count(max_samples, n, replace, what):
 class RowSampling(Sampling):
     """Rows are drawn with equal chances.
 
+    `max_samples` of the forest is the number of draws of a tree, or a share of the rows; None means as many draws as rows if they
+    are drawn with replacement.
+
     Parameters
     ----------
     replace : bool, default=True
-        Whether rows are drawn with replacement, which is the bootstrap. If not, a tree draws `max_samples` different rows; None
-        then means 63.2 % of all, as many as a bootstrap draws at all.
+        Whether rows are drawn with replacement, which is the bootstrap. If not, all rows that a tree draws are different, and
+        ``max_samples=None`` means 63.2 % of the rows, which is the share that a bootstrap draws at least once.
 
     References
     ----------
@@ -136,13 +140,14 @@ class StratifiedSampling(Sampling):
     Parameters
     ----------
     sizes : None, "balanced" or dict, default=None
-        None gives classes draws in proportion to their rows, `max_samples` in all, and at least one each. "balanced" draws as
-        many rows of each class as the smallest class has, which makes a balanced random forest [1]_; a float `max_samples` is
-        then a share of that, and an int the draws of all classes together. A dict has the number of draws of each class, an int,
-        or a float as the share of the class's rows.
+        None gives classes draws in proportion to their rows, `max_samples` of the forest in all, and at least one each.
+        "balanced" draws equally often from each class, and as often as the smallest class has rows, which makes a balanced random
+        forest [1]_; a float `max_samples` is then a share of the smallest class's rows, and an int the number of draws from all
+        classes together. A dict has, for each class, an int as the number of draws, or a float as the share of the class's rows;
+        `max_samples` must then be None.
     replace : bool, default=True
-        Whether the rows of a class are drawn with replacement. If not, `max_samples=None` means 63.2 % of them where `sizes` is
-        None, and all of them of the smallest class where it is "balanced".
+        Whether the rows of a class are drawn with replacement. If not, ``max_samples=None`` means 63.2 % of all rows if `sizes`
+        is None, and as many rows of each class as the smallest class has if `sizes` is "balanced".
 
     References
     ----------
@@ -230,7 +235,9 @@ class StratifiedSampling(Sampling):
 class WeightedSampling(Sampling):
     """Rows are drawn with replacement, with chances in proportion to their weights; in a tree each draw then counts as 1.
 
-    This is what `sample_weight` means in the forests of scikit-learn from version 1.9 on. Weights of classes count too.
+    The forests of scikit-learn treat `sample_weight` in this way from version 1.9 on. A row's chance is in proportion to the
+    product of its weight and that of its class (`class_weight`). `max_samples` of the forest is the number of draws of a tree, or
+    a share of the rows; None means as many draws as rows.
     """
 
     ignores_weights = True
@@ -242,10 +249,11 @@ class WeightedSampling(Sampling):
 
 @dataclass(frozen=True)
 class GroupSampling(Sampling):
-    """Groups of rows are drawn: a tree has all rows of a group, or none of them, and so has each out-of-bag estimate.
+    """Groups of rows are drawn: a tree is grown on all rows of a group, or on none of them.
 
-    `fit` is given the `groups`, the group of each row. `max_samples` is a number or a share of groups; None means as many as
-    there are.
+    Out-of-bag estimates of a row are thus by trees that have seen no row of its group. `fit` is given the group of each row as
+    `groups`. `max_samples` of the forest is a number or a share of groups; None means as many draws as there are groups if they
+    are drawn with replacement.
 
     Parameters
     ----------
@@ -274,7 +282,8 @@ class BlockSampling(Sampling):
     """Blocks of consecutive rows are drawn, as for time series, whose neighbouring rows depend on each other.
 
     Blocks don't overlap: the first `length` rows are one, the next `length` rows another, and so on; the last may have fewer.
-    `max_samples` is a number or a share of blocks; None means as many as there are.
+    `max_samples` of the forest is a number or a share of blocks; None means as many draws as there are blocks if they are drawn
+    with replacement.
 
     Parameters
     ----------
