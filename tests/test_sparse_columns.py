@@ -16,26 +16,58 @@ VALUES = {
 }
 
 
-@pytest.mark.parametrize("is_weighted", [False, True])
-@pytest.mark.parametrize(("max_codes", "takes_keys"), [(0, True), (0, False), (2, False), (5, False), (255, False)])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("values", VALUES)
-def test_codes(values, dtype, max_codes, is_weighted, takes_keys):
+def matrix(values, dtype, n=400, p=12):
+    """A matrix that stores some of these values, and integer weights."""
     rng = np.random.default_rng(0)
-    n, p = 400, 12
     kept = rng.random((n, p)) < np.linspace(0, 1, p)  # from a column without values to one that stores all
     numbers = rng.choice(VALUES[values], (n, p))
     if values == "all":
         numbers[:, ::3] = rng.normal(size=(n, len(range(0, p, 3))))
     starts = np.append(0, np.cumsum(kept.sum(axis=1)))
     X = sp.csr_array((numbers[kept].astype(dtype), np.nonzero(kept)[1], starts), shape=(n, p))
-    weight = rng.integers(1, 50, n).astype(np.uint32) if is_weighted else None
-    kinds = [j % 2 for j in range(p)]  # continuous and ordinal
-    for n_threads in (1, 3, 40):
+    return X, rng.integers(1, 50, n).astype(np.uint32)
+
+
+def unpacked(column, n_rows):
+    """A column with the codes of all rows."""
+    if column.rows is None:
+        return column
+    assert column.rows.dtype == np.uint32 and (np.diff(column.rows.astype(int)) > 0).all()
+    assert (column.codes != column.implied).all()
+    largest = len(column.values) - 1 + column.has_missing
+    codes = np.full(n_rows, column.implied, np.min_scalar_type(largest))
+    codes[column.rows] = column.codes
+    return column._replace(codes=codes, rows=None, implied=0)
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize(("max_codes", "takes_keys"), [(0, True), (0, False), (2, False), (5, False), (255, False)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("values", VALUES)
+def test_codes(values, dtype, max_codes, is_weighted, takes_keys):
+    X, weight = matrix(values, dtype)
+    weight = weight if is_weighted else None
+    kinds = [j % 2 for j in range(X.shape[1])]  # continuous and ordinal
+    for n_threads, most_stored in ((1, 0.0), (3, 0.5), (40, 0.0), (1, 0.25)):
         settings = max_codes, weight, n_threads, kinds, None, takes_keys
-        found, expected = (code_columns(rows, *settings) for rows in (SparseRows.of(X), X.toarray()))
-        for one, other in zip(found, expected, strict=True):
+        found = code_columns(SparseRows.of(X), *settings, most_stored=most_stored)
+        expected = code_columns(X.toarray(), *settings)
+        for j, (one, other) in enumerate(zip(found, expected, strict=True)):
+            is_sparse = most_stored > 0 and X[:, [j]].nnz <= most_stored * X.shape[0] and not (takes_keys and kinds[j] == 0)
+            assert (one.rows is not None) == is_sparse
+            one = unpacked(one, X.shape[0])
             for name in ("codes", "values", "lows", "highs"):
                 a, b = getattr(one, name), getattr(other, name)
                 assert a.dtype == b.dtype and a.tobytes() == b.tobytes(), name
             assert one[4:] == other[4:]
+
+
+@pytest.mark.parametrize("batch", [1, 100])
+def test_batches(batch, monkeypatch):
+    X, weight = matrix("all", np.float32)
+    monkeypatch.setattr("dforest.core.sparse_codes.BATCH", batch)
+    for max_codes in (0, 7):
+        found = code_columns(SparseRows.of(X), max_codes, weight, 2, most_stored=0.9)
+        for one, other in zip(found, code_columns(X.toarray(), max_codes, weight), strict=True):
+            for a, b in zip(unpacked(one, X.shape[0]), other, strict=True):
+                np.testing.assert_array_equal(a, b)

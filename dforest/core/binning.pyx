@@ -27,6 +27,7 @@ from dforest.rules.numerics cimport df_middle
 
 from dforest.core.data import CodedColumn
 from dforest.core.scratch import scratch
+from dforest.core.sparse_codes import code_sparse
 from dforest.core.sparse_rows import SparseRows
 from dforest.core.threads import each
 
@@ -594,7 +595,8 @@ def code_categories(x, Py_ssize_t n_categories):
     return CodedColumn(codes, numbers, numbers, numbers, has_missing, CATEGORICAL)
 
 
-def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categories=None, takes_keys=False, counts_missing=True):
+def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categories=None, takes_keys=False, counts_missing=True,
+                 most_stored=0.0):
     """Code all columns of a matrix.
 
     Parameters
@@ -614,6 +616,9 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
         Whether continuous columns are coded by keys, which takes no sorting; max_codes is 0.
     counts_missing : bool
         Whether the code for missing values is one of max_codes.
+    most_stored : float
+        Of SparseRows: columns of numbers of which at most this share of the rows is stored, less than 1, become sparse columns,
+        unless they are coded by keys.
 
     Returns
     -------
@@ -625,6 +630,15 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
     # A few columns at a time are copied out of row-major X, so that a cache line serves them all; as many blocks for each thread.
     is_sparse = isinstance(X, SparseRows)      # columns are blocks of their own
     stored = X.by_column() if is_sparse else None
+    if is_sparse and most_stored > 0:
+        stays_sparse = np.diff(stored.starts) <= most_stored * n_rows
+        stays_sparse &= [kind != CATEGORICAL and not (takes_keys and kind == CONTINUOUS) for kind in kinds]
+        numbers = np.flatnonzero(stays_sparse)
+        coded = code_sparse(stored, numbers, [kinds[j] for j in numbers], n_rows, max_codes, weight, counts_missing, n_threads)
+        for j, column in zip(numbers, coded):
+            columns[j] = column
+        if all(columns):
+            return columns
     width = 1
     if not is_sparse and not X.flags.f_contiguous:
         width = max(1, min(8, n_features // (2 * n_threads), BLOCK_BYTES // X[:, 0].nbytes))

@@ -14,6 +14,7 @@ cdef class DataView:
     cdef df_rows x                  # the rows of X, if the splitter asked for them; else .x is NULL
     cdef uint8_t* coarse            # [coarse columns, n_rows] see Column.coarse; NULL: none
     cdef readonly RowCodes rows     # the codes by row; None: there are none yet
+    cdef readonly bint has_sparse   # some columns are
     cdef object owners, target_owners  # the NumPy arrays behind the other pointers
 
     cdef int widest(self) noexcept

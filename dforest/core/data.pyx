@@ -17,7 +17,8 @@ cdef extern from "rules/keys.h" nogil:
 
 from dforest.core.types cimport CATEGORICAL, MOST_BUCKETS, Kind, bucket_of, code_t
 
-CodedColumn = namedtuple("CodedColumn", ["codes", "values", "lows", "highs", "has_missing", "kind", "has_keys"], defaults=[False])
+CodedColumn = namedtuple("CodedColumn", [
+    "codes", "values", "lows", "highs", "has_missing", "kind", "has_keys", "rows", "implied"], defaults=[False, None, 0])
 CodedColumn.__doc__ = """One feature's codes for all rows.
 
 codes : ndarray of shape (n_rows,), dtype uint8, uint16 or uint32
@@ -32,6 +33,10 @@ has_missing : bool
 kind : int
     0: continuous, 1: ordinal, 2: categorical.
 has_keys : bool
+rows : ndarray of shape (n_stored,), dtype uint32, or None
+    Of a *sparse* column: the rows, ascending, whose codes these are, and which are others than the implied one. None: all rows.
+implied : int
+    The code of all other rows.
 """
 
 
@@ -136,12 +141,18 @@ cdef class DataView:
             raise MemoryError()
         for j in range(self.n_features):
             given = columns[j]
-            if given.codes.shape != (self.n_rows,) or not given.codes.flags.c_contiguous:
-                raise ValueError(f"column {j} is not a contiguous array of {self.n_rows} codes")
+            n_codes = self.n_rows if given.rows is None else len(given.rows)
+            if given.codes.shape != (n_codes,) or not given.codes.flags.c_contiguous:
+                raise ValueError(f"column {j} is not a contiguous array of {n_codes} codes")
             if given.codes.dtype not in ((np.uint32, np.uint64) if given.has_keys else (np.uint8, np.uint16, np.uint32)):
                 raise ValueError(f"column {j} has codes of dtype {given.codes.dtype}")
             column = &self.columns[j]
             column.codes = address_of(given.codes)
+            if given.rows is not None:
+                column.stored = <const uint32_t*> address_of(given.rows)
+                column.n_stored = len(given.rows)
+                column.implied = given.implied
+                self.has_sparse = True
             column.width = given.codes.dtype.itemsize
             column.has_keys = given.has_keys
             column.n_codes = len(given.values)
@@ -192,7 +203,8 @@ cdef class DataView:
 
     cdef bint has_buckets(self, Py_ssize_t j, uint64_t n_buckets) noexcept:
         """Whether `add_coarse` makes buckets of column j."""
-        return n_buckets > 0 and self.columns[j].kind != CATEGORICAL and self.columns[j].n_codes > n_buckets + 1
+        cdef const Column* column = &self.columns[j]
+        return n_buckets > 0 and column.stored == NULL and column.kind != CATEGORICAL and column.n_codes > n_buckets + 1
 
     cpdef int add_coarse(self, uint64_t n_buckets) except -1:
         """Have n_buckets buckets of neighbouring codes in each column of more codes; 0: none. Before threads share the data."""
@@ -222,7 +234,7 @@ cdef class DataView:
         return 0
 
     cpdef int add_rows(self, int n_threads) except -1:
-        """Have the codes by row, unless there are: after `add_coarse`, and before threads share the data."""
+        """Have the codes by row, unless there are: after `add_coarse`, and before threads share the data; no column is sparse."""
         if self.rows is None:
             self.rows = RowCodes.of(self.columns, self.n_features, self.n_rows, n_threads)
         return 0

@@ -62,7 +62,10 @@ cdef enum:
 
 cdef extern from "core/column.h" nogil:
     ctypedef struct Column "df_coded_column":
-        const void* codes      # n_rows codes
+        const void* codes      # n_rows codes; of a sparse column n_stored
+        const uint32_t* stored  # NULL; or the column is *sparse*: these rows, ascending, have other codes than the *implied* one
+        uint32_t n_stored
+        uint32_t implied       # the code of all other rows
         Kind kind
         int32_t direction      # 1 or -1: predictions may only rise or only fall with the feature; 0: either
         int32_t width          # bytes of a code: 1, 2 or 4; or 8, if these are keys
@@ -92,7 +95,7 @@ cdef inline uint32_t data_code(const Column* column, uint32_t code) noexcept nog
     return column.origins[code] if column.origins != NULL else code
 
 cdef inline uint32_t code_at(const Column* column, uint32_t row) noexcept nogil:
-    """The code of a record in a column of its node, given Record.row; not for columns with buckets or keys."""
+    """The code of a record in a column of its node, given Record.row; not for columns with buckets or keys, nor sparse ones."""
     if column.width == 1:
         return (<const uint8_t*> column.codes)[row]
     if column.width == 2:
@@ -119,6 +122,10 @@ cdef struct Node:
     Py_ssize_t n           # records, not draws
     Record* scratch        # NULL; or [n] memory that the search for a split may write to, on the thread whose node it is
     const Column* columns  # [n_features] codes by Record.row: of all rows, or copied for this subtree
+    # Of data with sparse columns, else NULL: which of its tree's records each row is, NO_RECORD if none. Those of this node are
+    # numbered from `first` on. Other threads may write the numbers of other nodes' records meanwhile.
+    const uint32_t* record_of
+    uint32_t first
     const uint32_t* rows   # NULL; or, in a block, the data's row by Record.row: for codes of columns with buckets
     const double* y        # exact targets by Record.row: of all rows, or copied for this subtree; NULL for classification
     int64_t* statistics    # their sum
@@ -131,6 +138,9 @@ cdef struct Node:
     const int32_t* path_features  # [n_path_features] each once, in order of first use
     Py_ssize_t n_path_features
     const uint64_t* on_path       # [n_features bits] see Splitter.is_on_path; NULL without
+
+cdef enum:
+    NO_RECORD = 0xFFFFFFFF
 
 cdef inline uint32_t data_row(const uint32_t* rows, uint32_t row) noexcept nogil:
     """Where the data have a record's code, given Node.rows and Record.row."""

@@ -222,10 +222,13 @@ class Engine(ABC):
         "cpu", or what the device is called.
     needs_keys : bool
         Whether random splits by ``method="dense"`` have code for columns of keys alone.
+    takes_sparse : bool
+        Whether columns may be sparse, if the splitter takes such.
     """
 
     name: str
     needs_keys = False
+    takes_sparse = False
 
     @abstractmethod
     def open(self, problem):

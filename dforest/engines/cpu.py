@@ -18,6 +18,7 @@ class CpuEngine(Engine):
     """
 
     name = "cpu"
+    takes_sparse = True
 
     def __init__(self, n_threads):
         self.n_threads = n_threads

@@ -33,7 +33,8 @@ class MemoryEstimate:
     rows : int
         The codes by row, which all threads share.
     records : int
-        Of each thread: the records of a tree, and the scratch of searches and partitions.
+        Of each thread: the records of a tree, and the scratch of searches and partitions; of data with sparse columns also which
+        record each row is, and codes of one column.
     search : int
         Of each thread: what else is as large as a tree's largest node, codes of one column and lists of its cuts.
     blocks : int
@@ -112,11 +113,11 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None)
     of_leaves = n_distinct * (8 * n_words + 24)  # in a table of words, numbers and hashes
     values = {id(array): array for column in problem.columns for array in (column.values, column.lows, column.highs)}
     return MemoryEstimate(
-        codes=sum(column.codes.nbytes for column in problem.columns),
+        codes=sum(column.codes.nbytes + (0 if column.rows is None else column.rows.nbytes) for column in problem.columns),
         values=sum(array.nbytes for array in values.values()),
         buckets=n_rows * sum(has_buckets),
         rows=n_rows * row_bytes(widths) if blocks else 0,
-        records=2 * _RECORD * n_records,
+        records=2 * _RECORD * n_records + (5 * n_rows if data.has_sparse else 0),
         search=_search_bytes(problem, widths, n_records),
         blocks=blocks,
         tree=n_nodes * _NODE + n_leaves * 8 * n_words,

@@ -64,6 +64,7 @@ SPLITTERS = {
 
 # Size thresholds of the machinery, for tests: they change the speed, never the forest.
 TUNING = {}
+MOST_STORED = 1 / 16  # share of rows, of a column that is coded as a sparse one
 
 
 @dataclass
@@ -398,6 +399,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
             self._features.n_categories,
             splitter.takes_keys and (engine.needs_keys or TUNING.get("keys", True)),
             row_major=ranks.size > 1,  # as level-wise engines want them
+            most_stored=TUNING.get("most_stored", MOST_STORED) if splitter.takes_sparse and engine.takes_sparse else 0.0,
         )
         X = np.ascontiguousarray(rows.X) if needs_rows else None
         share = None if ranks.size == 1 else rows.share

@@ -223,6 +223,15 @@ class _Leaves:
         return True
 
 
+def _chosen_rows(column, chosen, place):
+    """A column of some rows; place : where each row is among these, or -1."""
+    if column.rows is None:
+        return column._replace(codes=column.codes[chosen])
+    rows = place[column.rows]
+    order = np.argsort(rows)[np.count_nonzero(rows < 0) :]
+    return column._replace(codes=column.codes[order], rows=rows[order].astype(np.uint32))
+
+
 def _some(problem, chosen, estimator):
     """The problem of some of the rows."""
     targets, sampling = problem.targets, problem.sampling
@@ -239,7 +248,9 @@ def _some(problem, chosen, estimator):
         weight=None if targets.weight is None else targets.weight[chosen],
         balance=balance,
     )
-    columns = tuple(column._replace(codes=column.codes[chosen]) for column in problem.columns)
+    place = np.full(len(problem.targets.classes), -1)
+    place[chosen] = np.arange(len(chosen))
+    columns = tuple(_chosen_rows(column, chosen, place) for column in problem.columns)
     rules = problem.rules
     n_draws = sampling.count_draws(len(chosen))
     for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1)):

@@ -25,8 +25,18 @@ ROWS_AT_A_TIME = 1 << 14  # coded by one call
 
 
 def code_columns_together(
-    ranks, parts, max_codes=0, weight=None, n_threads=1, kinds=None, n_categories=None, takes_keys=False, *, row_major=False,
-    counts_missing=True
+    ranks,
+    parts,
+    max_codes=0,
+    weight=None,
+    n_threads=1,
+    kinds=None,
+    n_categories=None,
+    takes_keys=False,
+    *,
+    row_major=False,
+    counts_missing=True,
+    most_stored=0.0,
 ):
     """Code the columns of a matrix whose rows lie on several ranks. A collective.
 
@@ -37,8 +47,8 @@ def code_columns_together(
     parts : list of ndarray of shape (n_k, n_features), dtype float32 or float64
         This rank's rows, one matrix above the other, possibly none; of one dtype and width on all ranks. NaN means missing,
         infinities are ordinary values.
-    max_codes, n_threads, kinds, n_categories, takes_keys, counts_missing
-        As in `dforest.core.binning.code_columns`; equal on all ranks, but for n_threads.
+    max_codes, n_threads, kinds, n_categories, takes_keys, counts_missing, most_stored
+        As in `dforest.core.binning.code_columns`; equal on all ranks, but for n_threads. Only one rank alone has sparse columns.
     weight : ndarray of shape (n_own,), dtype uint32, optional
         Integer weights of this rank's rows, 1 or more, on one scale for all ranks; None, on all ranks that have rows: all 1.
     row_major : bool
@@ -56,7 +66,7 @@ def code_columns_together(
         If the ranks have matrices of several dtypes or widths, or weights on some of them only.
     """
     if ranks.size == 1 and len(parts) == 1 and len(parts[0]) and not row_major:
-        return code_columns(parts[0], max_codes, weight, n_threads, kinds, n_categories, takes_keys, counts_missing)
+        return code_columns(parts[0], max_codes, weight, n_threads, kinds, n_categories, takes_keys, counts_missing, most_stored)
     n_rows = sum(map(len, parts))
     n_features, dtype, is_weighted, most_rows = _agreed(ranks, parts, n_rows, weight)
     parts = [x for x in parts if len(x)]

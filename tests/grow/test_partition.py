@@ -79,8 +79,8 @@ def partition_by_codes(uint32_t[:, ::1] draws, codes_t[::1] codes, uint64_t n_co
     split.n_payload_words = len(subset) if subset is not None else 0
     try:
         if team is None:
-            return partition(&node, &split, scratch)
-        return partition_together(team, 0, &node, &split, scratch)
+            return partition(&node, &column, &split, scratch)
+        return partition_together(team, 0, &node, &column, &split, scratch)
     finally:
         free(scratch)
 
@@ -105,7 +105,7 @@ def partition_and_sum(uint32_t[:, ::1] draws, uint8_t[::1] codes, uint64_t code,
     split.code = code
     left.kind = right.kind = <SumsKind> kind
     try:
-        n_left = partition_summing(&node, &split, scratch, statistics.shape[0], &left, &right)
+        n_left = partition_summing(&node, &column, &split, scratch, statistics.shape[0], &left, &right)
     finally:
         free(scratch)
     sides = []

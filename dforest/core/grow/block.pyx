@@ -52,7 +52,7 @@ cdef Py_ssize_t levels_that_pay(DataView data, Splitter splitter):
 
 cdef bint blocks_pay(DataView data, Splitter splitter, rules, Py_ssize_t n_records):
     cdef Py_ssize_t levels = LEVELS if rules.max_depth is None else min(LEVELS, rules.max_depth)
-    return (not rules.max_leaf_nodes and not splitter.has_own_tests and n_records >= SMALLEST_BLOCK
+    return (not rules.max_leaf_nodes and not splitter.has_own_tests and not data.has_sparse and n_records >= SMALLEST_BLOCK
             and splitter.tuning.get("block_bytes", BLOCK_BYTES) > 0 and levels_that_pay(data, splitter) <= levels)
 
 

@@ -36,10 +36,10 @@ from dforest.core.grow.place cimport given_place, place_children, root_place
 from dforest.core.grow.split_check cimport refuse_division
 from dforest.core.grow.stack cimport SHARE_FROM, take_subtree
 from dforest.core.grow.team cimport Task
-from dforest.core.grow.trunk cimport begin_tree, free_trunk, note_leaf, reserve_trunk
+from dforest.core.grow.trunk cimport begin_tree, free_trunk, note_leaf, number_records, reserve_trunk
 from dforest.core.search.sums cimport NO_SUMS
 from dforest.core.threads cimport check_signals
-from dforest.core.types cimport Record
+from dforest.core.types cimport Column, Record
 from dforest.rules.node cimport df_leaf_rules_of
 
 cdef enum:
@@ -112,11 +112,12 @@ cdef class Grower:
         cdef Place root
         cdef Node node
         self.writer.clear()
-        reserve_trunk(trunk, self.most_records, self.keeps_leaves)
+        reserve_trunk(trunk, self.most_records, self.judge.data.n_rows if self.judge.data.has_sparse else 0, self.keeps_leaves)
         if self.is_shared(self.drawing.n_draws):
             trunk.n = self.drawing.draw_together(self.team, self.member, seed, trunk.records, trunk.scratch)
         else:
             trunk.n = self.drawing.draw(seed, trunk.records)
+        number_records(trunk, 0, trunk.n)
         self.trunk = trunk
         self.block.close()
         self.path.leave(-1)
@@ -133,7 +134,7 @@ cdef class Grower:
         cdef Place root
         cdef Py_ssize_t i
         self.writer.clear()
-        reserve_trunk(trunk, self.most_records, self.keeps_leaves)
+        reserve_trunk(trunk, self.most_records, 0, self.keeps_leaves)
         for i in range(n):
             place = &places[i]
             trunk.n = place.n
@@ -182,6 +183,8 @@ cdef class Grower:
         node.records = self.trunk.records + place.first
         node.n = place.n
         node.scratch = self.trunk.scratch + place.first
+        node.record_of = self.trunk.record_of
+        node.first = <uint32_t> place.first
         node.path = place.path
         node.depth = place.depth
         node.scale = place.scale
@@ -200,17 +203,23 @@ cdef class Grower:
         """Partition a node's records, and add them up if it is open; and set its children's places but for their parent."""
         cdef Py_ssize_t first = node.records - self.trunk.records, n_left
         cdef Record* scratch = self.trunk.scratch + first
+        cdef const Column* column = &node.columns[split.feature]
+        cdef Column unpacked
         left.sums.kind = right.sums.kind = NO_SUMS
+        if column.stored != NULL:
+            unpacked = self.splitter.cuts.stored.unpack(node, column)
+            column = &unpacked
         if self.splitter.has_own_tests:
             n_left = partition_by_test(self.splitter, node, split, scratch)
         elif self.is_shared(node.n):
-            n_left = partition_together(self.team, self.member, node, split, scratch)
+            n_left = partition_together(self.team, self.member, node, column, split, scratch)
         else:
             left.sums.kind = right.sums.kind = self.judge.sums_of_sides(node)
-            n_left = partition_summing(node, split, scratch, self.criterion.n_words, &left.sums, &right.sums)
+            n_left = partition_summing(node, column, split, scratch, self.criterion.n_words, &left.sums, &right.sums)
         if n_left == 0 or n_left == node.n:
             refuse_division(self.splitter, node, n_left)
-        place_children(node, first, n_left, node.columns[split.feature].direction, split.middle, left, right)
+        number_records(self.trunk, first, node.n)
+        place_children(node, first, n_left, column.direction, split.middle, left, right)
         return 0
 
     cdef int grow_depth_first(self, const Place* root) except -1 nogil:

@@ -49,6 +49,7 @@ ctypedef fused test_t:
 
 cdef struct Job:                  # what threads know that partition a node together
     const Node* node
+    const Column* column
     const Split* split
     Record* scratch
     Chunk* chunks
@@ -117,10 +118,9 @@ cdef inline Py_ssize_t partition_column(Record* records, Py_ssize_t n, const Col
     return partition_codes(records, n, <const uint32_t*> column.codes, test, kind, sums, scratch)
 
 
-cdef Py_ssize_t partition_adding(const Node* node, const Split* split, SumsKind kind, uint64_t* sums,
+cdef Py_ssize_t partition_adding(const Node* node, const Column* column, const Split* split, SumsKind kind, uint64_t* sums,
                                  Record* scratch) noexcept nogil:
     """Partition a node. INOUT sums : [2] of the left side"""
-    cdef const Column* column = &node.columns[split.feature]
     cdef CodeTest by_code
     cdef BucketTest by_bucket
     cdef SubsetTest by_subset
@@ -145,17 +145,17 @@ cdef Py_ssize_t partition_adding(const Node* node, const Split* split, SumsKind 
     return partition_column(node.records, node.n, column, by_bucket, kind, sums, scratch)
 
 
-cdef Py_ssize_t partition(const Node* node, const Split* split, Record* scratch) noexcept nogil:
+cdef Py_ssize_t partition(const Node* node, const Column* column, const Split* split, Record* scratch) noexcept nogil:
     cdef uint64_t[2] none
     none[0] = none[1] = 0
-    return partition_adding(node, split, NO_SUMS, none, scratch)
+    return partition_adding(node, column, split, NO_SUMS, none, scratch)
 
 
-cdef Py_ssize_t partition_summing(const Node* node, const Split* split, Record* scratch, Py_ssize_t n_words, Sums* left,
-                                  Sums* right) noexcept nogil:
+cdef Py_ssize_t partition_summing(const Node* node, const Column* column, const Split* split, Record* scratch, Py_ssize_t n_words,
+                                  Sums* left, Sums* right) noexcept nogil:
     cdef Py_ssize_t n_left
     left.word[0] = left.word[1] = 0
-    n_left = partition_adding(node, split, left.kind, left.word, scratch)
+    n_left = partition_adding(node, column, split, left.kind, left.word, scratch)
     if left.kind != NO_SUMS:
         pack_sums(node.statistics, n_words, right)
         right.word[0] -= left.word[0]
@@ -163,10 +163,12 @@ cdef Py_ssize_t partition_summing(const Node* node, const Split* split, Record* 
     return n_left
 
 
-cdef Py_ssize_t partition_together(Team team, int member, const Node* node, const Split* split, Record* scratch) except -1 nogil:
+cdef Py_ssize_t partition_together(Team team, int member, const Node* node, const Column* column, const Split* split,
+                                   Record* scratch) except -1 nogil:
     cdef Py_ssize_t n_chunks, n_left
     cdef Job job
     job.node = node
+    job.column = column
     job.split = split
     job.scratch = scratch
     job.chunks = cut_chunks(node.n, &n_chunks)
@@ -187,7 +189,7 @@ cdef void partition_chunk(void* context, Py_ssize_t item) noexcept nogil:
     cdef Node part = job.node[0]
     part.records += chunk.first
     part.n = chunk.n
-    chunk.n_left = partition(&part, job.split, job.scratch + chunk.first)
+    chunk.n_left = partition(&part, job.column, job.split, job.scratch + chunk.first)
 
 
 cdef void distribute_chunk(void* context, Py_ssize_t item) noexcept nogil:

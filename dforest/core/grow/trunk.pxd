@@ -19,6 +19,8 @@ cdef struct Trunk:                 # room for [capacity] records; all 0 before i
     # the record is the first of its leaf. Written as leaves are, so they are complete when the last piece is finished.
     uint32_t* rows                 # [n]
     uint8_t* is_first              # [n]
+    # Of data with sparse columns, else NULL: see Node.record_of
+    uint32_t* record_of            # [rows]
     Py_ssize_t n                   # records
     uint32_t tree                  # its number in the forest; or that of given records: see Grower.grow_given
     uint32_t seed                  # of its random numbers
@@ -28,8 +30,9 @@ cdef struct Trunk:                 # room for [capacity] records; all 0 before i
     int n_open                     # begun and not finished
 
 
-# Make room for `capacity` records, and, if leaves are to be kept, for their rows, unless there is. May be called for each tree.
-cdef int reserve_trunk(Trunk* trunk, Py_ssize_t capacity, bint keeps_leaves) except -1 nogil
+# Make room for `capacity` records, for their numbers by row, of n_numbered rows or 0, and, if leaves are to be kept, for their
+# rows, unless there is. May be called for each tree.
+cdef int reserve_trunk(Trunk* trunk, Py_ssize_t capacity, Py_ssize_t n_numbered, bint keeps_leaves) except -1 nogil
 
 cdef void free_trunk(Trunk* trunk) noexcept nogil
 
@@ -51,6 +54,14 @@ cdef inline void begin_tree(Trunk* trunk, uint32_t tree, uint32_t seed, int64_t 
     trunk.root_weight = root_weight
     trunk.rules = rules
     trunk.n_pieces = trunk.n_open = 1
+
+
+cdef inline void number_records(Trunk* trunk, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
+    """Note where n records are now, from the first one on, if they have numbers by row."""
+    cdef Py_ssize_t i
+    if trunk.record_of != NULL:
+        for i in range(first, first + n):
+            trunk.record_of[trunk.records[i].row] = <uint32_t> i
 
 
 cdef inline int begin_piece(Trunk* trunk) noexcept nogil:

@@ -56,7 +56,7 @@ cdef class Twig:
         self.twig = twig = <df_twig*> malloc(sizeof(df_twig))
         if twig == NULL:
             raise MemoryError()
-        if (not is_depth_first or not splitter.grows_twigs or scans is None or data.weight != NULL
+        if (not is_depth_first or not splitter.grows_twigs or scans is None or data.weight != NULL or data.has_sparse
                 or judge.limits.impurity_threshold > 0.0 or judge.limits.min_impurity_decrease > 0.0):
             return
         for j in range(data.n_features):

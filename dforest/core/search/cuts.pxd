@@ -4,6 +4,7 @@
     tally          codes, left sides,   ->   the best cut, and whether it is
     side      ->   missing                   better than what there was
     coarse
+    stored
     categories
 
 A feature of numbers (continuous or ordinal) has a cut after each value that occurs; one of categories those of
@@ -17,6 +18,7 @@ from dforest.core.search.chooser cimport Chooser
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.few cimport FewRecords, SmallNodes
 from dforest.core.search.side cimport Side
+from dforest.core.search.stored cimport Stored
 from dforest.core.search.tally cimport Tally
 from dforest.core.search.words cimport NodeWords
 from dforest.core.types cimport Column, LeafRules, Node, Split
@@ -30,6 +32,7 @@ cdef class Cuts:
     cdef SmallNodes small
     cdef Tally tally
     cdef Side side                   # for single cuts
+    cdef Stored stored               # for sparse columns; None: there are none
     cdef Categories categories
     cdef Chooser chooser
     cdef bint scans_words            # packed words are scored as they are,
@@ -45,6 +48,7 @@ cdef class Cuts:
 
     # Replace `best` if a cut of this column has a higher score; return whether it is constant.
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
+    cdef bint find_stored(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
     cdef bint find_few(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
 
     # Replace `best` if the cut after this code has a higher score; some value is not above it. Of a column of categories:

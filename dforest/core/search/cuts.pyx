@@ -6,7 +6,7 @@ from libc.stdint cimport uint32_t
 
 from dforest.core.loops cimport DF_FEW_DRAWS
 from dforest.core.search.chooser cimport chooser_class_of, take_cut
-from dforest.core.search.cut_list cimport LANES, CutList, add_missing, expand
+from dforest.core.search.cut_list cimport LANES, RECORDS, CutList, add_missing, expand
 from dforest.core.search.side cimport CodeRange
 from dforest.core.types cimport CATEGORICAL, MOST_BUCKETS
 from dforest.rules.cut cimport df_is_valid, df_leads_left
@@ -26,7 +26,7 @@ cdef class Cuts:
     one_hot : bool
         Whether categories are divided from the rest one by one.
     tuning : dict
-        Size thresholds of `NodeWords`, `Tally`, `FewRecords`, `SmallNodes` and `Side`.
+        Size thresholds of `NodeWords`, `Tally`, `FewRecords`, `SmallNodes`, `Side` and `Stored`.
     """
 
     def __cinit__(self, Criterion criterion not None, DataView data not None, Py_ssize_t n_records, bint one_hot,
@@ -51,6 +51,8 @@ cdef class Cuts:
         self.small = SmallNodes(criterion, self.chooser.scans, is_unit, tuning)
         self.tally = Tally(criterion, self.words, n_records, n_codes, self.chooser.needs_order, tuning)
         self.side = Side(criterion, self.words, n_records, data.widest(), tuning)
+        if data.has_sparse:
+            self.stored = Stored(criterion, data, tuning)
         self.categories = Categories(criterion, n_records, n_categories, one_hot)
 
     cdef void open_node(self, const Node* node) noexcept nogil:
@@ -88,6 +90,8 @@ cdef class Cuts:
         cdef bint is_constant
         if not self.is_open:
             self.open_node(node)
+        if column.stored != NULL:
+            return self.find_stored(node, column, rules, best)
         if (column.kind != CATEGORICAL and not self.is_bounded
                 and (self.few.is_open or self.small.takes(node, column))):
             is_constant = (self.find_few(node, column, rules, best) if self.few.is_open
@@ -106,6 +110,22 @@ cdef class Cuts:
         entry = self.chooser.choose(node, column, &cuts, rules, best)
         if entry >= 0 and column.kind == CATEGORICAL:
             self.categories.write(column, &cuts, entry, best)
+        return False
+
+    cdef bint find_stored(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
+        """`find` for a sparse column."""
+        cdef CutList cuts
+        cdef Column unpacked
+        if self.chooser.needs_order:
+            unpacked = self.stored.unpack(node, column)
+            return self.find(node, &unpacked, rules, best)
+        self.tally.blank(&cuts)
+        cuts.manner = RECORDS
+        cuts.is_packed = False
+        self.stored.cumulate(node, column, &cuts)
+        if cuts.n + (cuts.missing[0] > 0) == 1:
+            return True
+        self.chooser.choose(node, column, &cuts, rules, best)
         return False
 
     cdef bint find_few(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:

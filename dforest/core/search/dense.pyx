@@ -19,7 +19,7 @@ cdef class DenseSplitter(Splitter):
     def __cinit__(self, *args, **kwargs):
         self.method = "dense"
         self.takes_ranks = type(self) is DenseSplitter       # a subclass may look codes up in the data
-        self.grows_twigs = self.takes_ranks
+        self.grows_twigs = self.takes_sparse = self.takes_ranks
 
     cdef bint searches_coarsely(self, DataView data, Criterion criterion):
         """Whether bounds are known for what cuts inside a bucket score."""

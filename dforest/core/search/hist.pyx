@@ -18,7 +18,7 @@ cdef class HistSplitter(Splitter):
 
     def __cinit__(self, *args, **kwargs):
         self.method = "hist"
-        self.grows_twigs = type(self) is HistSplitter
+        self.grows_twigs = self.takes_sparse = type(self) is HistSplitter
 
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
         cdef const Column* column = &node.columns[split.feature]

@@ -65,7 +65,7 @@ cdef void scan_range(const Node* node, const code_t* codes, uint32_t n_codes, bi
 
 cdef uint32_t code_above(const Node* node, const Column* column, const Split* split) noexcept nogil:
     """The lowest code of a value that occurs in a node above a cut; n_codes if none does."""
-    if split.above:
+    if split.above:              # known of all splits by sparse columns
         return split.above
     if column.width == 1:
         return scan_next[uint8_t](node, <const uint8_t*> column.codes, <uint32_t> split.code, column.n_codes)
@@ -89,6 +89,8 @@ cdef void fetch_codes(const Node* node, const Column* column) noexcept nogil:
     cdef Py_ssize_t i
     cdef const char* codes = <const char*> (column.codes if column.coarse == NULL else column.coarse)
     cdef Py_ssize_t width = column.width if column.coarse == NULL else 1
+    if column.stored != NULL:
+        return
     for i in range(node.n):
         df_prefetch(codes + width * <Py_ssize_t> node.records[i].row)
 

@@ -1,0 +1,130 @@
+"""Columns that are mostly zero keep the codes of other rows alone, and the forest is that of the dense X, to the bit."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from dforest import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from dforest.engines.cpu import CpuEngine
+from dforest.estimators.base import TUNING
+
+SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, -1.5, -1e-300, 1.0, 1.0, 1.0, 2.0]
+
+
+def data(n, p, density, seed, kind):
+    """A sparse matrix whose stored values are `kind`, with targets that depend on it."""
+    rng = np.random.default_rng(seed)
+    X = sp.random_array((n, p), density=density, rng=rng, format="csr", data_sampler=lambda size: np.ones(size))
+    if kind == "counts":
+        X.data[:] = rng.geometric(0.5, X.nnz)
+    elif kind == "numbers":
+        X.data[:] = rng.normal(size=X.nnz)
+    elif kind == "special":
+        X.data[:] = rng.choice(SPECIAL, X.nnz)
+    first = np.nan_to_num(X[:, : p // 2 + 1].toarray()).clip(-2, 2)
+    return X, first @ rng.normal(size=first.shape[1]) + 0.3 * rng.normal(size=n)
+
+
+def assert_same(a, b):
+    a, b = a.forest_.as_dict(), b.forest_.as_dict()
+    for name in a:
+        assert a[name].dtype == b[name].dtype and a[name].tobytes() == b[name].tobytes(), name
+
+
+@st.composite
+def fits(draw):
+    """An estimator, its X and y, weights, and sizes at which the machinery changes its ways."""
+    kind = draw(st.sampled_from(["ones", "counts", "numbers", "special"]))
+    n, p = draw(st.sampled_from([(30, 3), (120, 12), (500, 40)]))
+    X, y = data(n, p, draw(st.sampled_from([0.01, 0.1, 0.3])), draw(st.integers(0, 99)), kind)
+    parameters = {
+        "method": draw(st.sampled_from(["hist", "dense"])),
+        "max_features": draw(st.sampled_from(["sqrt", 1, 1.0])),
+        "min_samples_leaf": draw(st.sampled_from([1, 1, 4])),
+        "max_leaf_nodes": draw(st.sampled_from([None, None, 9])),
+        "max_depth": draw(st.sampled_from([None, None, 4])),
+        "max_bins": draw(st.sampled_from([2, 6, 256, 1000])),
+        "skip_constant_features": draw(st.booleans()),
+        "random_state": draw(st.integers(0, 9)),
+    }
+    n_classes = draw(st.sampled_from([0, 2, 3, 9]))
+    if n_classes:
+        y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+        parameters["criterion"] = draw(st.sampled_from(["gini", "entropy"]))
+    else:
+        parameters["criterion"] = draw(st.sampled_from(["squared_error", "absolute_error", "poisson"]))
+        y = np.abs(y) + 0.1
+    if n_classes in (0, 2) and draw(st.integers(0, 3)) == 0:
+        parameters["monotonic_cst"] = np.resize([1, 0, -1], p)
+    if draw(st.integers(0, 3)) == 0:
+        parameters["ordinal_features"] = [0, 2]
+    if draw(st.booleans()):
+        parameters |= {"n_estimators": 3, "bootstrap": draw(st.booleans()), "n_jobs": draw(st.sampled_from([1, 2, 4]))}
+        model = (RandomForestClassifier if n_classes else RandomForestRegressor)(**parameters)
+    else:
+        model = (DecisionTreeClassifier if n_classes else DecisionTreeRegressor)(**parameters)
+    weight = draw(st.sampled_from([None, np.arange(n) % 4, 1 / (1 + np.arange(n) % 7)]))
+    tuning = {
+        "stored_per_record": draw(st.sampled_from([0, 1, 16, 10**6])),
+        "share_from": draw(st.sampled_from([2, 2000])),
+        "share_visits_from": draw(st.sampled_from([1, 1 << 17])),
+    }
+    return model, X.astype(draw(st.sampled_from([np.float32, np.float64]))), y, weight, tuning
+
+
+@settings(max_examples=200, deadline=None)
+@given(fits(), st.sampled_from([0.05, 0.25, 0.9]))
+def test_forests_are_those_of_dense_x(fit, most_stored):
+    model, X, y, weight, tuning = fit
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in tuning.items():
+            patch.setitem(TUNING, name, value)
+        patch.setitem(TUNING, "most_stored", most_stored)
+        found, expected = clone(model).fit(X, y, weight), clone(model).fit(X.toarray(), y, weight)
+    assert_same(found, expected)
+
+
+def columns_of(model, X, y, monkeypatch):
+    """The columns that a fit grows trees on."""
+    seen = []
+    monkeypatch.setattr(CpuEngine, "open", lambda self, problem, open=CpuEngine.open: seen.append(problem) or open(self, problem))
+    model.fit(X, y)
+    return seen[0].columns
+
+
+def test_which_columns_are_sparse(monkeypatch):
+    stored = [0, 1, 12, 13, 100, 200]
+    X = sp.csc_array(np.arange(200)[:, None] < np.array(stored))
+    y = np.arange(200) % 2
+    columns = columns_of(RandomForestClassifier(2), X, y, monkeypatch)
+    assert [None if column.rows is None else len(column.rows) for column in columns] == [0, 1, 12, None, None, None]
+    for model, given_X in ((ExtraTreesClassifier(2), X), (RandomForestClassifier(2), X.toarray())):
+        assert all(column.rows is None for column in columns_of(model, given_X, y, monkeypatch))
+
+
+@pytest.mark.parametrize("method", ["hist", "dense"])
+def test_x_is_never_dense(method):
+    """Nor are its codes: neither by what is taken, nor by what is expected."""
+    n, p = 3000, 5000
+    X, y = data(n, p, 0.002, 0, "counts")
+    model = RandomForestClassifier(2, max_depth=6, method=method, random_state=0, skip_constant_features=False)
+    y = (y > 0).astype(int)
+    tracemalloc.start()
+    model.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < n * p
+    assert model.estimate_memory(X, y).total < n * p
+    columns = DecisionTreeClassifier(method=method).estimate_memory(X, y)
+    assert columns.codes < 12 * X.nnz + 40 * p
