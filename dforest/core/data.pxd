@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.row_codes cimport RowCodes
 from dforest.core.types cimport Column, df_rows
@@ -15,9 +15,14 @@ cdef class DataView:
     cdef uint8_t* coarse            # [coarse columns, n_rows] see Column.coarse; NULL: none
     cdef readonly RowCodes rows     # the codes by row; None: there are none yet
     cdef readonly bint has_sparse   # some columns are
+    cdef int64_t* present_from      # [n_rows + 1] where the features begin in `present` that a row stores; NULL: not asked for
+    cdef uint32_t* present          # features of sparse columns, row by row
+    cdef Py_ssize_t n_dense         # other columns, ...
+    cdef uint32_t* dense            # [n_dense] ... and which these are
     cdef object owners, target_owners  # the NumPy arrays behind the other pointers
 
     cdef int widest(self) noexcept
     cdef bint has_buckets(self, Py_ssize_t j, uint64_t n_buckets) noexcept
     cpdef int add_coarse(self, uint64_t n_buckets) except -1
+    cpdef int add_present(self) except -1
     cpdef int add_rows(self, int n_threads) except -1

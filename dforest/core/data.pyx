@@ -1,12 +1,13 @@
 """What a tree is grown on: coded columns, targets and weights of the training rows.
 
 A `DataView` borrows NumPy arrays and keeps them alive; it copies nothing but pointers. It is read
-only and shared by all threads. It owns the buckets of codes that `add_coarse` gives it, and the codes by row of `add_rows`.
+only and shared by all threads. It owns the buckets of codes that `add_coarse` gives it, the codes by row of `add_rows`,
+and the lists of `add_present`.
 """
 from collections import namedtuple
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int8_t, uint16_t
+from libc.stdint cimport int8_t, int64_t, uint16_t
 from libc.stdlib cimport calloc, free, malloc
 
 import numpy as np
@@ -192,6 +193,9 @@ cdef class DataView:
     def __dealloc__(self):
         free(self.columns)
         free(self.coarse)
+        free(self.present_from)
+        free(self.present)
+        free(self.dense)
 
     cdef int widest(self) noexcept:
         """Bytes of the widest codes."""
@@ -231,6 +235,44 @@ cdef class DataView:
             else:
                 write_buckets[uint32_t](column, self.n_rows, <const uint32_t*> column.codes, to)
             to += self.n_rows
+        return 0
+
+    cpdef int add_present(self) except -1:
+        """Have the features that each row stores, unless there are, and those that have codes of all rows."""
+        cdef Py_ssize_t i, j
+        cdef const Column* column
+        cdef int64_t* at
+        cdef int64_t total = 0, here
+        if self.present_from != NULL:
+            return 0
+        self.present_from = at = <int64_t*> calloc(self.n_rows + 1, sizeof(int64_t))
+        self.dense = <uint32_t*> malloc(self.n_features * sizeof(uint32_t))
+        if at == NULL or self.dense == NULL:
+            raise MemoryError()
+        for j in range(self.n_features):
+            column = &self.columns[j]
+            if column.stored == NULL:
+                self.dense[self.n_dense] = <uint32_t> j
+                self.n_dense += 1
+                continue
+            for i in range(column.n_stored):
+                at[column.stored[i]] += 1
+        for i in range(self.n_rows + 1):
+            here = at[i]
+            at[i] = total
+            total += here
+        self.present = <uint32_t*> malloc((total + 1) * sizeof(uint32_t))
+        if self.present == NULL:
+            raise MemoryError()
+        for j in range(self.n_features):
+            column = &self.columns[j]
+            if column.stored != NULL:
+                for i in range(column.n_stored):
+                    self.present[at[column.stored[i]]] = <uint32_t> j
+                    at[column.stored[i]] += 1
+        for i in range(self.n_rows, 0, -1):        # at[i] is where the next row's begin
+            at[i] = at[i - 1]
+        at[0] = 0
         return 0
 
     cpdef int add_rows(self, int n_threads) except -1:

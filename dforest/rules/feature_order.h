@@ -12,15 +12,87 @@
  *     2 | 1 0 3              2            undone, the last swap first
  *     0 1 2 3
  *
+ * Of DF_MANY_FEATURES features or more, the order is a permutation that is computed place by place: it answers which feature
+ * stands at a place, and at which place a feature stands. So the order of some features is known without that of the rest. It is
+ * a Feistel network of two halves of as many bits as n - 1 has, whose round functions are keyed by the first four words of the
+ * stream; a number that is no feature goes through again, until it is one. Of 5000 features, whose numbers have 13 bits, say:
+ *
+ *     place 0 -> 7000 -> 33       7000 is no feature, so feature 33 stands at place 0, and no other place leads there
+ *
  * Random numbers are those of the stream (seed of the tree, path of the node, DF_FEATURES): see random.h. */
 #ifndef DFOREST_RULES_FEATURE_ORDER_H
 #define DFOREST_RULES_FEATURE_ORDER_H
 
 #include "random.h"
 
+enum { DF_MANY_FEATURES = 4096, DF_ORDER_ROUNDS = 6 };
+
+/* How many bits the lower half of the numbers below n has; the upper half has as many, or one less. */
+static inline int df_lower_bits(uint32_t n) {
+    int bits = 0, step;
+    for (step = 16; step > 0; step >>= 1)
+        if ((n - 1) >> (bits + step))
+            bits += step;
+    return bits / 2 + 1; /* n - 1 has bits + 1 */
+}
+
+/* What a round adds to a half, given the other one. */
+static inline uint32_t df_order_round(const df_stream *stream, int round, uint32_t half, int bits) {
+    const uint64_t key = (uint64_t)stream->words[round & 3] << 32 | (uint32_t)round << 16 | half;
+    return (uint32_t)(df_mix(key) >> (64 - bits));
+}
+
+/* Have the words that key the rounds. */
+static inline void df_key_order(df_stream *stream) {
+    if (stream->used == 4)
+        df_next(stream);
+}
+
+/* The feature at a place in the order of n. */
+static inline uint32_t df_feature_at(df_stream *stream, uint32_t place, uint32_t n) {
+    const int lower = df_lower_bits(n), upper = lower - !((n - 1) >> (2 * lower - 1));
+    uint32_t high, low;
+    int round;
+    df_key_order(stream);
+    do {
+        high = place >> lower;
+        low = place & ((1u << lower) - 1);
+        for (round = 0; round < DF_ORDER_ROUNDS; round += 2) {
+            high ^= df_order_round(stream, round, low, upper);
+            low ^= df_order_round(stream, round + 1, high, lower);
+        }
+        place = high << lower | low;
+    } while (place >= n);
+    return place;
+}
+
+/* The place of a feature in the order of n: the rounds backwards. */
+static inline uint32_t df_place_of(df_stream *stream, uint32_t feature, uint32_t n) {
+    const int lower = df_lower_bits(n), upper = lower - !((n - 1) >> (2 * lower - 1));
+    uint32_t high, low;
+    int round;
+    df_key_order(stream);
+    do {
+        high = feature >> lower;
+        low = feature & ((1u << lower) - 1);
+        for (round = DF_ORDER_ROUNDS; round > 0; round -= 2) {
+            low ^= df_order_round(stream, round - 1, high, lower);
+            high ^= df_order_round(stream, round - 2, low, upper);
+        }
+        feature = high << lower | low;
+    } while (feature >= n);
+    return feature;
+}
+
 /* Draw one more of n features, n_drawn < n; the caller adds 1 to n_drawn. INOUT order : [n]; OUT swapped : [n] */
 static inline uint32_t df_draw_feature(df_stream *stream, uint32_t *order, uint32_t *swapped, uint32_t n_drawn, uint32_t n) {
-    const uint32_t place = n_drawn + df_below(stream, n - n_drawn), feature = order[place];
+    uint32_t place, feature;
+    if (n >= DF_MANY_FEATURES) {
+        swapped[n_drawn] = n_drawn; /* nothing to undo */
+        return df_feature_at(stream, n_drawn, n);
+    }
+    place = n_drawn + df_below(stream, n - n_drawn);
+    feature = order[place];
     order[place] = order[n_drawn];
     order[n_drawn] = feature;
     swapped[n_drawn] = place;

@@ -4,5 +4,8 @@ from libc.stdint cimport uint32_t
 from dforest.rules.random cimport df_stream
 
 cdef extern from "rules/feature_order.h" nogil:
+    enum:
+        DF_MANY_FEATURES
+    uint32_t df_place_of(df_stream* stream, uint32_t feature, uint32_t n)
     uint32_t df_draw_feature(df_stream* stream, uint32_t* order, uint32_t* swapped, uint32_t n_drawn, uint32_t n)
     void df_undo_features(uint32_t* order, const uint32_t* swapped, uint32_t n_drawn)

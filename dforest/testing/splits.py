@@ -13,7 +13,9 @@ import numpy as np
 
 from dforest.testing.coding import CATEGORICAL, ORDINAL, Scale, middle
 from dforest.testing.scores import OF_CLASSES, evenness, is_zero, lower_median, score_of, statistic
-from dforest.testing.streams import FEATURES, Stream
+from dforest.testing.streams import FEATURES, Stream, mix
+
+MANY_FEATURES = 4096  # from so many on, their order is a permutation of its own
 
 
 class Split(NamedTuple):
@@ -143,9 +145,26 @@ def random_threshold(lo, hi, u, is_float32):
 # The best split --------------------------------------------------------------------------------------
 
 
+def feature_at(place, n_features, keys):
+    """The feature at a place of an order of many features, by a Feistel network of two halves of a number's bits."""
+    bits = (n_features - 1).bit_length()
+    n_low = (bits + 1) // 2
+    while True:
+        high, low = place >> n_low, place % 2**n_low
+        for i in range(0, 6, 2):
+            high ^= mix(keys[i % 4] * 2**32 + i * 2**16 + low) >> 64 - (bits - n_low)
+            low ^= mix(keys[(i + 1) % 4] * 2**32 + (i + 1) * 2**16 + high) >> 64 - n_low
+        place = high << n_low | low
+        if place < n_features:
+            return place
+
+
 def feature_order(n_features, seed, path):
     """All features in the order in which they are tried at the node of this path."""
     stream = Stream(seed, path, FEATURES)
+    if n_features >= MANY_FEATURES:
+        keys = [stream.next() for _ in range(4)]
+        return [feature_at(place, n_features, keys) for place in range(n_features)]
     order = list(range(n_features))
     for i in range(n_features):
         j = i + stream.below(n_features - i)
@@ -162,9 +181,23 @@ def predicted(words, draws, criterion, scale):
     return scale.centre + math.ldexp(float(words[2]) / float(words[1]), -scale.exponent)
 
 
-def best_split(draws, columns, order, max_features, *, criterion, n_classes=0, scale=None, min_draws=1, min_weight=0.0,
-               stream_of=None, categorical_split="subset", constraints=None, bounds=(-math.inf, math.inf),
-               skip_constant_features=True):
+def best_split(
+    draws,
+    columns,
+    order,
+    max_features,
+    *,
+    criterion,
+    n_classes=0,
+    scale=None,
+    min_draws=1,
+    min_weight=0.0,
+    stream_of=None,
+    categorical_split="subset",
+    constraints=None,
+    bounds=(-math.inf, math.inf),
+    skip_constant_features=True,
+):
     """The best split of a node, by trying every test, or one random test of each feature.
 
     Parameters

@@ -95,6 +95,20 @@ def test_forests_are_those_of_dense_x(fit, most_stored):
     assert_same(found, expected)
 
 
+@pytest.mark.parametrize("max_features", [1, 60, 3000])
+@pytest.mark.parametrize("skips", [False, True])
+def test_many_columns(skips, max_features, monkeypatch):
+    """Whether features are drawn, or those that vary are found first, for all nodes, for some, or for none."""
+    X, y = data(90, 4500, 0.01, 0, "special")
+    X = sp.hstack([X, sp.csr_array(np.arange(90)[:, None] % 5 + 1.0)], format="csr")  # a column that is not sparse
+    for kind, target in ((RandomForestClassifier, np.digitize(y, [-0.5, 0.5])), (RandomForestRegressor, y)):
+        model = kind(3, max_features=max_features, skip_constant_features=skips, random_state=0, n_jobs=2)
+        expected = clone(model).fit(X.toarray(), target)
+        for present_up_to in (0.0, 0.1, 1.0, 1e9):
+            monkeypatch.setitem(TUNING, "present_up_to", present_up_to)
+            assert_same(clone(model).fit(X, target), expected)
+
+
 def columns_of(model, X, y, monkeypatch):
     """The columns that a fit grows trees on."""
     seen = []

@@ -2,9 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
+from dforest import RandomForestClassifier
 from dforest.core.search.feature_order import FeatureOrder
+from dforest.estimators.base import TreeEstimator
 from dforest.testing import splits, streams
+from dforest.testing.host_device import strict_device
 
 
 class Chosen(streams.Stream):
@@ -34,3 +38,43 @@ def test_orders_are_those_of_the_twin(n_features):
         first = int(rng.integers(n + 1))
         drawn = order.draw_each(np.array([seed], np.uint32), np.array([path], np.uint64), first, n - first)
         assert drawn.tolist() == [expected[first:n]]
+
+
+@pytest.mark.parametrize("n_features", [4095, 4096, 4097, 5000, 8192, 70_001])
+def test_many_features(n_features):
+    """From 4096 on the order is a permutation; places are those of the twin, and `places` is its inverse."""
+    order, rng = FeatureOrder(n_features), np.random.default_rng(n_features)
+    for _ in range(2):
+        seed, path = int(rng.integers(2**32)), int(rng.integers(2**64, dtype=np.uint64))
+        expected = splits.feature_order(n_features, seed, path)
+        assert sorted(expected) == list(range(n_features))
+        assert order.draw(seed, path, 300) == expected[:300]
+        assert order.draw(seed, path, n_features) == expected
+        if n_features >= splits.MANY_FEATURES:
+            assert [expected[place] for place in order.places(seed, path)] == list(range(n_features))
+    if n_features < splits.MANY_FEATURES:
+        with pytest.raises(ValueError, match="4095 features; allowed are 4096 or more"):
+            order.places(0, 0)
+
+
+def test_first_of_many_are_uniform():
+    order = FeatureOrder(5000)
+    drawn = np.array([order.draw(seed, streams.ROOT_PATH, 50) for seed in range(2000)])
+    for by in (lambda j: j // 50, lambda j: j % 64):  # upper and lower bits, which are not all equally frequent
+        expected = np.bincount(by(np.arange(5000)))
+        found = np.bincount(by(drawn).ravel(), minlength=len(expected))
+        assert stats.chisquare(found, expected / expected.sum() * found.sum()).pvalue > 1e-4
+    first, second = drawn[:, 0] // 500, drawn[:, 1] // 500  # and of one another
+    assert stats.chi2_contingency(np.histogram2d(first, second, bins=10)[0]).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("splitter", ["best", "random"])
+def test_many_features_on_a_device(splitter, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (60, 4200)).astype(float), rng.integers(0, 2, 60)
+    found = []
+    for device in (None, strict_device()):
+        monkeypatch.setattr(TreeEstimator, "_training_device", lambda *_, device=device: device)
+        found.append(RandomForestClassifier(2, splitter=splitter, max_features=5, random_state=0).fit(X, y).forest_.as_dict())
+    for name, array in found[0].items():
+        np.testing.assert_array_equal(array, found[1][name], err_msg=name)

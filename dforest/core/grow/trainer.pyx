@@ -20,6 +20,7 @@ from dforest.core.grow.drawing cimport Drawing
 from dforest.core.grow.grower cimport Grower
 from dforest.core.grow.stack cimport SHARE_FROM
 from dforest.core.grow.trunk cimport end_piece, leaf_table
+from dforest.rules.feature_order cimport DF_MANY_FEATURES
 from dforest.rules.random cimport df_tree_seed
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.grow.team cimport Team
@@ -89,6 +90,8 @@ class Growers:
         self._growers = {}         # by the number of the thread in the team
         splitter.prepare(data, criterion)
         data.add_coarse(splitter.wanted_buckets(data, criterion))
+        if data.has_sparse and data.n_features >= DF_MANY_FEATURES:
+            data.add_present()
         if blocks_pay(data, splitter, rules, most_records):
             data.add_rows(n_threads)
 

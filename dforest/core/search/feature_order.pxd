@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 
-from dforest.rules.feature_order cimport df_draw_feature, df_undo_features
+from dforest.rules.feature_order cimport df_draw_feature, df_place_of, df_undo_features
 from dforest.rules.random cimport DF_FEATURES, df_stream, df_stream_open
 
 
@@ -28,6 +28,10 @@ cdef class FeatureOrder:
                                                   <uint32_t> self.n_features)
         self.n_drawn += 1
         return feature
+
+    cdef inline uint32_t place_of(self, uint32_t feature) noexcept nogil:
+        """The place of one of DF_MANY_FEATURES features or more in the order of the node."""
+        return df_place_of(&self.stream, feature, <uint32_t> self.n_features)
 
     cdef inline void close(self) noexcept nogil:
         """End the node."""

@@ -8,6 +8,8 @@ from libc.stdlib cimport free, malloc
 
 import numpy as np
 
+from dforest.rules.feature_order cimport DF_MANY_FEATURES
+
 
 @cython.final
 cdef class FeatureOrder:
@@ -60,6 +62,15 @@ cdef class FeatureOrder:
                         out[i, j - first] = <int32_t> feature
                 self.close()
         return result
+
+    def places(self, uint32_t seed, uint64_t path):
+        """The place of each of many features in the order of a node: list of int."""
+        if self.n_features < DF_MANY_FEATURES:
+            raise ValueError(f"{self.n_features} features; allowed are {DF_MANY_FEATURES} or more")
+        self.open(seed, path)
+        places = [self.place_of(j) for j in range(self.n_features)]
+        self.close()
+        return places
 
     def draw(self, uint32_t seed, uint64_t path, Py_ssize_t n):
         """The first n features in the order of a node, as a list."""

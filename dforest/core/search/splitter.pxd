@@ -73,6 +73,7 @@ from dforest.core.search.division cimport Divisions
 from dforest.core.search.feature_order cimport FeatureOrder
 from dforest.rules.random cimport df_stream
 from dforest.core.search.side cimport CodeRange
+from dforest.core.search.present cimport Present
 from dforest.core.grow.team cimport Task, Team
 from dforest.core.types cimport Column, LeafRules, Node, Split, df_rows
 
@@ -121,6 +122,7 @@ cdef class Splitter(Component):
     cdef Cuts cuts
     cdef Divisions divisions       # None without has_own_tests
     cdef FeatureOrder order
+    cdef Present present           # None: few features, or no sparse columns
     # The base class's own
     cdef uint8_t* is_constant      # [n_features] at the current node
     cdef Mark* marks               # [n_features]
@@ -190,6 +192,7 @@ cdef class Splitter(Component):
     cdef Py_ssize_t try_next(self, const Node* node, Py_ssize_t n_wanted, Split* out) except -1 nogil
     cdef bint fetches(self, const Node* node) noexcept nogil
     cdef void foresee(self, const Node* node, Py_ssize_t n) noexcept nogil
+    cdef int try_present(self, const Node* node, Split* out) except -1 nogil
     cdef int share_features(self, const Node* node, Py_ssize_t n, Split* out) except -1 nogil
     cdef int try_features(self, SharedSearch* search) except -1 nogil
 

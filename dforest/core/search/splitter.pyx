@@ -187,6 +187,8 @@ cdef class Splitter:
         if self.has_own_tests:
             self.divisions = Divisions(criterion, n_records)
         self.order = FeatureOrder(n)
+        if data.present_from != NULL:
+            self.present = Present(data, self.tuning)
         if data.n_rows * n * data.widest() >= FETCH_BYTES_FROM or "fetch_up_to" in self.tuning:
             self.fetch_up_to = self.tuning.get("fetch_up_to", FETCH_UP_TO)
         self.is_constant = <uint8_t*> calloc(n, sizeof(uint8_t))
@@ -301,6 +303,9 @@ cdef class Splitter:
         self.cuts.open_node(node)
         self.order.open(self.seed, node.path)
         # By rounds: max_features features; as many more as were constant, if these don't count; one by one.
+        if self.present is not None and self.present.find(node, self.order, self.max_features, self.skip_constant_features):
+            self.try_present(node, out)
+            n_features = 0
         while self.order.n_drawn < n_features and (n_counted < self.max_features or out.feature < 0):
             n_drawn = self.order.n_drawn
             n_varying = self.try_next(node, max(1, self.max_features - n_counted), out)
@@ -310,6 +315,24 @@ cdef class Splitter:
         if out.feature < 0:
             return 0
         self.store_split(node, out)
+        return 0
+
+    cdef int try_present(self, const Node* node, Split* out) except -1 nogil:
+        """Try the features that `present` has found, in their order: all others are constant."""
+        cdef Py_ssize_t i, feature, n_counted = 0
+        cdef double before
+        for i in range(self.present.n):
+            feature = self.present.feature(i)
+            if not self.skip_constant_features:
+                n_counted = self.present.place(i)
+            if n_counted >= self.max_features and out.feature >= 0:
+                break
+            if self.is_constant[feature]:
+                continue
+            before = out.score
+            n_counted += not self.best_cut(node, feature, &self.rules, out)
+            if out.score > before:
+                out.feature = feature
         return 0
 
     cdef Py_ssize_t try_next(self, const Node* node, Py_ssize_t n_wanted, Split* out) except -1 nogil:
