@@ -259,7 +259,9 @@ def code_sparse(stored, numbers, kinds, n_rows, max_codes, weight, counts_missin
     begin, end = np.asarray(stored.starts[:-1], np.int64)[numbers], np.asarray(stored.starts[1:], np.int64)[numbers]
     n_stored = end - begin
     most = n_stored + 1 if max_codes == 0 else np.minimum(n_stored + 1, max_codes)     # codes of values
-    largest = int(most.max())                                                          # that of missing values
+    largest = int(most.max())                                                          # that of missing values, ...
+    if max_codes and counts_missing:
+        largest = min(largest, max_codes - 1)                                          # ... which counts
     dtype = np.uint8 if largest <= 0xFF else np.uint16 if largest <= 0xFFFF else np.uint32
     all_weights = n_rows if weight is None else int(weight.sum(dtype=np.int64))
     before = np.cumsum(n_stored + 1)

@@ -14,7 +14,7 @@
  *
  * Of DF_MANY_FEATURES features or more, the order is a permutation that is computed place by place: it answers which feature
  * stands at a place, and at which place a feature stands. So the order of some features is known without that of the rest. It is
- * a Feistel network of two halves of as many bits as n - 1 has, whose round functions are keyed by the first four words of the
+ * a Feistel network of two halves of as many bits as n - 1 has, whose four round functions are keyed by the first words of the
  * stream; a number that is no feature goes through again, until it is one. Of 5000 features, whose numbers have 13 bits, say:
  *
  *     place 0 -> 7000 -> 33       7000 is no feature, so feature 33 stands at place 0, and no other place leads there
@@ -25,20 +25,23 @@
 
 #include "random.h"
 
-enum { DF_MANY_FEATURES = 4096, DF_ORDER_ROUNDS = 6 };
+enum { DF_MANY_FEATURES = 4096, DF_ORDER_ROUNDS = 4 };
 
 /* How many bits the lower half of the numbers below n has; the upper half has as many, or one less. */
 static inline int df_lower_bits(uint32_t n) {
-    int bits = 0, step;
-    for (step = 16; step > 0; step >>= 1)
-        if ((n - 1) >> (bits + step))
-            bits += step;
-    return bits / 2 + 1; /* n - 1 has bits + 1 */
+#if defined(__GNUC__)
+    return (33 - __builtin_clz(n - 1)) / 2;
+#else
+    int bits = 1;
+    while ((n - 1) >> bits)
+        ++bits;
+    return (bits + 1) / 2;
+#endif
 }
 
 /* What a round adds to a half, given the other one. */
 static inline uint32_t df_order_round(const df_stream *stream, int round, uint32_t half, int bits) {
-    const uint64_t key = (uint64_t)stream->words[round & 3] << 32 | (uint32_t)round << 16 | half;
+    const uint64_t key = (uint64_t)stream->words[round] << 32 | (uint32_t)round << 16 | half;
     return (uint32_t)(df_mix(key) >> (64 - bits));
 }
 

@@ -151,9 +151,9 @@ def feature_at(place, n_features, keys):
     n_low = (bits + 1) // 2
     while True:
         high, low = place >> n_low, place % 2**n_low
-        for i in range(0, 6, 2):
-            high ^= mix(keys[i % 4] * 2**32 + i * 2**16 + low) >> 64 - (bits - n_low)
-            low ^= mix(keys[(i + 1) % 4] * 2**32 + (i + 1) * 2**16 + high) >> 64 - n_low
+        for i in (0, 2):
+            high ^= mix(keys[i] * 2**32 + i * 2**16 + low) >> 64 - (bits - n_low)
+            low ^= mix(keys[i + 1] * 2**32 + (i + 1) * 2**16 + high) >> 64 - n_low
         place = high << n_low | low
         if place < n_features:
             return place

@@ -27,7 +27,7 @@ cdef class Present:
 
     def __cinit__(self, DataView data not None, dict tuning not None):
         self.data = data
-        self.present_up_to = tuning.get("present_up_to", 1.0)
+        self.present_up_to = tuning.get("present_up_to", 4.0)
         self.own_keys = <uint64_t*> malloc(data.n_features * sizeof(uint64_t))
         self.more_keys = <uint64_t*> malloc(data.n_features * sizeof(uint64_t))
         self.found_in = <uint32_t*> calloc(data.n_features, sizeof(uint32_t))

@@ -20,6 +20,7 @@ from dforest.core.component import SplitterError
 cdef enum:
     FETCHED_RECORDS = 128      # codes that are on their way to a cache at a time, about, but those of one feature ...
     FETCHED_FEATURES = 8       # ... at least, and of so many at most
+    FETCHED_SPARSE = 8         # sparse columns whose stored rows are on their way; as many before that, where these are
     FORESEEN_FEATURES = 16     # whose codes are on their way while random cuts are drawn ahead
     FETCH_BYTES_FROM = 1 << 19     # all codes, in a cache of a thread's own otherwise
 
@@ -93,6 +94,19 @@ cdef void fetch_codes(const Node* node, const Column* column) noexcept nogil:
         return
     for i in range(node.n):
         df_prefetch(codes + width * <Py_ssize_t> node.records[i].row)
+
+
+cdef inline void fetch_column(const Column* column) noexcept nogil:
+    """Have what is said of a column's codes brought to a cache: it may lie in two lines."""
+    df_prefetch(<const char*> column)
+    df_prefetch(<const char*> &column.has_missing)
+
+
+cdef inline void fetch_stored(const Column* column) noexcept nogil:
+    """Have the first stored rows of a column, if it is sparse, and their codes brought to a cache."""
+    if column.stored != NULL:
+        df_prefetch(<const char*> column.stored)
+        df_prefetch(<const char*> column.codes)
 
 
 cdef int try_features(void* context, void* own) except -1 nogil:
@@ -355,6 +369,11 @@ cdef class Splitter:
             for i in range(min(n, ahead)):
                 fetch_codes(node, &node.columns[self.first[i]])
         for i in range(n):
+            if self.data.has_sparse:
+                if i + 2 * FETCHED_SPARSE < n:
+                    fetch_column(&node.columns[self.first[i + 2 * FETCHED_SPARSE]])
+                if i + FETCHED_SPARSE < n:
+                    fetch_stored(&node.columns[self.first[i + FETCHED_SPARSE]])
             if 0 < ahead < n - i:
                 fetch_codes(node, &node.columns[self.first[i + ahead]])
             if (self.team is not None and self.team.has_idle() and i + 1 < n
