@@ -9,6 +9,7 @@ from collections import namedtuple
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int8_t, int64_t, uint16_t
 from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -149,12 +150,15 @@ cdef class DataView:
                 raise ValueError(f"column {j} has codes of dtype {given.codes.dtype}")
             column = &self.columns[j]
             column.codes = address_of(given.codes)
+            column.width = given.codes.dtype.itemsize
             if given.rows is not None:
                 column.stored = <const uint32_t*> address_of(given.rows)
                 column.n_stored = len(given.rows)
                 column.implied = given.implied
+                if self.has_sparse and column.width != self.present_width:
+                    raise ValueError(f"sparse columns have codes of {self.present_width} and {column.width} bytes")
+                self.present_width = column.width
                 self.has_sparse = True
-            column.width = given.codes.dtype.itemsize
             column.has_keys = given.has_keys
             column.n_codes = len(given.values)
             if given.has_keys:
@@ -195,6 +199,7 @@ cdef class DataView:
         free(self.coarse)
         free(self.present_from)
         free(self.present)
+        free(self.present_codes)
         free(self.dense)
 
     cdef int widest(self) noexcept:
@@ -238,11 +243,11 @@ cdef class DataView:
         return 0
 
     cpdef int add_present(self) except -1:
-        """Have the features that each row stores, unless there are, and those that have codes of all rows."""
+        """Have the features that each row stores, and their codes, unless there are; and those that have codes of all rows."""
         cdef Py_ssize_t i, j
         cdef const Column* column
         cdef int64_t* at
-        cdef int64_t total = 0, here
+        cdef int64_t total = 0, here, place
         if self.present_from != NULL:
             return 0
         self.present_from = at = <int64_t*> calloc(self.n_rows + 1, sizeof(int64_t))
@@ -262,14 +267,18 @@ cdef class DataView:
             at[i] = total
             total += here
         self.present = <uint32_t*> malloc((total + 1) * sizeof(uint32_t))
-        if self.present == NULL:
+        self.present_codes = <uint8_t*> malloc((total + 1) * self.present_width)
+        if self.present == NULL or self.present_codes == NULL:
             raise MemoryError()
         for j in range(self.n_features):
             column = &self.columns[j]
             if column.stored != NULL:
                 for i in range(column.n_stored):
-                    self.present[at[column.stored[i]]] = <uint32_t> j
+                    place = at[column.stored[i]]
                     at[column.stored[i]] += 1
+                    self.present[place] = <uint32_t> j
+                    memcpy(self.present_codes + place * column.width, <const uint8_t*> column.codes + i * column.width,
+                           column.width)
         for i in range(self.n_rows, 0, -1):        # at[i] is where the next row's begin
             at[i] = at[i - 1]
         at[0] = 0

@@ -97,7 +97,7 @@ class SparseRows:
     def by_column(self):
         """What is stored, column by column: `SparseColumns`."""
         X = self.matrix().tocsc()
-        return SparseColumns(X.data, X.indices.astype(np.uint32), X.indptr)
+        return SparseColumns(X.data, X.indices.astype(np.int32, copy=False).view(np.uint32), X.indptr)
 
     def check(self):
         """Raise TypeError or ValueError unless the arrays are as described: files and pickles may say anything."""

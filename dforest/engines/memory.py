@@ -12,6 +12,7 @@ from dforest.core.grow.block import block_memory
 from dforest.core.grow.trainer import bucketed_columns
 from dforest.core.row_codes import row_bytes
 from dforest.core.sampling import Bootstrap
+from dforest.core.search.feature_order import MANY_FEATURES
 from dforest.core.search.splitter import RandomSplitter
 
 _RECORD = 16  # bytes of a df_record
@@ -116,7 +117,7 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None)
         codes=sum(column.codes.nbytes + (0 if column.rows is None else column.rows.nbytes) for column in problem.columns),
         values=sum(array.nbytes for array in values.values()),
         buckets=n_rows * sum(has_buckets),
-        rows=n_rows * row_bytes(widths) if blocks else 0,
+        rows=_rows_bytes(problem, widths, blocks > 0),
         records=2 * _RECORD * n_records + (5 * n_rows if data.has_sparse else 0),
         search=_search_bytes(problem, widths, n_records),
         blocks=blocks,
@@ -125,6 +126,17 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None)
         moving=n_distinct * 8 * n_words,
         n_threads=n_threads,
     )
+
+
+def _rows_bytes(problem, widths, has_blocks):
+    """What rows have of all columns, or of sparse ones, one behind the other."""
+    n_rows = len(problem.targets.classes)
+    sparse = [column for column in problem.columns if column.rows is not None]
+    if not sparse:
+        return n_rows * row_bytes(widths) if has_blocks else 0
+    if not has_blocks and problem.n_features < MANY_FEATURES:
+        return 0
+    return 8 * n_rows + sum(column.codes.nbytes + column.rows.nbytes for column in sparse)
 
 
 def _distinct_rows(plan, n_rows):

@@ -64,7 +64,7 @@ SPLITTERS = {
 
 # Size thresholds of the machinery, for tests: they change the speed, never the forest.
 TUNING = {}
-MOST_STORED = 1 / 16  # share of rows, of a column that is coded as a sparse one
+MOST_STORED = 0.2  # share of rows, of a column that is coded as a sparse one: beyond, codes of all rows take less memory
 
 
 @dataclass

@@ -77,6 +77,11 @@ def fits(draw):
     weight = draw(st.sampled_from([None, np.arange(n) % 4, 1 / (1 + np.arange(n) % 7)]))
     tuning = {
         "stored_per_record": draw(st.sampled_from([0, 1, 16, 10**6])),
+        "block_bytes": draw(st.sampled_from([0, 4000, 1 << 18])),
+        "outer_bytes": draw(st.sampled_from([0, 1 << 14])),
+        "twig_up_to": draw(st.sampled_from([0, 32])),
+        "buckets": draw(st.sampled_from([0, 3, 255])),
+        "present_up_to": draw(st.sampled_from([0.0, 1e9])),
         "share_from": draw(st.sampled_from([2, 2000])),
         "share_visits_from": draw(st.sampled_from([1, 1 << 17])),
     }
@@ -118,11 +123,11 @@ def columns_of(model, X, y, monkeypatch):
 
 
 def test_which_columns_are_sparse(monkeypatch):
-    stored = [0, 1, 12, 13, 100, 200]
+    stored = [0, 1, 40, 41, 100, 200]
     X = sp.csc_array(np.arange(200)[:, None] < np.array(stored))
     y = np.arange(200) % 2
     columns = columns_of(RandomForestClassifier(2), X, y, monkeypatch)
-    assert [None if column.rows is None else len(column.rows) for column in columns] == [0, 1, 12, None, None, None]
+    assert [None if column.rows is None else len(column.rows) for column in columns] == [0, 1, 40, None, None, None]
     for model, given_X in ((ExtraTreesClassifier(2), X), (RandomForestClassifier(2), X.toarray())):
         assert all(column.rows is None for column in columns_of(model, given_X, y, monkeypatch))
 

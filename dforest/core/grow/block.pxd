@@ -83,6 +83,9 @@ cdef class Block:
     # IN n_waiting : nodes on the grower's stack, without the subtree's
     cdef void fill(self, Record* records, Py_ssize_t n, Py_ssize_t n_waiting) noexcept nogil
 
+    # `fill` where some columns are sparse
+    cdef void spread(self, Py_ssize_t n, uint8_t* to) noexcept nogil
+
     # The block's own: codes of several bytes, of n records from the first one on.
     cdef void fetch_wide(self, Py_ssize_t first, Py_ssize_t n) noexcept nogil
     cdef void gather_wide(self, Py_ssize_t first, Py_ssize_t n) noexcept nogil

@@ -22,7 +22,7 @@ A `Block` belongs to one grower, owns its memory, and is filled again for each s
 cimport cython
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -52,7 +52,7 @@ cdef Py_ssize_t levels_that_pay(DataView data, Splitter splitter):
 
 cdef bint blocks_pay(DataView data, Splitter splitter, rules, Py_ssize_t n_records):
     cdef Py_ssize_t levels = LEVELS if rules.max_depth is None else min(LEVELS, rules.max_depth)
-    return (not rules.max_leaf_nodes and not splitter.has_own_tests and not data.has_sparse and n_records >= SMALLEST_BLOCK
+    return (not rules.max_leaf_nodes and not splitter.has_own_tests and n_records >= SMALLEST_BLOCK
             and splitter.tuning.get("block_bytes", BLOCK_BYTES) > 0 and levels_that_pay(data, splitter) <= levels)
 
 
@@ -61,7 +61,7 @@ cdef Block make_blocks(DataView data, Splitter splitter, rules, int64_t max_dept
     cdef dict tuning = splitter.tuning
     if not blocks_pay(data, splitter, rules, n_records):
         return Block(data, 0, 0, tuning, False)
-    block = Block(data, tuning.get("block_bytes", BLOCK_BYTES), n_records, tuning, splitter.takes_ranks)
+    block = Block(data, tuning.get("block_bytes", BLOCK_BYTES), n_records, tuning, splitter.takes_ranks and not data.has_sparse)
     outer = Block(data, tuning.get("outer_bytes", OUTER_BYTES), n_records // OUTER_FROM, tuning, False)
     block.least_records = SMALLEST_BLOCK
     outer.least_records = OUTER_FROM * block.most_records
@@ -91,6 +91,19 @@ cdef void gather(const uint32_t* rows, Py_ssize_t n, const uint8_t* codes, Py_ss
     cdef Py_ssize_t i
     for i in range(n):
         to[i] = (<const column_t*> (codes + rows[i] * stride))[0]
+
+
+cdef void repeat_code(uint32_t code, int32_t width, Py_ssize_t n, uint8_t* to) noexcept nogil:
+    """Write a code n times."""
+    cdef Py_ssize_t i
+    if width == 1:
+        memset(to, <int> code, n)
+    elif width == 2:
+        for i in range(n):
+            (<uint16_t*> to)[i] = <uint16_t> code
+    else:
+        for i in range(n):
+            (<uint32_t*> to)[i] = code
 
 
 @cython.final
@@ -158,7 +171,7 @@ cdef class Block:
         return 0
 
     cdef void fill(self, Record* records, Py_ssize_t n, Py_ssize_t n_waiting) noexcept nogil:
-        cdef Py_ssize_t i, j, stride = self.held.stride
+        cdef Py_ssize_t i, j, stride = self.held.stride if self.held is not None else 0
         cdef int32_t width = 8
         cdef bint has_wide = False     # codes of several bytes that are copied as they are
         cdef uint32_t* rows = self.rows
@@ -177,6 +190,11 @@ cdef class Block:
             for i in range(n):
                 y[i] = self.data.y[rows[i]]
             to += n * sizeof(double)
+        self.is_open = True
+        self.base = n_waiting
+        if self.data.has_sparse:
+            self.spread(n, to)
+            return
         for j in range(self.data.n_features):
             copy = &self.columns[j]
             copy[0] = self.data.columns[j]
@@ -214,8 +232,49 @@ cdef class Block:
             else:
                 continue
             to += n
-        self.is_open = True
-        self.base = n_waiting
+
+    cdef void spread(self, Py_ssize_t n, uint8_t* to) noexcept nogil:
+        """Copy the codes of n rows where some columns are sparse: none is in the block. OUT to : room for all codes"""
+        cdef const uint32_t* rows = self.rows
+        cdef Py_ssize_t i, j, k
+        cdef int32_t width = 4
+        cdef const Column* column
+        cdef Column* copy
+        while width > 0:               # wide codes first: all are aligned
+            for j in range(self.data.n_features):
+                column = &self.data.columns[j]
+                copy = &self.columns[j]
+                if (1 if column.coarse != NULL else column.width) != width:
+                    continue
+                copy[0] = column[0]
+                if column.coarse != NULL:
+                    gather[uint8_t](rows, n, column.coarse, 1, to)
+                    copy.coarse = to
+                else:
+                    copy.codes = to
+                    copy.stored = NULL
+                    if column.stored != NULL:
+                        repeat_code(column.implied, width, n, to)
+                    elif width == 1:
+                        gather[uint8_t](rows, n, <const uint8_t*> column.codes, 1, to)
+                    elif width == 2:
+                        gather[uint16_t](rows, n, <const uint8_t*> column.codes, 2, <uint16_t*> to)
+                    else:
+                        gather[uint32_t](rows, n, <const uint8_t*> column.codes, 4, <uint32_t*> to)
+                to += n * width
+            width //= 2
+        for i in range(n):
+            if i + 2 < n:
+                df_prefetch(<const char*> &self.data.present[self.data.present_from[rows[i + 2]]])
+                df_prefetch(<const char*> &self.data.present_codes[self.data.present_width * self.data.present_from[rows[i + 2]]])
+            for k in range(self.data.present_from[rows[i]], self.data.present_from[rows[i] + 1]):
+                to = <uint8_t*> self.columns[self.data.present[k]].codes
+                if self.data.present_width == 1:
+                    to[i] = self.data.present_codes[k]
+                elif self.data.present_width == 2:
+                    (<uint16_t*> to)[i] = (<const uint16_t*> self.data.present_codes)[k]
+                else:
+                    (<uint32_t*> to)[i] = (<const uint32_t*> self.data.present_codes)[k]
 
     cdef void fetch_wide(self, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
         """Ask for the codes of several bytes, of n records from `first` on, which are read next."""

@@ -169,6 +169,8 @@ cdef class Grower:
         self.trunk = trunk
         self.piece = piece
         self.block.close()
+        if piece > 0:                      # it may come from a block
+            number_records(trunk, root.first, root.n)
         self.judge.enter(trunk)
         self.twig.enter(trunk)
         if self.max_leaf_nodes:
@@ -218,7 +220,8 @@ cdef class Grower:
             n_left = partition_summing(node, column, split, scratch, self.criterion.n_words, &left.sums, &right.sums)
         if n_left == 0 or n_left == node.n:
             refuse_division(self.splitter, node, n_left)
-        number_records(self.trunk, first, node.n)
+        if node.rows == NULL:              # these are the data's rows
+            number_records(self.trunk, first, node.n)
         place_children(node, first, n_left, column.direction, split.middle, left, right)
         return 0
 

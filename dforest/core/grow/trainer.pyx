@@ -90,9 +90,10 @@ class Growers:
         self._growers = {}         # by the number of the thread in the team
         splitter.prepare(data, criterion)
         data.add_coarse(splitter.wanted_buckets(data, criterion))
-        if data.has_sparse and data.n_features >= DF_MANY_FEATURES:
+        pays = blocks_pay(data, splitter, rules, most_records)
+        if data.has_sparse and (pays or data.n_features >= DF_MANY_FEATURES):
             data.add_present()
-        if blocks_pay(data, splitter, rules, most_records):
+        elif pays:
             data.add_rows(n_threads)
 
     def _make_drawing(self):

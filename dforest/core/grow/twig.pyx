@@ -56,7 +56,7 @@ cdef class Twig:
         self.twig = twig = <df_twig*> malloc(sizeof(df_twig))
         if twig == NULL:
             raise MemoryError()
-        if (not is_depth_first or not splitter.grows_twigs or scans is None or data.weight != NULL or data.has_sparse
+        if (not is_depth_first or not splitter.grows_twigs or scans is None or data.weight != NULL
                 or judge.limits.impurity_threshold > 0.0 or judge.limits.min_impurity_decrease > 0.0):
             return
         for j in range(data.n_features):
@@ -100,12 +100,14 @@ cdef class Twig:
         return True
 
     cdef bint load(self, const Place* place, const Node* node) noexcept nogil:
-        """Copy what the records say, and make the uppermost node; False: there are too many draws."""
+        """Copy what the records say, and make the uppermost node; False: there are too many draws, or columns are sparse."""
         cdef df_twig* twig = self.twig
         cdef df_twig_node* root = &twig.nodes[0]
         cdef const Record* record
         cdef Py_ssize_t i
         cdef int64_t n_draws = 0
+        if self.data.has_sparse and node.rows == NULL:     # not in a block: columns are sparse
+            return False
         for i in range(node.n):
             n_draws += node.records[i].count
         if n_draws > DF_FEW_DRAWS:

@@ -11,6 +11,9 @@ import numpy as np
 from dforest.rules.feature_order cimport DF_MANY_FEATURES
 
 
+MANY_FEATURES = DF_MANY_FEATURES     # from so many on, the order is a permutation
+
+
 @cython.final
 cdef class FeatureOrder:
     """The features of a node in random order, drawn one by one without replacement.

@@ -8,6 +8,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from dforest.core.sorting cimport insertion_sort, radix_sort
+from dforest.core.types cimport data_row
 
 cdef enum:
     INSERTION_BELOW = 24
@@ -41,13 +42,14 @@ cdef class Present:
 
     cdef bint find(self, const Node* node, FeatureOrder order, Py_ssize_t max_features, bint skip_constant) noexcept nogil:
         cdef const int64_t* begin = self.data.present_from
-        cdef Py_ssize_t i, k
+        cdef Py_ssize_t i, k, row
         cdef int64_t n_stored = self.data.n_dense
         cdef double most, n_features = <double> self.data.n_features
         # Of n features that vary, among all, every (all / n)-th that is drawn does.
         most = self.present_up_to * n_features * (max_features if skip_constant else 1)
         for i in range(node.n):
-            n_stored += begin[node.records[i].row + 1] - begin[node.records[i].row]
+            row = data_row(node.rows, node.records[i].row)
+            n_stored += begin[row + 1] - begin[row]
             if (n_stored if skip_constant else n_stored - max_features) * min(<double> n_stored, n_features) > most:
                 return False
         self.n = 0
@@ -59,7 +61,8 @@ cdef class Present:
         for i in range(self.data.n_dense):
             self.add(self.data.dense[i], order)
         for i in range(node.n):
-            for k in range(begin[node.records[i].row], begin[node.records[i].row + 1]):
+            row = data_row(node.rows, node.records[i].row)
+            for k in range(begin[row], begin[row + 1]):
                 if self.found_in[self.data.present[k]] != self.turn:
                     self.found_in[self.data.present[k]] = self.turn
                     self.add(self.data.present[k], order)

@@ -13,6 +13,7 @@ from dforest.core.prefetch cimport df_prefetch
 from dforest.rules.random cimport DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
 from dforest.core.threads cimport PyThread_acquire_lock, PyThread_release_lock, WAIT_LOCK
 from dforest.core.types cimport CATEGORICAL, CONTINUOUS, ORDINAL, Column, code_t, data_code, in_subset, middle_of, number_at
+from dforest.rules.feature_order cimport DF_MANY_FEATURES
 from dforest.rules.cut cimport df_last_left, df_threshold_code
 
 from dforest.core.component import SplitterError
@@ -201,7 +202,7 @@ cdef class Splitter:
         if self.has_own_tests:
             self.divisions = Divisions(criterion, n_records)
         self.order = FeatureOrder(n)
-        if data.present_from != NULL:
+        if data.present_from != NULL and n >= DF_MANY_FEATURES:
             self.present = Present(data, self.tuning)
         if data.n_rows * n * data.widest() >= FETCH_BYTES_FROM or "fetch_up_to" in self.tuning:
             self.fetch_up_to = self.tuning.get("fetch_up_to", FETCH_UP_TO)
