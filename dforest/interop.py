@@ -34,11 +34,10 @@ class Tree:
     max_depth : int
         Depth of the deepest leaf; the root's is 0.
     n_outputs : int
-        Always 1.
-    n_classes : ndarray of shape (1,), dtype intp
-        The number of classes; 1 for regression.
+    n_classes : ndarray of shape (n_outputs,), dtype intp
+        The number of classes of each output; 1 for regression.
     max_n_classes : int
-        The number in `n_classes`.
+        The largest number in `n_classes`.
     children_left, children_right : ndarray of shape (node_count,), dtype intp
         Numbers of the children; -1 for leaves.
     feature : ndarray of shape (node_count,), dtype intp
@@ -56,11 +55,9 @@ class Tree:
         counts twice.
     weighted_n_node_samples : ndarray of shape (node_count,), dtype float64
         The total weight of the draws that reach a node, class weights included.
-    value : ndarray of shape (node_count, 1, max_n_classes), dtype float64
-        Class shares, or the value that a leaf there would predict.
+    value : ndarray of shape (node_count, n_outputs, max_n_classes), dtype float64
+        Class shares, 0 for classes that an output does not have, or the value that a leaf there would predict.
     """
-
-    n_outputs = 1
 
     def __init__(self, forest):
         if forest.n_trees != 1:
@@ -71,8 +68,11 @@ class Tree:
         self.node_count = self.capacity = len(inner)
         self.n_leaves = int((~inner).sum())
         self.n_features = forest.n_features
-        self.max_n_classes = forest.objective.n_values
-        self.n_classes = _own([self.max_n_classes], np.intp)
+        self._outputs = forest.objective.outputs
+        self.n_outputs = len(self._outputs)
+        n_classes = [own.stop - own.start for own in self._outputs]
+        self.max_n_classes = max(n_classes)
+        self.n_classes = _own(n_classes, np.intp)
         self.max_depth = int(forest.depths().max())
         self.children_left = _own(np.where(inner, numbers + 1, TREE_LEAF), np.intp)
         self.children_right = _own(np.where(inner, forest.right_child.astype(np.int64), TREE_LEAF), np.intp)
@@ -99,12 +99,19 @@ class Tree:
 
     @cached_property
     def weighted_n_node_samples(self):
-        weight = self._table.weight.sum(axis=1)
+        weight = self._forest.objective.total_weight(self._table.weight)
         return _own(np.ldexp(weight.astype(np.float64), -int(self._forest.weight_exponent[0])), np.float64)
 
     @cached_property
     def value(self):
-        return _own(self._table.value[:, None, :], np.float64)
+        return _own(self._by_output(self._table.value), np.float64)
+
+    def _by_output(self, values):
+        """Values of nodes or rows, those of one output after those of another, by output: of shape (n, n_outputs, max_n_classes)."""
+        table = np.zeros((len(values), self.n_outputs, self.max_n_classes))
+        for o, own in enumerate(self._outputs):
+            table[:, o, : own.stop - own.start] = values[:, own]
+        return table
 
     def categories_left(self, node):
         """The categories that go left at a node.
@@ -137,10 +144,13 @@ class Tree:
 
         Returns
         -------
-        ndarray of shape (n_rows, max_n_classes), dtype float64
-            Class shares, or one mean.
+        ndarray of shape (n_rows, max_n_classes) or (n_rows, n_outputs, max_n_classes), dtype float64
+            Class shares, or means, of one output or of several.
         """
-        return self._forest.packed().mean(_check_array(X), 1)
+        found = self._forest.packed().mean(_check_array(X), 1)
+        if self.n_outputs == 1:
+            return found
+        return self._by_output(found)
 
     def apply(self, X):
         """The numbers of the leaves that rows reach, ndarray of shape (n_rows,), dtype intp; X as for `predict`."""

@@ -27,7 +27,7 @@ def reduced_error(forest, X, target, weight):
     forest : Forest
     X : ndarray of shape (n_rows, n_features), dtype float32 or float64
     target : ndarray of shape (n_rows,)
-        Class numbers, or numbers.
+        Class numbers, or numbers, of the one output there is.
     weight : ndarray of shape (n_rows,), dtype uint32, or None
         Integer weights of the rows' errors. None means that all are 1.
 
@@ -101,9 +101,9 @@ def _links(forest, t, exponent, alpha=np.inf):
     """
     table, tree = forest.node_table(t, exponent), forest.tree(t)
     shift = target_power(forest.criterion) * exponent
-    weight, is_leaf = table.weight[0].sum(), tree.feature < 0
-    risk = (table.weight[is_leaf].sum(axis=1) / weight * table.impurity[is_leaf]).sum()
+    weight, is_leaf = forest.objective.total_weight(table.weight), tree.feature < 0
+    risk = (weight[is_leaf] / weight[0] * table.impurity[is_leaf]).sum()
     with np.errstate(over="ignore"):
         alpha = float(np.ldexp(alpha, -shift))
-        nodes, *found = weakest_links(tree.feature, tree.right_child, table.decrease / weight, alpha)
+        nodes, *found = weakest_links(tree.feature, tree.right_child, table.decrease / weight[0], alpha)
         return nodes, *(np.ldexp(part, shift) for part in (*found, risk))

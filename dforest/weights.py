@@ -5,6 +5,7 @@ another; and several ranks may have rows of their own (`dforest.spmd.communicato
 all parts and ranks. Trees add up integers in place of weights: see "Weights and targets as integers" in the maths.
 """
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,6 +98,12 @@ class TrainingRows:
             raise ValueError("`class_weight` times `sample_weight` is beyond the range of float64; rescale one of them")
         self._drop_zeros()
 
+    def of_output(self, output):
+        """These rows with one of the columns of y."""
+        rows = copy(self)
+        rows.y = np.ascontiguousarray(self.y[:, output])
+        return rows
+
     def number(self):
         """Number the rows, none of which will be dropped any more, through all ranks: set `share`. A collective."""
         self.share = RowShare.agreed(self.ranks, self._places, [len(part) for part in self.parts])
@@ -141,9 +148,10 @@ class ClassBalance:
 
     Parameters
     ----------
-    classes : ndarray of shape (n_rows,), dtype int32
-        Class numbers of the training rows of this rank.
-    n_classes : int
+    classes : ndarray of shape (n_rows,) or (n_rows, n_outputs), dtype int32
+        Class numbers of the training rows of this rank. The factors of several outputs are multiplied.
+    n_classes : int or list of int
+        Of each output.
     sample_weight : ndarray of shape (n_rows,), dtype float64, or None
         Positive weights; None means that all are 1.
     ranks : Communicator, default=ALONE
@@ -160,8 +168,14 @@ class ClassBalance:
         """The balance of the classes of `TrainingRows`."""
         return cls(rows.y, n_classes, rows.sample_weight, rows.ranks)
 
+    def _by_output(self):
+        """(class numbers, their number) of each output."""
+        if self.classes.ndim == 1:
+            return [(self.classes, self.n_classes)]
+        return list(zip(self.classes.T, self.n_classes, strict=True))
+
     def class_factors(self, counts):
-        """The factor of the weight of each class, 0 for classes without draws.
+        """The factors of the weights of the classes of each output, 0 for classes without draws.
 
         Parameters
         ----------
@@ -170,23 +184,31 @@ class ClassBalance:
 
         Returns
         -------
-        ndarray of shape (n_trees, n_classes), dtype float64
+        list of ndarray of shape (n_trees, n_classes), dtype float64
         """
         weight = 1
         if self.sample_weight is not None:
             weight = integer_weights_of_all(self.sample_weight, self.ranks)[0].astype(np.int64)
-        totals = np.zeros((len(counts), self.n_classes), np.int64)
-        for total, count in zip(totals, counts, strict=True):
-            np.add.at(total, self.classes, count.astype(np.int64) * weight)
-        factors = np.zeros(totals.shape)
-        for factor, total in zip(factors, self.ranks.sum(totals), strict=True):
-            there = total > 0
-            factor[there] = int(total.sum()) / (np.count_nonzero(total) * total[there])
-        return factors
+        by_output = []
+        for classes, n_classes in self._by_output():
+            totals = np.zeros((len(counts), n_classes), np.int64)
+            for total, count in zip(totals, counts, strict=True):
+                np.add.at(total, classes, count.astype(np.int64) * weight)
+            factors = np.zeros(totals.shape)
+            for factor, total in zip(factors, self.ranks.sum(totals), strict=True):
+                there = total > 0
+                factor[there] = int(total.sum()) / (np.count_nonzero(total) * total[there])
+            by_output.append(factors)
+        return by_output
+
+    def _row_factors(self, factors, tree, rows=slice(None)):
+        """The factors of the weights of some rows in a tree, given what `class_factors` returned."""
+        of_outputs = [factor[tree][classes[rows]] for factor, (classes, _) in zip(factors, self._by_output(), strict=True)]
+        return of_outputs[0] if len(of_outputs) == 1 else np.prod(of_outputs, axis=0)
 
     def factors(self):
         """The factor of each row's weight, if each row is drawn once."""
-        return self.class_factors(np.ones((1, len(self.classes)), np.int64))[0][self.classes]
+        return self._row_factors(self.class_factors(np.ones((1, len(self.classes)), np.int64)), 0)
 
     def integer_weights(self, counts):
         """Integer weights of the rows that trees draw.
@@ -203,9 +225,9 @@ class ClassBalance:
         exponents : list of int
             The integers of a tree are the weights of its draws times 2 to this power.
         """
-        weights = []
-        for count, factor in zip(counts, self.class_factors(counts), strict=True):
-            weight = factor[self.classes[count > 0]]
+        weights, factors = [], self.class_factors(counts)
+        for tree, count in enumerate(counts):
+            weight = self._row_factors(factors, tree, count > 0)
             if self.sample_weight is not None:
                 weight = weight * self.sample_weight[count > 0]
             weights.append(weight)

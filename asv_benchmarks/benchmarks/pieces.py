@@ -122,7 +122,7 @@ class Growth:
 
     def forest(self, trees, n_threads=1):
         """The forest of some grown trees, put together by several threads."""
-        sink = ForestSink(np.float64, len(trees), n_threads=n_threads)
+        sink = ForestSink(np.float64, len(trees), 2, n_threads=n_threads)
         each(len(trees), lambda t, _: sink.prepare(trees[t]), n_threads)
         for tree in trees:
             sink.put(tree._replace(arrays=None))

@@ -182,7 +182,7 @@ class Prefix:
     def add(self, tree):
         """Take the next tree."""
         if self._assembly is None:
-            self._assembly = Assembly(self._growth.dtype, self._most, self._forest, self._n_threads)
+            self._assembly = Assembly(self._growth.dtype, self._most, SumObjective.n_judged, self._forest, self._n_threads)
         self._assembly.add(self._n, tree)
         self._n += 1
 
@@ -236,7 +236,7 @@ def grow(booster, growth, rounds, before=None, monitor=None, on_round=None, task
             ahead = 1
             tasks.begin_step(prefix.forest)
         holds_out = monitor is not None and monitor.held_out is not None
-        latest = Assembly(growth.dtype, ahead * n_sums) if holds_out else None
+        latest = Assembly(growth.dtype, ahead * n_sums, SumObjective.n_judged) if holds_out else None
         for i in range(ahead):
             for k, tree in enumerate(booster.grow_round()):
                 prefix.add(tree)

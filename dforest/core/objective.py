@@ -17,6 +17,7 @@ import numpy as np
 
 from dforest.core.sampling import checked_integer
 from dforest.core.search.criteria import CLASS_CRITERIA, CRITERIA, NUMBER_CRITERIA
+from dforest.core.search.outputs import MultiOutput
 
 
 class Objective(ABC):
@@ -34,7 +35,15 @@ class Objective(ABC):
         Whether predictions are above or below each other, as numbers are and the shares of two classes, so that
         constraints of monotonicity make sense.
     n_values : int
-        How many numbers a leaf adds to a prediction.
+        How many numbers a leaf adds to a prediction: those of one output after those of another.
+    n_outputs : int
+        How many numbers, or classes, are predicted of a row.
+    outputs : tuple of slice
+        Which of these values are each output's.
+    weight_columns : tuple of slice
+        The weights of a leaf come in sets, each of which has the leaf's weight as its sum: the columns of each.
+    n_judged : int
+        How many numbers tell of a node what it would predict as a leaf, and its impurity: see `Forest.inner`.
     weight_words : slice
         The words of a statistic that are the weights which a leaf keeps.
     keeps_values : bool
@@ -53,6 +62,24 @@ class Objective(ABC):
     n_classes: int
     baseline: ClassVar[tuple | None] = None
     keeps_gains: ClassVar[bool] = False
+    n_outputs = 1
+    n_judged = 2
+
+    @property
+    def outputs(self):
+        return (slice(0, self.n_values),)
+
+    @property
+    def weight_columns(self):
+        return (slice(0, self.n_weights),)
+
+    def of_output(self, output):
+        """The objective of one of the outputs alone."""
+        return self
+
+    def total_weight(self, weight):
+        """The weight of leaves or nodes, given their `leaf_weight`: ndarray of shape (n,), dtype int64."""
+        return weight[:, self.weight_columns[0]].sum(axis=1)
 
     @property
     @abstractmethod
@@ -122,7 +149,8 @@ class Objective(ABC):
         end = 1 + self.n_weights
         words = {"leaf_draws": slice(0, 1), "leaf_weight": slice(1, end)}
         if self.keeps_values:
-            words |= {"leaf_value": slice(end, end + 1), "leaf_impurity": slice(end + 1, end + 2)}
+            last = end + self.n_judged - 1
+            words |= {"leaf_value": slice(end, last), "leaf_impurity": slice(last, last + 1)}
         return words
 
     @property
@@ -137,14 +165,15 @@ class Objective(ABC):
         ----------
         draws : ndarray of shape (n,), dtype int64
         weight : ndarray of shape (n, n_weights), dtype int64
-        value, impurity : ndarray of shape (n,) or (n, 1), dtype float64
-            Left out unless leaves keep them.
+        value : ndarray of shape (n,) or (n, n_outputs), dtype float64
+            Left out unless leaves keep it, as `impurity` is.
+        impurity : ndarray of shape (n,) or (n, 1), dtype float64
 
         Returns
         -------
         ndarray of shape (n, n_leaf_words), dtype int64
         """
-        floats = [np.reshape(numbers, (-1, 1)).view(np.int64) for numbers in (value, impurity)] if self.keeps_values else []
+        floats = [np.reshape(numbers, (len(draws), -1)).view(np.int64) for numbers in (value, impurity)] if self.keeps_values else []
         return np.hstack([draws[:, None], weight, *floats])
 
     def leaf_tables(self, words):
@@ -160,10 +189,10 @@ class Objective(ABC):
         dict
             `leaf_draws`, `leaf_weight`, `leaf_value` and `leaf_impurity` as `Forest` has them.
         """
-        floats = {
-            name: words[name].view(np.float64)[:, 0] if self.keeps_values else np.empty(0)
-            for name in ("leaf_value", "leaf_impurity")
-        }
+        floats = dict.fromkeys(("leaf_value", "leaf_impurity"), np.empty(0))
+        if self.keeps_values:
+            floats = {name: words[name].view(np.float64) for name in floats}
+            floats = {name: table[:, 0] if table.shape[1] == 1 else table for name, table in floats.items()}
         return {"leaf_draws": words["leaf_draws"][:, 0], "leaf_weight": words["leaf_weight"], **floats}
 
 
@@ -225,6 +254,105 @@ class NumberObjective(Objective):
         return value[:, None]
 
 
+class SeveralOutputs:
+    """What makes an objective one of several outputs, predicted by the same trees."""
+
+    is_ordered = False
+
+    @property
+    def n_judged(self):
+        return self.n_outputs + 1
+
+    def make_criterion(self, criterion, is_wide=False):
+        pattern = CRITERIA[criterion]() if isinstance(criterion, str) else criterion
+        return MultiOutput.of(pattern, self.class_counts, is_wide)
+
+
+@dataclass(frozen=True)
+class MultiOutputClassObjective(SeveralOutputs, ClassObjective):
+    """Leaves keep the weight of each class of each output.
+
+    Parameters
+    ----------
+    n_classes : tuple of int
+        Of each output, of which there are two or more.
+    """
+
+    n_classes: tuple
+
+    @property
+    def class_counts(self):
+        return self.n_classes
+
+    def check(self):
+        if type(self.n_classes) is not tuple or len(self.n_classes) < 2:
+            raise ValueError(f"n_classes={self.n_classes!r}; allowed are tuples of two integers or more")
+        for n in self.n_classes:
+            checked_integer("n_classes", n, 1, 2**31 - 1)
+
+    @property
+    def n_outputs(self):
+        return len(self.n_classes)
+
+    @property
+    def n_values(self):
+        return sum(self.n_classes)
+
+    @property
+    def outputs(self):
+        ends = np.cumsum(self.n_classes).tolist()
+        return tuple(slice(end - n, end) for end, n in zip(ends, self.n_classes, strict=True))
+
+    def of_output(self, output):
+        return ClassObjective(self.n_classes[output])
+
+    @property
+    def weight_columns(self):
+        return self.outputs
+
+    @property
+    def weight_words(self):
+        return slice(2, 2 + self.n_values)
+
+    def leaf_votes(self, weight, value, voting):
+        own = [self.of_output(o).leaf_votes(weight[:, columns], value, voting) for o, columns in enumerate(self.outputs)]
+        return np.hstack(own)
+
+
+@dataclass(frozen=True)
+class MultiOutputNumberObjective(SeveralOutputs, NumberObjective):
+    """Leaves keep their total weight, the number that they predict of each output, and the mean impurity.
+
+    Parameters
+    ----------
+    n_outputs : int
+        From 2.
+    """
+
+    n_outputs: int
+
+    def check(self):
+        checked_integer("n_outputs", self.n_outputs, 2, 2**31 - 1)
+
+    @property
+    def class_counts(self):
+        return (0,) * self.n_outputs
+
+    @property
+    def n_values(self):
+        return self.n_outputs
+
+    @property
+    def outputs(self):
+        return tuple(slice(o, o + 1) for o in range(self.n_outputs))
+
+    def of_output(self, output):
+        return NumberObjective()
+
+    def leaf_votes(self, weight, value, voting):
+        return value
+
+
 @dataclass(frozen=True)
 class SumObjective(NumberObjective):
     """Leaves keep what they add to a sum that begins with a baseline: raw predictions of boosted trees.
@@ -257,10 +385,13 @@ class SumObjective(NumberObjective):
             raise ValueError(f"baseline={given!r}; allowed are tuples of one finite float or more")
 
 
+OBJECTIVES = (ClassObjective, NumberObjective, MultiOutputClassObjective, MultiOutputNumberObjective, SumObjective)
+
+
 def check_objective(objective):
     """Raise TypeError or ValueError unless this is an objective as a fit makes it."""
-    if type(objective) not in (ClassObjective, NumberObjective, SumObjective):
-        raise TypeError(f"objective={objective!r}; allowed are ClassObjective, NumberObjective and SumObjective")
+    if type(objective) not in OBJECTIVES:
+        raise TypeError(f"objective={objective!r}; allowed are {', '.join(kind.__name__ for kind in OBJECTIVES)}")
     names = {field.name for field in fields(objective)}
     if vars(objective).keys() != names:
         raise TypeError(f"a {type(objective).__name__} has the attributes {sorted(vars(objective))}; allowed are {sorted(names)}")

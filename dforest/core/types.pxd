@@ -52,6 +52,7 @@ cdef extern from "rules/records.h" nogil:
         CLASS_WEIGHTS "DF_CLASS_WEIGHTS"           # word 2 + target += weight
         TARGET_SUM "DF_TARGET_SUM"                 # word 2 += weight * target
         TARGET_SUM_WIDE "DF_TARGET_SUM_WIDE"       # words 2, 3 += low 31 bits, high bits of weight * target
+        OUTPUTS "DF_OUTPUTS"                       # one of these for each of several outputs: see outputs.pxd
 
 cdef extern from "rules/criteria.h" nogil:
     # Add a record's draws to a statistic.
@@ -127,7 +128,10 @@ cdef struct Node:
     const uint32_t* record_of
     uint32_t first
     const uint32_t* rows   # NULL; or, in a block, the data's row by Record.row: for codes of columns with buckets
-    const double* y        # exact targets by Record.row: of all rows, or copied for this subtree; NULL for classification
+    # Exact targets by Record.row: of all rows, or copied for this subtree; NULL for classification. Of several outputs, class
+    # numbers too; those of each output begin `y_stride` behind those of the one before.
+    const double* y
+    Py_ssize_t y_stride
     int64_t* statistics    # their sum
     uint64_t path
     Py_ssize_t depth       # the root's is 0

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest import pruning
 from dforest.config import communicator, in_kind, on_host, queue_of
-from dforest.core.objective import ClassObjective, NumberObjective
+from dforest.core.objective import ClassObjective, MultiOutputClassObjective, MultiOutputNumberObjective, NumberObjective
 from dforest.core.sampling import AllRows
 from dforest.core.search.criteria import NAMES
 from dforest.core.search.criterion import Criterion
@@ -29,6 +29,7 @@ from dforest.estimators.agreement import Partition, check_alike, common_classes,
 from dforest.estimators.callbacks import with_callbacks
 from dforest.estimators.features import CATEGORICAL, ORDINAL, Features
 from dforest.estimators.memory import MemoryPart
+from dforest.estimators.outputs import by_output, check_columns, class_weights, classes_by_output
 from dforest.estimators.prediction import PredictionPart
 from dforest.estimators.sampling import groups_of, sampling_plan
 from dforest.estimators.saving import SavingPart
@@ -204,8 +205,8 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
         return NAMES.get(type(criterion), criterion)
 
     @abstractmethod
-    def _objective(self):
-        """The `Objective` that trees are grown for."""
+    def _objective(self, rows):
+        """The `Objective` that trees are grown for on these `TrainingRows`."""
 
     def _configured_splitter(self, n_features):
         """The configured `Splitter` of a problem."""
@@ -237,8 +238,9 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
             text too: see `categorical_features`. None, NaN, NA and null are missing. Sparse matrices
             and arrays of SciPy give the trees of ``X.toarray()``, which is never made as a whole; what
             they do not store is 0.
-        y : array-like of shape (n_rows,)
-            Classes of any type, or finite numbers.
+        y : array-like of shape (n_rows,) or (n_rows, n_outputs)
+            Classes of any type, or finite numbers. If there are several columns, the same tree predicts
+            all of them: impurities are means over these outputs.
         sample_weight : array-like of shape (n_rows,), optional
             How much a draw of each row counts in impurities and leaves; rows of weight 0 are left
             out before anything is drawn. Weights don't change how often a row is drawn.
@@ -292,7 +294,9 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
     def _learn(self, partitions, ranks, plan):
         """(the `Features` of the columns, the `TrainingRows`) of a fit. A collective."""
         features, parts, targets, _ = check_partitions(self, partitions, ranks, plan.grown)
+        targets = [by_output(y) for y in targets]
         y = self._encode(targets, ranks)
+        self._check_outputs(y, partitions, ranks)
         weight = check_weights([partition.sample_weight for partition in partitions], parts, ranks)
         rows = TrainingRows(parts, y, weight, ranks, [partition.place for partition in partitions])
         rows.apply_class_weight(self._class_factors(rows))
@@ -300,6 +304,23 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
         rows.groups = groups_of([partition.groups for partition in partitions], rows, plan.sampling)
         self._check_plan(rows, plan)
         return features, rows
+
+    def _check_outputs(self, y, partitions, ranks):
+        """Raise ValueError if there is no code for several outputs where the trees are to be grown, or under constraints."""
+        if y.ndim == 1:
+            return
+        whole = f"y has {y.shape[1]} columns, but "
+        if ranks.size > 1 or len(partitions) != 1:
+            raise ValueError(
+                f"{whole}a fit by several ranks, or of several partitions, has no code for several outputs; allowed is one column, "
+                "or a process that has all rows"
+            )
+        if self._training_device(partitions[0].X) is not None:
+            raise ValueError(f"{whole}device={self.device!r} has no code for several outputs; allowed are None and 'cpu'")
+        if np.any(check_directions(self, self.monotonic_cst)):
+            raise ValueError(
+                f"{whole}monotonic_cst is for one output: Monotonicity constraints are not supported with multiple output."
+            )
 
     def _check_shared(self):
         """Raise ValueError if there is no code for growing such trees from rows of several ranks or partitions."""
@@ -350,7 +371,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
         self.forest_, self.fit_report_ = before, FitReport(engine.name)
         try:
             if growth.is_wanted if growth is not None else first < plan.n_trees:
-                sink = ForestSink(rows.parts[0].dtype, plan.n_trees, before, growth, n_threads)
+                sink = ForestSink(rows.parts[0].dtype, plan.n_trees, problem.objective.n_judged, before, growth, n_threads)
                 self.forest_, self.fit_report_ = grow_forest(problem, engine, range(first, plan.n_trees), sink, **settings)
         finally:
             if growth is not None:
@@ -379,7 +400,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
         sampling = AllRows() if plan.sampling is None else self._sampling(plan, rows)
         rules = self._rules(n_rows, sampling.count_draws(n_rows))
         targets = self._targets(rows, plan)
-        objective = self._objective()
+        objective = self._objective(rows)
         criterion = objective.make_criterion(self._own_criterion(), needs_wide_sums(targets, sampling.largest_tree(n_rows)))
         directions = check_directions(self, self.monotonic_cst)
         if plan.grown is not None and not np.array_equal(directions, self._directions):
@@ -430,9 +451,9 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
 
     @property
     def n_outputs_(self):
-        """Always 1."""
+        """Number of columns of y."""
         check_is_fitted(self)
-        return 1
+        return self.forest_.objective.n_outputs
 
     @property
     def feature_importances_(self):
@@ -451,6 +472,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
         return tags
 
 
@@ -458,27 +480,36 @@ class ClassTargets:
     """What makes an estimator grow trees for classes."""
 
     def _encode(self, y, ranks):
+        if len(y) == 1 and y[0].ndim == 2:
+            self.classes_, numbers = classes_by_output(y[0])
+            self.n_classes_ = [len(classes) for classes in self.classes_]
+            return numbers
         classes, numbers = check_classes(join_labels(y)) if y else (np.zeros(0), np.zeros(0, np.int32))
         self.classes_, numbers = common_classes(ranks, classes, numbers)
         self.n_classes_ = len(self.classes_)
         return numbers
 
-    def _objective(self):
-        return ClassObjective(self.n_classes_)
+    def _objective(self, rows):
+        n = self.n_classes_
+        return MultiOutputClassObjective(tuple(n)) if isinstance(n, list) else ClassObjective(n)
 
     def _class_factors(self, rows):
         if self.class_weight is None or self.class_weight == "balanced_subsample":
             return None
-        if isinstance(self.class_weight, dict):
-            return check_class_weight(self.class_weight, self.classes_)[rows.y]
-        return ClassBalance.of(rows, self.n_classes_).factors()
+        if isinstance(self.class_weight, str):
+            return ClassBalance.of(rows, self.n_classes_).factors()
+        if isinstance(self.classes_, list):
+            factors = class_weights(self.class_weight, self.classes_)
+            return np.prod([factor[rows.y[:, output]] for output, factor in enumerate(factors)], axis=0)
+        return check_class_weight(self.class_weight, self.classes_)[rows.y]
 
     def _encode_known(self, y):
         """The class numbers of labels. Raises ValueError if one was not there in training."""
-        unknown = ~np.isin(y, self.classes_)
-        if unknown.any():
-            raise ValueError(f"y holds {np.asarray(y)[unknown].tolist()[0]!r}; the classes are {self.classes_.tolist()}")
-        return np.searchsorted(self.classes_, y).astype(np.int32)
+        if not isinstance(self.classes_, list):
+            return _known_numbers(y, self.classes_, "y")
+        check_columns(y, len(self.classes_))
+        columns = [_known_numbers(y[:, o], known, f"column {o} of y") for o, known in enumerate(self.classes_)]
+        return np.stack(columns, axis=1)
 
     def _targets(self, rows, plan):
         balance = ClassBalance.of(rows, self.n_classes_) if plan.balances_draws else None
@@ -487,7 +518,18 @@ class ClassTargets:
             balance = replace(balance, sample_weight=None)
         if balance is not None and weight is None:
             weight = np.ones(len(rows.y), np.uint32)
-        return Targets(rows.y, None, weight, exponent, balance, rows.heaviest(weight))
+        numbers, classes = None, rows.y
+        if rows.y.ndim == 2:
+            numbers, classes = np.ascontiguousarray(rows.y.T, np.float64), np.zeros(len(rows.y), np.int32)
+        return Targets(classes, numbers, weight, exponent, balance, rows.heaviest(weight))
+
+
+def _known_numbers(y, classes, name):
+    """The numbers of labels among the classes there are."""
+    unknown = ~np.isin(y, classes)
+    if unknown.any():
+        raise ValueError(f"{name} holds {np.asarray(y)[unknown].tolist()[0]!r}; the classes are {classes.tolist()}")
+    return np.searchsorted(classes, y).astype(np.int32)
 
 
 class ClassifierPart(ClassTargets, ClassifierMixin):
@@ -504,14 +546,24 @@ class ClassifierPart(ClassTargets, ClassifierMixin):
         -------
         ndarray of shape (n_rows, n_classes), dtype float64
             Columns in the order of `classes_`: the mean over trees of the class shares of the
-            leaves reached; with ``voting="hard"`` the share of trees that vote for each class.
+            leaves reached; with ``voting="hard"`` the share of trees that vote for each class. Of several
+            outputs, a list of such arrays.
         """
-        return in_kind(X, self._mean(X, getattr(self, "voting", "soft")))
+        probability = self._mean(X, getattr(self, "voting", "soft"))
+        if self.n_outputs_ == 1:
+            return in_kind(X, probability)
+        return [in_kind(X, part) for part in self._split(probability)]
+
+    def _split(self, probability):
+        """The probabilities by output: list of ndarray."""
+        return [np.ascontiguousarray(on_host(probability)[:, own]) for own in self.forest_.objective.outputs]
 
     def predict_log_proba(self, X):
         """Natural logarithms of what `predict_proba` returns; the logarithm of 0 is -inf."""
+        probability = self.predict_proba(X)
         with np.errstate(divide="ignore"):
-            return in_kind(X, np.log(on_host(self.predict_proba(X))))
+            logs = [in_kind(X, np.log(on_host(part))) for part in (probability if self.n_outputs_ > 1 else [probability])]
+        return logs if self.n_outputs_ > 1 else logs[0]
 
     def predict(self, X):
         """The most probable class of each row; of equally probable ones, the first in `classes_`.
@@ -522,23 +574,31 @@ class ClassifierPart(ClassTargets, ClassifierMixin):
 
         Returns
         -------
-        ndarray of shape (n_rows,)
+        ndarray of shape (n_rows,) or (n_rows, n_outputs)
         """
-        best = self._most(X, getattr(self, "voting", "soft"))
-        return in_kind(X, self.classes_.take(on_host(best)))
+        voting = getattr(self, "voting", "soft")
+        check_is_fitted(self)
+        if self.n_outputs_ == 1:
+            return in_kind(X, self.classes_.take(on_host(self._most(X, voting))))
+        best = [part.argmax(axis=1) for part in self._split(self._mean(X, voting))]
+        columns = [classes.take(numbers) for classes, numbers in zip(self.classes_, best, strict=True)]
+        if len({column.dtype.kind for column in columns}) > 1:  # else numbers would become text
+            columns = [column.astype(object) for column in columns]
+        return in_kind(X, np.stack(columns, axis=1))
 
 
 class NumberTargets:
     """What makes an estimator grow trees for numbers."""
 
+    def _encode_known(self, y):
+        check_columns(y, self.n_outputs_)
+        return check_targets(y)
+
     def _encode(self, y, ranks):
         return check_targets(np.concatenate(y)) if y else np.zeros(0)
 
-    def _encode_known(self, y):
-        return check_targets(y)
-
-    def _objective(self):
-        return NumberObjective()
+    def _objective(self, rows):
+        return NumberObjective() if rows.y.ndim == 1 else MultiOutputNumberObjective(rows.y.shape[1])
 
     def _class_factors(self, rows):
         return None
@@ -547,7 +607,8 @@ class NumberTargets:
         if self._own_criterion() == "poisson":
             check_counts(*rows.extent())
         weight, exponent = (None, 0) if plan.ignores_weights else rows.integer_weight()
-        return Targets(np.zeros(len(rows.y), np.int32), rows.y, weight, exponent, None, rows.heaviest(weight))
+        numbers = np.ascontiguousarray(rows.y.T)
+        return Targets(np.zeros(len(rows.y), np.int32), numbers, weight, exponent, None, rows.heaviest(weight))
 
 
 class RegressorPart(NumberTargets, RegressorMixin):
@@ -564,6 +625,7 @@ class RegressorPart(NumberTargets, RegressorMixin):
 
         Returns
         -------
-        ndarray of shape (n_rows,), dtype float64
+        ndarray of shape (n_rows,) or (n_rows, n_outputs), dtype float64
         """
-        return in_kind(X, self._mean(X).ravel())
+        mean = self._mean(X)
+        return in_kind(X, mean.ravel() if self.n_outputs_ == 1 else mean)

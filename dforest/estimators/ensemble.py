@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.metrics import r2_score
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,6 +27,7 @@ from dforest.estimators.conversion import ConversionPart
 from dforest.estimators.growth import ForestGrowth
 from dforest.estimators.intervals import IntervalPart
 from dforest.estimators.neighbours import NeighbourPart, QuantilePart
+from dforest.estimators.outputs import by_output, same_classes
 from dforest.estimators.progress import ProgressLine
 from dforest.estimators.reporting import ReportPart
 from dforest.estimators.scoring import accuracy, r2, score_of_classes, score_of_numbers
@@ -108,8 +110,9 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
             text too: see `categorical_features`. None, NaN, NA and null are missing. Sparse matrices
             and arrays of SciPy give the trees of ``X.toarray()``, which is never made as a whole; what
             they do not store is 0.
-        y : array-like of shape (n_rows,)
-            Classes of any type, or finite numbers.
+        y : array-like of shape (n_rows,) or (n_rows, n_outputs)
+            Classes of any type, or finite numbers. If there are several columns, the same trees predict
+            all of them: impurities are means over these outputs.
         sample_weight : array-like of shape (n_rows,), optional
             How much a draw of each row counts in impurities and leaves; rows of weight 0 are left
             out before anything is drawn. Weights change how often a row is drawn only with
@@ -202,11 +205,15 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
             raise ValueError(
                 f"criterion={self.criterion!r}, but warm_start=True goes on with trees grown by {grown.criterion!r}"
             )
-        if is_classifier(self) and not np.array_equal(self.classes_, plan.classes):
+        n_outputs = rows.y.shape[1] if rows.y.ndim == 2 else 1
+        if n_outputs != grown.objective.n_outputs:
             raise ValueError(
-                f"y has the classes {self.classes_.tolist()}, but warm_start=True goes on with trees grown on "
-                f"{plan.classes.tolist()}"
+                f"y has {n_outputs} columns, but warm_start=True goes on with trees grown on {grown.objective.n_outputs}"
             )
+        if is_classifier(self) and not same_classes(self.classes_, plan.classes):
+            known = [[labels.tolist() for labels in given] if isinstance(given, list) else given.tolist()
+                     for given in (self.classes_, plan.classes)]  # fmt: skip
+            raise ValueError(f"y has the classes {known[0]}, but warm_start=True goes on with trees grown on {known[1]}")
         if self.oob_score or self.variable_importance in ("mda_raw", "mda_scaled"):
             oob.check_available(grown, rows.n_rows)
 
@@ -234,7 +241,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
                 f"{type(self).__name__} has callbacks, for which a fit by several ranks, or of several partitions, has no code; "
                 "allowed are none, or a process that has all rows"
             )
-        counts_votes = line is not None and bool(self.oob_score) and not oob.is_divided(rows)
+        counts_votes = line is not None and bool(self.oob_score) and not oob.is_divided(rows) and rows.y.ndim == 1
         growth = self._growth = ForestGrowth(self, plan, rows, device, tasks, line, counts_votes)
         growth.begin()
         return growth
@@ -273,7 +280,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
 
     def _set_oob(self, found, rows):
         """Set the attributes of out-of-bag estimates, in which rows of weight 0 have NaN."""
-        prediction = np.full((len(rows.kept), found.prediction.shape[1]), np.nan)
+        prediction = np.full((len(rows.kept), *found.prediction.shape[1:]), np.nan)
         prediction[rows.kept] = found.prediction
         self.oob_error_per_observation_ = np.full(len(rows.kept), np.nan)
         self.oob_error_per_observation_[rows.kept] = found.error_per_row
@@ -283,7 +290,9 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         seen = ~np.isnan(found.error_per_row)
         self.oob_score_ = np.nan
         true, seen_prediction = rows.y[seen], found.prediction[seen]
-        if is_classifier(self):
+        if rows.y.ndim == 2:
+            self._set_oob_of_outputs(prediction, true, seen_prediction)
+        elif is_classifier(self):
             self.oob_decision_function_ = prediction
             if not callable(self.oob_score):
                 self.oob_score_ = accuracy(true, seen_prediction, rows.ranks)
@@ -295,6 +304,29 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
                 self.oob_score_ = r2(true, seen_prediction[:, 0], rows.ranks)
             elif seen.any():
                 self.oob_score_ = score_of_numbers(self.oob_score, true, seen_prediction[:, 0])
+
+    def _set_oob_of_outputs(self, prediction, true, seen):
+        """`_set_oob` of several outputs, whose score is that of scikit-learn: all of them are right, or the mean R²."""
+        if not is_classifier(self):
+            self.oob_prediction_ = prediction
+            if len(true):
+                score = self.oob_score if callable(self.oob_score) else r2_score
+                self.oob_score_ = score(true, seen)
+            return
+        outputs = self.forest_.objective.outputs
+        parts = [prediction[:, own] for own in outputs]
+        same = len(set(self.n_classes_)) == 1
+        self.oob_decision_function_ = np.stack(parts, axis=2) if same else parts
+        if not len(true):
+            return
+        numbers = np.stack([seen[:, own].argmax(axis=1) for own in outputs], axis=1)
+        if not callable(self.oob_score):
+            self.oob_score_ = float((numbers == true).all(axis=1).mean())
+            return
+        labels = [
+            np.stack([classes[of_rows[:, o]] for o, classes in enumerate(self.classes_)], axis=1) for of_rows in (true, numbers)
+        ]
+        self.oob_score_ = self.oob_score(*labels)
 
     def oob_importance(self, X, y, sample_weight=None):
         """Permutation importance on the rows that each tree's bootstrap left out (MDA).
@@ -347,7 +379,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
             known = {"reset": False, "y_numeric": is_regressor(self), "least_rows": 0 if is_shared else 1}
             checked = [check_X(self, partition.X, self._features, y=partition.y, **known) for partition in partitions]
             parts = common_floats(ranks, [X for X, _ in checked])
-            y = [y for _, y in checked if len(y)]
+            y = [by_output(y) for _, y in checked if len(y)]
             y = self._encode_known(np.concatenate(y)) if y else np.zeros(0, np.float64 if is_regressor(self) else np.int32)
             weight = check_weights([partition.sample_weight for partition in partitions], parts, ranks)
             rows = TrainingRows(parts, y, weight, ranks, [partition.place for partition in partitions])
@@ -500,9 +532,11 @@ class ForestClassifier(ReportPart, ConversionPart, NeighbourPart, ShapPart, Clas
         if self.class_weight == "balanced_subsample":
             return "balanced"
         if self.class_weight == "balanced":  # balanced over all rows, not over the draws of a tree
-            factors = ClassBalance.of(rows, self.n_classes_).class_factors(np.ones((1, len(rows.y)), np.int64))[0]
-            there = factors > 0
-            return dict(zip(self.classes_[there].tolist(), factors[there].tolist(), strict=True))
+            by_output, several = ClassBalance.of(rows, self.n_classes_).class_factors(np.ones((1, len(rows.y)), np.int64)), []
+            for (factors,), classes in zip(by_output, self.classes_ if rows.y.ndim == 2 else [self.classes_], strict=True):
+                there = factors > 0
+                several.append(dict(zip(classes[there].tolist(), factors[there].tolist(), strict=True)))
+            return several if rows.y.ndim == 2 else several[0]
         return self.class_weight
 
 

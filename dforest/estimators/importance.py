@@ -58,6 +58,10 @@ def accuracy_decrease(forest, rows, n_threads, device=None):
     ndarray of shape (n_trees, n_features), dtype float64
         0 for features that a tree doesn't use; NaN for trees that left out no row.
     """
+    if rows.y.ndim == 2:  # the mean over outputs, as errors are
+        outputs = range(rows.y.shape[1])
+        rises = [accuracy_decrease(forest.of_output(o), rows.of_output(o), n_threads, device) for o in outputs]
+        return np.mean(rises, axis=0)
     device, n_threads = place_of(rows, device, n_threads)
     is_regression = not forest.objective.has_classes
     value = forest.leaf_value if is_regression else forest.leaf_class().astype(np.float64)

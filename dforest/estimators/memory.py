@@ -244,7 +244,7 @@ def _some(problem, chosen, estimator):
     targets = replace(
         targets,
         classes=targets.classes[chosen],
-        numbers=None if targets.numbers is None else targets.numbers[chosen],
+        numbers=None if targets.numbers is None else np.ascontiguousarray(targets.numbers[..., chosen]),
         weight=None if targets.weight is None else targets.weight[chosen],
         balance=balance,
     )

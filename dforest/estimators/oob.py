@@ -53,6 +53,12 @@ class OutOfBag:
     curve: np.ndarray
     n_never: int
 
+    @classmethod
+    def mean_of(cls, outputs):
+        """The estimates of several outputs: predictions side by side, and the means of errors."""
+        means = [np.mean([getattr(one, name) for one in outputs], axis=0) for name in ("error_per_row", "error", "curve")]
+        return cls(np.hstack([one.prediction for one in outputs]), means[0], float(means[1]), means[2], outputs[0].n_never)
+
 
 def check_available(forest, n_rows):
     """Raise ValueError if a tree of a forest, or None, left out no rows or was not grown on `n_rows` rows, those of all ranks."""
@@ -139,6 +145,9 @@ def estimate(forest, rows, voting, n_threads, device=None):
     -------
     OutOfBag
     """
+    if rows.y.ndim == 2:
+        outputs = range(rows.y.shape[1])
+        return OutOfBag.mean_of([estimate(forest.of_output(o), rows.of_output(o), voting, n_threads, device) for o in outputs])
     device, n_threads = place_of(rows, device, n_threads)
     has_classes, n_own = forest.objective.has_classes, len(rows.y)
     leaf_class, exponent = forest.leaf_class() if has_classes else None, exponent_of(forest, rows)

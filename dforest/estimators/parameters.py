@@ -301,22 +301,24 @@ PARAMETERS = (
     ),
     Parameter(
         "class_weight",
-        'dict, {"balanced", "balanced_subsample"} or None',
+        'dict, list of dict, {"balanced", "balanced_subsample"} or None',
         None,
-        [dict, StrOptions({"balanced", "balanced_subsample"}), None],
+        [dict, list, StrOptions({"balanced", "balanced_subsample"}), None],
         """Factors of the rows' weights by class. A dict maps classes to factors, which are 1 for classes that it
         leaves out. "balanced" makes them total weight / (n_classes * weight of the class), where weights
         are sums over the training rows; "balanced_subsample" makes them for each tree, by that formula of
-        sums over the tree's draws. None means 1.""",
+        sums over the tree's draws. None means 1. Of several outputs, a list has a dict for each, and the factors of
+        all outputs are multiplied.""",
         of=FORESTS & CLASSIFIERS,
     ),
     Parameter(
         "class_weight",
-        'dict, "balanced" or None',
+        'dict, list of dict, "balanced" or None',
         None,
-        [dict, StrOptions({"balanced"}), None],
+        [dict, list, StrOptions({"balanced"}), None],
         """Factors of the rows' weights by class. A dict maps classes to factors, which are 1 for classes that it
-        leaves out. "balanced" makes them total weight / (n_classes * weight of the class). None means 1.""",
+        leaves out. "balanced" makes them total weight / (n_classes * weight of the class). None means 1. Of several
+        outputs, a list has a dict for each, and the factors of all outputs are multiplied.""",
         of=TREES & CLASSIFIERS,
     ),
     Parameter(

@@ -3,6 +3,7 @@
 from sklearn.utils import column_or_1d
 
 from dforest.core.sampling import SamplingPlan
+from dforest.estimators.outputs import joint_classes
 from dforest.sampling import SampledRows
 
 
@@ -37,11 +38,12 @@ def groups_of(given, rows, sampling):
 
 
 def sampling_plan(sampling, labels, max_samples, rows, has_classes):
-    """The `SamplingPlan` that a `Sampling` makes for training rows; `labels` are the classes by number."""
+    """The `SamplingPlan` that a `Sampling` makes for training rows; `labels` are the classes by number, tuples of several outputs."""
     weight = rows.integer_weight()[0] if sampling.ignores_weights else None
-    told = SampledRows(
-        rows.n_rows, rows.y if has_classes else None, labels if has_classes else None, weight, rows.groups, max_samples
-    )
+    y = rows.y
+    if has_classes and y.ndim == 2:
+        y, labels = joint_classes(y, labels)
+    told = SampledRows(rows.n_rows, y if has_classes else None, labels if has_classes else None, weight, rows.groups, max_samples)
     plan = sampling.plan(told)
     if not isinstance(plan, SamplingPlan):
         raise TypeError(f"bootstrap={sampling!r} made a plan {plan!r}; allowed are sampling plans: see dforest.sampling")

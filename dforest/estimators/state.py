@@ -62,7 +62,9 @@ def check_state(estimator, state):
     else:
         _check_equal("whether the estimator is a classifier", is_classifier(estimator), objective.has_classes)
         n_classes = objective.n_values
-    if is_classifier(estimator):
+    if objective.n_outputs > 1:
+        _check_outputs(estimator, state, objective)
+    elif is_classifier(estimator):
         classes = state.get("classes_")
         if not isinstance(classes, np.ndarray) or classes.ndim != 1:
             raise TypeError(f"classes_ is {classes!r}; that of a fitted classifier is an array of one axis")
@@ -70,6 +72,18 @@ def check_state(estimator, state):
         _check_equal("n_classes_", state.get("n_classes_", n_classes), n_classes)
     elif objective.keeps_gains:
         _check_equal("n_trees_per_iteration_", objective.n_sums, 1)
+
+
+def _check_outputs(estimator, state, objective):
+    """Raise unless the classes of several outputs are those of the forest."""
+    if not is_classifier(estimator):
+        return
+    classes = state.get("classes_")
+    if not isinstance(classes, list) or not all(isinstance(one, np.ndarray) and one.ndim == 1 for one in classes):
+        raise TypeError(f"classes_ is {classes!r}; that of a classifier of several outputs is a list of arrays of one axis")
+    n_classes = list(objective.class_counts)
+    _check_equal("the numbers of classes_", [len(one) for one in classes], n_classes)
+    _check_equal("n_classes_", list(state.get("n_classes_", n_classes)), n_classes)
 
 
 def _check_equal(name, value, expected):

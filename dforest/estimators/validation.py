@@ -78,6 +78,8 @@ def check_X(estimator, X, features=None, reset=True, least_rows=1, **kwargs):
         cannot hold, or if two columns have the same name; if X is sparse, and may not be.
     """
     X = on_host(X)
+    if "y" in kwargs and estimator.__sklearn_tags__().target_tags.multi_output:
+        kwargs["multi_output"] = True
     if issparse(X):
         return _check_sparse(estimator, X, features, reset=reset, ensure_min_samples=least_rows, **kwargs)
     if isinstance(X, np.ndarray) and not (X.dtype.isnative and X.flags.aligned):

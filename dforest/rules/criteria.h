@@ -32,6 +32,37 @@ static inline void df_add_draws(df_draw_kind kind, int64_t *statistic, const df_
     }
 }
 
+/* What several outputs add to a statistic, whose words from the third on are those of one output after another. The targets of
+ * a record are the n_outputs integers from record->target * n_outputs on. That of an output with classes is the word that counts
+ * the class: of 3 and 2 classes, the classes 1 and 0 are the words 3 and 5. */
+typedef struct {
+    df_draw_kind kind;    /* of each output alone */
+    int64_t n_outputs;
+    const int32_t *targets;
+} df_outputs;
+
+/* Add a record's draws to a statistic of several outputs. */
+static inline void df_add_outputs(const df_outputs *outputs, int64_t *statistic, const df_record *record) {
+    const int64_t n = outputs->n_outputs, weight = (int64_t)record->count * record->weight;
+    const int32_t *target = outputs->targets + (int64_t)(uint32_t)record->target * n;
+    int64_t o, product;
+    statistic[0] += record->count;
+    statistic[1] += weight;
+    if (outputs->kind == DF_CLASS_WEIGHTS) {
+        for (o = 0; o < n; o++)
+            statistic[target[o]] += weight;
+    } else if (outputs->kind == DF_TARGET_SUM) {
+        for (o = 0; o < n; o++)
+            statistic[2 + o] += weight * target[o];
+    } else {
+        for (o = 0; o < n; o++) {
+            product = (int64_t)record->weight * target[o];
+            statistic[2 + 2 * o] += df_low_part(product) * record->count;
+            statistic[3 + 2 * o] += df_high_part(product) * record->count;
+        }
+    }
+}
+
 /* Whether all draws are of one class. */
 static inline int df_has_one_class(const int64_t *statistic, int64_t n_words) {
     int64_t k, present = 0;

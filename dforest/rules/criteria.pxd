@@ -7,6 +7,11 @@ cdef extern from "rules/criteria.h" nogil:
     int64_t df_low_part(int64_t product)
     int64_t df_high_part(int64_t product)
     void df_add_draws(df_draw_kind kind, int64_t* statistic, const df_record* record)
+    ctypedef struct df_outputs:
+        df_draw_kind kind
+        int64_t n_outputs
+        const int32_t* targets
+    void df_add_outputs(const df_outputs* outputs, int64_t* statistic, const df_record* record)
     bint df_has_one_class(const int64_t* statistic, int64_t n_words)
     double df_class_score(int64_t criterion, const int64_t* left, const int64_t* total, int64_t n_words)
     double df_class_impurity(int64_t criterion, const int64_t* statistic, int64_t n_words)

@@ -12,8 +12,8 @@ enum { DF_GINI, DF_ENTROPY, DF_HELLINGER, DF_SQUARED_ERROR, DF_POISSON, DF_ABSOL
 // Of a feature: tested by x <= threshold; by x <= threshold, where the threshold is a value that occurs; by membership in a set.
 typedef enum { DF_CONTINUOUS, DF_ORDINAL, DF_CATEGORICAL } df_kind;
 
-// How a draw adds to words 2, 3, ... of a statistic: see df_add_draws.
-typedef enum { DF_CLASS_WEIGHTS, DF_TARGET_SUM, DF_TARGET_SUM_WIDE } df_draw_kind;
+// How a draw adds to words 2, 3, ... of a statistic: see df_add_draws; of several outputs, df_add_outputs.
+typedef enum { DF_CLASS_WEIGHTS, DF_TARGET_SUM, DF_TARGET_SUM_WIDE, DF_OUTPUTS } df_draw_kind;
 
 enum { DF_SHARED_BYTES = 384 }; // of df_shared, at most
 enum { DF_FEATURE_ARRAYS = 4 }; // of df_features

@@ -44,7 +44,7 @@ def resident(name):
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith(name))
 
 def grow():
-    sink = ForestSink(np.float32, n_trees, n_threads=8)
+    sink = ForestSink(np.float32, n_trees, 2, n_threads=8)
     CpuEngine(8).open(problem).grow(range(n_trees), sink)
     return sink.forest(problem, n_categories=none.astype(np.int32), criterion=criterion, splitter=None)
 

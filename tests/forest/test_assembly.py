@@ -33,7 +33,7 @@ def made_tree(seed):
 
 
 def put_together(trees, dtype=np.float64):
-    assembly = Assembly(dtype, len(trees))
+    assembly = Assembly(dtype, len(trees), 2)
     for number, tree in enumerate(trees):
         assembly.add(number, tree)
     return assembly.release(NumberObjective())
@@ -73,7 +73,7 @@ def test_trees_one_after_another(n_trees, dtype):
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (2, 1, 0)])
 def test_trees_are_lent(order):
     trees = [made_tree(seed) for seed in range(3)]
-    assembly = Assembly(np.float64, 3)
+    assembly = Assembly(np.float64, 3, 2)
     for number in order:
         tree = trees[number]
         lent = tree.copy()
@@ -93,7 +93,7 @@ def test_any_order(seed, room, n_threads, monkeypatch):
         monkeypatch.setattr(assembly_module, "LEAST_BYTES", 1)
     trees = [made_tree(100 * seed + number) for number in range(50)]
     order = np.random.default_rng(seed).permutation(len(trees))
-    assembly = Assembly(np.float32, len(trees), n_threads=n_threads)
+    assembly = Assembly(np.float32, len(trees), 2, n_threads=n_threads)
     for number in order:
         assembly.add(int(number), trees[number])
     assert_same(assembly.release(NumberObjective()), expected(trees, np.float32))
@@ -102,7 +102,7 @@ def test_any_order(seed, room, n_threads, monkeypatch):
 @pytest.mark.parametrize("seed", range(3))
 def test_several_threads(seed):
     trees = [made_tree(1000 * seed + number) for number in range(200)]
-    assembly = Assembly(np.float64, len(trees), n_threads=5)
+    assembly = Assembly(np.float64, len(trees), 2, n_threads=5)
     numbers = iter(np.random.default_rng(seed).permutation(len(trees)).tolist())
 
     def work():
@@ -122,7 +122,7 @@ def test_several_threads(seed):
 def test_trees_that_nobody_wants(n_wanted, n_threads):
     """Growing was stopped: leaves of later trees alone are left out, and those of both are numbered as if these had not come."""
     trees = [made_tree(seed) for seed in range(9)]
-    assembly = Assembly(np.float64, 20, n_threads=n_threads)
+    assembly = Assembly(np.float64, 20, 2, n_threads=n_threads)
     for number in (8, 1, 5, 0, 4, 3, 2):
         assembly.add(number, trees[number])
     assert_same(assembly.release(NumberObjective(), n_wanted), expected(trees[:n_wanted], np.float64))
@@ -142,7 +142,7 @@ def test_trees_of_an_earlier_forest(n_threads):
 def test_room_for_very_many_trees_is_not_taken_at_once():
     """It would be more memory than there is."""
     trees = [made_tree(seed) for seed in range(200)]
-    assembly = Assembly(np.float64, 10**15)
+    assembly = Assembly(np.float64, 10**15, 2)
     for number, tree in enumerate(trees):
         assembly.add(number, tree)
     assert_same(assembly.release(NumberObjective()), expected(trees, np.float64))
@@ -152,7 +152,7 @@ def test_room_for_very_many_trees_is_not_taken_at_once():
 def test_other_trees_than_expected(n_expected):
     """Fewer, where growing was stopped, or more."""
     trees = [made_tree(seed) for seed in range(7)]
-    assembly = Assembly(np.float64, n_expected)
+    assembly = Assembly(np.float64, n_expected, 2)
     for number, tree in enumerate(trees):
         assembly.add(number, tree)
     assert_same(assembly.release(NumberObjective()), expected(trees, np.float64))

@@ -72,14 +72,14 @@ class Forest:
     leaf_draws : ndarray of shape (n_leaves,), dtype int64
         Draws of the bootstrap that reached the leaf.
     leaf_weight : ndarray of shape (n_leaves, n_classes) or (n_leaves, 1), dtype int64
-        Their integer weights, by class if the objective has classes; times 2**-weight_exponent of the tree they are
+        Their integer weights, by class if the objective has classes, and those of several outputs side by side; times 2**-weight_exponent of the tree they are
         sample weights.
-    leaf_value : ndarray of shape (n_leaves,), dtype float64
+    leaf_value : ndarray of shape (n_leaves,), or (n_leaves, n_outputs) of several outputs, dtype float64
         Regression: what the leaf predicts, the mean or median of its targets, kept to the bounds that
         constraints set; empty for classification.
     leaf_impurity : ndarray of shape (n_leaves,), dtype float64
         Regression: the impurity; empty for classification, where it follows from `leaf_weight`.
-    inner : ndarray of shape (n_inner, 2), dtype float64
+    inner : ndarray of shape (n_inner, n_judged), dtype float64
         Of each node that is no leaf, in their order: if the objective keeps gains, what it would add as a leaf (0 where that
         is not known) and the gain of its split, twice what that takes off the loss to second order; of the criterion
         absolute_error, its value and impurity. Else these follow from the leaves, and this is empty.
@@ -125,7 +125,7 @@ class Forest:
         for value in attributes.values():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
-        self.__dict__.update(attributes, _packed={})
+        self.__dict__.update(attributes, _packed={}, _of_outputs={})
 
     @classmethod
     def _of(cls, arrays, settings):
@@ -422,7 +422,7 @@ class Forest:
             raise ValueError(f"cut must be an array of bool with the shape {self.feature.shape}")
         is_cut = [cut[a:b].any() for a, b in zip(self.node_offsets, self.node_offsets[1:])]
         whole_tree = None if all(is_cut) else self.tree_reader()
-        assembly = Assembly(self.threshold.dtype, self.n_trees)
+        assembly = Assembly(self.threshold.dtype, self.n_trees, self.objective.n_judged)
         for t in range(self.n_trees):
             assembly.add(t, self._cut_tree(t, cut[self.node_offsets[t] : self.node_offsets[t + 1]]) if is_cut[t]
                          else whole_tree(t))
@@ -449,6 +449,21 @@ class Forest:
             words = words[np.repeat(stays, lengths)]
             lengths = lengths[stays]
         return TreeArrays(feature, threshold, right, missing_left, leaves, inner, lengths, words)
+
+    def of_output(self, output):
+        """The same trees as they predict one of the outputs alone, whose impurities remain those of all outputs."""
+        if self.objective.n_outputs == 1:
+            return self
+        if output not in self._of_outputs:
+            arrays = self.as_dict()
+            if self.objective.has_classes:
+                arrays["leaf_weight"] = np.ascontiguousarray(self.leaf_weight[:, self.objective.outputs[output]])
+            else:
+                arrays["leaf_value"] = np.ascontiguousarray(self.leaf_value[:, output])
+                arrays["inner"] = np.ascontiguousarray(self.inner[:, [output, -1]])
+            settings = {**self.settings(), "objective": self.objective.of_output(output)}
+            self._of_outputs[output] = Forest._of(arrays, settings)
+        return self._of_outputs[output]
 
     def leaf_class(self):
         """The class of most weight in each leaf, of equals the lower one: ndarray of shape (n_leaves,), dtype int32."""
@@ -551,13 +566,13 @@ class Forest:
         nodes = slice(self.node_offsets[t], self.node_offsets[t + 1])
         tree = self.feature[nodes], self.link[nodes], self.leaf_draws, self.leaf_weight
         if self.objective.has_classes:
-            return class_table(*tree, self.objective.make_criterion(self.criterion))
+            return class_table(*tree, self.objective.total_weight(self.leaf_weight), self.objective.make_criterion(self.criterion))
         inner = self.inner
         if len(inner):
             inner = inner[self._inner_before[t] : self._inner_before[t + 1]]
         if self.objective.keeps_gains:
             return gain_table(*tree, self.leaf_value, inner)
-        return number_table(*tree, self.leaf_value, self.leaf_impurity, inner, self.criterion, exponent)
+        return number_table(*tree, self.leaf_value.reshape(len(self.leaf_draws), -1), self.leaf_impurity, inner, self.criterion, exponent)
 
     def impurity_decrease(self, relative=False):
         """Total impurity decrease of each feature in each tree.
@@ -584,7 +599,8 @@ class Forest:
         for t in range(self.n_trees):
             node, feature, share = self.tests_by_feature(t)
             table = self.node_table(t, exponent)
-            decrease[t] = np.bincount(feature, table.decrease[node] * share, self.n_features) / table.weight[0].sum()
+            decrease[t] = np.bincount(feature, table.decrease[node] * share, self.n_features)
+            decrease[t] /= self.objective.total_weight(table.weight[:1])[0]
         if relative:
             return decrease
         with np.errstate(over="ignore"):

@@ -49,7 +49,7 @@ class TreeArrays(namedtuple("TreeArrays", TREE_ARRAYS)):
         The right child of each inner node; of leaves it means nothing.
     leaves : ndarray of shape (n_leaves, n_words), dtype int64
         For each node that is a leaf, what it keeps: see `Objective.leaf_words`. C-contiguous.
-    inner : ndarray of shape (n_inner, 2) or (0, 2), dtype float64
+    inner : ndarray of shape (n_inner, n_judged) or (0, n_judged), dtype float64
         As `Forest.inner`.
     payload_lengths : ndarray of shape (n_payloads,), dtype int64
         How many words the payload of each node that has one has: of its subset, or of the splitter's own test.
@@ -176,15 +176,17 @@ class Assembly:
         Of thresholds: float32 or float64.
     n_trees : int
         How many trees there will be, as far as is known: room is made for them.
+    n_judged : int
+        Numbers that `Forest.inner` has of a node: see `Objective`.
     before : Forest, optional
         The trees that come first.
     n_threads : int, default=1
         How many threads may hand in trees at the same time, and work together in the end.
     """
 
-    def __init__(self, dtype, n_trees, before=None, n_threads=1):
+    def __init__(self, dtype, n_trees, n_judged, before=None, n_threads=1):
         self._dtypes = {"feature": np.dtype(np.int32), "threshold": np.dtype(dtype), "link": np.dtype(np.uint32),
-                        "missing_left": np.dtype(np.bool_), "inner": np.dtype((np.float64, 2)),
+                        "missing_left": np.dtype(np.bool_), "inner": np.dtype((np.float64, n_judged)),
                         "payload_lengths": np.dtype(np.int64), "payload_words": np.dtype(np.uint64)}
         self._n_trees = n_trees
         self._n_threads = n_threads

@@ -33,9 +33,10 @@ FORMS = {
 SETTINGS = {"seeds", "n_rows", "weight_exponent", "n_categories"}      # of these, what is for trees or columns
 
 
-def check_form(name, array):
+def check_form(name, array, axes=None):
     """Raise TypeError unless an array has the type and the axes that it has in a `Forest`, and is C-contiguous."""
     allowed, n_axes = FORMS[name]
+    n_axes = axes or n_axes
     allowed = [np.dtype(one) for one in (allowed if isinstance(allowed, tuple) else (allowed,))]
     what = " or ".join(map(str, allowed))
     if type(array) is not np.ndarray:
@@ -90,9 +91,10 @@ def check_settings(forest):
 
 def check_arrays(forest):
     """Raise, as `check_forest` does, unless the nodes and leaves of a forest whose settings were checked make trees."""
-    for name in FORMS.keys() - SETTINGS:
-        check_form(name, getattr(forest, name))
     objective, splitter = forest.objective, forest.splitter
+    by_output = objective.keeps_values and objective.n_outputs > 1
+    for name in FORMS.keys() - SETTINGS:
+        check_form(name, getattr(forest, name), 2 if name == "leaf_value" and by_output else None)
     n_nodes, n_leaves = len(forest.feature), len(forest.leaf_draws)
     lengths = {
         "threshold": n_nodes, "link": n_nodes, "missing_left": n_nodes, "leaf_weight": n_leaves,
@@ -101,6 +103,8 @@ def check_arrays(forest):
     for name, n in lengths.items():
         check_length(name, len(getattr(forest, name)), n)
     check_length("each row of leaf_weight", forest.leaf_weight.shape[1], objective.n_weights)
+    if by_output:
+        check_length("each row of leaf_value", forest.leaf_value.shape[1], objective.n_outputs)
     check_offsets("node_offsets", forest.node_offsets, n_nodes, 1)
     check_offsets("payload_offsets", forest.payload_offsets, len(forest.payload_words), 0)
     check_range("missing_left", forest.missing_left.view(np.uint8), 0, 1)
@@ -109,16 +113,20 @@ def check_arrays(forest):
     if isinstance(forest.criterion, str):          # what another criterion's numbers may be, nobody knows
         check_numbers("leaf_value", forest.leaf_value, np.isfinite)
         check_numbers("leaf_impurity", forest.leaf_impurity, is_impurity)
-        check_numbers("inner", forest.inner[:, :1], np.isfinite)
-        check_numbers("inner", forest.inner[:, 1:], is_impurity)
+        check_numbers("inner", forest.inner[:, :-1], np.isfinite)
+        check_numbers("inner", forest.inner[:, -1:], is_impurity)
+    totals = [leaf_totals(np.ascontiguousarray(forest.leaf_weight[:, columns])) for columns in objective.weight_columns]
+    for output, total in enumerate(totals):
+        if (total != totals[0]).any():
+            raise ValueError(f"leaf_weight has another weight of a leaf for output {output} than for output 0")
     n_inner = check_nodes(
         forest.node_offsets, forest.feature, forest.threshold, forest.link, forest.missing_left.view(np.uint8),
-        forest.leaf_draws, leaf_totals(forest.leaf_weight), forest.n_draws, forest.n_categories, splitter is not None,
+        forest.leaf_draws, totals[0], forest.n_draws, forest.n_categories, splitter is not None,
         forest.payload_offsets, forest.payload_words,
     )
     n_given = n_inner if objective.keeps_gains or not objective.make_criterion(forest.criterion).is_additive else 0
-    if forest.inner.shape != (n_given, 2):
-        raise ValueError(f"inner has the shape {forest.inner.shape}; that of this forest is {(n_given, 2)}")
+    if forest.inner.shape != (n_given, objective.n_judged):
+        raise ValueError(f"inner has the shape {forest.inner.shape}; that of this forest is {(n_given, objective.n_judged)}")
 
 
 def check_criterion(criterion, objective):

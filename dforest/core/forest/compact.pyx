@@ -41,7 +41,7 @@ def shrink(arrays):
     if not np.array_equal(draws, weight.sum(axis=1)):
         small["leaf_draws"] = smallest(draws)
     for name in ("leaf_value", "leaf_impurity"):
-        table, codes = code_numbers(arrays[name])
+        table, codes = code_numbers(arrays[name].ravel())
         small[name] = table
         if codes is not None:
             small[name + "_codes"] = codes
@@ -110,6 +110,11 @@ def expand(small):
     for name in ("leaf_value", "leaf_impurity"):
         numbers = floats(small, name)
         arrays[name] = look_up(numbers, part(small, name + "_codes", "u"), name) if name + "_codes" in small else numbers.copy()
+    value = arrays["leaf_value"]
+    if len(value) > len(weight) > 0:           # of several outputs
+        if len(value) % len(weight):
+            raise ValueError(f"leaf_value has {len(value)} numbers of {len(weight)} leaves")
+        arrays["leaf_value"] = value.reshape(len(weight), -1)
     arrays["payload_offsets"] = np.append(0, np.cumsum(part(small, "payload_lengths", "u"), dtype=np.int64))
     arrays["payload_words"] = part(small, "payload_words", "u").astype(np.uint64)
     return arrays

@@ -33,9 +33,9 @@ Attributes
 draws : ndarray of shape (n,), dtype int64
     Draws of the bootstrap that reached the node.
 weight : ndarray of shape (n, n_classes) or (n, 1), dtype int64
-    Their integer weights, by class.
-value : ndarray of shape (n, n_classes) or (n, 1), dtype float64
-    The classes' shares of the weight, or the number the node would predict as a leaf.
+    Their integer weights, by class; of several outputs, those of all classes of one after those of another.
+value : ndarray of shape (n, n_classes) or (n, n_outputs), dtype float64
+    The classes' shares of the weight, or the number that the node would predict of each output as a leaf.
 impurity : ndarray of shape (n,), dtype float64
 decrease : ndarray of shape (n,), dtype float64
     The node's integer weight times the impurity decrease of its split; 0 for a leaf. Of a tree that keeps gains, these.
@@ -52,7 +52,8 @@ def target_power(criterion):
 
 
 def class_table(const int32_t[::1] feature not None, const uint32_t[::1] link not None,
-                const int64_t[::1] leaf_draws not None, const int64_t[:, ::1] leaf_weight not None, Criterion judge not None):
+                const int64_t[::1] leaf_draws not None, const int64_t[:, ::1] leaf_weight not None,
+                const int64_t[::1] leaf_total not None, Criterion judge not None):
     """The nodes of a class tree.
 
     Parameters
@@ -61,6 +62,8 @@ def class_table(const int32_t[::1] feature not None, const uint32_t[::1] link no
         Of the nodes of the tree: see `dforest.core.forest.arrays.Forest`.
     leaf_draws, leaf_weight : ndarray
         Of the leaf tables that `link` leads to.
+    leaf_total : ndarray of shape (n_leaves,), dtype int64
+        The weight of each leaf.
     judge : Criterion
         Configured. The decrease by another one than dforest's own is that of its impurity, whatever it scores cuts by.
 
@@ -78,9 +81,9 @@ def class_table(const int32_t[::1] feature not None, const uint32_t[::1] link no
         for i in range(n - 1, -1, -1):
             if feature[i] < 0:
                 words[i, 0] = leaf_draws[link[i]]
+                words[i, 1] = leaf_total[link[i]]
                 for k in range(n_classes):
                     words[i, 2 + k] = leaf_weight[link[i], k]
-                    words[i, 1] += words[i, 2 + k]
             else:
                 for k in range(n_words):
                     words[i, k] = words[i + 1, k] + words[link[i], k]
@@ -96,7 +99,7 @@ def class_table(const int32_t[::1] feature not None, const uint32_t[::1] link no
 
 def number_table(const int32_t[::1] feature not None, const uint32_t[::1] link not None,
                  const int64_t[::1] leaf_draws not None, const int64_t[:, ::1] leaf_weight not None,
-                 const double[::1] leaf_value not None, const double[::1] leaf_impurity not None,
+                 const double[:, ::1] leaf_value not None, const double[::1] leaf_impurity not None,
                  const double[:, ::1] inner not None, criterion not None, int exponent=0):
     """The nodes of a regression tree.
 
@@ -104,9 +107,10 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] link n
     ----------
     feature, link, leaf_draws, leaf_weight
         As for `class_table`.
-    leaf_value, leaf_impurity : ndarray of shape (n_leaves,), dtype float64
-    inner : ndarray of shape (n_inner, 2) or (0, 2), dtype float64
-        Value and impurity of the nodes that are no leaves, where these do not follow from the leaves'.
+    leaf_value : ndarray of shape (n_leaves, n_outputs), dtype float64
+    leaf_impurity : ndarray of shape (n_leaves,), dtype float64
+    inner : ndarray of shape (n_inner, n_outputs + 1) or (0, n_outputs + 1), dtype float64
+        Values and impurity of the nodes that are no leaves, where these do not follow from the leaves'.
         The decrease is then a difference of impurities.
     criterion : str or Criterion
         As `Forest.criterion`.
@@ -117,7 +121,7 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] link n
     -------
     NodeTable
     """
-    cdef Py_ssize_t n = feature.shape[0], n_inner = inner.shape[0], i, a, b
+    cdef Py_ssize_t n = feature.shape[0], n_outputs = leaf_value.shape[1], n_inner = inner.shape[0], i, a, b, o
     cdef bint is_name = isinstance(criterion, str)
     cdef bint is_poisson = criterion == "poisson" if is_name else isinstance(criterion, Poisson)
     cdef bint given = criterion == "absolute_error" if is_name else not criterion.is_additive
@@ -125,7 +129,7 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] link n
     cdef int power = target_power(criterion)
     draws = np.empty(n, np.int64)
     weight = np.empty((n, 1), np.int64)
-    value = np.empty((n, 1))
+    value = np.empty((n, n_outputs))
     if not is_name:            # in whose unit its impurities are, nobody knows
         exponent = 0
     impurity = np.empty(n)
@@ -139,7 +143,8 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] link n
             if feature[i] < 0:
                 to_draws[i] = leaf_draws[link[i]]
                 w[i, 0] = leaf_weight[link[i], 0]
-                v[i, 0] = ldexp(leaf_value[link[i]], -exponent)
+                for o in range(n_outputs):
+                    v[i, o] = ldexp(leaf_value[link[i], o], -exponent)
                 to_impurity[i] = ldexp(leaf_impurity[link[i]], -power * exponent)
                 continue
             a = i + 1
@@ -150,21 +155,25 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] link n
             rest = <double> w[b, 0] / <double> w[i, 0]
             if given:
                 n_inner -= 1
-                v[i, 0] = ldexp(inner[n_inner, 0], -exponent)
-                to_impurity[i] = ldexp(inner[n_inner, 1], -power * exponent)
+                for o in range(n_outputs):
+                    v[i, o] = ldexp(inner[n_inner, o], -exponent)
+                to_impurity[i] = ldexp(inner[n_inner, n_outputs], -power * exponent)
                 mean = left * to_impurity[a] + rest * to_impurity[b]
                 to_decrease[i] = max(0.0, <double> w[i, 0] * (to_impurity[i] - mean))
                 continue
-            # Between its children, so that an order of leaf values holds for those of nodes too.
-            mean = left * v[a, 0] + rest * v[b, 0]
-            mean = min(max(mean, min(v[a, 0], v[b, 0])), max(v[a, 0], v[b, 0]))
-            difference = v[b, 0] - v[a, 0]
-            if is_poisson:
-                fall = mean * (left * df_entropy_term(-rest * difference / mean)
-                               + rest * df_entropy_term(left * difference / mean))
-            else:
-                fall = left * rest * difference * difference
-            v[i, 0] = mean
+            fall = 0.0
+            for o in range(n_outputs):
+                # Between its children, so that an order of leaf values holds for those of nodes too.
+                mean = left * v[a, o] + rest * v[b, o]
+                mean = min(max(mean, min(v[a, o], v[b, o])), max(v[a, o], v[b, o]))
+                difference = v[b, o] - v[a, o]
+                if not is_poisson:
+                    fall += left * rest * difference * difference
+                elif mean > 0.0:               # of 0, the output is 0 in the whole node
+                    fall += mean * (left * df_entropy_term(-rest * difference / mean)
+                                    + rest * df_entropy_term(left * difference / mean))
+                v[i, o] = mean
+            fall /= <double> n_outputs
             to_impurity[i] = left * to_impurity[a] + rest * to_impurity[b] + fall
             to_decrease[i] = <double> w[i, 0] * fall
     return NodeTable(draws, weight, value, impurity, decrease)

@@ -139,7 +139,7 @@ cdef class Block:
     cdef int reserve(self, size_t n_bytes, Py_ssize_t n_records) except -1:
         """Make room for the largest subtree whose targets and codes take n_bytes, but of n_records records at most."""
         cdef Py_ssize_t j, n_features = self.data.n_features, n_ranked = 0
-        cdef size_t row_bytes = sizeof(double) if self.data.y != NULL else 0      # bytes of a record
+        cdef size_t row_bytes = self.data.n_targets * sizeof(double)      # bytes of a record
         cdef const Column* column
         cdef bint is_ranked
         for j in range(n_features):
@@ -171,7 +171,7 @@ cdef class Block:
         return 0
 
     cdef void fill(self, Record* records, Py_ssize_t n, Py_ssize_t n_waiting) noexcept nogil:
-        cdef Py_ssize_t i, j, stride = self.held.stride if self.held is not None else 0
+        cdef Py_ssize_t i, j, o, stride = self.held.stride if self.held is not None else 0
         cdef int32_t width = 8
         cdef bint has_wide = False     # codes of several bytes that are copied as they are
         cdef uint32_t* rows = self.rows
@@ -186,10 +186,12 @@ cdef class Block:
         for i in range(n):
             rows[i] = data_row(of_outer, records[i].row)
             records[i].row = <uint32_t> i
-        if self.data.y != NULL:
+        self.y_stride = n
+        for o in range(self.data.n_targets):
             for i in range(n):
-                y[i] = self.data.y[rows[i]]
-            to += n * sizeof(double)
+                y[i] = self.data.y[o * self.data.n_rows + rows[i]]
+            y += n
+        to += self.data.n_targets * n * sizeof(double)
         self.is_open = True
         self.base = n_waiting
         if self.data.has_sparse:
@@ -340,7 +342,7 @@ def filled(DataView data not None, const uint32_t[::1] rows not None, Block oute
     """
     cdef Py_ssize_t n = rows.shape[0]
     cdef Record[::1] records = np.zeros(n, record("df_record"))
-    cdef Block block = Block(data, n * (8 + 8 * data.n_features), n, {}, takes_ranks)
+    cdef Block block = Block(data, n * 8 * (data.n_targets + data.n_features), n, {}, takes_ranks)
     np.asarray(records)["row"] = rows
     block.outer = outer
     block.fill(&records[0], n, 0)

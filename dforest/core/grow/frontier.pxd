@@ -2,7 +2,6 @@
 cimport cython
 
 from dforest.core.grow.buffers cimport Words
-from dforest.core.grow.judge cimport Judgement
 from dforest.core.grow.path_features cimport PathFeatures
 from dforest.core.grow.place cimport Place
 from dforest.core.types cimport Split
@@ -11,7 +10,6 @@ cdef struct Candidate:             # a node whose best split is known, numbered 
     Place place                    # its parent is a candidate's number, or, once the tree is written, a node's
     Split split                    # the best one; feature -1: the node stays a leaf
     Py_ssize_t payload_at          # where its payload lies in Frontier.payloads; -1: it has none
-    Judgement judgement            # set if it does not follow from the leaves
     double score                   # of the split, comparable between nodes
     Py_ssize_t left                # number of its left child, the right child's is 1 more; -1: a leaf so far
     # The lowest candidate on the path, from the root to this one, whose split uses a feature that no split above it uses;
@@ -26,6 +24,9 @@ cdef class Frontier:
     cdef Py_ssize_t* heap          # [n_heap] numbers of candidates that can be split, the best one first
     cdef Py_ssize_t n_heap, heap_room
     cdef Words payloads            # of candidates, one after another
+    # [n_candidates, n_judged] see Judge; set if what a node would predict as a leaf does not follow from the leaves
+    cdef double* judgements
+    cdef Py_ssize_t judgement_room, n_judged
 
     # Begin a tree.
     cdef void clear(self) noexcept nogil
@@ -36,9 +37,12 @@ cdef class Frontier:
     cdef Py_ssize_t pop(self) noexcept nogil
     cdef void recall_path(self, Py_ssize_t parent, PathFeatures path) noexcept nogil
 
+    # What a candidate would predict as a leaf; valid until the next one is added.
+    cdef double* judgement(self, Py_ssize_t number) except NULL nogil
+
     # When it is written
     cdef int begin_preorder(self) except -1 nogil
-    cdef Candidate* next_in_preorder(self) noexcept nogil
+    cdef Candidate* next_in_preorder(self, Py_ssize_t* number) noexcept nogil
     cdef void put_children(self, const Candidate* candidate, Py_ssize_t number) noexcept nogil
 
     cdef void lend_payload(self, Candidate* candidate) noexcept nogil

@@ -15,11 +15,21 @@ from dforest.core.grow.buffers cimport append_words, ensure_room
 
 @cython.final
 cdef class Frontier:
-    """Candidates of one tree, and the heap of those to be split."""
+    """Candidates of one tree, and the heap of those to be split.
+
+    Parameters
+    ----------
+    n_judged : int
+        Numbers of a judgement: see `dforest.core.grow.judge`.
+    """
+
+    def __cinit__(self, Py_ssize_t n_judged):
+        self.n_judged = n_judged
 
     def __dealloc__(self):
         free(self.candidates)
         free(self.heap)
+        free(self.judgements)
         free(self.payloads.words)
 
     cdef void clear(self) noexcept nogil:
@@ -39,6 +49,10 @@ cdef class Frontier:
             if not place.is_right:
                 self.candidates[place.parent].left = number
         return number
+
+    cdef double* judgement(self, Py_ssize_t number) except NULL nogil:
+        ensure_room(<void**> &self.judgements, &self.judgement_room, number + 1, self.n_judged * sizeof(double))
+        return self.judgements + number * self.n_judged
 
     cdef void lend_payload(self, Candidate* candidate) noexcept nogil:
         """Point to where the payload of a candidate's split lies now."""
@@ -94,13 +108,17 @@ cdef class Frontier:
         self.n_heap = 1
         return 0
 
-    cdef Candidate* next_in_preorder(self) noexcept nogil:
-        """The next candidate, whose `put_children` comes before the next call if it has some; NULL: there is none."""
+    cdef Candidate* next_in_preorder(self, Py_ssize_t* number) noexcept nogil:
+        """The next candidate, whose `put_children` comes before the next call if it has some; NULL: there is none.
+
+        OUT number : the candidate's
+        """
         cdef Candidate* candidate
         if self.n_heap == 0:
             return NULL
         self.n_heap -= 1
-        candidate = &self.candidates[self.heap[self.n_heap]]
+        number[0] = self.heap[self.n_heap]
+        candidate = &self.candidates[number[0]]
         self.lend_payload(candidate)
         return candidate
 

@@ -64,5 +64,4 @@ cdef class Grower:
     cdef int add_candidate(self, const Place* place) except -1 nogil
     cdef int write_candidates(self) except -1 nogil
     cdef int add_leaf(self, Node* node, Py_ssize_t parent, bint is_right) except -1 nogil
-    cdef int add_judgement(self, const Node* node) except -1 nogil
     cdef int poll(self, Py_ssize_t n_records) except -1 nogil

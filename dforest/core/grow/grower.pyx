@@ -30,7 +30,6 @@ from libc.string cimport memcpy
 
 from dforest.core.grow.block cimport make_blocks
 from dforest.core.grow.frontier cimport Candidate
-from dforest.core.grow.judge cimport Judgement
 from dforest.core.grow.partition cimport partition_by_test, partition_summing, partition_together
 from dforest.core.grow.place cimport given_place, place_children, root_place
 from dforest.core.grow.split_check cimport refuse_division
@@ -80,8 +79,8 @@ cdef class Grower:
         self.path = PathFeatures(data.n_features if splitter.needs_path_features else 0)
         self.twig = Twig(data, self.judge, not self.max_leaf_nodes)
         self.stack = Stack(splitter.tuning.get("share_from", SHARE_FROM))
-        self.frontier = Frontier()
-        self.writer = TreeWriter(objective.n_leaf_words, not splitter.has_own_tests)
+        self.frontier = Frontier(self.judge.n_judged)
+        self.writer = TreeWriter(objective.n_leaf_words, self.judge.n_judged, not splitter.has_own_tests)
         most_leaves = min(most_records, MOST_LEAVES_AHEAD, self.max_leaf_nodes or most_records)
         if self.judge.limits.max_depth < 32:
             most_leaves = min(most_leaves, <int64_t> 1 << self.judge.limits.max_depth)
@@ -256,7 +255,7 @@ cdef class Grower:
                 self.path.add(split.feature, place.depth)
             left.parent = right.parent = self.writer.add_inner(place.parent, place.is_right, &split)
             if not self.criterion.is_additive:
-                self.add_judgement(&node)
+                self.judge.judge(&node, self.writer.add_judgement())
             self.divide(&node, &split, &left, &right)
             self.stack.push(&left, &right)
         return 0
@@ -299,18 +298,18 @@ cdef class Grower:
             return 0
         uses_new_feature = self.splitter.needs_path_features and self.path.add(candidate.split.feature, place.depth)
         if not self.criterion.is_additive:
-            self.judge.judge(&node, &candidate.judgement)
+            self.judge.judge(&node, self.frontier.judgement(number))
         return self.frontier.push(number, self.judge.absolute_score(&node, &candidate.split), uses_new_feature)
 
     cdef int write_candidates(self) except -1 nogil:
         """Write the nodes grown best first in preorder."""
         cdef Candidate* candidate
-        cdef Py_ssize_t number
+        cdef Py_ssize_t at, number
         cdef Node node
         self.path.leave(-1)
         self.frontier.begin_preorder()
         while True:
-            candidate = self.frontier.next_in_preorder()
+            candidate = self.frontier.next_in_preorder(&at)
             if candidate == NULL:
                 return 0
             if self.splitter.needs_path_features:
@@ -324,19 +323,13 @@ cdef class Grower:
                 self.path.add(candidate.split.feature, candidate.place.depth)
             number = self.writer.add_inner(candidate.place.parent, candidate.place.is_right, &candidate.split)
             if not self.criterion.is_additive:
-                self.writer.add_judgement(&candidate.judgement)
+                memcpy(self.writer.add_judgement(), self.frontier.judgement(at), self.judge.n_judged * sizeof(double))
             self.frontier.put_children(candidate, number)
 
     cdef inline int add_leaf(self, Node* node, Py_ssize_t parent, bint is_right) except -1 nogil:
         """Write an open node as a leaf."""
         note_leaf(self.trunk, node)
         return self.judge.store_leaf(node, self.writer.add_leaf(parent, is_right))
-
-    cdef int add_judgement(self, const Node* node) except -1 nogil:
-        """Write what an open node would predict as a leaf."""
-        cdef Judgement judgement
-        self.judge.judge(node, &judgement)
-        return self.writer.add_judgement(&judgement)
 
     cdef int poll(self, Py_ssize_t n_records) except -1 nogil:
         """Now and then, see whether growing is to end."""

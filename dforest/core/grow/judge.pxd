@@ -10,10 +10,6 @@ from dforest.core.search.sums cimport Sums, SumsKind
 from dforest.core.types cimport Node, Split
 from dforest.rules.records cimport df_limits
 
-cdef struct Judgement:             # what a node predicts if it is a leaf, and its impurity, where leaves keep that
-    double value
-    double impurity
-
 
 @cython.final
 cdef class Judge:
@@ -23,6 +19,8 @@ cdef class Judge:
     cdef df_limits limits
     cdef Py_ssize_t first_weight, n_weights  # the words of a statistic that a leaf keeps: see Objective.weight_words
     cdef bint keeps_values         # a leaf keeps its judgement, too
+    # A node's *judgement* is what it predicts if it is a leaf, a number for each output, and its impurity.
+    cdef readonly Py_ssize_t n_judged    # numbers of a judgement
     cdef SumsKind sums_kind        # what a partition may add up for the sides to be opened
     cdef int64_t* statistics       # [words of the criterion] of the node opened last
     cdef const Trunk* trunk        # of the tree at hand, lent
@@ -43,8 +41,8 @@ cdef class Judge:
     # The score of an open node's split in units of weight times impurity, comparable between nodes.
     cdef double absolute_score(self, const Node* node, const Split* split) noexcept nogil
 
-    # What an open node predicts, if it is a leaf, and its impurity.
-    cdef int judge(self, const Node* node, Judgement* out) except -1 nogil
+    # Judge an open node. OUT judgement : [n_judged]
+    cdef int judge(self, const Node* node, double* judgement) except -1 nogil
 
     # Let the splitter have its way with a leaf's draws, and say what the leaf keeps. OUT words : [Objective.n_leaf_words]
     cdef int store_leaf(self, Node* node, int64_t* words) except -1 nogil

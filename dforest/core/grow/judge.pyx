@@ -48,6 +48,7 @@ cdef class Judge:
         self.first_weight = objective.weight_words.start
         self.n_weights = objective.n_weights
         self.keeps_values = objective.keeps_values
+        self.n_judged = criterion.n_outputs + 1
         self.sums_kind = criterion.sums_kind() if criterion.is_built_in and data.weight == NULL else NO_SUMS
         criterion.attach(most_records)
         splitter.attach(data, criterion, most_records)
@@ -129,12 +130,16 @@ cdef class Judge:
     cdef double absolute_score(self, const Node* node, const Split* split) noexcept nogil:
         return df_absolute_score(split.score, self.criterion.score_exponent(node))
 
-    cdef int judge(self, const Node* node, Judgement* out) except -1 nogil:
-        self.criterion.leaf_value(node, &out.value)
-        out.value = df_clip(out.value, node.lower, node.upper)
-        out.impurity = 0.0 if node.is_pure else self.criterion.node_impurity(node)
-        if not self.criterion.is_built_in and not (-INFINITY < out.value < INFINITY and -INFINITY < out.impurity < INFINITY):
-            refuse_judgement(self.criterion, out)
+    cdef int judge(self, const Node* node, double* judgement) except -1 nogil:
+        cdef Py_ssize_t o, n_values = self.n_judged - 1
+        self.criterion.leaf_value(node, judgement)
+        for o in range(n_values):
+            judgement[o] = df_clip(judgement[o], node.lower, node.upper)
+        judgement[n_values] = 0.0 if node.is_pure else self.criterion.node_impurity(node)
+        if not self.criterion.is_built_in:
+            for o in range(self.n_judged):
+                if not -INFINITY < judgement[o] < INFINITY:
+                    refuse_judgement(self.criterion, judgement[o], o == n_values)
         return self.criterion.check()
 
     cdef int store_leaf(self, Node* node, int64_t* words) except -1 nogil:
@@ -144,4 +149,4 @@ cdef class Judge:
         words[0] = node.statistics[0]
         for k in range(self.n_weights):
             words[1 + k] = node.statistics[self.first_weight + k]
-        return self.judge(node, <Judgement*> &words[1 + self.n_weights]) if self.keeps_values else 0
+        return self.judge(node, <double*> &words[1 + self.n_weights]) if self.keeps_values else 0

@@ -5,7 +5,6 @@ from dforest.core.search.criterion cimport Criterion
 from dforest.core.data cimport DataView
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.types cimport CATEGORICAL, Column, LeafRules, Node, Split, data_code, number_at
-from dforest.core.grow.judge cimport Judgement
 
 # Whether the threshold of a split by a code parts the values in a node as the code does: it is not below a value up to that code,
 # and it is below all values of higher codes.
@@ -42,4 +41,4 @@ cdef int refuse_side(Splitter splitter, const LeafRules* rules, double min_fract
 cdef int refuse_division(Splitter splitter, const Node* node, Py_ssize_t n_left) except -1 nogil
 
 # Raise CriterionError, for a value or an impurity that is not finite.
-cdef int refuse_judgement(Criterion criterion, const Judgement* judgement) except -1 nogil
+cdef int refuse_judgement(Criterion criterion, double found, bint is_impurity) except -1 nogil

@@ -6,6 +6,7 @@ Nothing here owns memory.
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint32_t
 
+from dforest.core.search.outputs cimport own_criterion
 from dforest.core.types cimport CATEGORICAL, Column, code_at, data_code, number_at
 
 from dforest.core.component import CriterionError, SplitterError
@@ -69,10 +70,8 @@ cdef int refuse_division(Splitter splitter, const Node* node, Py_ssize_t n_left)
                             f"{'left' if n_left else 'right'}")
 
 
-cdef int refuse_judgement(Criterion criterion, const Judgement* judgement) except -1 nogil:
+cdef int refuse_judgement(Criterion criterion, double found, bint is_impurity) except -1 nogil:
     criterion.check()
     with gil:
-        method, found = "value", judgement.value
-        if -INFINITY < judgement.value < INFINITY:
-            method, found = "impurity", judgement.impurity
-        raise CriterionError(f"{type(criterion).__name__}.{method} returned {found}; allowed are finite numbers")
+        name, method = type(own_criterion(criterion)).__name__, "impurity" if is_impurity else "value"
+        raise CriterionError(f"{name}.{method} returned {found}; allowed are finite numbers")

@@ -3,7 +3,6 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from dforest.core.grow.buffers cimport Words
-from dforest.core.grow.judge cimport Judgement
 from dforest.core.types cimport Column, Split
 
 cdef struct NodeRecord:
@@ -27,7 +26,9 @@ cdef class TreeWriter:
     cdef Py_ssize_t n_nodes, node_room
     cdef int64_t* leaves           # [n_leaves, n_leaf_words] in preorder
     cdef Py_ssize_t n_leaves, leaf_room, n_leaf_words
-    cdef Judgement* inner          # [n_inner] of the nodes that are not leaves, in preorder; none if they follow from the leaves
+    # [n_inner, n_judged] judgements of the nodes that are not leaves, in preorder; none if they follow from the leaves
+    cdef double* inner
+    cdef Py_ssize_t n_judged
     cdef Py_ssize_t n_inner, inner_room
     cdef Words payloads            # of the nodes that have some, one after another
     cdef int64_t* payload_lengths  # [n_payloads] words of each
@@ -46,6 +47,7 @@ cdef class TreeWriter:
     # Look up the deferred thresholds of the nodes from the one of a number on. IN columns : the data's
     cdef void look_up_thresholds(self, Py_ssize_t first, const Column* columns) noexcept nogil
 
-    cdef int add_judgement(self, const Judgement* judgement) except -1 nogil
+    # Append the judgement of an inner node, after `add_inner`. OUT of the caller : [n_judged] where the pointer returned leads
+    cdef double* add_judgement(self) except NULL nogil
 
     cdef NodeRecord* add_node(self, Py_ssize_t parent, bint is_right) except NULL nogil

@@ -43,12 +43,15 @@ cdef class TreeWriter:
     ----------
     n_leaf_words : int
         64-bit words that a leaf keeps.
+    n_judged : int
+        Numbers of a judgement: see `dforest.core.grow.judge`.
     trims : bool
         Whether words of 0 at the end of a payload are left out, as of subsets.
     """
 
-    def __cinit__(self, Py_ssize_t n_leaf_words, bint trims):
+    def __cinit__(self, Py_ssize_t n_leaf_words, Py_ssize_t n_judged, bint trims):
         self.n_leaf_words = n_leaf_words
+        self.n_judged = n_judged
         self.trims = trims
 
     def __dealloc__(self):
@@ -132,12 +135,10 @@ cdef class TreeWriter:
         self.add_node(parent, is_right)
         return 0
 
-    cdef int add_judgement(self, const Judgement* judgement) except -1 nogil:
-        """Append what an inner node would predict as a leaf, where that does not follow from the leaves; after `add_inner`."""
-        ensure_room(<void**> &self.inner, &self.inner_room, self.n_inner + 1, sizeof(Judgement))
-        self.inner[self.n_inner] = judgement[0]
+    cdef double* add_judgement(self) except NULL nogil:
+        ensure_room(<void**> &self.inner, &self.inner_room, self.n_inner + 1, self.n_judged * sizeof(double))
         self.n_inner += 1
-        return 0
+        return self.inner + (self.n_inner - 1) * self.n_judged
 
     cdef void look_up_thresholds(self, Py_ssize_t first, const Column* columns) noexcept nogil:
         """Set the thresholds that were deferred, of the nodes from `first` on.
@@ -176,7 +177,7 @@ cdef class TreeWriter:
         return TreeArrays(
             *(nodes[name] for name in NODE_RECORD.names),
             leaves.reshape(-1, self.n_leaf_words),
-            lend(self.inner, self.n_inner * sizeof(Judgement), np.float64).reshape(-1, 2),
+            lend(self.inner, self.n_inner * self.n_judged * sizeof(double), np.float64).reshape(-1, self.n_judged),
             lend(self.payload_lengths, self.n_payloads * sizeof(int64_t), np.int64),
             lend(self.payloads.words, self.payloads.n * sizeof(uint64_t), np.uint64),
         )

@@ -11,6 +11,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from dforest.core.search.cut_list cimport LANES, LONE, RUN, SINGLES, add_missing, left_draws
+from dforest.core.search.outputs cimport own_criterion
 from dforest.core.search.scans cimport scans_of
 from dforest.rules.bounds cimport df_middle_prediction
 from dforest.rules.cut cimport df_is_allowed, df_is_valid, df_leads_left, df_valid_run
@@ -33,7 +34,7 @@ def register_chooser(type criterion not None, type chooser not None):
 
 
 cdef chooser_class_of(Criterion criterion):
-    for base in type(criterion).__mro__:
+    for base in type(own_criterion(criterion)).__mro__:
         if base in _registered:
             return _registered[base]
     return Chooser

@@ -49,7 +49,8 @@ from libc.stdint cimport int64_t
 
 from dforest.core.component cimport Component
 from dforest.core.search.sums cimport Sums, SumsKind
-from dforest.core.types cimport DrawKind, Node
+from dforest.core.types cimport OUTPUTS, DrawKind, Node, Record, add_draws
+from dforest.rules.criteria cimport df_add_outputs, df_outputs
 
 
 cdef double LEAST_IMPURITY       # of classes: what rounding may make of 0
@@ -60,7 +61,11 @@ cdef class Criterion(Component):
     cdef readonly Py_ssize_t n_classes   # 0 for regression
     cdef readonly bint is_additive       # value and impurity of a node follow from its children's
     cdef readonly bint is_wide           # regression: see NumberCriterion
+    # Of several outputs, each has a criterion of its own, which is told how many there are, and which of them is its own.
+    cdef readonly Py_ssize_t n_outputs   # 1 unless a forest has more
+    cdef readonly Py_ssize_t output      # from 0
     cdef DrawKind kind
+    cdef df_outputs outputs              # where the targets are, if `kind` is OUTPUTS
     cdef bint has_failed                 # `error` holds
     cdef object error                    # what `fail` was told first
     cdef int64_t* scratch                # [n_words], owned
@@ -100,6 +105,7 @@ cdef class Criterion(Component):
     cdef double value(self, const Node* node, const int64_t* statistic) noexcept nogil
 
     # The number a leaf predicts, by default its value. Regression only: a class forest keeps the statistics.
+    # OUT out : [n_outputs] of a criterion of several outputs, else one number
     cdef int leaf_value(self, const Node* node, double* out) except -1 nogil
 
     # Keep an exception for the forest to raise; in any thread, with the GIL.
@@ -120,6 +126,14 @@ cdef class Criterion(Component):
     cdef bint can_be_used(self, const char* method, Py_ssize_t place, Py_ssize_t n, double score) noexcept nogil
     cdef void refuse_cut(self, const char* method, Py_ssize_t place, Py_ssize_t n, double score) noexcept nogil
     cdef void refuse_impurity(self, double found) noexcept nogil
+
+
+# Add a record's draws to a statistic.
+cdef inline void add_record(Criterion criterion, int64_t* statistic, const Record* record) noexcept nogil:
+    if criterion.kind == OUTPUTS:
+        df_add_outputs(&criterion.outputs, statistic, record)
+    else:
+        add_draws(criterion.kind, statistic, record)
 
 
 cdef class ClassCriterion(Criterion):

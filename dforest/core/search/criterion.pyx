@@ -63,6 +63,7 @@ cdef class Criterion:
     def __cinit__(self, *args, **kwargs):
         self.scratch = NULL
         self.is_additive = True
+        self.n_outputs = 1
 
     def __dealloc__(self):
         free(self.scratch)

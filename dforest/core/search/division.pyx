@@ -11,9 +11,10 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
+from dforest.core.search.criterion cimport add_record
 from dforest.core.search.chooser cimport Choice, best_of_run
 from dforest.core.sorting cimport insertion_sort, radix_sort, radix_sort_range
-from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, Record, add_draws
+from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, Record
 from dforest.rules.cut cimport df_leads_left, df_missing_goes_left
 from dforest.rules.numerics cimport df_is_better, df_middle
 
@@ -191,7 +192,7 @@ cdef class Divisions:
         if m < node.n:
             for i in range(node.n):
                 if values[i] != values[i]:
-                    add_draws(self.criterion.kind, self.missing, &node.records[i])
+                    add_record(self.criterion, self.missing, &node.records[i])
         i = 0
         while i < m:
             n = self.sum_up(node.records, values, keys, &i, m)
@@ -253,7 +254,7 @@ cdef class Divisions:
             sum[2] = third
         else:
             while i < m and n < CUTS:
-                add_draws(self.criterion.kind, sum, &records[record_of(keys[i])])
+                add_record(self.criterion, sum, &records[record_of(keys[i])])
                 i += 1
                 if is_cut(keys + i - 1, values):
                     for k in range(self.n_words):
@@ -292,7 +293,7 @@ cdef class Divisions:
         memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
         for i in range(node.n):
             if left[i]:
-                add_draws(self.criterion.kind, self.sum, &node.records[i])
+                add_record(self.criterion, self.sum, &node.records[i])
         choice = best_of_run(self.criterion, self.sum, 1, node.statistics, rules)
         if choice.entry < 0:
             return False

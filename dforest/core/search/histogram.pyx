@@ -7,11 +7,12 @@ from libc.stdint cimport uint16_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
+from dforest.core.search.criterion cimport add_record
 from dforest.core.codes cimport fill_words, gather_and_mark
 from dforest.core.loops cimport loops
 from dforest.core.search.cut_list cimport CLASSES, RECORDS, SUMS
 from dforest.core.search.words cimport DF_CLASS_LANES, df_add_bytes, df_lanes_of_halves, unpack_lanes, unpack_word
-from dforest.core.types cimport Record, add_draws, code_t
+from dforest.core.types cimport Record, code_t
 
 cdef extern from *:
     """
@@ -43,7 +44,7 @@ cdef void fill(Manner manner, Histogram histogram, const Node* node, const code_
             words[1] += <int64_t> records[i].count * records[i].target
     else:
         for i in range(n):
-            add_draws(histogram.criterion.kind, histogram.counters + codes[records[i].row] * histogram.n_words, &records[i])
+            add_record(histogram.criterion, histogram.counters + codes[records[i].row] * histogram.n_words, &records[i])
 
 
 cdef void fill_lanes(const uint32_t* row, const uint32_t* slot, Py_ssize_t n, const code_t* codes, uint16_t* lanes,

@@ -8,9 +8,10 @@ cimport cython
 from libc.stdint cimport uint8_t, uint16_t
 from libc.stdlib cimport free, malloc
 
+from dforest.core.search.criterion cimport add_record
 from dforest.core.loops cimport DF_STRIDE, df_extent, loops
 from dforest.core.search.cut_list cimport LONE
-from dforest.core.types cimport CLASS_WEIGHTS, DrawKind, Record, add_draws, column_t, in_subset
+from dforest.core.types cimport CLASS_WEIGHTS, Record, column_t, in_subset
 
 cdef enum:
     NO_CODE = 0xFFFFFFFF       # above all codes of a column without missing values, keys included
@@ -43,15 +44,15 @@ cdef void gather_few(const uint32_t* row, Py_ssize_t room, const column_t* codes
     extent.highest_value = <held_t> (past + missing)
 
 
-cdef void add_each(DrawKind kind, const Node* node, const held_t* codes, uint64_t last, uint64_t missing, int64_t* left,
+cdef void add_each(Criterion criterion, const Node* node, const held_t* codes, uint64_t last, uint64_t missing, int64_t* left,
                    int64_t* of_missing) noexcept nogil:
     """Add up the draws of all records, one by one."""
     cdef Py_ssize_t i
     for i in range(node.n):
         if codes[i] <= last:
-            add_draws(kind, left, &node.records[i])
+            add_record(criterion, left, &node.records[i])
         elif codes[i] == missing:
-            add_draws(kind, of_missing, &node.records[i])
+            add_record(criterion, of_missing, &node.records[i])
 
 
 cdef void add_classes(const Node* node, const held_t* codes, uint64_t last, uint64_t missing, int64_t* left,
@@ -199,9 +200,9 @@ cdef class Side:
             else:
                 add_classes(node, <const uint32_t*> self.code, last, missing, left, of_missing)
         elif self.is_wide:
-            add_each(self.criterion.kind, node, <const uint64_t*> self.code, last, missing, left, of_missing)
+            add_each(self.criterion, node, <const uint64_t*> self.code, last, missing, left, of_missing)
         else:
-            add_each(self.criterion.kind, node, <const uint32_t*> self.code, last, missing, left, of_missing)
+            add_each(self.criterion, node, <const uint32_t*> self.code, last, missing, left, of_missing)
 
     cdef void add_words(self, uint64_t last, int64_t* statistic) noexcept nogil:
         """Add the words of all codes up to one to a statistic."""

@@ -7,8 +7,9 @@ from libc.stdint cimport int32_t, uint16_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
+from dforest.core.search.criterion cimport add_record
 from dforest.core.sorting cimport insertion_sort, radix_sort
-from dforest.core.types cimport Record, add_draws, code_t
+from dforest.core.types cimport Record, code_t
 
 cdef enum:
     INSERTION_BELOW = 24
@@ -141,7 +142,7 @@ cdef class Stored:
                     cuts.code[n_cuts] = code
                     n_cuts += 1
                 memset(left, 0, n_words * sizeof(int64_t))
-            add_draws(self.criterion.kind, left, &node.records[<uint32_t> keys[i]])
+            add_record(self.criterion, left, &node.records[<uint32_t> keys[i]])
         for i in range(n_cuts):
             for k in range(n_words):
                 self.rest[k] -= cuts.left[i * n_words + k]

@@ -1,0 +1,50 @@
+"""The criterion of several outputs: see outputs.pyx."""
+from libc.stdint cimport int32_t, int64_t
+
+from cpython.ref cimport PyObject
+
+from dforest.core.search.criterion cimport Criterion
+from dforest.core.types cimport Node, Record, Scale
+from dforest.rules.criteria cimport df_measure
+
+
+cdef struct Output:
+    PyObject* criterion        # Criterion, its own
+    int number                 # of a built-in criterion of classes in records.h; -1: the criterion is another one
+    bint has_squares           # it is SquaredError itself
+    Py_ssize_t first           # of its words in the statistics of all outputs
+    Py_ssize_t n_words         # of those
+    # These of the open node
+    Scale scale
+    bint is_pure
+    int exponent               # a score of its own times 2 to this power is in units of weight times impurity
+    double factor              # what makes scores of its own those of the node: a power of two, at most 1
+    df_measure measure
+
+
+cdef class MultiOutput(Criterion):
+    cdef readonly tuple parts          # the criteria of the outputs
+    cdef bint has_classes
+    cdef Output* each                  # [n_outputs]
+    cdef int32_t* targets              # [records, n_outputs], owned: see df_outputs
+    cdef Record* own                   # [records] of the open node, for one of the outputs at a time
+    cdef int64_t* part_left            # [n_words] statistics of one output ...
+    cdef int64_t* part_total           # ... and of the same output for a node
+    cdef int exponent                  # of the open node: see score_exponent
+
+    # A node as the criterion of one output sees it; IN with_targets: its records have the targets of this output. OUT part
+    cdef void enter(self, const Node* node, Py_ssize_t o, bint with_targets, Node* part) noexcept nogil
+    # Copy the words of one output out of a statistic. OUT to : [2 + its words]
+    cdef void take(self, const Output* output, const int64_t* statistic, int64_t* to) noexcept nogil
+    # Set `exponent`, and the factors of all outputs, of an open node.
+    cdef void weigh(self, const Node* node) noexcept nogil
+    # Scores of n cuts, at most CUTS; below 0: a cut is not allowed. OUT scores : [n]
+    cdef void score_each(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* scores) noexcept nogil
+    cdef void add_scores(self, const Output* output, const int64_t* left, Py_ssize_t n, const int64_t* total,
+                         double* scores) noexcept nogil
+    cdef double respond(self, const Output* output, const int64_t* statistics, Py_ssize_t n, const int64_t* total,
+                        double* keys) noexcept nogil
+
+
+# The criterion that a forest was given: of several outputs, that of the first one.
+cdef Criterion own_criterion(Criterion criterion)

@@ -1,0 +1,366 @@
+"""The criterion of several outputs: what each of them says of a node, and the mean of it.
+
+Each output has a criterion of its own, made from the one that the forest was given, and a statistic has the words of one output
+after another:
+
+    word 0, 1                draws, weight
+    words of output 0        class weights, or the sum of weight times target
+    words of output 1        ...
+
+An impurity is the mean over outputs, and so is the score of a cut, as in scikit-learn; a cut that one of the outputs does not
+allow is none. An output that is *pure* in a node, with one class or one target there, takes no part in its scores.
+
+Exact targets, and class numbers, are in `Node.y`, output by output. When a node is opened, each output in turn makes integers of
+its targets, at a scale that fits the node's own; they are put into a table, record by record, and `Record.target` becomes the
+row of the table. So draws of all outputs are added up in one pass over the records. A scale holds for one node only: nothing has
+to be known of a node before it is opened.
+
+Scores of numbers are in units of the outputs' own scales, which differ by powers of two; the largest unit among the outputs that
+are not pure becomes that of the node.
+
+A `MultiOutput` belongs to one thread, like any criterion. It owns the table, a copy of the node's records, and scratch; while
+threads share a node, they read the table of the one whose node it is.
+"""
+from libc.math cimport ldexp
+from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+from cpython.ref cimport PyObject
+
+from dforest.core.search.criterion cimport Criterion, RuleCriterion
+from dforest.core.types cimport CLASS_WEIGHTS, OUTPUTS, Node, Record
+from dforest.rules.criteria cimport df_measure, df_measure_squares
+from dforest.rules.records cimport df_draw_kind
+
+from dforest.core.component import CriterionError
+from dforest.core.search.regression import SquaredError
+
+cdef extern from "core/search/outputs.h" nogil:
+    void df_add_class_scores(int64_t number, const int64_t* left, int64_t n, int64_t n_words, int64_t first, int64_t n_own,
+                             const int64_t* part_total, int64_t* part_left, double* scores)
+    void df_add_square_crosses(const int64_t* left, int64_t n, const int64_t* total, int64_t n_words, int64_t first,
+                               bint is_wide, const df_measure* measure, double factor, double* scores)
+    void df_divide_crosses(const int64_t* left, int64_t n, const int64_t* total, int64_t n_words, int64_t n_outputs,
+                           double* scores)
+
+cdef enum:
+    CUTS = 256                 # that are scored together
+
+
+def _own_copy(Criterion pattern not None, n_outputs, output):
+    """A copy of a criterion that knows how many outputs there are, and which one is its own."""
+    cdef Criterion copy = pattern.__sklearn_clone__()
+    copy.n_outputs = n_outputs
+    copy.output = output
+    return copy
+
+
+cdef class MultiOutput(Criterion):
+    """The criterion of several outputs.
+
+    Parameters
+    ----------
+    parts : tuple of Criterion
+        Of the outputs; configured, all of one class.
+
+    Raises
+    ------
+    CriterionError
+        If a criterion has other words in its statistics than those that its base class fills.
+    """
+
+    parameters = ("parts",)
+
+    def __init__(self, tuple parts):
+        cdef Py_ssize_t o, n_words = 2
+        cdef Criterion part
+        cdef Output* output
+        self.parts = parts
+        self.n_outputs = len(parts)
+        self.each = <Output*> malloc(self.n_outputs * sizeof(Output))
+        if self.each == NULL:
+            raise MemoryError()
+        memset(self.each, 0, self.n_outputs * sizeof(Output))
+        for o in range(self.n_outputs):
+            part = parts[o]
+            output = &self.each[o]
+            output.criterion = <PyObject*> part
+            output.number = -1
+            if part.is_built_in and isinstance(part, RuleCriterion):
+                output.number = (<RuleCriterion> part).number
+            output.has_squares = type(part) is SquaredError
+            output.first = n_words
+            output.n_words = part.n_classes or (2 if part.is_wide else 1)
+            n_words += output.n_words
+            if part.n_words != 2 + output.n_words:
+                raise CriterionError(f"{type(part).__name__} has statistics of {part.n_words} words, those of an output have "
+                                     f"{2 + output.n_words}; criteria with words of their own are for one output")
+            self.is_built_in = (o == 0 or self.is_built_in) and part.is_built_in
+            self.is_additive = (o == 0 or self.is_additive) and part.is_additive
+        part = parts[0]
+        self.is_wide = part.is_wide
+        self.kind = OUTPUTS
+        self.outputs.kind = <df_draw_kind> <int> part.kind
+        self.has_classes = part.kind == CLASS_WEIGHTS
+        self.outputs.n_outputs = self.n_outputs
+        self.reserve(n_words)
+        self.part_left = <int64_t*> malloc(n_words * sizeof(int64_t))
+        self.part_total = <int64_t*> malloc(n_words * sizeof(int64_t))
+        if self.part_left == NULL or self.part_total == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        free(self.each)
+        free(self.targets)
+        free(self.own)
+        free(self.part_left)
+        free(self.part_total)
+
+    @classmethod
+    def of(cls, Criterion pattern not None, class_counts, bint wide):
+        """A criterion for several outputs, each of which has a copy of its own.
+
+        Parameters
+        ----------
+        pattern : Criterion
+        class_counts : tuple of int
+            Classes of each output; all 0: regression.
+        wide : bool
+            As of `Criterion.configure`.
+        """
+        return cls(tuple(_own_copy(pattern, len(class_counts), o).configure(n, wide) for o, n in enumerate(class_counts)))
+
+    @property
+    def class_counts(self):
+        """How many classes each output has: tuple of int, all 0 for regression."""
+        return tuple(part.n_classes for part in self.parts)
+
+    def clone(self):
+        return MultiOutput.of(self.parts[0], self.class_counts, self.is_wide)
+
+    cdef int attach(self, Py_ssize_t n_records) except -1:
+        cdef Py_ssize_t o
+        self.targets = <int32_t*> malloc(n_records * self.n_outputs * sizeof(int32_t))
+        self.own = <Record*> malloc(n_records * sizeof(Record))
+        if self.targets == NULL or self.own == NULL:
+            raise MemoryError()
+        for o in range(self.n_outputs):
+            (<Criterion> self.each[o].criterion).attach(n_records)
+        return 0
+
+    cdef int check(self) except -1 nogil:
+        cdef Py_ssize_t o
+        if not self.is_built_in:
+            for o in range(self.n_outputs):
+                (<Criterion> self.each[o].criterion).check()
+        return Criterion.check(self)
+
+    cdef void take(self, const Output* output, const int64_t* statistic, int64_t* to) noexcept nogil:
+        to[0] = statistic[0]
+        to[1] = statistic[1]
+        memcpy(to + 2, statistic + output.first, output.n_words * sizeof(int64_t))
+
+    cdef void enter(self, const Node* node, Py_ssize_t o, bint with_targets, Node* part) noexcept nogil:
+        cdef const Output* output = &self.each[o]
+        cdef Py_ssize_t i
+        cdef const int32_t* target = self.outputs.targets + o
+        cdef int32_t offset = <int32_t> output.first if self.has_classes else 0
+        part[0] = node[0]
+        part.records = self.own
+        part.y = node.y + o * node.y_stride
+        part.scale = output.scale
+        part.is_pure = output.is_pure
+        part.statistics = self.part_total
+        self.take(output, node.statistics, self.part_total)
+        if with_targets:
+            for i in range(node.n):
+                self.own[i].target = target[node.records[i].target * self.n_outputs] - offset
+
+    cdef int open_node(self, Node* node) except -1 nogil:
+        cdef Py_ssize_t i, o, n = node.n
+        cdef Output* output
+        cdef Node part = node[0]
+        cdef int32_t* target = self.targets
+        part.records = self.own
+        part.statistics = self.part_total
+        memcpy(self.own, node.records, n * sizeof(Record))
+        node.is_pure = True
+        for o in range(self.n_outputs):
+            output = &self.each[o]
+            part.y = node.y + o * node.y_stride
+            part.scale.centre = 0.0
+            part.scale.exponent = 0
+            part.scale.range = 0           # there is none: the criterion makes one
+            for i in range(n):
+                self.own[i].target = <int32_t> part.y[self.own[i].row] if self.has_classes else 0
+            (<Criterion> output.criterion).open_node(&part)
+            output.scale = part.scale
+            output.is_pure = part.is_pure
+            node.is_pure = node.is_pure and part.is_pure
+            memcpy(node.statistics + output.first, self.part_total + 2, output.n_words * sizeof(int64_t))
+            for i in range(n):
+                target[i * self.n_outputs + o] = self.own[i].target + (<int32_t> output.first if self.has_classes else 0)
+        node.statistics[0] = self.part_total[0]
+        node.statistics[1] = self.part_total[1]
+        for i in range(n):
+            node.records[i].target = <int32_t> <uint32_t> i
+        self.outputs.targets = target
+        self.weigh(node)
+        return 0
+
+    cdef void weigh(self, const Node* node) noexcept nogil:
+        cdef Py_ssize_t o
+        cdef Output* output
+        cdef Node part = node[0]
+        cdef bint is_first = True
+        self.exponent = 0
+        for o in range(self.n_outputs):
+            output = &self.each[o]
+            if output.is_pure:
+                continue
+            part.scale = output.scale
+            output.exponent = (<Criterion> output.criterion).score_exponent(&part)
+            self.exponent = output.exponent if is_first else max(self.exponent, output.exponent)
+            is_first = False
+            if output.has_squares:
+                self.take(output, node.statistics, self.part_total)
+                df_measure_squares(self.part_total, self.is_wide, &output.measure)
+        for o in range(self.n_outputs):
+            output = &self.each[o]
+            output.factor = 0.0 if output.is_pure else ldexp(1.0, output.exponent - self.exponent)
+
+    cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:
+        cdef const Output* of_other = (<MultiOutput> other).each
+        cdef Py_ssize_t o
+        cdef Output* output
+        cdef Node part
+        self.outputs.targets = other.outputs.targets
+        self.exponent = (<MultiOutput> other).exponent
+        if not self.is_built_in:
+            memcpy(self.own, node.records, node.n * sizeof(Record))
+        for o in range(self.n_outputs):
+            output = &self.each[o]
+            output.scale = of_other[o].scale
+            output.is_pure = of_other[o].is_pure
+            output.exponent = of_other[o].exponent
+            output.factor = of_other[o].factor
+            output.measure = of_other[o].measure
+            self.enter(node, o, not self.is_built_in, &part)
+            (<Criterion> output.criterion).join_node(&part, <Criterion> of_other[o].criterion)
+        return 0
+
+    cdef double impurity(self, const int64_t* statistic) noexcept nogil:
+        cdef Py_ssize_t o
+        cdef double total = 0.0
+        for o in range(self.n_outputs):
+            self.take(&self.each[o], statistic, self.part_total)
+            total += (<Criterion> self.each[o].criterion).impurity(self.part_total)
+        return total / <double> self.n_outputs
+
+    cdef double node_impurity(self, const Node* node) noexcept nogil:
+        cdef Py_ssize_t o
+        cdef double total = 0.0
+        cdef Node part
+        for o in range(self.n_outputs):
+            if not self.each[o].is_pure:
+                self.enter(node, o, True, &part)
+                total += (<Criterion> self.each[o].criterion).node_impurity(&part)
+        return total / <double> self.n_outputs
+
+    cdef int score_exponent(self, const Node* node) noexcept nogil:
+        return self.exponent
+
+    cdef int leaf_value(self, const Node* node, double* out) except -1 nogil:
+        cdef Py_ssize_t o
+        cdef Node part
+        for o in range(self.n_outputs):
+            self.enter(node, o, True, &part)
+            (<Criterion> self.each[o].criterion).leaf_value(&part, out + o)
+        return 0
+
+    cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
+        cdef Py_ssize_t i, first = 0, m, best = -1
+        cdef double scores[CUTS]
+        cdef double highest = -1.0
+        while first < n:
+            m = min(<Py_ssize_t> CUTS, n - first)
+            self.score_each(left + first * self.n_words, m, total, scores)
+            for i in range(m):
+                if scores[i] > highest:
+                    highest = scores[i]
+                    best = first + i
+            first += m
+        score[0] = highest
+        return best
+
+    cdef void score_each(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* scores) noexcept nogil:
+        cdef Py_ssize_t o, i
+        cdef const Output* output
+        for i in range(n):
+            scores[i] = 0.0
+        for o in range(self.n_outputs):
+            output = &self.each[o]
+            if output.is_pure:
+                continue
+            if output.number >= 0:
+                self.take(output, total, self.part_total)
+                df_add_class_scores(output.number, left, n, self.n_words, output.first, output.n_words, self.part_total,
+                                    self.part_left, scores)
+            elif output.has_squares:
+                df_add_square_crosses(left, n, total, self.n_words, output.first, self.is_wide, &output.measure, output.factor,
+                                      scores)
+            else:
+                self.add_scores(output, left, n, total, scores)
+        if self.each[0].has_squares:
+            df_divide_crosses(left, n, total, self.n_words, self.n_outputs, scores)
+        else:
+            for i in range(n):
+                scores[i] /= <double> self.n_outputs
+
+    cdef void add_scores(self, const Output* output, const int64_t* left, Py_ssize_t n, const int64_t* total,
+                         double* scores) noexcept nogil:
+        """Add the scores of one output, asked for one by one; those of cuts that it does not allow stay below 0."""
+        cdef Py_ssize_t i
+        cdef double score
+        self.take(output, total, self.part_total)
+        for i in range(n):
+            if scores[i] < 0.0:
+                continue
+            self.take(output, left + i * self.n_words, self.part_left)
+            if (<Criterion> output.criterion).best_cut(self.part_left, 1, self.part_total, &score) < 0:
+                scores[i] = -1.0
+            elif self.is_built_in or (<Criterion> output.criterion).can_be_used("best_cut", 0, 1, score):
+                scores[i] += score * output.factor
+            else:
+                scores[i] = -1.0
+
+    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* keys) noexcept nogil:
+        """Those of the output that the categories tell most about: its responses have the largest variance between them."""
+        cdef Py_ssize_t o, best = 0
+        cdef double spread, highest = -1.0
+        for o in range(self.n_outputs):
+            if not self.each[o].is_pure:
+                spread = self.respond(&self.each[o], statistics, n, total, keys)
+                if spread > highest:
+                    highest = spread
+                    best = o
+        self.respond(&self.each[best], statistics, n, total, keys)
+
+    cdef double respond(self, const Output* output, const int64_t* statistics, Py_ssize_t n, const int64_t* total,
+                        double* keys) noexcept nogil:
+        """Set the keys by one output; return their weighted variance between the categories, in units of all outputs."""
+        cdef Py_ssize_t i
+        cdef double mean = 0.0, spread = 0.0
+        self.take(output, total, self.part_total)
+        for i in range(n):
+            self.take(output, statistics + i * self.n_words, self.part_left)
+            (<Criterion> output.criterion).mean_responses(self.part_left, 1, self.part_total, keys + i)
+            mean += <double> self.part_left[1] / <double> total[1] * keys[i]
+        for i in range(n):
+            spread += <double> statistics[i * self.n_words + 1] / <double> total[1] * (keys[i] - mean) * (keys[i] - mean)
+        return ldexp(spread, 2 * (self.each[0].scale.exponent - output.scale.exponent))
+
+
+cdef Criterion own_criterion(Criterion criterion):
+    return (<MultiOutput> criterion).parts[0] if isinstance(criterion, MultiOutput) else criterion
