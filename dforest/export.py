@@ -22,6 +22,7 @@ from sklearn.base import is_classifier
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
 
+from dforest.estimators.outputs import check_one_output
 from dforest.estimators.tree import DecisionTree
 from dforest.interop import TREE_LEAF
 
@@ -191,6 +192,7 @@ def export_text(
     |   |--- class: 1
     """
     check_is_fitted(decision_tree)
+    check_one_output(decision_tree, "a drawing of a tree")
     tree = decision_tree.tree_
     names = names_of_features(decision_tree, feature_names, "feature_{}")
     if is_classifier(decision_tree):
@@ -428,6 +430,7 @@ def export_graphviz(
     }
     """
     check_is_fitted(decision_tree)
+    check_one_output(decision_tree, "a drawing of a tree")
     box_text = BoxText(
         decision_tree, names_of_features(decision_tree, feature_names), names_of_classes(decision_tree, class_names),
         label, impurity, node_ids, proportion, precision, "≤" if special_characters else "<=",

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
 
+from dforest.estimators.outputs import check_one_output
 from dforest.estimators.tree import DecisionTree
 from dforest.export import CUT, CUT_COLOUR, NOT_NEGATIVE, BoxText, Colours, drawn_nodes, names_of_classes, names_of_features
 from dforest.extras import needed
@@ -107,6 +108,7 @@ def plot_tree(
     >>> boxes = plot_tree(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y), filled=True)
     """
     check_is_fitted(decision_tree)
+    check_one_output(decision_tree, "a drawing of a tree")
     pyplot = needed("matplotlib.pyplot", "plot", "plot_tree")
     box_text = BoxText(
         decision_tree, names_of_features(decision_tree, feature_names), names_of_classes(decision_tree, class_names),

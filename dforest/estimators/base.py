@@ -317,7 +317,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
             )
         if self._training_device(partitions[0].X) is not None:
             raise ValueError(f"{whole}device={self.device!r} has no code for several outputs; allowed are None and 'cpu'")
-        if np.any(check_directions(self, self.monotonic_cst)):
+        if self.monotonic_cst is not None:
             raise ValueError(
                 f"{whole}monotonic_cst is for one output: Monotonicity constraints are not supported with multiple output."
             )
@@ -591,7 +591,7 @@ class NumberTargets:
     """What makes an estimator grow trees for numbers."""
 
     def _encode_known(self, y):
-        check_columns(y, self.n_outputs_)
+        check_columns(y, getattr(self, "n_outputs_", 1))
         return check_targets(y)
 
     def _encode(self, y, ranks):

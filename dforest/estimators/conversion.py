@@ -5,6 +5,8 @@ from importlib import import_module
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from dforest.estimators.outputs import check_one_output
+
 
 class ExportPart:
     """What gives a forest, a single tree or boosted trees to other libraries."""
@@ -58,6 +60,7 @@ class ExportPart:
         ['label', 'probabilities']
         """
         check_is_fitted(self)
+        check_one_output(self, "to_onnx")
         return import_module("dforest.conversion.onnx").to_onnx(self, dtype, verify)
 
     def to_treelite(self, *, verify=True):
@@ -98,6 +101,7 @@ class ExportPart:
         5
         """
         check_is_fitted(self)
+        check_one_output(self, "to_treelite")
         return import_module("dforest.conversion.treelite").to_treelite(self, verify)
 
     def to_shap(self, *, verify=True):
@@ -134,6 +138,7 @@ class ExportPart:
         5
         """
         check_is_fitted(self)
+        check_one_output(self, "to_shap")
         return import_module("dforest.conversion.shap").to_shap(self, verify)
 
 
@@ -183,4 +188,5 @@ class ConversionPart(ExportPart):
         True
         """
         check_is_fitted(self)
+        check_one_output(self, "to_sklearn")
         return import_module("dforest.conversion.sklearn").to_sklearn(self, verify)

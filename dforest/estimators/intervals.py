@@ -12,6 +12,7 @@ from scipy.stats import norm
 from dforest.core.predict.out_of_bag import predict_out_of_bag, square_exponent
 from dforest.core.sampling import TreeDraws
 from dforest.core.threads import each
+from dforest.estimators.outputs import check_one_output
 from dforest.estimators.validation import check_number, count_threads
 
 _BLOCK_BYTES = 1 << 26  # of numbers that are worked on together
@@ -79,6 +80,7 @@ class IntervalPart:
         if not isinstance(method, str) or method not in methods:
             raise ValueError(f"method={method!r}; allowed are {', '.join(map(repr, methods))}")
         data, X = self._training_rows(), self._rows_to_look_at(X)
+        check_one_output(self, "predict_interval")
         if not all(plan.leaves_rows_out for plan in self.forest_.plans):
             raise ValueError(
                 f"method={method!r} needs trees that leave rows out, by bootstrap=True; this forest was fitted without it"

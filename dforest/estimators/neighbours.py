@@ -21,6 +21,7 @@ from dforest.core.predict.neighbours import LeafTable, quantiles_of_rows, square
 from dforest.core.sparse_rows import SparseRows, dense
 from dforest.core.threads import each
 from dforest.estimators.oob import is_divided
+from dforest.estimators.outputs import check_one_output
 from dforest.estimators.validation import check_X, count_threads
 from dforest.weights import ClassBalance
 
@@ -317,7 +318,9 @@ class NeighbourPart:
         (150,)
         """
         table, data, n_threads = self._leaf_table(of_draws=False), self._training_rows(), count_threads(self.n_jobs)
-        group = data.y.astype(np.int64) if is_classifier(self) else np.zeros(len(data.y), np.int64)
+        group = np.zeros(len(data.y), np.int64)
+        if is_classifier(self):  # of several outputs, whose classes are all the same
+            group = np.unique(data.y, axis=0, return_inverse=True)[1].ravel()
         squares = [squares_of_groups(table, leaf, group, first, n_threads) for first, leaf in self._blocks(data.X)]
         raw = len(data.y) / np.maximum(np.concatenate(squares), self.forest_.n_trees**-2.0)
         scores = np.empty(len(raw))
@@ -375,6 +378,7 @@ class QuantilePart:
         if numbers.ndim > 1 or not ((numbers >= 0) & (numbers <= 1)).all():
             raise ValueError(f"q={q!r}; allowed are a number from 0 to 1, and arrays of one axis of such numbers")
         table, X = self._leaf_table(), self._rows_to_look_at(X)
+        check_one_output(self, "predict_quantiles")
         place, sorted_y = self._derived("sorted", self._sort_targets)
         wanted = np.argsort(numbers.ravel(), kind="stable")
         ascending, n_threads = numbers.ravel()[wanted], count_threads(self.n_jobs)

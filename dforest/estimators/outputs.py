@@ -23,6 +23,11 @@ def classes_by_output(y):
     """`check_classes` of each column: (list of classes, class numbers of the shape of y)."""
     found = []
     for output, column in enumerate(y.T):
+        if column.dtype == object:  # numbers, say, beside columns of text
+            types = sorted({type(label).__name__ for label in column})
+            if len(types) > 1:
+                raise ValueError(f"column {output} of y holds labels of the types {', '.join(types)}; allowed are labels of one type")
+            column = np.array(column.tolist())
         try:
             found.append(check_classes(np.ascontiguousarray(column)))
         except ValueError as error:

@@ -4,6 +4,8 @@ from importlib import import_module
 
 from sklearn.utils.validation import check_is_fitted
 
+from dforest.estimators.outputs import check_one_output
+
 
 class ReportPart:
     """What makes a `ForestEstimator` report."""
@@ -54,5 +56,6 @@ class ReportPart:
         >>> RandomForestClassifier(oob_score=True, random_state=0).fit(X, y).report(X, y).save("iris.html")  # doctest: +SKIP
         """
         check_is_fitted(self)
+        check_one_output(self, "report")
         import_module("dforest.report.svg").need_matplotlib("report")
         return import_module("dforest.report.report").report_of(self, X, y, path)

@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 from dforest.config import on_host
 from dforest.core.predict.shapley import ShapleyForest
 from dforest.core.sparse_rows import dense
+from dforest.estimators.outputs import check_one_output
 from dforest.estimators.validation import check_X, count_threads
 from dforest.shap_values import ShapValues
 
@@ -75,6 +76,7 @@ class ShapPart:
         'petal width (cm)'
         """
         check_is_fitted(self)
+        check_one_output(self, "shap_values")
         forest = self.forest_
         if forest.splitter is not None:
             raise ValueError(

@@ -15,6 +15,7 @@ from dforest.config import in_kind
 from dforest.estimators.base import ClassifierPart, Plan, RegressorPart, TreeEstimator
 from dforest.estimators.conversion import ConversionPart
 from dforest.estimators.declaration import has_parameters
+from dforest.estimators.outputs import check_one_output
 from dforest.estimators.shapley import ShapPart
 from dforest.estimators.validation import check_weights, check_X, count_features
 from dforest.interop import Tree
@@ -138,6 +139,7 @@ class DecisionTree(TreeEstimator):
                 "inplace=True, but this tree is one of a forest's estimators_, and the forest would not change with it; "
                 "allowed is inplace=False, which returns a pruned copy that stands alone"
             )
+        check_one_output(self, "prune")
         X, y = check_X(self, X, self._features, y=y, reset=False, y_numeric=is_regressor(self))
         rows = TrainingRows([X], self._encode_known(y), check_weights([sample_weight], [X]))
         forest = pruning.reduced_error(self.forest_, rows.X, rows.y, rows.integer_weight()[0])

@@ -519,6 +519,9 @@ class Forest:
         """
         if voting not in ("soft", "hard"):
             raise ValueError(f'voting={voting!r}; allowed are "soft" and "hard"')
+        if self.objective.n_outputs > 1:
+            raise ValueError(f"a predictor is for one output, and this forest has {self.objective.n_outputs}; `of_output` gives "
+                             "the forest of one")
         return Predictor(self.packed(voting), not self.objective.has_classes, n_threads)
 
     def packed_leaves(self, voting="soft"):

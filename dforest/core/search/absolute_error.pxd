@@ -1,5 +1,7 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
+from cpython.ref cimport PyObject
+
 from dforest.core.search.regression cimport SquaredError
 from dforest.core.search.chooser cimport Chooser
 from dforest.core.search.cut_list cimport CutList
@@ -27,19 +29,31 @@ cdef class AbsoluteError(SquaredError):
     cdef void sort_targets(self, const Node* node) noexcept nogil
 
 
-cdef class MedianChooser(Chooser):
-    cdef Py_ssize_t n                # records of the open node
+cdef class Medians:                  # of one output, in the open node
+    cdef Py_ssize_t n                # its records
     cdef int64_t total_weight
-    cdef df_int128 total_sum, cost   # of the open node
+    cdef df_int128 total_sum, cost   # of all draws
+    cdef double factor               # what makes its costs those of all outputs; 1 of one output
     cdef uint64_t* keys              # [n_records] scratch for sorting
     cdef uint64_t* keys_to           # [n_records]
     cdef uint32_t* rank              # [n_records] place of each record among the sorted targets
     cdef double* value               # [n_records] targets by rank
     cdef Level* all                  # [n_records + 1] Fenwick tree over ranks, of all draws
     cdef Level* left                 # [n_records + 1] of those on the left
+
+    cdef void open(self, const Node* node) noexcept nogil
+    # Add a record of some weight to the left, or take one away, of a weight below 0. left[0] holds the sums of all.
+    cdef void move(self, Py_ssize_t record, int64_t weight) noexcept nogil
+    cdef Spread spread_of(self, const Level* levels, const Level* minus, int64_t weight, df_int128 sum) noexcept nogil
+    # What the sides cost less than the node. OUT at_left, at_right : their medians
+    cdef double fall(self, double* at_left, double* at_right) noexcept nogil
+
+
+cdef class MedianChooser(Chooser):
+    cdef tuple outputs               # Medians of each
+    cdef PyObject** medians          # [n_outputs] the same
     cdef Py_ssize_t* start           # [n_records + 2] where the records of each value begin in CutList.sorted
 
     cdef void move(self, const Node* node, Py_ssize_t record, int sign) noexcept nogil
     cdef void move_group(self, const Node* node, const uint64_t* sorted, Py_ssize_t place, int sign) noexcept nogil
     cdef void move_where(self, const Node* node, const Column* column, const CutList* cuts, bint missing_left) noexcept nogil
-    cdef Spread spread_of(self, const Level* levels, const Level* minus, int64_t weight, df_int128 sum) noexcept nogil

@@ -9,6 +9,8 @@ up to 128 bits, and scores differences of exact costs.
 
 Categories are put in the order of their mean targets, which is a heuristic here.
 
+Several outputs have such a tree each, and the score of a cut is the mean over them.
+
 A `MedianChooser` belongs to one thread and owns its scratch.
 
 References
@@ -16,6 +18,7 @@ References
 .. [1] P. M. Fenwick, "A new data structure for cumulative frequency tables", Software: Practice and
    Experience 24(3), 1994.
 """
+from cpython.ref cimport PyObject
 from libc.math cimport ldexp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, llabs, malloc, qsort
@@ -27,7 +30,8 @@ from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.chooser cimport Choice
 from dforest.core.search.cut_list cimport LONE, SINGLES, CutList
 from dforest.core.sorting cimport insertion_sort, radix_sort
-from dforest.core.types cimport CATEGORICAL, Column, LeafRules, Node, Record, column_t, in_subset
+from dforest.core.search.outputs cimport MultiOutput
+from dforest.core.types cimport CATEGORICAL, OUTPUTS, Column, LeafRules, Node, Record, column_t, in_subset
 from dforest.rules.bounds cimport df_middle_prediction
 from dforest.rules.cut cimport df_is_valid
 from dforest.rules.node cimport df_score_exponent, df_target_of
@@ -198,20 +202,24 @@ cdef void move_all(MedianChooser chooser, const Node* node, const column_t* code
             chooser.move(node, i, 1)
 
 
-cdef class MedianChooser(Chooser):
-    """Finds the best cut of a list by medians; parameters as for `Chooser`."""
+cdef class Medians:
+    """The targets of one output in a node, sorted, and those on the left of a cut.
 
-    def __cinit__(self, Criterion criterion not None, Py_ssize_t n_records, Py_ssize_t n_entries, bint is_bounded):
-        self.needs_order = True
+    Parameters
+    ----------
+    n_records : int
+        Of the largest node.
+    """
+
+    def __cinit__(self, Py_ssize_t n_records):
         self.keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))
         self.keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
         self.rank = <uint32_t*> malloc(n_records * sizeof(uint32_t))
         self.value = <double*> malloc(n_records * sizeof(double))
         self.all = <Level*> malloc((n_records + 1) * sizeof(Level))
         self.left = <Level*> malloc((n_records + 1) * sizeof(Level))
-        self.start = <Py_ssize_t*> malloc((n_records + 2) * sizeof(Py_ssize_t))
         if (self.keys == NULL or self.keys_to == NULL or self.rank == NULL or self.value == NULL or self.all == NULL
-                or self.left == NULL or self.start == NULL):
+                or self.left == NULL):
             raise MemoryError()
 
     def __dealloc__(self):
@@ -221,9 +229,8 @@ cdef class MedianChooser(Chooser):
         free(self.value)
         free(self.all)
         free(self.left)
-        free(self.start)
 
-    cdef void open_node(self, const Node* node) noexcept nogil:
+    cdef void open(self, const Node* node) noexcept nogil:
         """Rank the targets."""
         cdef Py_ssize_t i, j, n = node.n
         cdef const uint64_t* keys = sort_by_target(node, self.keys, self.keys_to)
@@ -247,33 +254,16 @@ cdef class MedianChooser(Chooser):
                 self.all[j].sum += self.all[i + 1].sum
         self.cost = self.spread_of(self.all, NULL, self.total_weight, self.total_sum).cost
 
-    cdef void move(self, const Node* node, Py_ssize_t record, int sign) noexcept nogil:
-        """Add a record to the left, or take it away. left[0] holds the sums of all."""
-        cdef Py_ssize_t at = self.rank[record] + 1
-        cdef int64_t weight = sign * <int64_t> node.records[record].count * node.records[record].weight
-        cdef df_int128 sum = <df_int128> weight * node.records[record].target
+    cdef void move(self, Py_ssize_t record, int64_t weight) noexcept nogil:
+        cdef Py_ssize_t at = self.rank[record]
+        cdef df_int128 sum = <df_int128> weight * <int64_t> self.value[at]
+        at += 1
         self.left[0].weight += weight
         self.left[0].sum += sum
         while at <= self.n:
             self.left[at].weight += weight
             self.left[at].sum += sum
             at += at & -at
-
-    cdef void move_group(self, const Node* node, const uint64_t* sorted, Py_ssize_t place, int sign) noexcept nogil:
-        """`move` all records of a value, given its place among those that occur."""
-        cdef Py_ssize_t i
-        for i in range(self.start[place], self.start[place + 1]):
-            self.move(node, <Py_ssize_t> <uint32_t> sorted[i], sign)
-
-    cdef void move_where(self, const Node* node, const Column* column, const CutList* cuts, bint missing_left) noexcept nogil:
-        if column.width == 1:
-            move_all[uint8_t](self, node, <const uint8_t*> column.codes, column, cuts, missing_left)
-        elif column.width == 2:
-            move_all[uint16_t](self, node, <const uint16_t*> column.codes, column, cuts, missing_left)
-        elif column.width == 4:
-            move_all[uint32_t](self, node, <const uint32_t*> column.codes, column, cuts, missing_left)
-        else:
-            move_all[uint64_t](self, node, <const uint64_t*> column.codes, column, cuts, missing_left)
 
     cdef Spread spread_of(self, const Level* levels, const Level* minus, int64_t weight, df_int128 sum) noexcept nogil:
         """Median and cost of the draws in one Fenwick tree but not in another (or NULL), given their sums."""
@@ -301,29 +291,92 @@ cdef class MedianChooser(Chooser):
         spread.cost = (<df_int128> median * below - sum_below) + ((sum - sum_below) - <df_int128> median * (weight - below))
         return spread
 
+    cdef double fall(self, double* at_left, double* at_right) noexcept nogil:
+        cdef Spread left = self.spread_of(self.left, NULL, self.left[0].weight, self.left[0].sum)
+        cdef Spread right = self.spread_of(self.all, self.left, self.total_weight - self.left[0].weight,
+                                           self.total_sum - self.left[0].sum)
+        at_left[0] = left.median
+        at_right[0] = right.median
+        return <double> (self.cost - left.cost - right.cost) * self.factor
+
+
+cdef class MedianChooser(Chooser):
+    """Finds the best cut of a list by medians; parameters as for `Chooser`."""
+
+    def __cinit__(self, Criterion criterion not None, Py_ssize_t n_records, Py_ssize_t n_entries, bint is_bounded):
+        cdef Py_ssize_t o
+        self.needs_order = True
+        self.outputs = tuple(Medians(n_records) for _ in range(criterion.n_outputs))
+        self.medians = <PyObject**> malloc(criterion.n_outputs * sizeof(PyObject*))
+        self.start = <Py_ssize_t*> malloc((n_records + 2) * sizeof(Py_ssize_t))
+        if self.medians == NULL or self.start == NULL:
+            raise MemoryError()
+        for o in range(criterion.n_outputs):
+            self.medians[o] = <PyObject*> self.outputs[o]
+
+    def __dealloc__(self):
+        free(self.medians)
+        free(self.start)
+
+    cdef void open_node(self, const Node* node) noexcept nogil:
+        cdef Py_ssize_t o
+        cdef Node part
+        if self.criterion.kind != OUTPUTS:
+            (<Medians> self.medians[0]).factor = 1.0
+            (<Medians> self.medians[0]).open(node)
+            return
+        for o in range(self.criterion.n_outputs):
+            (<MultiOutput> self.criterion).enter(node, o, True, &part)
+            (<Medians> self.medians[o]).factor = (<MultiOutput> self.criterion).each[o].factor
+            (<Medians> self.medians[o]).open(&part)
+
+    cdef void move(self, const Node* node, Py_ssize_t record, int sign) noexcept nogil:
+        """Add a record to the left, or take it away."""
+        cdef int64_t weight = sign * <int64_t> node.records[record].count * node.records[record].weight
+        cdef Py_ssize_t o
+        for o in range(self.criterion.n_outputs):
+            (<Medians> self.medians[o]).move(record, weight)
+
+    cdef void move_group(self, const Node* node, const uint64_t* sorted, Py_ssize_t place, int sign) noexcept nogil:
+        """`move` all records of a value, given its place among those that occur."""
+        cdef Py_ssize_t i
+        for i in range(self.start[place], self.start[place + 1]):
+            self.move(node, <Py_ssize_t> <uint32_t> sorted[i], sign)
+
+    cdef void move_where(self, const Node* node, const Column* column, const CutList* cuts, bint missing_left) noexcept nogil:
+        if column.width == 1:
+            move_all[uint8_t](self, node, <const uint8_t*> column.codes, column, cuts, missing_left)
+        elif column.width == 2:
+            move_all[uint16_t](self, node, <const uint16_t*> column.codes, column, cuts, missing_left)
+        elif column.width == 4:
+            move_all[uint32_t](self, node, <const uint32_t*> column.codes, column, cuts, missing_left)
+        else:
+            move_all[uint64_t](self, node, <const uint64_t*> column.codes, column, cuts, missing_left)
+
     cdef Choice best_entry(self, const Node* node, const Column* column, const CutList* cuts, bint missing_left,
                            const LeafRules* rules) noexcept nogil:
         cdef const int64_t* total = node.statistics
         cdef const int64_t* left = cuts.left
         cdef const uint64_t* sorted = cuts.sorted
-        cdef Py_ssize_t i, j, n_values = 0
+        cdef Py_ssize_t i, j, o, n_values = 0, n = (<Medians> self.medians[0]).n, n_outputs = self.criterion.n_outputs
         cdef Choice choice
-        cdef Spread at_left, at_right
+        cdef double at_left = 0.0, at_right = 0.0
         cdef double score, v_left = 0.0, v_right = 0.0
         cdef int64_t imbalance
         choice.entry = -1
         choice.imbalance = 0
         choice.score = -1.0
         choice.middle = 0.0
-        memset(self.left, 0, (self.n + 1) * sizeof(Level))
+        for o in range(n_outputs):
+            memset((<Medians> self.medians[o]).left, 0, (n + 1) * sizeof(Level))
         if cuts.kind == LONE:
             self.move_where(node, column, cuts, missing_left)
         else:
-            for i in range(self.n):
+            for i in range(n):
                 if i == 0 or sorted[i] >> 32 != sorted[i - 1] >> 32:
                     self.start[n_values] = i
                     n_values += 1
-            self.start[n_values] = self.n
+            self.start[n_values] = n
             if missing_left:
                 self.move_group(node, sorted, n_values - 1, 1)
             n_values -= cuts.missing[0] > 0
@@ -335,13 +388,13 @@ cdef class MedianChooser(Chooser):
                 else:
                     self.move_group(node, sorted, cuts.place[i] if cuts.place != NULL else i, 1)
             if df_is_valid(rules, left, total):
-                at_left = self.spread_of(self.left, NULL, self.left[0].weight, self.left[0].sum)
-                at_right = self.spread_of(self.all, self.left, self.total_weight - self.left[0].weight,
-                                          self.total_sum - self.left[0].sum)
-                score = <double> (self.cost - at_left.cost - at_right.cost)
+                score = 0.0
+                for o in range(n_outputs):
+                    score += (<Medians> self.medians[o]).fall(&at_left, &at_right)
+                score /= <double> n_outputs
                 if self.is_bounded:
-                    v_left = df_target_of(at_left.median, node.scale.centre, node.scale.exponent)
-                    v_right = df_target_of(at_right.median, node.scale.centre, node.scale.exponent)
+                    v_left = df_target_of(at_left, node.scale.centre, node.scale.exponent)
+                    v_right = df_target_of(at_right, node.scale.centre, node.scale.exponent)
                 imbalance = df_imbalance(score, left[1], total[1])
                 if (df_is_better(score, imbalance, choice.score, choice.imbalance)
                         and self.is_allowed(node, column, v_left, v_right)):

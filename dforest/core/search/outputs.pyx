@@ -237,8 +237,7 @@ cdef class MultiOutput(Criterion):
         cdef Node part
         self.outputs.targets = other.outputs.targets
         self.exponent = (<MultiOutput> other).exponent
-        if not self.is_built_in:
-            memcpy(self.own, node.records, node.n * sizeof(Record))
+        memcpy(self.own, node.records, node.n * sizeof(Record))
         for o in range(self.n_outputs):
             output = &self.each[o]
             output.scale = of_other[o].scale
@@ -316,7 +315,8 @@ cdef class MultiOutput(Criterion):
             df_divide_crosses(left, n, total, self.n_words, self.n_outputs, scores)
         else:
             for i in range(n):
-                scores[i] /= <double> self.n_outputs
+                if scores[i] >= 0.0:
+                    scores[i] /= <double> self.n_outputs
 
     cdef void add_scores(self, const Output* output, const int64_t* left, Py_ssize_t n, const int64_t* total,
                          double* scores) noexcept nogil:
