@@ -59,6 +59,9 @@ class PythonCriterion(PythonCriterionBase):
     mean overrides ``value(statistics)`` too. For regression, a term that all cuts of a node have in common, such as the
     node's mean square, may be left out of the impurity.
 
+    Of several outputs each has a criterion of its own, which is given the statistics of this output. It has the attributes
+    `n_outputs`, how many there are, and `output`, which of them is its own, from 0.
+
     A subclass may override ``score(left, right, node)`` as well: given the `Statistics` of the n left sides, of the n right
     sides and of the node (a single set of draws), it returns what each cut is worth, a number from 0, or -inf for a cut that
     is not allowed. By default, that is the node's weight times the decrease of its impurity. Scores decide between cuts, also

@@ -15,7 +15,7 @@ from dforest.core.search.categories cimport Categories
 from dforest.core.search.division cimport Divisions
 from dforest.rules.random cimport DF_CUSTOM
 from dforest.core.search.splitter cimport CodeRange, code_range
-from dforest.core.types cimport CATEGORICAL, Column, Split, code_at, data_row, value_at
+from dforest.core.types cimport CATEGORICAL, OUTPUTS, Column, Split, code_at, data_row, value_at
 
 from dforest.core.component import SplitterError
 
@@ -42,13 +42,13 @@ cdef class NodeView:
     seed : int
         The tree's, below 2**32: for what is drawn once for each tree. All else comes from `random`.
     n_features, n_classes : int
-        n_classes is 0 for regression.
+        n_classes is 0 for regression. Of several outputs, it is a tuple with the number of each.
     min_draws : int
     min_weight : float
         The fewest draws, and the least weight, that each side of a split may have.
     rows, counts, weights : ndarray of shape (n_records,), dtype uint32
         Numbers of the rows among those of positive weight; how often each was drawn; integer weight of a draw.
-    targets : ndarray of shape (n_records,)
+    targets : ndarray of shape (n_records,) or (n_records, n_outputs)
         Class numbers, int32; or exact targets, float64.
     X : ndarray of shape (n_records, n_features), dtype float32 or float64
         Missing values are NaN, categories their numbers.
@@ -102,7 +102,8 @@ cdef class NodeView:
 
     @property
     def n_classes(self):
-        return self.splitter.criterion.n_classes
+        criterion = self.splitter.criterion
+        return criterion.class_counts if criterion.n_outputs > 1 else criterion.n_classes
 
     @property
     def min_draws(self):
@@ -141,9 +142,22 @@ cdef class NodeView:
                 weights[i] = node.records[i].weight
                 numbers[i] = node.y[node.records[i].row] if node.y != NULL else node.records[i].target
             targets = numbers if node.y != NULL else numbers.astype(np.int32)
+            if self.splitter.criterion.kind == OUTPUTS:
+                targets = self._targets_by_output()
             self.kept.update(rows=frozen(np.asarray(rows)), counts=frozen(np.asarray(counts)),
                              weights=frozen(np.asarray(weights)), targets=frozen(targets))
         return self.kept[name]
+
+    def _targets_by_output(self):
+        """`targets` of several outputs."""
+        cdef const Node* node = self.opened()
+        cdef Py_ssize_t i, o, n_outputs = self.splitter.criterion.n_outputs
+        numbers = np.empty((node.n, n_outputs))
+        cdef double[:, ::1] to = numbers
+        for i in range(node.n):
+            for o in range(n_outputs):
+                to[i, o] = node.y[o * node.y_stride + node.records[i].row]
+        return numbers.astype(np.int32) if any(self.n_classes) else numbers
 
     @property
     def X(self):
