@@ -107,7 +107,7 @@ class Tree:
         return _own(self._by_output(self._table.value), np.float64)
 
     def _by_output(self, values):
-        """Values of nodes or rows, those of one output after those of another, by output: of shape (n, n_outputs, max_n_classes)."""
+        """Values of nodes or rows, by output: ndarray of shape (n, n_outputs, max_n_classes)."""
         table = np.zeros((len(values), self.n_outputs, self.max_n_classes))
         for o, own in enumerate(self._outputs):
             table[:, o, : own.stop - own.start] = values[:, own]

@@ -173,7 +173,8 @@ class Objective(ABC):
         -------
         ndarray of shape (n, n_leaf_words), dtype int64
         """
-        floats = [np.reshape(numbers, (len(draws), -1)).view(np.int64) for numbers in (value, impurity)] if self.keeps_values else []
+        kept = (value, impurity) if self.keeps_values else ()
+        floats = [np.reshape(numbers, (len(draws), -1)).view(np.int64) for numbers in kept]
         return np.hstack([draws[:, None], weight, *floats])
 
     def leaf_tables(self, words):
@@ -189,7 +190,7 @@ class Objective(ABC):
         dict
             `leaf_draws`, `leaf_weight`, `leaf_value` and `leaf_impurity` as `Forest` has them.
         """
-        floats = dict.fromkeys(("leaf_value", "leaf_impurity"), np.empty(0))
+        floats = {name: np.empty(0) for name in ("leaf_value", "leaf_impurity")}
         if self.keeps_values:
             floats = {name: words[name].view(np.float64) for name in floats}
             floats = {name: table[:, 0] if table.shape[1] == 1 else table for name, table in floats.items()}

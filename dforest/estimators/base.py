@@ -312,8 +312,8 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
         whole = f"y has {y.shape[1]} columns, but "
         if ranks.size > 1 or len(partitions) != 1:
             raise ValueError(
-                f"{whole}a fit by several ranks, or of several partitions, has no code for several outputs; allowed is one column, "
-                "or a process that has all rows"
+                f"{whole}a fit by several ranks, or of several partitions, has no code for several outputs; allowed is one "
+                "column, or a process that has all rows"
             )
         if self._training_device(partitions[0].X) is not None:
             raise ValueError(f"{whole}device={self.device!r} has no code for several outputs; allowed are None and 'cpu'")

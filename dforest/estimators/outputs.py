@@ -26,7 +26,8 @@ def classes_by_output(y):
         if column.dtype == object:  # numbers, say, beside columns of text
             types = sorted({type(label).__name__ for label in column})
             if len(types) > 1:
-                raise ValueError(f"column {output} of y holds labels of the types {', '.join(types)}; allowed are labels of one type")
+                named = ", ".join(types)
+                raise ValueError(f"column {output} of y holds labels of the types {named}; allowed are labels of one type")
             column = np.array(column.tolist())
         try:
             found.append(check_classes(np.ascontiguousarray(column)))
@@ -54,8 +55,8 @@ def class_weights(class_weight, classes):
     """The factors of classes by output, given a list of dicts: see `check_class_weight`."""
     if not isinstance(class_weight, list):
         raise ValueError(
-            f"class_weight={class_weight!r} for {len(classes)} outputs: For multi-output, class_weight should be a list of dicts, "
-            "or the string 'balanced'."
+            f"class_weight={class_weight!r} for {len(classes)} outputs: For multi-output, class_weight should be a list of "
+            "dicts, or the string 'balanced'."
         )
     if len(class_weight) != len(classes):
         raise ValueError(

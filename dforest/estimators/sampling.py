@@ -38,12 +38,13 @@ def groups_of(given, rows, sampling):
 
 
 def sampling_plan(sampling, labels, max_samples, rows, has_classes):
-    """The `SamplingPlan` that a `Sampling` makes for training rows; `labels` are the classes by number, tuples of several outputs."""
+    """The `SamplingPlan` that a `Sampling` makes for training rows; `labels` are the classes by number."""
     weight = rows.integer_weight()[0] if sampling.ignores_weights else None
     y = rows.y
     if has_classes and y.ndim == 2:
         y, labels = joint_classes(y, labels)
-    told = SampledRows(rows.n_rows, y if has_classes else None, labels if has_classes else None, weight, rows.groups, max_samples)
+    classes = (y, labels) if has_classes else (None, None)
+    told = SampledRows(rows.n_rows, *classes, weight, rows.groups, max_samples)
     plan = sampling.plan(told)
     if not isinstance(plan, SamplingPlan):
         raise TypeError(f"bootstrap={sampling!r} made a plan {plan!r}; allowed are sampling plans: see dforest.sampling")

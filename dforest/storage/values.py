@@ -21,7 +21,13 @@ from dforest import criterion, loss, splitter
 from dforest.boosting.losses import Loss, OwnLoss
 from dforest.core.boost.constraints import Constraints
 from dforest.core.component import Component
-from dforest.core.objective import ClassObjective, MultiOutputClassObjective, MultiOutputNumberObjective, NumberObjective, SumObjective
+from dforest.core.objective import (
+    ClassObjective,
+    MultiOutputClassObjective,
+    MultiOutputNumberObjective,
+    NumberObjective,
+    SumObjective,
+)
 from dforest.core.sampling import AllRows, Bootstrap, DrawnElsewhere, SamplingPlan, Subsample
 from dforest.core.search.criteria import CRITERIA
 from dforest.core.sparse_rows import SparseRows
@@ -39,7 +45,8 @@ _RECORDS = {
     cls.__name__: cls
     for cls in (
         AllRows, Batch, BlockSampling, Bootstrap, ClassBalance, ClassObjective, Constraints, DrawnElsewhere, Features, FitReport,
-        Groups, GroupSampling, Loss, MultiOutputClassObjective, MultiOutputNumberObjective, NumberObjective, OwnLoss, RowSampling, RowShare, SparseRows, Strata, StratifiedSampling,
+        Groups, GroupSampling, Loss, MultiOutputClassObjective, MultiOutputNumberObjective, NumberObjective,
+        OwnLoss, RowSampling, RowShare, SparseRows, Strata, StratifiedSampling,
         Subsample, SumObjective, TrainingData, WeightedSampling,
     )
 }  # fmt: skip

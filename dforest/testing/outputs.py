@@ -51,7 +51,7 @@ class Output:
 
 
 def score_of_outputs(criterion, outputs, sides, unit):
-    """Score of a cut in units of 2**unit: the mean of all outputs'; None if one does not allow it. IN sides : two lists of draws"""
+    """Score of a cut in units of 2**unit, the mean over outputs, given two lists of draws; None if one does not allow it."""
     total = 0.0
     for output in outputs:
         if output.is_pure:

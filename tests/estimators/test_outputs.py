@@ -38,7 +38,8 @@ def table(n=120, seed=0, n_outputs=3):
     known = np.nan_to_num(X)
     numbers = np.stack([known[:, k % 5] * 10.0**k + rng.normal(size=n) for k in range(n_outputs)], axis=1)
     numbers -= numbers.min(axis=0)
-    classes = np.stack([np.digitize(known[:, k % 5] + rng.normal(size=n), [-1, 0.5, 1][: 1 + k % 3]) for k in range(n_outputs)], 1)
+    edges = [[-1], [-1, 0.5], [-1, 0.5, 1]]
+    classes = np.stack([np.digitize(known[:, k % 5] + rng.normal(size=n), edges[k % 3]) for k in range(n_outputs)], axis=1)
     return X, numbers, classes
 
 
@@ -96,7 +97,8 @@ def test_a_tree_is_that_of_the_twin(criterion, method, n, n_outputs, seed, weigh
     np.testing.assert_array_equal(trees.missing_left, twin["missing_left"])
     np.testing.assert_array_equal(trees.leaf_weight[trees.leaf_row[leaf]], twin["weight"][leaf])
     if criterion not in OF_CLASSES:
-        np.testing.assert_array_equal(trees.leaf_value[trees.leaf_row[leaf]], [v for v, own in zip(value, leaf, strict=True) if own])
+        own = [v for v, is_leaf in zip(value, leaf, strict=True) if is_leaf]
+        np.testing.assert_array_equal(trees.leaf_value[trees.leaf_row[leaf]], own)
         np.testing.assert_allclose(trees.leaf_impurity[trees.leaf_row[leaf]], twin["impurity"][leaf], rtol=1e-12)
 
 

@@ -365,7 +365,7 @@ def test_a_forest_made_by_hand():
         ({"objective": ClassObjective(2.0)}, TypeError, "n_classes=2.0; allowed are integers"),
         ({"objective": ClassObjective(1)}, ValueError, "criterion='squared_error' of a forest with ClassObjective"),
         ({"objective": ClassObjective(2), "criterion": "gini"}, ValueError, "leaf_value has length 3; that of this forest is 0"),
-        ({"objective": 0}, TypeError, "objective=0; allowed are ClassObjective, NumberObjective and SumObjective"),
+        ({"objective": 0}, TypeError, "objective=0; allowed are ClassObjective, NumberObjective, "),
         ({"objective": with_state(NumberObjective, n_classes=2)}, TypeError, r"the attributes \['n_classes'\]; allowed are \[\]"),
         ({"objective": SumObjective(())}, ValueError, r"baseline=\(\); allowed are tuples of one finite float or more"),
         ({"objective": SumObjective((0.0, float("inf")))}, ValueError, "allowed are tuples of one finite float or more"),

@@ -118,7 +118,7 @@ def test_means_lie_between_those_of_children():
 def test_values_and_impurities_handed_in():
     feature, right = np.array([0, -1, -1], np.int32), np.array([2, 0, 1], np.uint32)
     table = number_table(
-        feature, right, np.array([2, 1]), np.array([[2], [1]]), np.array([1.0, 5.0]), np.array([0.5, 0.0]),
+        feature, right, np.array([2, 1]), np.array([[2], [1]]), np.array([[1.0], [5.0]]), np.array([0.5, 0.0]),
         np.array([[1.5, 2.0]]), "absolute_error",
     )  # fmt: skip
     np.testing.assert_array_equal(table.value[:, 0], [1.5, 1, 5])
@@ -135,7 +135,7 @@ def test_poisson():
 
     left, rest = [0, 1, 4], [6, 11]
     table = number_table(
-        feature, right, np.array([3, 2]), np.array([[3], [2]]), np.array([np.mean(left), np.mean(rest)]),
+        feature, right, np.array([3, 2]), np.array([[3], [2]]), np.array([[np.mean(left)], [np.mean(rest)]]),
         np.array([deviance(left), deviance(rest)]), np.empty((0, 2)), "poisson",
     )  # fmt: skip
     np.testing.assert_allclose(table.impurity[0], deviance(left + rest))

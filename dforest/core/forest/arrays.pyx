@@ -72,8 +72,8 @@ class Forest:
     leaf_draws : ndarray of shape (n_leaves,), dtype int64
         Draws of the bootstrap that reached the leaf.
     leaf_weight : ndarray of shape (n_leaves, n_classes) or (n_leaves, 1), dtype int64
-        Their integer weights, by class if the objective has classes, and those of several outputs side by side; times 2**-weight_exponent of the tree they are
-        sample weights.
+        Their integer weights, by class if the objective has classes, and those of several outputs side by side; times
+        2**-weight_exponent of the tree they are sample weights.
     leaf_value : ndarray of shape (n_leaves,), or (n_leaves, n_outputs) of several outputs, dtype float64
         Regression: what the leaf predicts, the mean or median of its targets, kept to the bounds that
         constraints set; empty for classification.
@@ -569,13 +569,15 @@ class Forest:
         nodes = slice(self.node_offsets[t], self.node_offsets[t + 1])
         tree = self.feature[nodes], self.link[nodes], self.leaf_draws, self.leaf_weight
         if self.objective.has_classes:
-            return class_table(*tree, self.objective.total_weight(self.leaf_weight), self.objective.make_criterion(self.criterion))
+            total = self.objective.total_weight(self.leaf_weight)
+            return class_table(*tree, total, self.objective.make_criterion(self.criterion))
         inner = self.inner
         if len(inner):
             inner = inner[self._inner_before[t] : self._inner_before[t + 1]]
         if self.objective.keeps_gains:
             return gain_table(*tree, self.leaf_value, inner)
-        return number_table(*tree, self.leaf_value.reshape(len(self.leaf_draws), -1), self.leaf_impurity, inner, self.criterion, exponent)
+        value = self.leaf_value.reshape(len(self.leaf_draws), -1)
+        return number_table(*tree, value, self.leaf_impurity, inner, self.criterion, exponent)
 
     def impurity_decrease(self, relative=False):
         """Total impurity decrease of each feature in each tree.
