@@ -501,6 +501,8 @@ class ClassTargets:
         if isinstance(self.classes_, list):
             factors = class_weights(self.class_weight, self.classes_)
             return np.prod([factor[rows.y[:, output]] for output, factor in enumerate(factors)], axis=0)
+        if isinstance(self.class_weight, list):
+            raise ValueError("class_weight is a list, which is for several outputs; y has one column: allowed is a dict")
         return check_class_weight(self.class_weight, self.classes_)[rows.y]
 
     def _encode_known(self, y):

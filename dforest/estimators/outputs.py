@@ -63,6 +63,9 @@ def class_weights(class_weight, classes):
             f"class_weight has {len(class_weight)} entries for {len(classes)} outputs: For multi-output, number of elements in "
             "class_weight should match number of outputs."
         )
+    for output, one in enumerate(class_weight):
+        if not isinstance(one, dict):
+            raise ValueError(f"class_weight has {one!r} for column {output} of y; allowed are dicts")
     return [check_class_weight(one, labels) for one, labels in zip(class_weight, classes, strict=True)]
 
 

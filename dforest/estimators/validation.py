@@ -78,14 +78,14 @@ def check_X(estimator, X, features=None, reset=True, least_rows=1, **kwargs):
         cannot hold, or if two columns have the same name; if X is sparse, and may not be.
     """
     X = on_host(X)
-    if "y" in kwargs and estimator.__sklearn_tags__().target_tags.multi_output:
-        kwargs["multi_output"] = True
+    if "y" in kwargs:
+        kwargs["y"] = on_host(kwargs["y"])
+        if np.asarray(kwargs["y"]).ndim > 1 and estimator.__sklearn_tags__().target_tags.multi_output:
+            kwargs["multi_output"] = True
     if issparse(X):
         return _check_sparse(estimator, X, features, reset=reset, ensure_min_samples=least_rows, **kwargs)
     if isinstance(X, np.ndarray) and not (X.dtype.isnative and X.flags.aligned):
         X = X.astype(X.dtype.newbyteorder("="))
-    if "y" in kwargs:
-        kwargs["y"] = on_host(kwargs["y"])
     is_float = isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32)
     columns = None if is_float and (features is None or not features.encodes) else columns_of(X)
     numbers = range(0 if columns is None else columns.n_columns)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris, load_linnerud
 from sklearn.ensemble import RandomForestRegressor as ScikitForest
@@ -350,6 +351,8 @@ def test_bad_input():
         RandomForestClassifier(class_weight={0: 1.0}).fit(X, classes)
     with pytest.raises(ValueError, match="class_weight has 1 entries for 3 outputs"):
         RandomForestClassifier(class_weight=[{0: 1.0}]).fit(X, classes)
+    with pytest.raises(ValueError, match="class_weight has 'balanced' for column 1 of y; allowed are dicts"):
+        RandomForestClassifier(class_weight=[{}, "balanced", {}]).fit(X, classes)
     with pytest.raises(ValueError, match="the classes are"):
         RandomForestClassifier(class_weight=[{9: 1.0}, {}, {}]).fit(X, classes)
     with pytest.raises(ValueError, match="not supported with multiple output"):
@@ -374,3 +377,13 @@ def test_what_there_is_no_code_for():
         tree.prune(X, classes)
     with pytest.raises(ValueError, match="a predictor is for one output"):
         forest.forest_.predictor()
+
+
+@pytest.mark.parametrize("criterion", ["gini", "squared_error", "absolute_error"])
+def test_sparse_rows(criterion):
+    X, numbers, classes = table(200)
+    X = np.where(np.nan_to_num(X) > 0.9, X, 0.0)
+    y = classes if criterion in OF_CLASSES else numbers
+    for method in ("hist", "dense"):
+        forest = make(criterion, method=method).fit(csr_array(X), y)
+        assert arrays_of(forest.forest_) == arrays_of(make(criterion, method=method).fit(X, y).forest_)

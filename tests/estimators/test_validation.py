@@ -289,7 +289,7 @@ def test_targets_must_be_finite(kind, value):
         (["1", "2"], "y holds '1'; allowed are finite numbers"),
         (np.array([1, 2], "M8[D]"), "y holds .*; allowed are finite numbers"),
         ([1, BIG], f"y holds the integer {BIG}; integers beyond"),
-        ([[1, 2], [3, 4]], "y should be a 1d array"),
+        ([[[1, 2]], [[3, 4]]], "dim|axis"),
     ],
 )
 def test_targets_must_be_numbers(kind, y, message):
@@ -305,7 +305,7 @@ def test_targets_must_be_numbers(kind, y, message):
         (np.array(["a", np.nan], object), "Input y contains NaN"),
         (np.array(["a", None], object), "y holds labels of the types NoneType, str; allowed are labels of one type"),
         (np.array(["a", 1], object), "y holds labels of the types int, str"),
-        ([[0, 1], [1, 0]], "y should be a 1d array"),
+        ([[[0, 1]], [[1, 0]]], "dim|axis"),
         (None, "requires y"),
     ],
 )
@@ -365,6 +365,7 @@ def test_rows_of_weight_zero_are_left_out(kind):
         ({1: np.nan}, "class_weight gives the class 1 nan"),
         ({1: np.inf}, "class_weight gives the class 1 inf"),
         ({1: "heavy"}, "class_weight gives the class 1 'heavy'"),
+        ([{0: 1.0}], "class_weight is a list, which is for several outputs; y has one column"),
         ({0: 0, 1: 0, 2: 0}, "`class_weight` is zero for the classes of all rows"),
     ],
 )
@@ -420,7 +421,7 @@ def wrong_parameters():
     for kind in ALL:
         table = OUT_OF_RANGE | (ONLY_FORESTS if kind in FORESTS else {})
         if kind in CLASSIFIERS:
-            table = table | {"criterion": ["squared_error"], "class_weight": ["even", 1.0, [1, 2]]}
+            table = table | {"criterion": ["squared_error"], "class_weight": ["even", 1.0, (1, 2)]}
         else:
             table = table | {"criterion": ["gini"]}
         if kind is RandomForestClassifier:
