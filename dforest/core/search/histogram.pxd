@@ -31,6 +31,7 @@ cdef class Histogram:
     cdef void take(self, Manner manner, uint32_t code, int64_t* statistic) noexcept nogil
     cdef void take_classes(self, uint32_t code, int64_t* to, const int64_t* before) noexcept nogil
     cdef Py_ssize_t walk(self, uint32_t n_codes, CutList* cuts) noexcept nogil
+    cdef void pass_records(self, uint32_t code, int64_t* left) noexcept nogil
     cdef Py_ssize_t walk_marked(self, uint32_t n_codes, CutList* cuts) noexcept nogil
     cdef Py_ssize_t walk_sums(self, uint32_t n_codes, CutList* cuts) noexcept nogil
     cdef Py_ssize_t walk_classes(self, uint32_t n_codes, bint marked, CutList* cuts) noexcept nogil

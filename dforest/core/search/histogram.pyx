@@ -316,15 +316,22 @@ cdef class Histogram:
 
     cdef Py_ssize_t walk(self, uint32_t n_codes, CutList* cuts) noexcept nogil:
         cdef uint32_t code
-        cdef int64_t before
         cdef Py_ssize_t n = 0
         for code in range(n_codes):
-            before = self.sum[0]
-            self.take(cuts.manner, code, self.sum)
-            memcpy(cuts.left + n * self.n_words, self.sum, self.n_words * sizeof(int64_t))
-            cuts.code[n] = code
-            n += self.sum[0] != before
+            if self.counters[code * <Py_ssize_t> self.n_words] > 0:        # draws
+                self.pass_records(code, cuts.left + n * self.n_words)
+                cuts.code[n] = code
+                n += 1
         return n
+
+    cdef inline void pass_records(self, uint32_t code, int64_t* left) noexcept nogil:
+        """Add a code's statistic, which is one by records, to the sum, and clear it. OUT left : [n_words] the sum then"""
+        cdef int64_t* counters = self.counters + code * <Py_ssize_t> self.n_words
+        cdef Py_ssize_t k
+        for k in range(self.n_words):
+            self.sum[k] += counters[k]
+            left[k] = self.sum[k]
+            counters[k] = 0
 
     cdef Py_ssize_t walk_marked(self, uint32_t n_codes, CutList* cuts) noexcept nogil:
         cdef uint64_t word
@@ -336,8 +343,11 @@ cdef class Histogram:
             while word:
                 code = 64 * at + <uint32_t> df_lowest_bit(word)
                 word &= word - 1
-                self.take(cuts.manner, code, self.sum)
-                memcpy(cuts.left + n * self.n_words, self.sum, self.n_words * sizeof(int64_t))
+                if cuts.manner == RECORDS:
+                    self.pass_records(code, cuts.left + n * self.n_words)
+                else:
+                    self.take(cuts.manner, code, self.sum)
+                    memcpy(cuts.left + n * self.n_words, self.sum, self.n_words * sizeof(int64_t))
                 cuts.code[n] = code
                 n += 1
         return n

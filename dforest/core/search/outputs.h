@@ -25,21 +25,26 @@ static inline void df_add_class_scores(int64_t number, const int64_t *left, int6
 #undef DF_CASE
 }
 
-/* By squared error, but for the division by what is the same for all outputs. */
-static inline void df_add_square_crosses(const int64_t *left, int64_t n, const int64_t *total, int64_t n_words, int64_t first,
-                                         int is_wide, const df_measure *measure, double factor, double *scores) {
-    for (int64_t i = 0; i < n; i++, left += n_words) {
-        const double sum = df_offset_sum(left[first], is_wide ? left[first + 1] : 0, left[1], measure->mean);
-        const double cross = df_mean_cross(left[1], sum, total[1], measure->remainder);
-        scores[i] += cross * cross * factor;
-    }
-}
+/* What scores by squared error need of an output in a node. */
+typedef struct {
+    df_measure measure;
+    double factor;
+} df_square_output;
 
-/* That division, and the one by the number of outputs. */
-static inline void df_divide_crosses(const int64_t *left, int64_t n, const int64_t *total, int64_t n_words, int64_t n_outputs,
-                                     double *scores) {
-    for (int64_t i = 0; i < n; i++, left += n_words)
-        scores[i] = scores[i] / df_ratio_unit(left[1], total[1]) / (double)n_outputs;
+/* By squared error, all outputs together. OUT scores : [n] */
+static inline void df_square_scores(const int64_t *left, int64_t n, const int64_t *total, int64_t n_words, int is_wide,
+                                    const df_square_output *outputs, int64_t n_outputs, double *scores) {
+    const int64_t width = is_wide ? 2 : 1;
+    for (int64_t i = 0; i < n; i++, left += n_words) {
+        double score = 0.0;
+        for (int64_t o = 0; o < n_outputs; o++) {
+            const int64_t *words = left + 2 + o * width;
+            const double sum = df_offset_sum(words[0], is_wide ? words[1] : 0, left[1], outputs[o].measure.mean);
+            const double cross = df_mean_cross(left[1], sum, total[1], outputs[o].measure.remainder);
+            score += cross * cross * outputs[o].factor;
+        }
+        scores[i] = score / df_ratio_unit(left[1], total[1]) / (double)n_outputs;
+    }
 }
 
 #endif

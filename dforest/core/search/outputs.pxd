@@ -8,10 +8,15 @@ from dforest.core.types cimport Node, Record, Scale
 from dforest.rules.criteria cimport df_measure
 
 
+cdef extern from "core/search/outputs.h" nogil:
+    ctypedef struct df_square_output:
+        df_measure measure
+        double factor
+
+
 cdef struct Output:
     PyObject* criterion        # Criterion, its own
     int number                 # of a built-in criterion of classes in records.h; -1: the criterion is another one
-    bint has_squares           # it is SquaredError itself
     Py_ssize_t first           # of its words in the statistics of all outputs
     Py_ssize_t n_words         # of those
     # These of the open node
@@ -19,13 +24,13 @@ cdef struct Output:
     bint is_pure
     int exponent               # a score of its own times 2 to this power is in units of weight times impurity
     double factor              # what makes scores of its own those of the node: a power of two, at most 1
-    df_measure measure
 
 
 cdef class MultiOutput(Criterion):
     cdef readonly tuple parts          # the criteria of the outputs
     cdef bint has_classes
     cdef Output* each                  # [n_outputs]
+    cdef df_square_output* squares     # [n_outputs] of the open node; NULL: the criterion is another one than SquaredError
     cdef int32_t* targets              # [records, n_outputs], owned: see df_outputs
     cdef Record* own                   # [records] of the open node, for one of the outputs at a time
     cdef int64_t* part_left            # [n_words] statistics of one output ...

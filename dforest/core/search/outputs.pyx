@@ -29,8 +29,9 @@ from libc.string cimport memcpy, memset
 from cpython.ref cimport PyObject
 
 from dforest.core.search.criterion cimport Criterion, RuleCriterion
+from dforest.core.search.sums cimport df_copy_words
 from dforest.core.types cimport CLASS_WEIGHTS, OUTPUTS, Node, Record
-from dforest.rules.criteria cimport df_measure, df_measure_squares
+from dforest.rules.criteria cimport df_measure_squares
 from dforest.rules.records cimport df_draw_kind
 
 from dforest.core.component import CriterionError
@@ -39,10 +40,8 @@ from dforest.core.search.regression import SquaredError
 cdef extern from "core/search/outputs.h" nogil:
     void df_add_class_scores(int64_t number, const int64_t* left, int64_t n, int64_t n_words, int64_t first, int64_t n_own,
                              const int64_t* part_total, int64_t* part_left, double* scores)
-    void df_add_square_crosses(const int64_t* left, int64_t n, const int64_t* total, int64_t n_words, int64_t first,
-                               bint is_wide, const df_measure* measure, double factor, double* scores)
-    void df_divide_crosses(const int64_t* left, int64_t n, const int64_t* total, int64_t n_words, int64_t n_outputs,
-                           double* scores)
+    void df_square_scores(const int64_t* left, int64_t n, const int64_t* total, int64_t n_words, bint is_wide,
+                          const df_square_output* outputs, int64_t n_outputs, double* scores)
 
 cdef enum:
     CUTS = 256                 # that are scored together
@@ -89,7 +88,6 @@ cdef class MultiOutput(Criterion):
             output.number = -1
             if part.is_built_in and isinstance(part, RuleCriterion):
                 output.number = (<RuleCriterion> part).number
-            output.has_squares = type(part) is SquaredError
             output.first = n_words
             output.n_words = part.n_classes or (2 if part.is_wide else 1)
             n_words += output.n_words
@@ -109,6 +107,10 @@ cdef class MultiOutput(Criterion):
         self.part_total = <int64_t*> malloc(n_words * sizeof(int64_t))
         if self.part_left == NULL or self.part_total == NULL:
             raise MemoryError()
+        if type(part) is SquaredError:
+            self.squares = <df_square_output*> malloc(self.n_outputs * sizeof(df_square_output))
+            if self.squares == NULL:
+                raise MemoryError()
 
     def __dealloc__(self):
         free(self.each)
@@ -116,6 +118,7 @@ cdef class MultiOutput(Criterion):
         free(self.own)
         free(self.part_left)
         free(self.part_total)
+        free(self.squares)
 
     @classmethod
     def of(cls, Criterion pattern not None, class_counts, bint wide):
@@ -159,7 +162,7 @@ cdef class MultiOutput(Criterion):
     cdef void take(self, const Output* output, const int64_t* statistic, int64_t* to) noexcept nogil:
         to[0] = statistic[0]
         to[1] = statistic[1]
-        memcpy(to + 2, statistic + output.first, output.n_words * sizeof(int64_t))
+        df_copy_words(to + 2, statistic + output.first, output.n_words)
 
     cdef void enter(self, const Node* node, Py_ssize_t o, bint with_targets, Node* part) noexcept nogil:
         cdef const Output* output = &self.each[o]
@@ -198,7 +201,7 @@ cdef class MultiOutput(Criterion):
             output.scale = part.scale
             output.is_pure = part.is_pure
             node.is_pure = node.is_pure and part.is_pure
-            memcpy(node.statistics + output.first, self.part_total + 2, output.n_words * sizeof(int64_t))
+            df_copy_words(node.statistics + output.first, self.part_total + 2, output.n_words)
             for i in range(n):
                 target[i * self.n_outputs + o] = self.own[i].target + (<int32_t> output.first if self.has_classes else 0)
         node.statistics[0] = self.part_total[0]
@@ -223,12 +226,13 @@ cdef class MultiOutput(Criterion):
             output.exponent = (<Criterion> output.criterion).score_exponent(&part)
             self.exponent = output.exponent if is_first else max(self.exponent, output.exponent)
             is_first = False
-            if output.has_squares:
-                self.take(output, node.statistics, self.part_total)
-                df_measure_squares(self.part_total, self.is_wide, &output.measure)
         for o in range(self.n_outputs):
             output = &self.each[o]
             output.factor = 0.0 if output.is_pure else ldexp(1.0, output.exponent - self.exponent)
+            if self.squares != NULL:
+                self.take(output, node.statistics, self.part_total)
+                df_measure_squares(self.part_total, self.is_wide, &self.squares[o].measure)
+                self.squares[o].factor = output.factor
 
     cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:
         cdef const Output* of_other = (<MultiOutput> other).each
@@ -244,7 +248,8 @@ cdef class MultiOutput(Criterion):
             output.is_pure = of_other[o].is_pure
             output.exponent = of_other[o].exponent
             output.factor = of_other[o].factor
-            output.measure = of_other[o].measure
+            if self.squares != NULL:
+                self.squares[o] = (<MultiOutput> other).squares[o]
             self.enter(node, o, not self.is_built_in, &part)
             (<Criterion> output.criterion).join_node(&part, <Criterion> of_other[o].criterion)
         return 0
@@ -296,6 +301,12 @@ cdef class MultiOutput(Criterion):
     cdef void score_each(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* scores) noexcept nogil:
         cdef Py_ssize_t o, i
         cdef const Output* output
+        if self.squares != NULL:
+            if self.is_wide:
+                df_square_scores(left, n, total, self.n_words, True, self.squares, self.n_outputs, scores)
+            else:
+                df_square_scores(left, n, total, self.n_words, False, self.squares, self.n_outputs, scores)
+            return
         for i in range(n):
             scores[i] = 0.0
         for o in range(self.n_outputs):
@@ -306,17 +317,11 @@ cdef class MultiOutput(Criterion):
                 self.take(output, total, self.part_total)
                 df_add_class_scores(output.number, left, n, self.n_words, output.first, output.n_words, self.part_total,
                                     self.part_left, scores)
-            elif output.has_squares:
-                df_add_square_crosses(left, n, total, self.n_words, output.first, self.is_wide, &output.measure, output.factor,
-                                      scores)
             else:
                 self.add_scores(output, left, n, total, scores)
-        if self.each[0].has_squares:
-            df_divide_crosses(left, n, total, self.n_words, self.n_outputs, scores)
-        else:
-            for i in range(n):
-                if scores[i] >= 0.0:
-                    scores[i] /= <double> self.n_outputs
+        for i in range(n):
+            if scores[i] >= 0.0:
+                scores[i] /= <double> self.n_outputs
 
     cdef void add_scores(self, const Output* output, const int64_t* left, Py_ssize_t n, const int64_t* total,
                          double* scores) noexcept nogil:

@@ -12,6 +12,7 @@ from dforest.core.codes cimport gather_keys
 from dforest.core.search.cut_list cimport LANES, SUMS, WORDS
 from dforest.core.search.histogram cimport complete
 from dforest.core.search.words cimport unpack_lanes, unpack_word
+from dforest.core.search.sums cimport df_copy_words
 from dforest.core.sorting cimport insertion_sort, radix_sort
 
 
@@ -155,7 +156,7 @@ cdef class Sorter:
             add_record(self.criterion, self.sum, &records[<uint32_t> keys[i]])
             if i + 1 == n or <uint32_t> (keys[i + 1] >> 32) != code:
                 complete(self.criterion, self.sum)
-                memcpy(cuts.left + n_values * self.n_words, self.sum, self.n_words * sizeof(int64_t))
+                df_copy_words(cuts.left + n_values * self.n_words, self.sum, self.n_words)
                 cuts.code[n_values] = code
                 n_values += 1
         return n_values

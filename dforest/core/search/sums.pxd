@@ -3,7 +3,7 @@
 Of two classes these are words of scan.h, of three to eight classes lanes (lanes.h), of numbers how many draws there are and
 their sum of targets. A *kind* says which they are.
 """
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int64_t, uint64_t
 
 cdef extern from "core/search/sums.h" nogil:
     ctypedef enum SumsKind "df_sums_kind":
@@ -11,6 +11,8 @@ cdef extern from "core/search/sums.h" nogil:
         PAIR_SUMS "DF_PAIR_SUMS"         # two classes
         LANE_SUMS "DF_LANE_SUMS"         # three to eight classes, of at most DF_LANE_DRAWS draws
         NUMBER_SUMS "DF_NUMBER_SUMS"     # numbers, in one word: see Criterion.is_wide
+
+    void df_copy_words(int64_t* to, const int64_t* from_, int64_t n)
 
 cdef struct Sums:
     SumsKind kind
