@@ -134,6 +134,8 @@ def _boxes(tree, nodes):
             _keep_categories(subsets, tree, place, node, left)
         is_below, is_above = is_left & ~has_categories, ~is_left & ~has_categories
         high[i[is_below], feature[is_below]] = np.minimum(high[i, feature], threshold)[is_below]
+        # Above minus infinity is every other number; a low of minus infinity would let that in too.
+        threshold = np.maximum(threshold, -np.finfo(np.float64).max)
         low[i[is_above], feature[is_above]] = np.maximum(low[i, feature], threshold)[is_above]
         at = np.where(parent[at] >= 0, parent[at], at)
     return low, high, may_miss, subsets

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dforest import ExtraTreesRegressor, RandomForestClassifier
@@ -26,6 +26,7 @@ def test_every_node_is_passed(seed, dtype, missing):
 
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10**6), infinite=st.booleans(), n_categories=st.sampled_from([2, 5, 70]))
+@example(seed=1, infinite=True, n_categories=5)  # a leaf of what is above minus infinity
 def test_every_node_is_passed_by_categories_and_infinite_values(seed, infinite, n_categories):
     """And so is every child of a node that tests categories, by missing and unknown ones too where these may come."""
     rng = np.random.default_rng(seed)
