@@ -108,9 +108,11 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None)
     n_leaves = _leaves(problem, n_records) if n_leaves is None else n_leaves
     n_nodes = 2 * n_leaves - 1
     n_threads = min(n_threads, n_trees)
+    n_outputs = problem.objective.n_outputs
+    of_outputs = _RECORD + 4 * n_outputs if n_outputs > 1 else 0  # of each record: a copy, and integers for the targets
     of_trees = (n_trees + n_threads) * n_nodes * (_FOREST_NODE + problem.columns[0].values.itemsize)
     if n_distinct is None:
-        n_distinct = 0 if criterion.n_classes else n_trees * n_leaves
+        n_distinct = 0 if problem.objective.has_classes else n_trees * n_leaves
     of_leaves = n_distinct * (8 * n_words + 24)  # in a table of words, numbers and hashes
     values = {id(array): array for column in problem.columns for array in (column.values, column.lows, column.highs)}
     return MemoryEstimate(
@@ -118,7 +120,7 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None)
         values=sum(array.nbytes for array in values.values()),
         buckets=n_rows * sum(has_buckets),
         rows=_rows_bytes(problem, widths, blocks > 0),
-        records=2 * _RECORD * n_records + (5 * n_rows if data.has_sparse else 0),
+        records=(2 * _RECORD + of_outputs) * n_records + (5 * n_rows if data.has_sparse else 0),
         search=_search_bytes(problem, widths, n_records),
         blocks=blocks,
         tree=n_nodes * _NODE + n_leaves * 8 * n_words,
@@ -148,7 +150,7 @@ def _distinct_rows(plan, n_rows):
 
 def _leaves(problem, n_records):
     rules = problem.rules
-    most = [n_records // (5 if problem.criterion.n_classes else 1), problem.n_draws // rules.min_samples_leaf]
+    most = [n_records // (5 if problem.objective.has_classes else 1), problem.n_draws // rules.min_samples_leaf]
     if rules.max_leaf_nodes is not None:
         most.append(rules.max_leaf_nodes)
     if rules.max_depth is not None:

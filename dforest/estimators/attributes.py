@@ -138,7 +138,8 @@ ATTRIBUTES = (
     Attribute(
         "oob_error_",
         "float",
-        "Misclassification rate by majority of the votes of a row's trees, or mean squared error.",
+        """Misclassification rate by majority of the votes of a row's trees, or mean squared error; the mean over outputs, if
+        there are several.""",
         FORESTS,
     ),
     Attribute(
@@ -152,17 +153,26 @@ ATTRIBUTES = (
     Attribute(
         "oob_decision_function_",
         "ndarray of shape (n_rows, n_classes)",
-        "Class probabilities by the trees that never drew the row; NaN where there is none.",
+        """Class probabilities by the trees that never drew the row; NaN where there is none. Of several outputs, of shape
+        (n_rows, n_classes, n_outputs), or a list of arrays if they differ in the number of classes.""",
         FORESTS & CLASSIFIERS,
     ),
     Attribute(
         "oob_prediction_",
-        "ndarray of shape (n_rows,)",
+        "ndarray of shape (n_rows,) or (n_rows, n_outputs)",
         "Predictions by the trees that never drew the row; NaN where there is none.",
         FORESTS & REGRESSORS,
     ),
     Attribute(
-        "classes_", "ndarray of shape (n_classes,)", "The class labels, sorted.", CLASSIFIERS | frozenset({"boosting classifier"})
+        "classes_",
+        "ndarray of shape (n_classes,)",
+        "The class labels, sorted; of several outputs, which forests and trees may have, a list of such arrays.",
+        CLASSIFIERS | frozenset({"boosting classifier"}),
     ),
-    Attribute("n_classes_", "int", "Number of classes.", CLASSIFIERS | frozenset({"boosting classifier"})),
+    Attribute(
+        "n_classes_",
+        "int",
+        "Number of classes; of several outputs a list of these.",
+        CLASSIFIERS | frozenset({"boosting classifier"}),
+    ),
 )

@@ -29,7 +29,7 @@ from dforest.estimators.agreement import Partition, check_alike, common_classes,
 from dforest.estimators.callbacks import with_callbacks
 from dforest.estimators.features import CATEGORICAL, ORDINAL, Features
 from dforest.estimators.memory import MemoryPart
-from dforest.estimators.outputs import by_output, check_columns, class_weights, classes_by_output
+from dforest.estimators.outputs import by_output, check_columns, class_weights, classes_by_output, labels_of
 from dforest.estimators.prediction import PredictionPart
 from dforest.estimators.sampling import groups_of, sampling_plan
 from dforest.estimators.saving import SavingPart
@@ -583,10 +583,7 @@ class ClassifierPart(ClassTargets, ClassifierMixin):
         if self.n_outputs_ == 1:
             return in_kind(X, self.classes_.take(on_host(self._most(X, voting))))
         best = [part.argmax(axis=1) for part in self._split(self._mean(X, voting))]
-        columns = [classes.take(numbers) for classes, numbers in zip(self.classes_, best, strict=True)]
-        if len({column.dtype.kind for column in columns}) > 1:  # else numbers would become text
-            columns = [column.astype(object) for column in columns]
-        return in_kind(X, np.stack(columns, axis=1))
+        return in_kind(X, labels_of(self.classes_, best))
 
 
 class NumberTargets:

@@ -27,7 +27,7 @@ from dforest.estimators.conversion import ConversionPart
 from dforest.estimators.growth import ForestGrowth
 from dforest.estimators.intervals import IntervalPart
 from dforest.estimators.neighbours import NeighbourPart, QuantilePart
-from dforest.estimators.outputs import by_output, same_classes
+from dforest.estimators.outputs import by_output, labels_of, same_classes
 from dforest.estimators.progress import ProgressLine
 from dforest.estimators.reporting import ReportPart
 from dforest.estimators.scoring import accuracy, r2, score_of_classes, score_of_numbers
@@ -323,10 +323,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         if not callable(self.oob_score):
             self.oob_score_ = float((numbers == true).all(axis=1).mean())
             return
-        labels = [
-            np.stack([classes[of_rows[:, o]] for o, classes in enumerate(self.classes_)], axis=1) for of_rows in (true, numbers)
-        ]
-        self.oob_score_ = self.oob_score(*labels)
+        self.oob_score_ = self.oob_score(*(labels_of(self.classes_, of_rows.T) for of_rows in (true, numbers)))
 
     def oob_importance(self, X, y, sample_weight=None):
         """Permutation importance on the rows that each tree's bootstrap left out (MDA).
@@ -532,8 +529,8 @@ class ForestClassifier(ReportPart, ConversionPart, NeighbourPart, ShapPart, Clas
         if self.class_weight == "balanced_subsample":
             return "balanced"
         if self.class_weight == "balanced":  # balanced over all rows, not over the draws of a tree
-            by_output, several = ClassBalance.of(rows, self.n_classes_).class_factors(np.ones((1, len(rows.y)), np.int64)), []
-            for (factors,), classes in zip(by_output, self.classes_ if rows.y.ndim == 2 else [self.classes_], strict=True):
+            balance, several = ClassBalance.of(rows, self.n_classes_).class_factors(np.ones((1, len(rows.y)), np.int64)), []
+            for (factors,), classes in zip(balance, self.classes_ if rows.y.ndim == 2 else [self.classes_], strict=True):
                 there = factors > 0
                 several.append(dict(zip(classes[there].tolist(), factors[there].tolist(), strict=True)))
             return several if rows.y.ndim == 2 else several[0]

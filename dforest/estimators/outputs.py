@@ -36,6 +36,14 @@ def classes_by_output(y):
     return [classes for classes, _ in found], np.stack([numbers for _, numbers in found], axis=1)
 
 
+def labels_of(classes, numbers):
+    """The labels of class numbers, given both output by output: ndarray of shape (n_rows, n_outputs)."""
+    columns = [labels.take(own) for labels, own in zip(classes, numbers, strict=True)]
+    if len({column.dtype.kind for column in columns}) > 1:  # else numbers would become text
+        columns = [column.astype(object) for column in columns]
+    return np.stack(columns, axis=1)
+
+
 def check_columns(y, n_outputs):
     """Raise ValueError unless y has a column for each output."""
     n = y.shape[1] if y.ndim == 2 else 1

@@ -387,3 +387,25 @@ def test_sparse_rows(criterion):
     for method in ("hist", "dense"):
         forest = make(criterion, method=method).fit(csr_array(X), y)
         assert arrays_of(forest.forest_) == arrays_of(make(criterion, method=method).fit(X, y).forest_)
+
+
+def test_memory_counts_what_outputs_take():
+    X, numbers, _ = table(2000, n_outputs=3)
+    one = RandomForestRegressor(4, n_jobs=1).estimate_memory(X, numbers[:, 0])
+    three = RandomForestRegressor(4, n_jobs=1).estimate_memory(X, numbers)
+    assert three.growth.records == one.growth.records * (32 + 16 + 12) / 32
+    assert three.data >= one.data + 2 * 2 * numbers[:, 0].nbytes
+
+
+def test_scorers_of_rows_out_of_bag_are_given_labels():
+    X, _, classes = table(200, n_outputs=2)
+    labels = classes.astype(object)
+    labels[:, 1] = np.array(["no", "maybe", "yes"])[classes[:, 1]]
+
+    def share(true, predicted):
+        assert set(true[:, 0]) | set(predicted[:, 0]) <= {0, 1}
+        assert set(predicted[:, 1]) <= {"no", "maybe", "yes"}
+        return (true == predicted).mean()
+
+    forest = RandomForestClassifier(60, random_state=0, oob_score=share).fit(X, labels)
+    assert forest.oob_score_ == pytest.approx(1 - forest.oob_error_, abs=0.1)
