@@ -168,6 +168,7 @@ def _search_bytes(problem, widths, n_records):
     if n_codes == 0:
         return slots
     n_values = min(n_codes, n_records)
-    if is_unit and criterion.n_classes in (0, 2):  # codes of the records; counters; a packed word, and a code, for each value
+    packs = is_unit and criterion.n_outputs == 1 and criterion.n_classes in (0, 2)
+    if packs:  # codes of the records; counters; a packed word, and a code, for each value
         return slots + 4 * n_records + 8 * n_codes + 12 * n_values
     return slots + 8 * max(criterion.n_words, 4) * n_codes + (8 * criterion.n_words + 4) * n_values  # with whole left sides
