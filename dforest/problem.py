@@ -26,7 +26,7 @@ class Targets:
     ----------
     classes : ndarray of shape (n_rows,), dtype int32
         Class numbers; zeros if the objective has no classes, or several outputs.
-    numbers : ndarray of shape (n_rows,) or (n_outputs, n_rows), dtype float64, or None
+    numbers : ndarray of shape (n_rows,) or (n_rows, n_outputs), dtype float64, or None
         The numbers that trees are to predict, of several outputs also class numbers; None if there is one output with classes.
     weight : ndarray of shape (n_rows,), dtype uint32, or None
         Integer weights; None means that all are 1.

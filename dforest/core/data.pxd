@@ -10,7 +10,7 @@ cdef class DataView:
     cdef Column* columns            # [n_features]
     cdef const int32_t* target      # [n_rows] class numbers; zeros where these are in `y`, or there are none
     cdef readonly Py_ssize_t n_targets  # 0 for classification of one output
-    cdef const double* y            # [n_targets, n_rows] exact targets; of several outputs, class numbers too; NULL: none
+    cdef const double* y            # [n_rows, n_targets] exact targets; of several outputs, class numbers too; NULL: none
     cdef const uint32_t* weight     # [n_rows] integer weights; NULL: all 1
     cdef df_rows x                  # the rows of X, if the splitter asked for them; else .x is NULL
     cdef uint8_t* coarse            # [coarse columns, n_rows] see Column.coarse; NULL: none

@@ -120,7 +120,7 @@ cdef class DataView:
         One per feature, all of n_rows codes.
     target : ndarray of shape (n_rows,), dtype int32
         Class numbers; regression: zeros, as the root of each tree makes integers of `y`.
-    y : ndarray of shape (n_rows,) or (n_outputs, n_rows), dtype float64, or None
+    y : ndarray of shape (n_rows,) or (n_rows, n_outputs), dtype float64, or None
         Exact targets; None for classification of one output. Of several outputs, class numbers if there are classes.
     weight : ndarray of shape (n_rows,), dtype uint32, or None
         Integer weights from 1 to 2**31; None: all 1.
@@ -186,15 +186,15 @@ cdef class DataView:
 
     def set_targets(self, const int32_t[::1] target not None, y=None, const uint32_t[::1] weight=None):
         """Take other targets and weights for the rows, while nobody reads them: see the class for each."""
-        cdef const double[:, ::1] by_output = None if y is None else np.atleast_2d(y)
-        if (target.shape[0] != self.n_rows or (y is not None and by_output.shape[1] != self.n_rows)
+        cdef const double[:, ::1] by_row = None if y is None else np.reshape(y, (len(y), -1))
+        if (target.shape[0] != self.n_rows or (y is not None and by_row.shape[0] != self.n_rows)
                 or (weight is not None and weight.shape[0] != self.n_rows)):
             raise ValueError(f"target, y and weight must have an entry for each of {self.n_rows} rows")
         self.target = &target[0]
-        self.y = &by_output[0, 0] if y is not None else NULL
-        self.n_targets = by_output.shape[0] if y is not None else 0
+        self.y = &by_row[0, 0] if y is not None else NULL
+        self.n_targets = by_row.shape[1] if y is not None else 0
         self.weight = &weight[0] if weight is not None else NULL
-        self.target_owners = (target, by_output, weight)
+        self.target_owners = (target, by_row, weight)
 
     def __dealloc__(self):
         free(self.columns)

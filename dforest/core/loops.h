@@ -14,6 +14,7 @@
 #include "core/predict/packed_check.h"
 #include "core/predict/shapley_rows.h"
 #include "core/search/lanes.h"
+#include "core/search/outputs.h"
 #include "core/grow/twig.h"
 #include "core/search/runs.h"
 #include "core/search/scan.h"
@@ -69,6 +70,7 @@ typedef struct {
     void (*shapley_tables)(const df_shapley_tree *tree, const double *factors, const double *x, size_t n, const double *z,
                            size_t n_background, size_t size, const df_shapley_tables *tables, double *sums, size_t step);
     const df_boost_loops *boost;
+    const df_output_loops *outputs;
 } df_loops;
 
 #define DF_NO_CUT(cut) \
@@ -241,6 +243,7 @@ typedef struct {
         df_shapley_tables_loop(tree, factors, x, n, z, n_background, size, tables, sums, step);                           \
     }                                                                                                                     \
     DF_COMPILE_BOOST(name, attribute)                                                                                     \
+    DF_COMPILE_OUTPUTS(name, attribute)                                                                                   \
     static const df_loops df_loops_##name = {#name,                                                                       \
                                              df_gini_##name,                                                              \
                                              df_gini_lanes_##name,                                                        \
@@ -278,7 +281,8 @@ typedef struct {
                                              df_wrong_slots_##name,                                                       \
                                              df_shapley_##name,                                                           \
                                              df_shapley_tables_##name,                                                    \
-                                             &df_boost_loops_##name};
+                                             &df_boost_loops_##name,                                                      \
+                                             &df_output_loops_##name};
 
 #define DF_NO_ATTRIBUTE
 DF_COMPILE_LOOPS(portable, DF_NO_ATTRIBUTE)

@@ -6,6 +6,7 @@ from dforest.core.types cimport Column
 
 from dforest.rules.boost cimport df_boost_limits
 from dforest.rules.bounds cimport df_bounds
+from dforest.rules.criteria cimport df_outputs
 from dforest.rules.records cimport df_record
 
 cdef extern from "core/loops.h" nogil:
@@ -121,6 +122,37 @@ cdef extern from "core/loops.h" nogil:
                              int64_t end, df_boost_extent* extent) noexcept nogil
         void (*class_fine)(const df_boost_rows* rows, const double* baseline, int64_t step, int64_t n_classes, int64_t begin,
                            int64_t end, const double* factors, int32_t* fine, df_boost_extent* extent) noexcept nogil
+    enum:
+        DF_OUTPUT_BITS
+    ctypedef struct df_output_squares:     # see outputs.h
+        const int64_t* mean
+        const double* remainder
+        const double* factor
+    ctypedef struct df_output_targets:
+        const double* y
+        double* lowest
+        double* highest
+        double* centre
+        int32_t* exponent
+        double* first
+        double* second
+        int64_t* mean
+        const int32_t* word
+        int32_t* targets
+    ctypedef struct df_output_loops:
+        void (*open_numbers)(const df_record* records, int64_t n, int64_t k, bint is_wide, const df_output_targets* to,
+                             int64_t* total) noexcept nogil
+        void (*open_classes)(const df_record* records, int64_t n, int64_t k, int64_t n_words, const df_output_targets* to,
+                             int64_t* total) noexcept nogil
+        void (*count)(const df_outputs* outputs, const df_record* records, int64_t n, const void* codes, int width, int64_t n_words,
+                      int64_t* counters) noexcept nogil
+        void (*pass_words)(int64_t* counters, int64_t n_words, int64_t* sum, int64_t* left) noexcept nogil
+        int64_t (*sorted)(const df_outputs* outputs, const uint64_t* keys, int64_t n, const df_record* records, int64_t n_words,
+                          int64_t* sum, int64_t* left, uint32_t* code) noexcept nogil
+        void (*square_scores)(const int64_t* left, int64_t n, const int64_t* total, int64_t k, bint is_wide,
+                              const df_output_squares* outputs, double* scores) noexcept nogil
+        void (*gini_scores)(const int64_t* left, int64_t n, const int64_t* total, int64_t n_words, int64_t n_outputs,
+                            double* scores) noexcept nogil
     ctypedef struct df_loops:
         const char* name
         int64_t (*gini)(const uint64_t* run, int64_t n, uint64_t offset, double weight, double first,
@@ -178,5 +210,6 @@ cdef extern from "core/loops.h" nogil:
                                size_t n_background, size_t size, const df_shapley_tables* tables, double* sums,
                                size_t step) noexcept nogil
         const df_boost_loops* boost
+        const df_output_loops* outputs
 
 cdef const df_loops* loops         # those in use

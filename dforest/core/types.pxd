@@ -128,10 +128,9 @@ cdef struct Node:
     const uint32_t* record_of
     uint32_t first
     const uint32_t* rows   # NULL; or, in a block, the data's row by Record.row: for codes of columns with buckets
-    # Exact targets by Record.row: of all rows, or copied for this subtree; NULL for classification. Of several outputs, class
-    # numbers too; those of each output begin `y_stride` behind those of the one before.
+    # Exact targets by Record.row: of all rows, or copied for this subtree; NULL for classification. Of several outputs, a row has
+    # one target after another, which are class numbers if there are classes.
     const double* y
-    Py_ssize_t y_stride
     int64_t* statistics    # their sum
     uint64_t path
     Py_ssize_t depth       # the root's is 0

@@ -109,7 +109,7 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None)
     n_nodes = 2 * n_leaves - 1
     n_threads = min(n_threads, n_trees)
     n_outputs = problem.objective.n_outputs
-    of_outputs = _RECORD + 4 * n_outputs if n_outputs > 1 else 0  # of each record: a copy, and integers for the targets
+    of_outputs = _RECORD + 8 + 4 * n_outputs if n_outputs > 1 else 0  # a record's copy, with a target, and all targets' integers
     of_trees = (n_trees + n_threads) * n_nodes * (_FOREST_NODE + problem.columns[0].values.itemsize)
     if n_distinct is None:
         n_distinct = 0 if problem.objective.has_classes else n_trees * n_leaves

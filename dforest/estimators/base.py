@@ -522,7 +522,7 @@ class ClassTargets:
             weight = np.ones(len(rows.y), np.uint32)
         numbers, classes = None, rows.y
         if rows.y.ndim == 2:
-            numbers, classes = np.ascontiguousarray(rows.y.T, np.float64), np.zeros(len(rows.y), np.int32)
+            numbers, classes = np.ascontiguousarray(rows.y, np.float64), np.zeros(len(rows.y), np.int32)
         return Targets(classes, numbers, weight, exponent, balance, rows.heaviest(weight))
 
 
@@ -606,7 +606,7 @@ class NumberTargets:
         if self._own_criterion() == "poisson":
             check_counts(*rows.extent())
         weight, exponent = (None, 0) if plan.ignores_weights else rows.integer_weight()
-        numbers = np.ascontiguousarray(rows.y.T)
+        numbers = np.ascontiguousarray(rows.y)
         return Targets(np.zeros(len(rows.y), np.int32), numbers, weight, exponent, None, rows.heaviest(weight))
 
 

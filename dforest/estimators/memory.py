@@ -149,7 +149,7 @@ def memory_of(estimator, problem, rows, n_trees, n_threads, given):
     growth = estimate_memory(problem, n_trees, n_threads, n_leaves, n_distinct)
     data, keeps = _FIXED, getattr(estimator, "keep_training_data", False)
     own = [*parts_of(rows.parts[0]), rows.y, rows.weight, rows.sample_weight, problem.targets.weight]
-    own += [problem.targets.numbers] * (rows.y.ndim == 2)  # column by column, beside y
+    own += [problem.targets.numbers] * (rows.y.ndim == 2)  # class numbers as float64; numbers are those of y
     lent = [getattr(one, name, None) for one in given if issparse(one) for name in ("data", "indices", "indptr")] + [*given]
     for array in {id(array): array for array in own if array is not None}.values():
         is_lent = any(isinstance(one, np.ndarray) and np.may_share_memory(one, array) for one in lent)

@@ -95,8 +95,8 @@ typedef struct {
 static inline df_quantiser df_quantiser_of(double centre, int32_t exponent) {
     df_quantiser scale;
     scale.centre = centre;
-    scale.first = ldexp(1.0, exponent / 2);
-    scale.second = ldexp(1.0, exponent - exponent / 2);
+    scale.first = df_power_of_two(exponent / 2);
+    scale.second = df_power_of_two(exponent - exponent / 2);
     return scale;
 }
 

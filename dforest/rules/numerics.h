@@ -396,9 +396,25 @@ static inline int df_product_above(int64_t a, int64_t b, int64_t c, int64_t d) {
     return df_big_above(df_big_product(a, b), df_big_product(c, d));
 }
 
-/* The largest e with rint(largest * 2^e) < 2^bits; largest is positive and finite. */
+/* 2^e for e from -1022 to 1023. */
+static inline double df_power_of_two(int e) {
+    const uint64_t bits = (uint64_t)(e + 1023) << 52;
+    double power;
+    memcpy(&power, &bits, 8);
+    return power;
+}
+
+/* The largest e with rint(largest * 2^e) < 2^bits; largest is positive and finite. A number that is normal tells its exponent, and
+ * whether it is rounded up to the next power of two, by its bits: the last 52 are the digits behind 1. */
 static inline int32_t df_scale_exponent(double largest, int bits) {
+    const uint64_t one = (uint64_t)1 << 52;
+    uint64_t digits;
     int e;
+    memcpy(&digits, &largest, 8);
+    if (digits >= one) {
+        e = bits - ((int)(digits >> 52) - 1022);
+        return bits <= 52 && one - (digits & (one - 1)) <= (uint64_t)1 << (52 - bits) ? e - 1 : e;
+    }
     (void)frexp(largest, &e);
     e = bits - e;
     return rint(ldexp(largest, e)) < ldexp(1.0, bits) ? e : e - 1;

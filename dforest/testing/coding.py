@@ -179,8 +179,8 @@ def offsets(y, bits):
     return [round(math.ldexp(v - centre, exponent)) for v in y], centre, exponent
 
 
-def quantise(y):
-    """Turn targets into integers of at most 31 magnitude bits.
+def quantise(y, bits=31):
+    """Turn targets into integers of at most so many magnitude bits.
 
     Returns
     -------
@@ -191,7 +191,7 @@ def quantise(y):
     """
     if min(y) == max(y):
         return [0] * len(y), Scale(float(y[0]))
-    target, centre, exponent = offsets([float(v) for v in y], 31)
+    target, centre, exponent = offsets([float(v) for v in y], bits)
     return target, Scale(centre, exponent, max(target) - min(target))
 
 

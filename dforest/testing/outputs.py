@@ -28,6 +28,20 @@ from dforest.testing.splits import Split, all_tests, feature_order
 from dforest.testing.streams import ROOT_PATH, child_path
 
 
+SQUARES = ("squared_error", "friedman_mse")
+
+
+def sum_of_lanes(terms):
+    """The sum of floats in the order of the core: every eighth term first; then the eight sums, the later half added to the first."""
+    lanes = [0.0] * 8
+    for i, term in enumerate(terms):
+        lanes[i % 8] += term
+    while len(lanes) > 1:
+        half = len(lanes) // 2
+        lanes = [a + b for a, b in zip(lanes[:half], lanes[half:], strict=True)]
+    return lanes[0]
+
+
 class Output:
     """One output in a node: its records, whose targets are integers of the node's own scale."""
 
@@ -36,7 +50,7 @@ class Output:
         self.n_classes, self.is_pure, self.scale = n_classes, min(self.exact) == max(self.exact), Scale()
         targets = self.exact
         if not n_classes:
-            targets, self.scale = quantise(self.exact)
+            targets, self.scale = quantise(self.exact, 30 if criterion in SQUARES else 31)
             if self.is_pure:
                 self.scale = Scale()
         self.records = {d.row: d._replace(target=q) for d, q in zip(draws, targets, strict=True)}
@@ -52,6 +66,20 @@ class Output:
 
 def score_of_outputs(criterion, outputs, sides, unit):
     """Score of a cut in units of 2**unit, the mean over outputs, given two lists of draws; None if one does not allow it."""
+    w, w_left = outputs[0].total[1], sum(draw.count * draw.weight for draw in sides[0])
+    if criterion in SQUARES or criterion == "gini":  # one division for all outputs
+        crosses = []
+        for output in outputs:
+            left = output.words(sides[0])
+            if criterion == "gini":
+                parts = [float(w * a - w_left * b) for a, b in zip(left[2:], output.total[2:], strict=True)]
+                crosses += [d * d for d in parts]
+            else:
+                mean = output.total[2] // w
+                rest = float(output.total[2] - w * mean)
+                d = float(w) * float(left[2] - w_left * mean) - float(w_left) * rest
+                crosses.append(0.0 if output.is_pure else d * d * math.ldexp(1.0, output.exponent - unit))
+        return sum_of_lanes(crosses) / ((float(w_left) * float(w - w_left)) * float(w)) / float(len(outputs))
     total = 0.0
     for output in outputs:
         if output.is_pure:
@@ -60,17 +88,7 @@ def score_of_outputs(criterion, outputs, sides, unit):
         factor = math.ldexp(1.0, output.exponent - unit)
         if criterion == "poisson" and (is_zero(left, output.scale) or is_zero(right, output.scale)):
             return None
-        if criterion in ("squared_error", "friedman_mse"):  # the division is the same for all
-            mean = output.total[2] // output.total[1]
-            w, w_left = output.total[1], left[1]
-            rest = float(output.total[2] - w * mean)
-            d = float(w) * float(left[2] - w_left * mean) - float(w_left) * rest
-            total += d * d * factor
-        else:
-            total += score_of(criterion, left, output.total, *map(output.of, sides), output.scale) * factor
-    if criterion in ("squared_error", "friedman_mse"):
-        w, w_left = outputs[0].total[1], sum(draw.count * draw.weight for draw in sides[0])
-        total /= (float(w_left) * float(w - w_left)) * float(w)
+        total += score_of(criterion, left, output.total, *map(output.of, sides), output.scale) * factor
     return total / float(len(outputs))
 
 

@@ -28,7 +28,6 @@ cdef class Block:
     cdef Py_ssize_t base           # its subtree is done when fewer nodes than this wait on the grower's stack
     cdef Column* columns           # [n_features] the data's, with the block's codes
     cdef const double* y           # targets of the block's records: see Node.y
-    cdef Py_ssize_t y_stride
     cdef uint32_t* rows            # [most_records] their rows in the data
     cdef uint8_t* bytes            # y, then codes column by column
     cdef Ranker ranker             # None: codes stay the data's
@@ -51,14 +50,12 @@ cdef class Block:
             node.columns = self.columns
             node.rows = self.rows
             node.y = self.y
-            node.y_stride = self.y_stride
         elif self.outer is not None:
             self.outer.lend(node)
         else:
             node.columns = self.data.columns
             node.rows = NULL
             node.y = self.data.y
-            node.y_stride = self.data.n_rows
 
     cdef inline void leave(self, Py_ssize_t n_waiting) noexcept nogil:
         """Look at the next node, which the subtree does not have if fewer nodes wait behind it than when the block was filled."""

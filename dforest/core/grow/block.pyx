@@ -171,7 +171,7 @@ cdef class Block:
         return 0
 
     cdef void fill(self, Record* records, Py_ssize_t n, Py_ssize_t n_waiting) noexcept nogil:
-        cdef Py_ssize_t i, j, o, stride = self.held.stride if self.held is not None else 0
+        cdef Py_ssize_t i, j, n_targets = self.data.n_targets, stride = self.held.stride if self.held is not None else 0
         cdef int32_t width = 8
         cdef bint has_wide = False     # codes of several bytes that are copied as they are
         cdef uint32_t* rows = self.rows
@@ -186,12 +186,13 @@ cdef class Block:
         for i in range(n):
             rows[i] = data_row(of_outer, records[i].row)
             records[i].row = <uint32_t> i
-        self.y_stride = n
-        for o in range(self.data.n_targets):
+        if n_targets == 1:
             for i in range(n):
-                y[i] = self.data.y[o * self.data.n_rows + rows[i]]
-            y += n
-        to += self.data.n_targets * n * sizeof(double)
+                y[i] = self.data.y[rows[i]]
+        elif n_targets > 1:
+            for i in range(n):
+                memcpy(y + i * n_targets, self.data.y + rows[i] * n_targets, n_targets * sizeof(double))
+        to += n_targets * n * sizeof(double)
         self.is_open = True
         self.base = n_waiting
         if self.data.has_sparse:

@@ -327,7 +327,7 @@ cdef class MedianChooser(Chooser):
             return
         for o in range(self.criterion.n_outputs):
             (<MultiOutput> self.criterion).enter(node, o, True, &part)
-            (<Medians> self.medians[o]).factor = (<MultiOutput> self.criterion).each[o].factor
+            (<Medians> self.medians[o]).factor = (<MultiOutput> self.criterion).factor[o]
             (<Medians> self.medians[o]).open(&part)
 
     cdef void move(self, const Node* node, Py_ssize_t record, int sign) noexcept nogil:

@@ -7,12 +7,11 @@ from libc.stdint cimport uint16_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
-from dforest.core.search.criterion cimport add_record
 from dforest.core.codes cimport fill_words, gather_and_mark
 from dforest.core.loops cimport loops
 from dforest.core.search.cut_list cimport CLASSES, RECORDS, SUMS
 from dforest.core.search.words cimport DF_CLASS_LANES, df_add_bytes, df_lanes_of_halves, unpack_lanes, unpack_word
-from dforest.core.types cimport Record, code_t
+from dforest.core.types cimport OUTPUTS, Record, add_draws, code_t
 
 cdef extern from *:
     """
@@ -42,9 +41,11 @@ cdef void fill(Manner manner, Histogram histogram, const Node* node, const code_
             words = histogram.counters + 2 * <Py_ssize_t> codes[records[i].row]
             words[0] += records[i].count
             words[1] += <int64_t> records[i].count * records[i].target
+    elif histogram.criterion.kind == OUTPUTS:
+        loops.outputs.count(&histogram.criterion.outputs, records, n, codes, sizeof(code_t), histogram.n_words, histogram.counters)
     else:
         for i in range(n):
-            add_record(histogram.criterion, histogram.counters + codes[records[i].row] * histogram.n_words, &records[i])
+            add_draws(histogram.criterion.kind, histogram.counters + codes[records[i].row] * histogram.n_words, &records[i])
 
 
 cdef void fill_lanes(const uint32_t* row, const uint32_t* slot, Py_ssize_t n, const code_t* codes, uint16_t* lanes,
@@ -326,12 +327,7 @@ cdef class Histogram:
 
     cdef inline void pass_records(self, uint32_t code, int64_t* left) noexcept nogil:
         """Add a code's statistic, which is one by records, to the sum, and clear it. OUT left : [n_words] the sum then"""
-        cdef int64_t* counters = self.counters + code * <Py_ssize_t> self.n_words
-        cdef Py_ssize_t k
-        for k in range(self.n_words):
-            self.sum[k] += counters[k]
-            left[k] = self.sum[k]
-            counters[k] = 0
+        loops.outputs.pass_words(self.counters + code * <Py_ssize_t> self.n_words, self.n_words, self.sum, left)
 
     cdef Py_ssize_t walk_marked(self, uint32_t n_codes, CutList* cuts) noexcept nogil:
         cdef uint64_t word

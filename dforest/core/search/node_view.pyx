@@ -156,7 +156,7 @@ cdef class NodeView:
         cdef double[:, ::1] to = numbers
         for i in range(node.n):
             for o in range(n_outputs):
-                to[i, o] = node.y[o * node.y_stride + node.records[i].row]
+                to[i, o] = node.y[node.records[i].row * n_outputs + o]
         return numbers.astype(np.int32) if any(self.n_classes) else numbers
 
     @property

@@ -10,10 +10,14 @@ after another:
 An impurity is the mean over outputs, and so is the score of a cut, as in scikit-learn; a cut that one of the outputs does not
 allow is none. An output that is *pure* in a node, with one class or one target there, takes no part in its scores.
 
-Exact targets, and class numbers, are in `Node.y`, output by output. When a node is opened, each output in turn makes integers of
-its targets, at a scale that fits the node's own; they are put into a table, record by record, and `Record.target` becomes the
-row of the table. So draws of all outputs are added up in one pass over the records. A scale holds for one node only: nothing has
-to be known of a node before it is opened.
+Exact targets, and class numbers, are in `Node.y`, row by row. When a node is opened, the targets of each output become integers, at
+a scale that fits the node's own; they are put into a table, record by record, and `Record.target` becomes the row of the table. So
+draws of all outputs are added up in one pass over the records. A scale holds for one node only: nothing has to be known of a node
+before it is opened. With squared error, and sums of one word, the integers are counted from their mean in the node, rounded down:
+scores are formed of sums around the mean.
+
+With squared error, and built-in criteria of classes, loops over all outputs do the work (outputs.h). Of other criteria, each opens
+the node for its own output, given the records and the targets of that output.
 
 Scores of numbers are in units of the outputs' own scales, which differ by powers of two; the largest unit among the outputs that
 are not pure becomes that of the node.
@@ -23,16 +27,17 @@ threads share a node, they read the table of the one whose node it is.
 """
 from libc.math cimport ldexp
 from libc.stdint cimport int32_t, int64_t, uint32_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from cpython.ref cimport PyObject
 
+from dforest.core.loops cimport df_output_squares, df_output_targets, loops
 from dforest.core.search.criterion cimport Criterion, RuleCriterion
 from dforest.core.search.sums cimport df_copy_words
 from dforest.core.types cimport CLASS_WEIGHTS, OUTPUTS, Node, Record
-from dforest.rules.criteria cimport df_measure_squares
-from dforest.rules.records cimport df_draw_kind
+from dforest.rules.criteria cimport df_has_one_class, df_measure, df_measure_squares
+from dforest.rules.records cimport DF_GINI, df_draw_kind
 
 from dforest.core.component import CriterionError
 from dforest.core.search.regression import SquaredError
@@ -40,8 +45,6 @@ from dforest.core.search.regression import SquaredError
 cdef extern from "core/search/outputs.h" nogil:
     void df_add_class_scores(int64_t number, const int64_t* left, int64_t n, int64_t n_words, int64_t first, int64_t n_own,
                              const int64_t* part_total, int64_t* part_left, double* scores)
-    void df_square_scores(const int64_t* left, int64_t n, const int64_t* total, int64_t n_words, bint is_wide,
-                          const df_square_output* outputs, int64_t n_outputs, double* scores)
 
 cdef enum:
     CUTS = 256                 # that are scored together
@@ -74,6 +77,7 @@ cdef class MultiOutput(Criterion):
     def __init__(self, tuple parts):
         cdef Py_ssize_t o, n_words = 2
         cdef Criterion part
+        cdef bint has_rules = True, is_gini = True
         cdef Output* output
         self.parts = parts
         self.n_outputs = len(parts)
@@ -91,6 +95,8 @@ cdef class MultiOutput(Criterion):
             output.first = n_words
             output.n_words = part.n_classes or (2 if part.is_wide else 1)
             n_words += output.n_words
+            has_rules = has_rules and output.number >= 0
+            is_gini = is_gini and output.number == DF_GINI
             if part.n_words != 2 + output.n_words:
                 raise CriterionError(f"{type(part).__name__} has statistics of {part.n_words} words, those of an output have "
                                      f"{2 + output.n_words}; criteria with words of their own are for one output")
@@ -103,14 +109,32 @@ cdef class MultiOutput(Criterion):
         self.has_classes = part.kind == CLASS_WEIGHTS
         self.outputs.n_outputs = self.n_outputs
         self.reserve(n_words)
+        self.way = CLASSES_TOGETHER if has_rules else SQUARES_TOGETHER if type(part) is SquaredError else ONE_BY_ONE
+        self.is_gini = is_gini
         self.part_left = <int64_t*> malloc(n_words * sizeof(int64_t))
         self.part_total = <int64_t*> malloc(n_words * sizeof(int64_t))
-        if self.part_left == NULL or self.part_total == NULL:
+        self.numbers = <double*> calloc(7 * self.n_outputs, sizeof(double))
+        self.mean = <int64_t*> calloc(self.n_outputs, sizeof(int64_t))
+        self.exponents = <int32_t*> calloc(self.n_outputs, sizeof(int32_t))
+        self.word = <int32_t*> malloc(self.n_outputs * sizeof(int32_t))
+        if (self.part_left == NULL or self.part_total == NULL or self.numbers == NULL or self.mean == NULL
+                or self.exponents == NULL or self.word == NULL):
             raise MemoryError()
-        if type(part) is SquaredError:
-            self.squares = <df_square_output*> malloc(self.n_outputs * sizeof(df_square_output))
-            if self.squares == NULL:
-                raise MemoryError()
+        for o in range(self.n_outputs):
+            self.word[o] = <int32_t> self.each[o].first
+        self.remainder = self.numbers
+        self.factor = self.numbers + self.n_outputs
+        self.opening.lowest = self.numbers + 2 * self.n_outputs
+        self.opening.highest = self.numbers + 3 * self.n_outputs
+        self.opening.centre = self.numbers + 4 * self.n_outputs
+        self.opening.first = self.numbers + 5 * self.n_outputs
+        self.opening.second = self.numbers + 6 * self.n_outputs
+        self.opening.mean = self.mean
+        self.opening.exponent = self.exponents
+        self.opening.word = self.word
+        self.squares.mean = self.mean
+        self.squares.remainder = self.remainder
+        self.squares.factor = self.factor
 
     def __dealloc__(self):
         free(self.each)
@@ -118,7 +142,11 @@ cdef class MultiOutput(Criterion):
         free(self.own)
         free(self.part_left)
         free(self.part_total)
-        free(self.squares)
+        free(self.own_y)
+        free(self.numbers)
+        free(self.mean)
+        free(self.exponents)
+        free(self.word)
 
     @classmethod
     def of(cls, Criterion pattern not None, class_counts, bint wide):
@@ -146,8 +174,10 @@ cdef class MultiOutput(Criterion):
         cdef Py_ssize_t o
         self.targets = <int32_t*> malloc(n_records * self.n_outputs * sizeof(int32_t))
         self.own = <Record*> malloc(n_records * sizeof(Record))
-        if self.targets == NULL or self.own == NULL:
+        self.own_y = <double*> malloc(n_records * sizeof(double))
+        if self.targets == NULL or self.own == NULL or self.own_y == NULL:
             raise MemoryError()
+        self.opening.targets = self.targets
         for o in range(self.n_outputs):
             (<Criterion> self.each[o].criterion).attach(n_records)
         return 0
@@ -163,61 +193,107 @@ cdef class MultiOutput(Criterion):
         to[0] = statistic[0]
         to[1] = statistic[1]
         df_copy_words(to + 2, statistic + output.first, output.n_words)
+        if self.is_centred:
+            to[2] += statistic[1] * self.mean[output - self.each]
 
     cdef void enter(self, const Node* node, Py_ssize_t o, bint with_targets, Node* part) noexcept nogil:
         cdef const Output* output = &self.each[o]
         cdef Py_ssize_t i
         cdef const int32_t* target = self.outputs.targets + o
-        cdef int32_t offset = <int32_t> output.first if self.has_classes else 0
+        cdef int64_t mean = self.mean[o] if self.is_centred else -<int64_t> output.first if self.has_classes else 0
         part[0] = node[0]
         part.records = self.own
-        part.y = node.y + o * node.y_stride
+        part.rows = NULL
+        part.y = self.own_y
         part.scale = output.scale
         part.is_pure = output.is_pure
         part.statistics = self.part_total
         self.take(output, node.statistics, self.part_total)
-        if with_targets:
-            for i in range(node.n):
-                self.own[i].target = target[node.records[i].target * self.n_outputs] - offset
+        for i in range(node.n):
+            self.own[i] = node.records[i]
+            self.own[i].row = <uint32_t> i
+            self.own_y[i] = node.y[node.records[i].row * self.n_outputs + o]
+            if with_targets:
+                self.own[i].target = <int32_t> (target[node.records[i].target * self.n_outputs] + mean)
 
     cdef int open_node(self, Node* node) except -1 nogil:
-        cdef Py_ssize_t i, o, n = node.n
+        cdef Py_ssize_t i
+        self.opening.y = node.y
+        self.outputs.targets = self.targets
+        if self.way == ONE_BY_ONE:
+            self.open_one_by_one(node)
+        elif self.way == CLASSES_TOGETHER:
+            loops.outputs.open_classes(node.records, node.n, self.n_outputs, self.n_words, &self.opening, node.statistics)
+            self.find_pure(node)
+        else:
+            self.is_centred = not self.is_wide
+            loops.outputs.open_numbers(node.records, node.n, self.n_outputs, self.is_wide, &self.opening, node.statistics)
+            self.find_scales(node)
+        for i in range(node.n):
+            node.records[i].target = <int32_t> <uint32_t> i
+        if not node.is_pure:
+            self.weigh(node)
+        return 0
+
+    cdef void find_pure(self, Node* node) noexcept nogil:
+        """Find the outputs that have one class."""
+        cdef Py_ssize_t o
         cdef Output* output
-        cdef Node part = node[0]
-        cdef int32_t* target = self.targets
-        part.records = self.own
-        part.statistics = self.part_total
-        memcpy(self.own, node.records, n * sizeof(Record))
         node.is_pure = True
         for o in range(self.n_outputs):
             output = &self.each[o]
-            part.y = node.y + o * node.y_stride
+            output.is_pure = df_has_one_class(node.statistics + output.first - 2, 2 + output.n_words)
+            node.is_pure = node.is_pure and output.is_pure
+
+    cdef void find_scales(self, Node* node) noexcept nogil:
+        """Find the outputs whose targets are equal, and the scales of the others."""
+        cdef Py_ssize_t o
+        cdef Output* output
+        node.is_pure = True
+        for o in range(self.n_outputs):
+            output = &self.each[o]
+            output.is_pure = self.opening.first[o] == 0.0
+            output.scale.centre = self.opening.centre[o]
+            output.scale.exponent = self.exponents[o]
+            node.is_pure = node.is_pure and output.is_pure
+
+    cdef int open_one_by_one(self, Node* node) except -1 nogil:
+        """Have each output's own criterion open the node."""
+        cdef Py_ssize_t i, o
+        cdef Output* output
+        cdef Node part
+        cdef int32_t offset
+        memset(node.statistics, 0, self.n_words * sizeof(int64_t))
+        node.is_pure = True
+        for o in range(self.n_outputs):
+            output = &self.each[o]
+            offset = <int32_t> output.first if self.has_classes else 0
+            self.enter(node, o, False, &part)
             part.scale.centre = 0.0
             part.scale.exponent = 0
             part.scale.range = 0           # there is none: the criterion makes one
-            for i in range(n):
-                self.own[i].target = <int32_t> part.y[self.own[i].row] if self.has_classes else 0
+            for i in range(node.n):
+                self.own[i].target = <int32_t> self.own_y[i] if self.has_classes else 0
             (<Criterion> output.criterion).open_node(&part)
             output.scale = part.scale
             output.is_pure = part.is_pure
             node.is_pure = node.is_pure and part.is_pure
             df_copy_words(node.statistics + output.first, self.part_total + 2, output.n_words)
-            for i in range(n):
-                target[i * self.n_outputs + o] = self.own[i].target + (<int32_t> output.first if self.has_classes else 0)
+            for i in range(node.n):
+                self.targets[i * self.n_outputs + o] = self.own[i].target + offset
         node.statistics[0] = self.part_total[0]
         node.statistics[1] = self.part_total[1]
-        for i in range(n):
-            node.records[i].target = <int32_t> <uint32_t> i
-        self.outputs.targets = target
-        self.weigh(node)
         return 0
 
     cdef void weigh(self, const Node* node) noexcept nogil:
         cdef Py_ssize_t o
         cdef Output* output
         cdef Node part = node[0]
+        cdef df_measure measure
         cdef bint is_first = True
         self.exponent = 0
+        if self.has_classes and self.way == CLASSES_TOGETHER:
+            return                         # scores have no unit
         for o in range(self.n_outputs):
             output = &self.each[o]
             if output.is_pure:
@@ -228,11 +304,16 @@ cdef class MultiOutput(Criterion):
             is_first = False
         for o in range(self.n_outputs):
             output = &self.each[o]
-            output.factor = 0.0 if output.is_pure else ldexp(1.0, output.exponent - self.exponent)
-            if self.squares != NULL:
+            self.factor[o] = 0.0 if output.is_pure else ldexp(1.0, output.exponent - self.exponent)
+            if self.way != SQUARES_TOGETHER:
+                continue
+            if self.is_wide:
                 self.take(output, node.statistics, self.part_total)
-                df_measure_squares(self.part_total, self.is_wide, &self.squares[o].measure)
-                self.squares[o].factor = output.factor
+                df_measure_squares(self.part_total, True, &measure)
+                self.mean[o] = measure.mean
+                self.remainder[o] = measure.remainder
+            else:
+                self.remainder[o] = <double> node.statistics[output.first]
 
     cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:
         cdef const Output* of_other = (<MultiOutput> other).each
@@ -241,17 +322,17 @@ cdef class MultiOutput(Criterion):
         cdef Node part
         self.outputs.targets = other.outputs.targets
         self.exponent = (<MultiOutput> other).exponent
-        memcpy(self.own, node.records, node.n * sizeof(Record))
+        self.is_centred = (<MultiOutput> other).is_centred
+        memcpy(self.numbers, (<MultiOutput> other).numbers, 7 * self.n_outputs * sizeof(double))
+        memcpy(self.mean, (<MultiOutput> other).mean, self.n_outputs * sizeof(int64_t))
         for o in range(self.n_outputs):
             output = &self.each[o]
             output.scale = of_other[o].scale
             output.is_pure = of_other[o].is_pure
             output.exponent = of_other[o].exponent
-            output.factor = of_other[o].factor
-            if self.squares != NULL:
-                self.squares[o] = (<MultiOutput> other).squares[o]
-            self.enter(node, o, not self.is_built_in, &part)
-            (<Criterion> output.criterion).join_node(&part, <Criterion> of_other[o].criterion)
+            if self.way == ONE_BY_ONE:
+                self.enter(node, o, not self.is_built_in, &part)
+                (<Criterion> output.criterion).join_node(&part, <Criterion> of_other[o].criterion)
         return 0
 
     cdef double impurity(self, const int64_t* statistic) noexcept nogil:
@@ -278,6 +359,9 @@ cdef class MultiOutput(Criterion):
     cdef int leaf_value(self, const Node* node, double* out) except -1 nogil:
         cdef Py_ssize_t o
         cdef Node part
+        if node.is_pure:
+            memcpy(out, node.y + node.records[0].row * self.n_outputs, self.n_outputs * sizeof(double))
+            return 0
         for o in range(self.n_outputs):
             self.enter(node, o, True, &part)
             (<Criterion> self.each[o].criterion).leaf_value(&part, out + o)
@@ -301,11 +385,11 @@ cdef class MultiOutput(Criterion):
     cdef void score_each(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* scores) noexcept nogil:
         cdef Py_ssize_t o, i
         cdef const Output* output
-        if self.squares != NULL:
-            if self.is_wide:
-                df_square_scores(left, n, total, self.n_words, True, self.squares, self.n_outputs, scores)
-            else:
-                df_square_scores(left, n, total, self.n_words, False, self.squares, self.n_outputs, scores)
+        if self.way == SQUARES_TOGETHER:
+            loops.outputs.square_scores(left, n, total, self.n_outputs, self.is_wide, &self.squares, scores)
+            return
+        if self.is_gini:
+            loops.outputs.gini_scores(left, n, total, self.n_words, self.n_outputs, scores)
             return
         for i in range(n):
             scores[i] = 0.0
@@ -336,7 +420,7 @@ cdef class MultiOutput(Criterion):
             if (<Criterion> output.criterion).best_cut(self.part_left, 1, self.part_total, &score) < 0:
                 scores[i] = -1.0
             elif self.is_built_in or (<Criterion> output.criterion).can_be_used("best_cut", 0, 1, score):
-                scores[i] += score * output.factor
+                scores[i] += score * self.factor[output - self.each]
             else:
                 scores[i] = -1.0
 

@@ -62,7 +62,6 @@ cdef class Probe:
         self.node.n = n
         self.node.columns = data.columns
         self.node.y = data.y
-        self.node.y_stride = data.n_rows
         self.node.statistics = &self.statistics[0]
         self.node.scale.range = highest - lowest
         self.node.lower = -np.inf

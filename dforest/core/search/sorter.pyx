@@ -7,13 +7,14 @@ from libc.stdint cimport uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from dforest.core.search.criterion cimport add_record
 from dforest.core.codes cimport gather_keys
+from dforest.core.loops cimport loops
 from dforest.core.search.cut_list cimport LANES, SUMS, WORDS
 from dforest.core.search.histogram cimport complete
 from dforest.core.search.words cimport unpack_lanes, unpack_word
 from dforest.core.search.sums cimport df_copy_words
 from dforest.core.sorting cimport insertion_sort, radix_sort
+from dforest.core.types cimport OUTPUTS, add_draws
 
 
 @cython.final
@@ -151,9 +152,11 @@ cdef class Sorter:
         cdef Py_ssize_t i, n_values = 0
         cdef uint32_t code
         memset(self.sum, 0, self.n_words * sizeof(int64_t))
+        if self.criterion.kind == OUTPUTS:
+            return loops.outputs.sorted(&self.criterion.outputs, keys, n, records, self.n_words, self.sum, cuts.left, cuts.code)
         for i in range(n):
             code = <uint32_t> (keys[i] >> 32)
-            add_record(self.criterion, self.sum, &records[<uint32_t> keys[i]])
+            add_draws(self.criterion.kind, self.sum, &records[<uint32_t> keys[i]])
             if i + 1 == n or <uint32_t> (keys[i + 1] >> 32) != code:
                 complete(self.criterion, self.sum)
                 df_copy_words(cuts.left + n_values * self.n_words, self.sum, self.n_words)
