@@ -152,7 +152,7 @@ cdef extern from "core/loops.h" nogil:
         void (*square_scores)(const int64_t* left, int64_t n, const int64_t* total, int64_t k, bint is_wide,
                               const df_output_squares* outputs, double* scores) noexcept nogil
         void (*gini_scores)(const int64_t* left, int64_t n, const int64_t* total, int64_t n_words, int64_t n_outputs,
-                            double* scores) noexcept nogil
+                            double* whole, double* scores) noexcept nogil
     ctypedef struct df_loops:
         const char* name
         int64_t (*gini)(const uint64_t* run, int64_t n, uint64_t offset, double weight, double first,

@@ -316,6 +316,8 @@ class MultiOutputClassObjective(SeveralOutputs, ClassObjective):
         return slice(2, 2 + self.n_values)
 
     def leaf_votes(self, weight, value, voting):
+        if voting == "soft":
+            return weight / self.total_weight(weight)[:, None]  # which is that of each output
         own = [self.of_output(o).leaf_votes(weight[:, columns], value, voting) for o, columns in enumerate(self.outputs)]
         return np.hstack(own)
 

@@ -33,6 +33,7 @@ _OF_TREES = ("seeds", "n_rows", "plans", "weight_exponent")
 _SETTINGS = ("n_features", "objective", "n_categories", "criterion", "splitter", "seed", *_OF_TREES)
 
 _TABLE_BYTES = 1 << 18         # of values that stay in a cache while trees use them in any order
+_TOGETHER = 1 << 10    # leaves whose values are computed at a time
 
 
 class Forest:
@@ -493,13 +494,19 @@ class Forest:
         rows : ndarray of shape (n_leaf_nodes,), dtype uint32
             Of the leaves in the order of the nodes.
         """
-        votes = self.leaf_votes(voting)
         leaf = self.leaf_row[self.feature < 0]
-        if self.objective.has_classes:
+        is_large = 8 * len(self.leaf_draws) * self.objective.n_values > _TABLE_BYTES
+        if is_large and (self.objective.n_outputs > 1 or not self.objective.has_classes):
+            votes = np.empty((len(leaf), self.objective.n_values))
+            for first in range(0, len(leaf), _TOGETHER):  # so that what lies in between stays in a cache
+                some = leaf[first : first + _TOGETHER]
+                weight, value = (table[some] if len(table) else table for table in (self.leaf_weight, self.leaf_value))
+                votes[first : first + _TOGETHER] = self.objective.leaf_votes(weight, value, voting)
+            return votes, np.arange(len(leaf), dtype=np.uint32)
+        votes = self.leaf_votes(voting)
+        if self.objective.has_classes:  # different weights may make the same shares
             distinct, numbers = unique_rows(votes.view(np.int64))
             return distinct.view(np.float64), numbers[leaf]
-        if votes.nbytes > _TABLE_BYTES:
-            return votes[leaf], np.arange(len(leaf), dtype=np.uint32)
         return votes, leaf
 
     def predictor(self, voting="soft", n_threads=1):

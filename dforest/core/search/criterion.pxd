@@ -94,6 +94,9 @@ cdef class Criterion(Component):
     # [n, n_words], the statistics of the left sides; total: [n_words], the node's.
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil
 
+    # The base class's own: whether all cuts of an open node of two records have one score, so that the first one is the best.
+    cdef bint has_one_score(self, const Node* node) noexcept nogil
+
     # A score times 2 to this power is in units of weight times impurity.
     cdef int score_exponent(self, const Node* node) noexcept nogil
 

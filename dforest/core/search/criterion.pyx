@@ -201,6 +201,9 @@ cdef class Criterion:
     cdef double value(self, const Node* node, const int64_t* statistic) noexcept nogil:
         return 0.0
 
+    cdef bint has_one_score(self, const Node* node) noexcept nogil:
+        return False
+
     cdef int score_exponent(self, const Node* node) noexcept nogil:
         return 0
 

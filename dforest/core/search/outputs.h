@@ -14,7 +14,7 @@
 #include "rules/node.h"
 
 /* Integers of targets are below 2^DF_OUTPUT_BITS, so that they fit 32 bits with their mean taken off. */
-enum { DF_OUTPUT_BITS = 30, DF_OUTPUT_LANES = 8, DF_OUTPUT_WORDS = 2 };
+enum { DF_OUTPUT_BITS = 30, DF_OUTPUT_LANES = 8, DF_OUTPUT_WORDS = 2, DF_OUTPUTS_AHEAD = 8 };
 
 /* What scores by squared error need of the outputs in a node: of each a number. */
 typedef struct {
@@ -34,6 +34,14 @@ typedef struct {
     const int32_t *word;      /* classes: the word of class 0 */
     int32_t *targets;         /* [n, n_outputs]: see df_outputs */
 } df_output_targets;
+
+/* Have the targets of a row on their way while others are looked at. */
+DF_INLINE void df_fetch_row(const double *y, int64_t k) {
+#if defined(__GNUC__)
+    for (int64_t o = 0; o < k; o += 64 / (int64_t)sizeof(double))
+        __builtin_prefetch(y + o);
+#endif
+}
 
 DF_INLINE double df_sum_of_lanes(const double *lanes) {
     double some[4];
@@ -70,6 +78,8 @@ DF_INLINE void df_open_numbers_loop(const df_record *records, int64_t n, int64_t
     for (o = 0; o < k; o++)
         to->lowest[o] = to->highest[o] = y[o];
     for (i = 1; i < n; i++) {
+        if (i + DF_OUTPUTS_AHEAD < n)
+            df_fetch_row(to->y + (int64_t)records[i + DF_OUTPUTS_AHEAD].row * k, k);
         y = to->y + (int64_t)records[i].row * k;
         for (o = 0; o < k; o++) {
             to->lowest[o] = y[o] < to->lowest[o] ? y[o] : to->lowest[o];
@@ -128,6 +138,8 @@ DF_INLINE void df_open_classes_loop(const df_record *records, int64_t n, int64_t
     for (o = 0; o < n_words; o++)
         total[o] = 0;
     for (i = 0; i < n; i++) {
+        if (i + DF_OUTPUTS_AHEAD < n)
+            df_fetch_row(to->y + (int64_t)records[i + DF_OUTPUTS_AHEAD].row * k, k);
         const int64_t w = (int64_t)records[i].count * records[i].weight;
         const double *y = to->y + (int64_t)records[i].row * k;
         int32_t *target = to->targets + i * k;
@@ -219,12 +231,13 @@ DF_INLINE void df_square_scores_loop(const int64_t *left, int64_t n, const int64
 }
 
 /* Scores of n cuts by Gini impurity, the mean over n_outputs outputs, which have n_words - 2 classes together: those of an output
- * that is pure add 0. Parameters as above. */
+ * that is pure add 0. whole : [n_words] scratch. Other parameters are as above. */
 DF_INLINE void df_gini_scores_loop(const int64_t *left, int64_t n, const int64_t *total, int64_t n_words, int64_t n_outputs,
-                                       double *scores) {
+                                   double *whole, double *scores) {
     const int64_t k = n_words - DF_OUTPUT_WORDS;
-    const int64_t *whole = total + DF_OUTPUT_WORDS;
     const double w = (double)total[1];
+    for (int64_t o = 0; o < k; o++)
+        whole[o] = (double)total[DF_OUTPUT_WORDS + o];
     for (int64_t i = 0; i < n; i++, left += n_words) {
         const int64_t *here = left + DF_OUTPUT_WORDS;
         const double w_left = (double)left[1];
@@ -233,17 +246,17 @@ DF_INLINE void df_gini_scores_loop(const int64_t *left, int64_t n, const int64_t
         int64_t o = 0, j;
         if (total[1] > DF_EXACT_WEIGHT) {
             for (; o < k; o++) {
-                d = df_cross(total[1], here[o], left[1], whole[o]);
+                d = df_cross(total[1], here[o], left[1], total[DF_OUTPUT_WORDS + o]);
                 lanes[o % DF_OUTPUT_LANES] += d * d;
             }
         } else { /* df_cross_small; all of these have 32 bits */
             for (; o + DF_OUTPUT_LANES <= k; o += DF_OUTPUT_LANES)
                 for (j = 0; j < DF_OUTPUT_LANES; j++) {
-                    d = w * (double)(int32_t)here[o + j] - w_left * (double)(int32_t)whole[o + j];
+                    d = w * (double)(int32_t)here[o + j] - w_left * whole[o + j];
                     lanes[j] += d * d;
                 }
             for (j = 0; o < k; o++, j++) {
-                d = w * (double)(int32_t)here[o] - w_left * (double)(int32_t)whole[o];
+                d = w * (double)(int32_t)here[o] - w_left * whole[o];
                 lanes[j] += d * d;
             }
         }
@@ -281,7 +294,8 @@ typedef struct {
                       int64_t *sum, int64_t *left, uint32_t *code);
     void (*square_scores)(const int64_t *left, int64_t n, const int64_t *total, int64_t k, int is_wide,
                           const df_output_squares *outputs, double *scores);
-    void (*gini_scores)(const int64_t *left, int64_t n, const int64_t *total, int64_t n_words, int64_t n_outputs, double *scores);
+    void (*gini_scores)(const int64_t *left, int64_t n, const int64_t *total, int64_t n_words, int64_t n_outputs, double *whole,
+                        double *scores);
 } df_output_loops;
 
 #define DF_COMPILE_OUTPUTS(name, attribute)                                                                                     \
@@ -312,8 +326,8 @@ typedef struct {
         DF_BY_OUTPUTS(k, df_square_scores_loop(left, n, total, few, is_wide, outputs, scores))                                  \
     }                                                                                                                           \
     attribute static void df_gini_scores_##name(const int64_t *left, int64_t n, const int64_t *total, int64_t n_words,          \
-                                                int64_t n_outputs, double *scores) {                                            \
-        df_gini_scores_loop(left, n, total, n_words, n_outputs, scores);                                                        \
+                                                int64_t n_outputs, double *whole, double *scores) {                             \
+        df_gini_scores_loop(left, n, total, n_words, n_outputs, whole, scores);                                                 \
     }                                                                                                                           \
     static const df_output_loops df_output_loops_##name = {                                                                     \
         df_open_numbers_##name,  df_open_classes_##name, df_count_outputs_##name, df_pass_words_##name,                         \

@@ -48,6 +48,7 @@ cdef extern from "core/search/outputs.h" nogil:
 
 cdef enum:
     CUTS = 256                 # that are scored together
+    EXACT_WEIGHT = 1 << 10     # of a node in which weights times sums of targets are below 2**53
 
 
 def _own_copy(Criterion pattern not None, n_outputs, output):
@@ -353,6 +354,10 @@ cdef class MultiOutput(Criterion):
                 total += (<Criterion> self.each[o].criterion).node_impurity(&part)
         return total / <double> self.n_outputs
 
+    cdef bint has_one_score(self, const Node* node) noexcept nogil:
+        """Which side of a cut a record is on changes no more than the sign of what is squared, if that is formed exactly."""
+        return (self.is_gini or self.is_centred) and node.statistics[1] <= EXACT_WEIGHT
+
     cdef int score_exponent(self, const Node* node) noexcept nogil:
         return self.exponent
 
@@ -389,7 +394,7 @@ cdef class MultiOutput(Criterion):
             loops.outputs.square_scores(left, n, total, self.n_outputs, self.is_wide, &self.squares, scores)
             return
         if self.is_gini:
-            loops.outputs.gini_scores(left, n, total, self.n_words, self.n_outputs, scores)
+            loops.outputs.gini_scores(left, n, total, self.n_words, self.n_outputs, <double*> self.part_left, scores)
             return
         for i in range(n):
             scores[i] = 0.0

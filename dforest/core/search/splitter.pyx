@@ -311,19 +311,23 @@ cdef class Splitter:
 
     cdef int find_split(self, const Node* node, Split* out) except -1 nogil:
         cdef Py_ssize_t n_features = self.data.n_features, n_counted = 0, n_drawn, n_varying
+        cdef bint takes_first = node.n == 2 and self.criterion.has_one_score(node)
         out.feature = -1
         out.score = -1.0
         out.payload = NULL
         self.forget_constants_from(node.depth)
         self.cuts.open_node(node)
         self.order.open(self.seed, node.path)
-        # By rounds: max_features features; as many more as were constant, if these don't count; one by one.
+        # By rounds: max_features features; as many more as were constant, if these don't count; one by one. And one by one to the
+        # first that has a cut, if no other can be better.
         if self.present is not None and self.present.find(node, self.order, self.max_features, self.skip_constant_features):
             self.try_present(node, out)
             n_features = 0
         while self.order.n_drawn < n_features and (n_counted < self.max_features or out.feature < 0):
             n_drawn = self.order.n_drawn
-            n_varying = self.try_next(node, max(1, self.max_features - n_counted), out)
+            n_varying = self.try_next(node, 1 if takes_first else max(1, self.max_features - n_counted), out)
+            if takes_first and out.feature >= 0:
+                break
             n_counted += n_varying if self.skip_constant_features else self.order.n_drawn - n_drawn
         self.order.close()
         self.settle(node, &self.rules, out)
