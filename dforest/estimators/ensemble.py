@@ -236,12 +236,12 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         line = ProgressLine(plan.n_trees, self.verbose) if self.verbose else None
         if not tasks.are_told and line is None:
             return None
-        if tasks.are_told and oob.is_divided(rows):
+        if tasks.are_told and rows.is_divided:
             raise ValueError(
                 f"{type(self).__name__} has callbacks, for which a fit by several ranks, or of several partitions, has no code; "
                 "allowed are none, or a process that has all rows"
             )
-        counts_votes = line is not None and bool(self.oob_score) and not oob.is_divided(rows) and rows.y.ndim == 1
+        counts_votes = line is not None and bool(self.oob_score) and not rows.is_divided and rows.y.ndim == 1
         growth = self._growth = ForestGrowth(self, plan, rows, device, tasks, line, counts_votes)
         growth.begin()
         return growth

@@ -13,7 +13,6 @@ import dforest
 from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from dforest.core.sampling import AllRows
 from dforest.errors import ModelFileError
-from dforest.estimators.agreement import Partition
 from dforest.sampling import (
     BlockSampling,
     Bootstrap,
@@ -26,10 +25,10 @@ from dforest.sampling import (
     StratifiedSampling,
     Subsample,
     WeightedSampling,
+    sampling_of,
 )
 from dforest.testing.device_forests import standing_in
 from dforest.testing.host_device import strict_device
-from dforest.testing.ranks import Cut, fit_by_ranks
 
 pytestmark = pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 X, Y = load_wine(return_X_y=True)
@@ -298,21 +297,10 @@ def test_what_no_sampling_may_answer():
         RandomForestClassifier(bootstrap=Answers(Groups(None, 1, True, 3, 1))).fit(X, Y)
 
 
-def test_several_partitions_are_refused():
-    def halves(rank):
-        return [Partition(0, X[:90], Y[:90]), Partition(1, X[90:], Y[90:])]
-
-    for way in ("balanced", "weighted", BlockSampling(3)):
-        with pytest.raises(ValueError, match='has no code for a fit by several ranks; allowed there are True, False and "subs'):
-            RandomForestClassifier(bootstrap=way)._fit_partitions(halves)
-    one = RandomForestClassifier(5, bootstrap="subsample", oob_score=True, random_state=0).fit(X, Y)
-    other = RandomForestClassifier(5, bootstrap="subsample", oob_score=True, random_state=0)._fit_partitions(halves)
-    assert_same(one, other)
-    np.testing.assert_array_equal(one.oob_decision_function_, other.oob_decision_function_)
-
-
-def test_ranks_draw_without_replacement_alike():
-    cut = Cut.random(np.random.default_rng(0), N, 3, "interleaved")
-    model = RandomForestClassifier(5, bootstrap="subsample", oob_score=True, random_state=0)
-    for forest in fit_by_ranks(model, X, Y, None, cut, 3):
-        assert_same(clone(model).fit(X, Y), forest)
+def test_classes_are_told_to_those_who_need_them():
+    """Whether the rows lie in one process or in several: so plans that look at nothing else are the same."""
+    needy = [way for way in map(sampling_of, WAYS) if way.needs_classes]
+    assert {type(way) for way in needy} == {StratifiedSampling, ByAlternation}
+    plan = {"needs_classes": False, "plan": lambda self, rows: Bootstrap(9 if rows.classes is rows.labels is None else 3)}
+    forest = RandomForestClassifier(1, bootstrap=type("Careless", (Sampling,), plan)()).fit(X, Y)
+    assert forest.forest_.plans[0] == Bootstrap(9)
