@@ -38,8 +38,8 @@ _WITHOUT_REPLACEMENT = 0.632  # of rows: a bootstrap draws this share of the row
 class SampledRows(NamedTuple):
     """What a `Sampling` is told of the training rows, which are those of positive weight.
 
-    If several ranks have rows, these are the rows of all of them, in the order in which one process would have them, and each rank
-    asks for a plan.
+    If several ranks have rows, these are the rows of all of them, in the order in which one process would have them, and each
+    rank asks for a plan.
 
     Attributes
     ----------
@@ -50,7 +50,8 @@ class SampledRows(NamedTuple):
     labels : ndarray of shape (n_classes,), or None
         The classes by number; None where `classes` is.
     weight : ndarray of shape (n_rows,), dtype uint32, or None
-        Integers in the proportions of the rows' weights, those of classes included; None means that all are equal.
+        Integers in the proportions of the rows' weights, those of classes included; None means that all are equal, and is what a
+        sampling is told that has not set `ignores_weights`.
     groups : ndarray of shape (n_rows,), or None
         What `fit` was given as `groups`.
     max_samples : int, float or None

@@ -56,7 +56,10 @@ def done(tmp_path_factory):
 
     @cache
     def reports_of(n_ranks):
-        programs = {2: ["random_forests", "large", "freed"], 3: ["random_forests", "wrapped", "forests", "sampled", "boosted", "errors"]}
+        programs = {
+            2: ["random_forests", "large", "freed"],
+            3: ["random_forests", "wrapped", "forests", "sampled", "boosted", "errors"],
+        }
         reports, code, text = run(["collectives", *programs[n_ranks]], n_ranks, tmp_path_factory.mktemp("mpi"))
         assert code == 0, text
         return reports
