@@ -253,11 +253,14 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
             share = None if rows.ranks.size == 1 else rows.share
             batch = Batch(n_new, len(rows.kept), kept, self._tree_class_weight(rows), share)
             self._batches = [*(() if plan.grown is None else self._batches), batch]
-        for name in [*_OOB_ATTRIBUTES, "variable_importance_", "variable_importance_std_", "_training_data"]:
+        made_of = self.forest_, self.oob_score, getattr(self, "voting", "soft"), len(rows.kept)
+        has_estimates = bool(self.oob_score) and not rows.is_divided and self._has_estimates_of(*made_of)
+        stale = [] if has_estimates else [*_OOB_ATTRIBUTES, "_estimates_of"]
+        for name in [*stale, "variable_importance_", "variable_importance_std_", "_training_data"]:
             self.__dict__.pop(name, None)
         if plan.kept is not None:
             self._training_data = plan.kept
-        if self.oob_score:
+        if self.oob_score and not has_estimates:
             found = None if growth is None else growth.estimate()
             if found is None:
                 found = oob.estimate(self.forest_, rows, getattr(self, "voting", "soft"), plan.n_threads, device)
@@ -268,7 +271,8 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
                     UserWarning,
                     stacklevel=6,
                 )
-            self._set_oob(found, rows)
+            self._set_oob_score_and_attributes(rows, found)
+            self._estimates_of = made_of
         if self.variable_importance == "mdi":
             by_tree = importance.impurity_decrease(self.forest_)
         elif self.variable_importance is not None:
@@ -278,8 +282,22 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         scaled = self.variable_importance == "mda_scaled"
         self.variable_importance_, self.variable_importance_std_ = importance.summarise(by_tree, scaled)
 
-    def _set_oob(self, found, rows):
-        """Set the attributes of out-of-bag estimates, in which rows of weight 0 have NaN."""
+    def _has_estimates_of(self, forest, *settings):
+        """Whether there are out-of-bag estimates of a forest and of these settings already, to which no tree was added."""
+        made_for, *known = self.__dict__.get("_estimates_of", (None,))
+        return made_for is forest and known == list(settings)
+
+    def _set_oob_score_and_attributes(self, rows, found):
+        """Set the attributes of out-of-bag estimates, in which rows of weight 0 have NaN.
+
+        The name is that of this step in scikit-learn's forests, by which others watch it or put another one in its place.
+
+        Parameters
+        ----------
+        rows : TrainingRows
+            What scikit-learn hands over as X and y.
+        found : OutOfBag
+        """
         prediction = np.full((len(rows.kept), *found.prediction.shape[1:]), np.nan)
         prediction[rows.kept] = found.prediction
         self.oob_error_per_observation_ = np.full(len(rows.kept), np.nan)
@@ -306,7 +324,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
                 self.oob_score_ = score_of_numbers(self.oob_score, true, seen_prediction[:, 0])
 
     def _set_oob_of_outputs(self, prediction, true, seen):
-        """`_set_oob` of several outputs, whose score is that of scikit-learn: all of them are right, or the mean R²."""
+        """Set those of several outputs, whose score is that of scikit-learn: all of them are right, or the mean R²."""
         if not is_classifier(self):
             self.oob_prediction_ = prediction
             if len(true):
@@ -419,7 +437,14 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
 
     def __getstate__(self):
         state = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in ("_trees", "_growth", "_leaf_tables")}
+        passing = ("_trees", "_growth", "_leaf_tables", "_estimates_of")
+        return {name: value for name, value in state.items() if name not in passing}
+
+    @property
+    def _n_samples_bootstrap(self):
+        """How many draws the last tree made, on average where trees differ; None if every row is taken. scikit-learn's name."""
+        check_is_fitted(self)
+        return self.forest_.plans[-1].count_draws(int(self.forest_.n_rows[-1])) if self.bootstrap else None
 
     @property
     def n_estimators_(self):
