@@ -16,7 +16,8 @@ from dforest.rules.arrays import BLOCK
 from dforest.sampling import BlockSampling, GroupSampling, Sampling, StratifiedSampling
 from dforest.spmd.draws import DrawDealer
 from dforest.spmd.threads import ThreadGroup
-from dforest.testing.device_forests import differences
+from dforest.testing.device_forests import differences, standing_in
+from dforest.testing.host_device import strict_device
 from dforest.testing.ranks import CUTS, Cut, fit_by_ranks, sizes
 
 OF_ROWS = ["oob_error_per_observation_", "oob_prediction_", "oob_decision_function_"]
@@ -89,6 +90,7 @@ def random_problem(seed, way, n=None, is_regression=False):
         "bootstrap": way,
         "oob_score": True,
         "variable_importance": one_of(rng, "mda_raw", "mdi"),
+        "max_leaf_nodes": one_of(rng, None, 9),
         "random_state": seed,
         "max_samples": None if isinstance(way, StratifiedSampling) and isinstance(way.sizes, dict) else one_of(rng, None, 0.7),
     }
@@ -134,6 +136,15 @@ def test_random_fits(way, is_regression):
         cut = Cut.random(rng, len(y), size, kind)
         with sizes(**chosen):
             assert_equal(one, fit_by_ranks(model, X, y, weight, cut, size, groups), cut, (seed, kind, chosen))
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_each_rank_on_a_device(way):
+    model, X, y, weight, groups = random_problem(1, way)
+    one = clone(model).fit(X, y, weight, groups)
+    cut = Cut.random(np.random.default_rng(0), len(y), 3, "interleaved")
+    with standing_in(strict_device(n_threads=2)), sizes(ship_up_to=20):
+        assert_equal(one, fit_by_ranks(model.set_params(device="sycl"), X, y, weight, cut, 3, groups), cut, way)
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
