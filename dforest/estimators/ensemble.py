@@ -12,7 +12,7 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import in_kind
-from dforest.core.sampling import MOST_ROWS, checked_integer
+from dforest.core.sampling import MOST_ROWS, AllRows, checked_integer
 from dforest.estimators import importance, oob
 from dforest.estimators.agreement import Partition, check_alike, common_floats
 from dforest.estimators.base import (
@@ -442,9 +442,13 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
 
     @property
     def _n_samples_bootstrap(self):
-        """How many draws the last tree made, on average where trees differ; None if every row is taken. scikit-learn's name."""
+        """How many draws a tree has, one of the last fit, on average where they differ; None if it took every row once.
+
+        The name is scikit-learn's, of whose forests others ask this.
+        """
         check_is_fitted(self)
-        return self.forest_.plans[-1].count_draws(int(self.forest_.n_rows[-1])) if self.bootstrap else None
+        plan, n_rows = self.forest_.plans[-1], int(self.forest_.n_rows[-1])
+        return None if isinstance(plan, AllRows) else plan.count_draws(n_rows)
 
     @property
     def n_estimators_(self):

@@ -135,6 +135,17 @@ def test_numbers_of_draws():
     np.testing.assert_array_equal(forest.forest_.n_draws, [forest.forest_.row_counts(t).sum() for t in range(25)])
 
 
+def test_what_scikit_learn_calls_the_number_of_draws():
+    for way in WAYS:
+        forest = fitted(way)
+        counts = forest.forest_.n_draws
+        assert abs(forest._n_samples_bootstrap - counts.mean()) <= 3 * counts.std()
+    assert fitted("balanced")._n_samples_bootstrap == 3 * np.bincount(Y).min()
+    forest = RandomForestClassifier(2, bootstrap=False)
+    assert not hasattr(forest, "_n_samples_bootstrap")
+    assert forest.fit(X, Y)._n_samples_bootstrap is None
+
+
 def test_every_class_has_a_draw():
     y = np.r_[np.zeros(97, int), 1, 1, 2]
     plan = StratifiedSampling().plan(SampledRows(100, y.astype(np.int32), np.arange(3), None, None, 5))

@@ -162,17 +162,20 @@ def test_draws_by_group_class_and_weight(client):
         for samples, expected in zip(model.estimators_samples_, one.estimators_samples_, strict=True):
             np.testing.assert_array_equal(samples, expected)
     model, one = models("RandomForestClassifier", bootstrap="group")
+    one.fit(X, y, groups=groups)
+    model.fit(da.from_array(X, (200, 4)), da.from_array(y, 200), groups=da.from_array(groups, 150))
+    assert not differences(model.to_local(), one)
     column = pd.Series(groups)
-    model.fit(da.from_array(X, (200, 4)), da.from_array(y, 200), groups=dd.from_pandas(column, npartitions=3).to_dask_array(True))
-    assert not differences(model.to_local(), one.fit(X, y, groups=groups))
-    column[450] = None
     dX, dy = dd.from_pandas(pd.DataFrame(X), npartitions=3), dd.from_pandas(pd.Series(y), npartitions=3)
+    model.fit(dX, dy, groups=dd.from_pandas(column, npartitions=3))
+    assert not differences(model.to_local(), one)
+    column[450] = None
     with pytest.raises(ValueError, match=r"on rank \d: groups has .* for row 450; every row needs a group"):
         model.fit(dX, dy, groups=dd.from_pandas(column, npartitions=3))
     with pytest.raises(TypeError, match="groups is of type ndarray; allowed are dask arrays and dataframes"):
         model.fit(dX, dy, groups=groups)
     with pytest.raises(ValueError, match="X has 3, y has 3, groups has 1 partitions; allowed is one number for all"):
-        model.fit(dX, dy, groups=[delayed(groups)])
+        model.fit(dX, dy, groups=dd.from_pandas(column, npartitions=1))
 
 
 def test_a_random_state_goes_on(client):
