@@ -185,11 +185,20 @@ def join_labels(name, arrays):
     Raises
     ------
     ValueError
-        If labels of different types would have to become those of one type.
+        If labels of different types would have to become those of one type, or integers might be rounded.
     """
     if len({_SORTS.get(array.dtype.kind) for array in arrays}) > 1:
         raise error_of_types(name, [label for array in arrays for label in array[:1].tolist()])
-    return np.concatenate(arrays)
+    joined = np.concatenate(arrays)
+    if joined.dtype.kind == "f":
+        for array in arrays:
+            large = np.abs(array.astype(joined.dtype)) >= 2**53 if array.dtype.kind in "iu" else np.zeros(0, bool)
+            if large.any():
+                raise ValueError(
+                    f"{name} holds the integer {array[large][0]}, and elsewhere numbers of another type, beside which integers "
+                    "from 2**53 on may be rounded; allowed are labels of one type"
+                )
+    return joined
 
 
 _SORTS = {"U": "text", "O": "text", "S": "bytes", "M": "times", "m": "durations"}  # by kind of dtype; others are numbers

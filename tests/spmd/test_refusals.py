@@ -173,6 +173,7 @@ def test_groups():
         ("groups has None for row 39; every row needs a group", [1] * 19 + [None], [1]),
         ("groups has NaT for row 20; every row needs a group", np.array(["NaT"] + ["2020"] * 19, "M8[Y]"), [1]),
         ("groups holds labels of the types int, str", np.arange(20).astype(str), range(SIZE)),
+        (f"groups holds the integer {2**53}, and elsewhere numbers", np.arange(20).astype(np.uint64) + 2**53, range(SIZE)),
         ("groups holds labels of the types int, str", np.array([1, "a"] * 10, object), [1]),
     ]:
         assert_refused(ValueError, message, by_groups, with_groups([there[0], part, there[2]]), ranks)
