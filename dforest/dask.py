@@ -38,7 +38,7 @@ _OF_ROWS = ("oob_error_per_observation_", "oob_decision_function_", "oob_predict
 class _OnWorkers:
     """What makes a forest fit on, and predict for, the workers of a Dask cluster."""
 
-    def fit(self, X, y, sample_weight=None, client=None):
+    def fit(self, X, y, sample_weight=None, groups=None, client=None):
         """Grow the trees, on the workers that have the rows.
 
         Parameters
@@ -48,7 +48,7 @@ class _OnWorkers:
             column may differ by partition.
         y : dask array of shape (n_rows,), dask series, or list of delayed arrays
             Of as many partitions as X, each of as many rows.
-        sample_weight : dask array of shape (n_rows,), dask series, or list of delayed arrays, optional
+        sample_weight, groups : dask array of shape (n_rows,), dask series, or list of delayed arrays, optional
             Of as many partitions as X, each of as many rows.
         client : distributed.Client, optional
             Of the cluster; by default the last one that was made. Not an asynchronous one.
@@ -73,13 +73,13 @@ class _OnWorkers:
         has. A rank does not keep its worker from other tasks.
         """
         client = client or default_client()
-        given = {"X": X, "y": y} | ({} if sample_weight is None else {"sample_weight": sample_weight})
-        partitions = _partitions(given, client)
+        given = {"X": X, "y": y, "sample_weight": sample_weight, "groups": groups}
+        partitions = _partitions({name: collection for name, collection in given.items() if collection is not None}, client)
         addresses, held = _by_worker(partitions, client)
         model = self if self.warm_start else clone(self)
         send = client.scatter([model], workers=addresses, broadcast=True, hash=False, asynchronous=True)
         [model] = wait_for(client, addresses, send)
-        arguments = [(model, places, *(partitions[place] for place in places)) for places in held]
+        arguments = [(model, *(partitions[place] for place in places)) for places in held]
         found = run_on_workers(client, addresses, _fit, arguments)
         (fitted, digest), *others = found
         for rank, (_, other) in enumerate(others, start=1):
@@ -187,12 +187,12 @@ def _whole_rows(array, name):
 
 
 def _partitions(given, client):
-    """The partitions as futures of tuples, which have the partition's part of each collection, and lie on one worker each.
+    """The partitions as futures of `Partition`, which have the partition's part of each collection, and lie on one worker each.
 
     Parameters
     ----------
     given : dict
-        By name, collections of Dask.
+        By the name that a `Partition` has for them, collections of Dask.
     """
     for name, collection in given.items():
         if not _is_of_dask(collection):
@@ -217,8 +217,8 @@ def _partitions(given, client):
     if len(set(numbers.values())) > 1:
         said = ", ".join(f"{name} has {number}" for name, number in numbers.items())
         raise ValueError(f"{said} partitions; allowed is one number for all")
-    together = delayed(_tuple, pure=False)
-    futures = client.compute([together(*part) for part in zip(*parts, strict=True)])
+    together = delayed(_together, pure=False)
+    futures = client.compute([together(place, list(given), *part) for place, part in enumerate(zip(*parts, strict=True))])
     wait(futures)
     for future in futures:
         if future.status != "finished":
@@ -231,8 +231,8 @@ def _as_list(collection):
     return collection if isinstance(collection, list | tuple) else [collection]
 
 
-def _tuple(*parts):
-    return parts
+def _together(place, names, *parts):
+    return Partition(place, **dict(zip(names, parts, strict=True)))
 
 
 def _by_worker(partitions, client):
@@ -247,7 +247,7 @@ def _by_worker(partitions, client):
     return sorted(held), [held[address] for address in sorted(held)]
 
 
-def _fit(ranks, model, places, *parts):
+def _fit(ranks, model, *partitions):
     """What each rank does: fit, and return a digest of the forest, and on rank 0 the estimator."""
     model = copy(model)  # the worker keeps what it was given
     n_jobs = model.n_jobs
@@ -255,10 +255,11 @@ def _fit(ranks, model, places, *parts):
         model.n_jobs = get_worker().state.nthreads
     with ranks.together() as ranks, config_context(communicator=ranks):
         n_batches = len(model._batches) if model.warm_start and hasattr(model, "forest_") else 0
-        model._fit_partitions(lambda rank: [Partition(place, *part) for place, part in zip(places, parts, strict=True)])
+        model._fit_partitions(lambda rank: list(partitions))
         if len(model._batches) > n_batches:
             *before, batch = model._batches
-            model._batches = [*before, _of_all_rows(ranks, batch, places, [_n_rows(X) for X, *_ in parts])]
+            lengths = [_n_rows(partition.X) for partition in partitions]
+            model._batches = [*before, _of_all_rows(ranks, batch, [partition.place for partition in partitions], lengths)]
     model.n_jobs = n_jobs
     for name in _OF_ROWS:
         model.__dict__.pop(name, None)

@@ -80,6 +80,28 @@ class RowShare:
         ends = np.cumsum(self.lengths)
         return np.arange(self.n_own) + np.repeat(self.starts - ends + self.lengths, self.lengths)
 
+    def gathered(self, ranks, own):
+        """What the rows of all ranks have, in the order of their numbers. A collective of the ranks whose shares these are.
+
+        Parameters
+        ----------
+        ranks : Communicator
+        own : ndarray of shape (n_own,)
+            What the rows of this rank have; of one dtype on all ranks.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        result = np.empty(self.n_rows, own.dtype)
+        stretches_of = ranks.gather(np.stack([self.starts, self.lengths], axis=1))
+        for stretches, values in zip(stretches_of, ranks.gather(own), strict=True):
+            end = 0
+            for start, length in stretches.tolist():
+                begin, end = end, end + length
+                result[start : start + length] = values[begin:end]
+        return result
+
     def pieces(self):
         """The stretches cut where a block of rows ends, in order.
 

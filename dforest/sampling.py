@@ -38,16 +38,20 @@ _WITHOUT_REPLACEMENT = 0.632  # of rows: a bootstrap draws this share of the row
 class SampledRows(NamedTuple):
     """What a `Sampling` is told of the training rows, which are those of positive weight.
 
+    If several ranks have rows, these are the rows of all of them, in the order in which one process would have them, and each
+    rank asks for a plan.
+
     Attributes
     ----------
     n_rows : int
         Number of training rows.
     classes : ndarray of shape (n_rows,), dtype int32, or None
-        The number of each row's class; None in regression.
+        The number of each row's class; None in regression, and where the sampling does not need classes.
     labels : ndarray of shape (n_classes,), or None
-        The classes by number.
+        The classes by number; None where `classes` is.
     weight : ndarray of shape (n_rows,), dtype uint32, or None
-        Integers in the proportions of the rows' weights, those of classes included; None means that all are equal.
+        Integers in the proportions of the rows' weights, those of classes included; None means that all are equal, and is what a
+        sampling is told that has not set `ignores_weights`.
     groups : ndarray of shape (n_rows,), or None
         What `fit` was given as `groups`.
     max_samples : int, float or None
@@ -72,6 +76,8 @@ class Sampling(ABC):
     ignores_weights = False
     # Whether `fit` may be given groups.
     needs_groups = False
+    # Whether the plan depends on the rows' classes, which ranks then send each other.
+    needs_classes = True
 
     @abstractmethod
     def plan(self, rows):
@@ -127,6 +133,7 @@ class RowSampling(Sampling):
     """
 
     replace: bool = True
+    needs_classes = False
 
     def plan(self, rows):
         n_draws = _count(rows.max_samples, rows.n_rows, self.replace, "rows")
@@ -241,6 +248,7 @@ class WeightedSampling(Sampling):
     """
 
     ignores_weights = True
+    needs_classes = False
 
     def plan(self, rows):
         n_draws = _count(rows.max_samples, rows.n_rows, True, "rows")
@@ -267,6 +275,7 @@ class GroupSampling(Sampling):
 
     replace: bool = True
     needs_groups = True
+    needs_classes = False
 
     def plan(self, rows):
         if rows.groups is None:
@@ -300,6 +309,7 @@ class BlockSampling(Sampling):
 
     length: int
     replace: bool = True
+    needs_classes = False
 
     def plan(self, rows):
         if not isinstance(self.length, Integral) or not 1 <= self.length <= rows.n_rows:

@@ -104,6 +104,15 @@ class TrainingRows:
         rows.y = np.ascontiguousarray(self.y[:, output])
         return rows
 
+    @property
+    def is_divided(self):
+        """Whether the rows lie on several ranks, or in several parts of this one."""
+        return self.ranks.size > 1 or len(self.parts) != 1
+
+    def of_all(self, own):
+        """What the rows of all ranks have, by number, given what those of this rank have. A collective."""
+        return self.share.gathered(self.ranks, own) if self.is_divided else own
+
     def number(self):
         """Number the rows, none of which will be dropped any more, through all ranks: set `share`. A collective."""
         self.share = RowShare.agreed(self.ranks, self._places, [len(part) for part in self.parts])

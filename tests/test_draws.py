@@ -137,7 +137,7 @@ def test_draws_that_threads_deal_out_together(n_rows):
         plans, seeds = (Bootstrap(n_draws),) * 2, np.array([3, 2**32 - 1], np.uint32)
         together, alone = (TreeDraws(plans, seeds, n_rows, n_threads).of_block for n_threads in (3, 1))
         np.testing.assert_array_equal(together, alone)
-        assert (together.sum(axis=1) == n_draws).all()
+        assert (together.sum(axis=(1, 2)) == n_draws).all()
 
 
 @pytest.mark.parametrize("n_rows", [2**31 + 4097, 3 * 2**30 + 1])

@@ -19,6 +19,18 @@ def test_rows_are_numbered_by_the_order_of_stretches():
     assert ThreadGroup(3).run(work) == [(11, 6, [4, 5, 0, 1, 2, 3]), (11, 0, []), (11, 5, [6, 7, 8, 9, 10])]
 
 
+def test_what_rows_have_is_put_in_the_order_of_their_numbers():
+    given = [([3, 0], [2, 4]), ([], []), ([1, 3], [0, 5])]
+
+    def work(communicator):
+        share = RowShare.agreed(communicator, *given[communicator.rank])
+        return [share.gathered(communicator, share.numbers().astype(kind)) for kind in (np.uint32, "U2")]
+
+    for numbers, texts in ThreadGroup(3).run(work):
+        assert (numbers.dtype, numbers.tolist()) == (np.uint32, list(range(11)))
+        assert texts.tolist() == [str(number) for number in range(11)]
+
+
 def test_there_may_be_no_rows():
     share = RowShare.agreed(ALONE, [], [])
     assert (share.n_rows, share.n_own) == (0, 0)

@@ -15,6 +15,7 @@ from dforest.core.data import DataView
 from dforest.core.grow.drawing import Drawing
 from dforest.core.predict.out_of_bag import predict_out_of_bag
 from dforest.core.sampling import AllRows, Bootstrap, DrawnElsewhere, SamplingPlan, Subsample, TreeDraws, draw_pieces
+from dforest.core.strata import Groups, Strata
 from dforest.engines import cpu
 from dforest.engines.cpu import CpuEngine
 from dforest.rows import RowShare
@@ -198,7 +199,7 @@ def test_blocks_of_a_bootstrap_by_hand():
     stream = Stream(seed, 2, BOOTSTRAP_SPLIT)
     bits = "".join(f"{stream.next():032b}"[::-1] for _ in range(2))  # the lowest bit first
     first = bits[:left].count("1")
-    assert 32 < left < 40 and draws.of_block.tolist() == [[first, left - first, 40 - left]]
+    assert 32 < left < 40 and draws.of_block.tolist() == [[[first], [left - first], [40 - left]]]
 
 
 @st.composite
@@ -221,7 +222,7 @@ def test_any_blocks_are_those_of_the_twin(drawing):
     np.testing.assert_array_equal(plan.counts(n_rows, seed), whole)
     assert whole.sum() == plan.count_draws(n_rows) and (whole > 0).sum() <= plan.most_records(n_rows)
     dealt = TreeDraws((plan,), np.array([seed], np.uint32), n_rows, 1).of_block
-    np.testing.assert_array_equal(dealt[0], np.add.reduceat(whole, range(0, n_rows, BLOCK)))
+    np.testing.assert_array_equal(dealt[0, :, 0], np.add.reduceat(whole, range(0, n_rows, BLOCK)))
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -231,7 +232,7 @@ def test_draws_of_trees_of_several_plans(n_threads):
     assert draws.plans == plans and draws.n_rows == 9000
     for t, plan in enumerate(plans):
         whole = plan.counts(9000, t)
-        np.testing.assert_array_equal(draws.of_block[t], np.add.reduceat(whole, range(0, 9000, BLOCK)))
+        np.testing.assert_array_equal(draws.of_block[t, :, 0], np.add.reduceat(whole, range(0, 9000, BLOCK)))
     with pytest.raises(ValueError, match="3 plans of 4 trees"):
         TreeDraws(plans[:3], np.arange(4, dtype=np.uint32), 9000, n_threads)
     with pytest.raises(TypeError, match="plans has None for tree 1; allowed are sampling plans"):
@@ -429,14 +430,24 @@ def test_balanced_subsamples_weigh_what_the_plan_draws():
         assert abs(zeros / ones - 1) < 1e-6
 
 
-@pytest.mark.parametrize("sampling", [AllRows(), Bootstrap(6000), Bootstrap(40), Subsample(6001, 3)], ids=repr)
+MANY = 3 * BLOCK + 100  # rows
+BY_THREE = (np.arange(MANY) * 7 % 13 // 5).astype(np.uint32)
+MASS = (np.arange(MANY) % 9 * 5).astype(np.uint32)
+PLANS_OF_PIECES = [
+    AllRows(), Bootstrap(6000), Bootstrap(40), Subsample(6001, 3), Strata(BY_THREE, np.array([30, 4000, 7]), True),
+    Strata(BY_THREE, np.array([30, 2000, 7]), False), Strata(None, np.array([5000]), True, MASS),
+    Groups(None, 3, True, MANY, 700), Groups((np.arange(MANY) % 5000).astype(np.uint32), 3000, False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sampling", PLANS_OF_PIECES, ids=repr)
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_pieces_of_blocks_are_drawn_alone(sampling, n_threads):
     """Whoever holds some stretches of the rows has the counts of these rows, and draws no other block."""
-    rng, n_rows, seeds = np.random.default_rng(0), 3 * BLOCK + 100, np.array([5, 6, 2**32 - 1], np.uint32)
+    rng, n_rows, seeds = np.random.default_rng(0), MANY, np.array([5, 6, 2**32 - 1], np.uint32)
     expected = np.stack([sampling.counts(n_rows, int(seed)) for seed in seeds])
-    dealt = np.stack([sampling.block_draws(n_rows, int(seed)) for seed in seeds])
-    np.testing.assert_array_equal(dealt.sum(axis=1), expected.sum(axis=1))
+    dealt = TreeDraws((sampling,) * 3, seeds, n_rows, 1).of_block
+    assert dealt.shape == (3, 4, sampling.width)
     for _ in range(20):
         cuts = np.sort(rng.integers(0, n_rows + 1, rng.integers(2, 400)))
         order = rng.permutation(len(cuts) - 1)
@@ -449,9 +460,14 @@ def test_pieces_of_blocks_are_drawn_alone(sampling, n_threads):
 def test_pieces_are_checked():
     pieces = np.array([[0], [4000], [97]])
     with pytest.raises(ValueError, match="beyond its block"):
-        draw_pieces(AllRows(), np.zeros(1, np.uint32), 5000, np.ones((1, 1)), pieces, 1)
+        draw_pieces(AllRows(), np.zeros(1, np.uint32), 5000, np.ones((1, 1, 1)), pieces, 1)
     with pytest.raises(ValueError, match="of 1 trees and 1 pieces"):
-        draw_pieces(AllRows(), np.zeros(1, np.uint32), 5000, np.ones((1, 2)), pieces, 1)
+        draw_pieces(AllRows(), np.zeros(1, np.uint32), 5000, np.ones((1, 2, 1)), pieces, 1)
+    strata = Strata(np.zeros(5000, np.uint32), np.array([9, 0, 0]), True)
+    with pytest.raises(ValueError, match=r"draws of shape \(1, 1, 1\), of 1 trees and 1 pieces by Strata.*which has 3 numbers"):
+        draw_pieces(strata, np.zeros(1, np.uint32), 5000, np.ones((1, 1, 1)), pieces, 1)
+    with pytest.raises(ValueError, match="n_rows=5001, but Strata.* says how 5000 rows are drawn"):
+        draw_pieces(strata, np.zeros(1, np.uint32), 5001, np.ones((1, 1, 3)), pieces, 1)
 
 
 def test_draws_of_another_library():

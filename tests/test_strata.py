@@ -38,7 +38,11 @@ def check(plan, n_rows, seed=SEED):
     assert again == plan and hash(again) == hash(plan) and again != Bootstrap(3)
     np.testing.assert_array_equal(again.counts(n_rows, seed), counts)
     draws = TreeDraws((Bootstrap(5), plan, Bootstrap(5)), np.array([1, seed, 1], np.uint32), n_rows, 1)
-    assert draws.of_block.shape == (3, n_blocks * draws.width)
+    assert draws.of_block.shape == (3, n_blocks, plan.width)
+    np.testing.assert_array_equal(draws.of_block[1].sum(axis=1), plan.block_draws(n_rows, seed))
+    for place in (0, 2):  # a plan of one number has it first
+        np.testing.assert_array_equal(draws.of_block[place, :, 0], Bootstrap(5).block_draws(n_rows, 1))
+        assert not draws.of_block[place, :, 1:].any()
     return counts
 
 

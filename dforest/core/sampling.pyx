@@ -481,6 +481,11 @@ def check_plans(plans):
             raise TypeError(f"plans has {plan!r} for tree {t}; allowed are sampling plans")
 
 
+def width_of(plans):
+    """The largest of some plans' numbers of a block, by which their draws lie in one array; 1 if there is no plan."""
+    return max([1] + [plan.width for plan in plans])
+
+
 cdef class TreeDraws:
     """The draws of some trees: how many fall into each block is kept, and which rows they are is computed again when asked.
 
@@ -498,7 +503,7 @@ cdef class TreeDraws:
         Most threads that deal draws out to blocks.
     stretch : tuple of int, optional
         The number of the first row of the stretch, and how many rows it has, at least one. None: all rows.
-    of_block : ndarray of shape (n_trees, n_blocks), dtype int64, optional
+    of_block : ndarray of shape (n_trees, n_blocks, width), dtype int64, optional
         How many draws of each tree fall into each block that has rows of the stretch, if somebody has dealt them out: see
         `dforest.spmd.draws.DrawDealer`. A stretch of less than all rows needs this.
 
@@ -508,8 +513,9 @@ cdef class TreeDraws:
         As given.
     first, n_own : int
         The number of the first row of the stretch, and how many rows it has.
-    of_block : ndarray of shape (n_trees, n_blocks * width), dtype int64
-        How many draws of each tree fall into each block that has rows of the stretch.
+    of_block : ndarray of shape (n_trees, n_blocks, width), dtype int64
+        How many draws of each tree fall into each block that has rows of the stretch. A plan of fewer numbers has them first, and
+        0 after them.
     width : int
         The largest of the plans' numbers of a block.
     """
@@ -526,8 +532,8 @@ cdef class TreeDraws:
         checked_integer("the first row of the stretch", self.first, 0, self.n_rows - 1)
         checked_integer("the number of rows of the stretch", self.n_own, 1, self.n_rows - self.first)
         self.first_block = self.first // DF_BLOCK
-        self.width = max([1] + [member.width for member in plans])
-        shape = n_trees, (count_blocks(self.first + self.n_own) - self.first_block) * self.width
+        self.width = width_of(plans)
+        shape = n_trees, count_blocks(self.first + self.n_own) - self.first_block, self.width
         self.seed, self.seeds = seeds, np.asarray(seeds)
         self.plan = <PyObject**> malloc(max(1, n_trees) * sizeof(PyObject*))
         if self.plan == NULL:
@@ -542,6 +548,7 @@ cdef class TreeDraws:
             self.of_block = np.empty(shape, np.int64)
             self.dealt = self.of_block
             self.deal_all(n_threads)
+            self.spread()
             return
         self.of_block = np.ascontiguousarray(of_block, np.int64)
         if self.of_block.shape != shape:
@@ -566,19 +573,27 @@ cdef class TreeDraws:
         return 0
 
     cdef int deal(self, Py_ssize_t tree, Helpers* helpers) except -1 nogil:
-        return (<SamplingPlan> self.plan[tree]).deal(self.seed[tree], self.n_rows, 0, self.n_blocks(), &self.dealt[tree, 0],
+        return (<SamplingPlan> self.plan[tree]).deal(self.seed[tree], self.n_rows, 0, self.n_blocks(), &self.dealt[tree, 0, 0],
                                                      helpers)
 
+    cdef int spread(self) except -1:
+        """Move what plans of fewer numbers than `width` have dealt out, one block after another, to where it belongs."""
+        for numbers, plan in zip(self.of_block, self.plans):
+            if plan.width < self.width:
+                dense = numbers.reshape(-1)[: len(numbers) * plan.width].copy()
+                numbers[:] = 0
+                numbers[:, : plan.width] = dense.reshape(-1, plan.width)
+        return 0
+
     cdef Py_ssize_t n_blocks(self) noexcept nogil:
-        return self.dealt.shape[1] // self.width
+        return self.dealt.shape[1]
 
     cdef Py_ssize_t begin(self, Py_ssize_t block) noexcept nogil:
         return min(self.n_own, max(<Py_ssize_t> 0, (self.first_block + block) * DF_BLOCK - self.first))
 
     cdef const uint32_t* draw_block(self, Py_ssize_t tree, Py_ssize_t block, uint32_t* counts) noexcept nogil:
         cdef Py_ssize_t number = self.first_block + block
-        cdef Py_ssize_t place = block * (<SamplingPlan> self.plan[tree]).width
-        (<SamplingPlan> self.plan[tree]).draw_block(self.seed[tree], self.n_rows, number, &self.dealt[tree, place], counts)
+        (<SamplingPlan> self.plan[tree]).draw_block(self.seed[tree], self.n_rows, number, &self.dealt[tree, block, 0], counts)
         return counts + max(<Py_ssize_t> 0, self.first - number * DF_BLOCK)
 
 
@@ -596,7 +611,7 @@ cdef class _Pieces:
     cdef SamplingPlan plan
     cdef Py_ssize_t n_rows, n_pieces, n_runs       # of a tree, of PIECES_TOGETHER pieces each
     cdef const uint32_t[::1] seeds
-    cdef const int64_t[:, ::1] n_draws
+    cdef const int64_t[:, :, ::1] n_draws
     cdef const int64_t[::1] block, first, length, place
     cdef uint32_t[:, ::1] counts
 
@@ -607,7 +622,7 @@ cdef class _Pieces:
         for i in range(begin, min(begin + PIECES_TOGETHER, self.n_pieces)):
             if self.block[i] != block:
                 block = self.block[i]
-                self.plan.draw_block(self.seeds[tree], self.n_rows, block, &self.n_draws[tree, i], drawn)
+                self.plan.draw_block(self.seeds[tree], self.n_rows, block, &self.n_draws[tree, i, 0], drawn)
             for k in range(self.length[i]):
                 self.counts[tree, self.place[i] + k] = drawn[self.first[i] + k]
             poll(turn, MANY)
@@ -628,8 +643,9 @@ def draw_pieces(SamplingPlan plan not None, seeds, n_rows, n_draws, pieces, int 
     seeds : ndarray of shape (n_trees,), dtype uint32
     n_rows : int
         Rows that the trees draw from.
-    n_draws : ndarray of shape (n_trees, n_pieces), dtype int64
-        How many draws of each tree fall into the block that each piece is of: see `SamplingPlan.block_draws`.
+    n_draws : ndarray of shape (n_trees, n_pieces, width), dtype int64
+        How many draws of each tree fall into the block that each piece is of, in as many numbers as the plan has for a block: see
+        `TreeDraws.of_block`.
     pieces : tuple of ndarray of shape (n_pieces,), dtype int64
         The block of each piece, the piece's first row in the block, and its number of rows: see `dforest.rows.RowShare.pieces`.
     n_threads : int
@@ -643,10 +659,10 @@ def draw_pieces(SamplingPlan plan not None, seeds, n_rows, n_draws, pieces, int 
     block, first, length = (np.ascontiguousarray(numbers, np.int64) for numbers in pieces)
     seeds, n_draws = np.ascontiguousarray(seeds, np.uint32), np.ascontiguousarray(n_draws, np.int64)
     n_rows = checked_integer("n_rows", n_rows, 1, MOST_ROWS)
-    if plan.width != 1:
-        raise ValueError(f"{plan!r} has {plan.width} numbers of draws for a block; pieces of blocks are drawn by one")
-    if n_draws.shape != (len(seeds), len(block)) or not len(block) == len(first) == len(length):
-        raise ValueError(f"draws of shape {n_draws.shape}, of {len(seeds)} trees and {len(block)} pieces")
+    plan.check_rows(n_rows)
+    if n_draws.shape != (len(seeds), len(block), plan.width) or not len(block) == len(first) == len(length):
+        raise ValueError(f"draws of shape {n_draws.shape}, of {len(seeds)} trees and {len(block)} pieces by {plan!r}, which has "
+                         f"{plan.width} numbers for a block")
     last = np.minimum(DF_BLOCK, n_rows - block * DF_BLOCK)
     if not ((block >= 0) & (first >= 0) & (length > 0) & (first + length <= last)).all():
         raise ValueError(f"a piece lies beyond its block, or beyond {n_rows} rows")

@@ -78,6 +78,7 @@ def check_alike(ranks, estimator, partitions, version, forest):
             _state(stated, "the number of columns of X", columns.n_columns)
             _state(stated, "the names of the columns of X", None if columns.names is None else [str(n) for n in columns.names])
         _state(stated, "whether there is sample_weight", partition.sample_weight is not None)
+        _state(stated, "whether there are groups", partition.groups is not None)
     everywhere = ranks.gather_objects(stated)
     known = {}
     for rank, said in enumerate(everywhere):
@@ -98,13 +99,18 @@ def _state(stated, what, value):
 
 
 def comparable(value):
-    """What is compared of the value of a parameter: numbers, text, None, and lists of these."""
+    """What is compared of the value of a parameter: numbers, text, None, and lists of these.
+
+    Of an object that does not say what it is, it is the name of its class.
+    """
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Mapping):
         return sorted([repr(key), comparable(number)] for key, number in value.items())
     if isinstance(value, np.ndarray):
         return value.tolist()
+    if type(value).__repr__ is object.__repr__:
+        return f"{type(value).__module__}.{type(value).__qualname__}"
     return value if isinstance(value, str | int | float | None) else repr(value)
 
 
@@ -160,44 +166,81 @@ def common_floats(ranks, parts):
     return [part.astype(np.float64 if is_wide else np.float32, copy=False) for part in parts]
 
 
-def join_labels(arrays):
+def error_of_types(name, labels):
+    """The ValueError to raise where labels of an argument are not of one type; no collective."""
+    types = sorted({type(label).__name__ for label in labels})
+    return ValueError(f"{name} holds labels of the types {', '.join(types)}; allowed are labels of one type")
+
+
+def join_labels(name, arrays):
     """The labels of several arrays, one after another; no collective.
 
     Parameters
     ----------
+    name : str
+        Of the argument that holds them.
     arrays : list of ndarray
         At least one; all of them text, or all numbers, or all of another sort.
 
     Raises
     ------
     ValueError
-        If labels of different types would have to become those of one type.
+        If labels of different types would have to become those of one type, or integers might be rounded.
     """
     if len({_SORTS.get(array.dtype.kind) for array in arrays}) > 1:
-        types = sorted({type(label).__name__ for array in arrays for label in array[:1].tolist()})
-        raise ValueError(f"y holds labels of the types {', '.join(types)}; allowed are labels of one type")
-    return np.concatenate(arrays)
+        raise error_of_types(name, [label for array in arrays for label in array[:1].tolist()])
+    joined = np.concatenate(arrays)
+    if joined.dtype.kind == "f":
+        for array in arrays:
+            large = np.abs(array.astype(joined.dtype)) >= 2**53 if array.dtype.kind in "iu" else np.zeros(0, bool)
+            if large.any():
+                raise ValueError(
+                    f"{name} holds the integer {array[large][0]}, and elsewhere numbers of another type, beside which integers "
+                    "from 2**53 on may be rounded; allowed are labels of one type"
+                )
+    return joined
 
 
 _SORTS = {"U": "text", "O": "text", "S": "bytes", "M": "times", "m": "durations"}  # by kind of dtype; others are numbers
 
 
-def common_classes(ranks, classes, numbers):
-    """The classes of all ranks in ascending order, and each row's number among them, given those of this rank's rows.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (n_own_classes,)
-        Empty if this rank has no rows.
-    numbers : ndarray of shape (n_rows,), dtype int32
+def unique_labels(name, labels):
+    """(different labels in ascending order, the number of each label among these); no collective.
 
     Raises
     ------
     ValueError
-        If the ranks' classes have no common order.
+        If the labels have no order.
+    """
+    try:
+        return np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise error_of_types(name, labels.tolist()) from None
+
+
+def common_labels(ranks, name, labels, numbers):
+    """The labels of all ranks in ascending order, and each row's number among them, given those of this rank's rows.
+
+    Parameters
+    ----------
+    ranks : Communicator
+    name : str
+        Of the argument that holds them.
+    labels : ndarray of shape (n_own_labels,)
+        Different ones, ascending; empty if this rank has no rows.
+    numbers : ndarray of shape (n_rows,)
+        Integers; what is returned has their type.
+
+    Raises
+    ------
+    ValueError
+        If the ranks' labels have no common order.
     """
     if ranks.size == 1:
-        return classes, numbers
-    everything = np.unique(join_labels([other for other in ranks.gather_objects(classes) if len(other)]))
-    return everything, np.searchsorted(everything, classes).astype(np.int32)[numbers] if len(numbers) else numbers
+        return labels, numbers
+    there = [other for other in ranks.gather_objects(labels) if len(other)]
+    everything, _ = unique_labels(name, join_labels(name, there))
+    if len(numbers) == 0:
+        return everything, numbers
+    return everything, np.searchsorted(everything, labels).astype(numbers.dtype)[numbers]
 

@@ -25,7 +25,7 @@ from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
 from dforest.core.search.hist import HistSplitter, RandomHistSplitter
 from dforest.core.search.splitter import Splitter
 from dforest.core.sparse_rows import SparseRows
-from dforest.estimators.agreement import Partition, check_alike, common_classes, common_features, common_floats, join_labels
+from dforest.estimators.agreement import Partition, check_alike, common_features, common_floats, common_labels, join_labels
 from dforest.estimators.callbacks import with_callbacks
 from dforest.estimators.features import CATEGORICAL, ORDINAL, Features
 from dforest.estimators.memory import MemoryPart
@@ -52,7 +52,6 @@ from dforest.estimators.validation import (
 from dforest.fit_report import FitReport
 from dforest.fitting import ForestSink, engine_on, grow_forest
 from dforest.problem import GrowthRules, Problem, Targets, needs_wide_sums
-from dforest.sampling import sampling_of
 from dforest.spmd.binning import code_columns_together
 from dforest.weights import ClassBalance, TrainingRows
 
@@ -301,7 +300,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
         rows = TrainingRows(parts, y, weight, ranks, [partition.place for partition in partitions])
         rows.apply_class_weight(self._class_factors(rows))
         rows.number()
-        rows.groups = groups_of([partition.groups for partition in partitions], rows, plan.sampling)
+        rows.groups = groups_of(partitions, list(map(len, parts)), rows, plan.sampling)
         self._check_plan(rows, plan)
         return features, rows
 
@@ -325,8 +324,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
     def _check_shared(self):
         """Raise ValueError if there is no code for growing such trees from rows of several ranks or partitions."""
         splitter = instance_of(Splitter, "splitter", self.splitter)
-        sampling = sampling_of(getattr(self, "bootstrap", False))
-        check_shared(self.method, splitter, self._own_criterion(), getattr(self, "oob_score", False), sampling)
+        check_shared(self.method, splitter, self._own_criterion(), getattr(self, "oob_score", False))
 
     def _training_device(self, *arrays):
         """The device on which trees are grown, or None. Raises ValueError if the parameters do not allow it."""
@@ -484,8 +482,8 @@ class ClassTargets:
             self.classes_, numbers = classes_by_output(y[0])
             self.n_classes_ = [len(classes) for classes in self.classes_]
             return numbers
-        classes, numbers = check_classes(join_labels(y)) if y else (np.zeros(0), np.zeros(0, np.int32))
-        self.classes_, numbers = common_classes(ranks, classes, numbers)
+        classes, numbers = check_classes(join_labels("y", y)) if y else (np.zeros(0), np.zeros(0, np.int32))
+        self.classes_, numbers = common_labels(ranks, "y", classes, numbers)
         self.n_classes_ = len(self.classes_)
         return numbers
 

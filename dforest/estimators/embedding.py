@@ -84,6 +84,9 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
     def _check_shared(self):
         raise ValueError("RandomTreesEmbedding has no code for a fit by several ranks; it runs in a process that has all rows")
 
+    def _set_oob_score_and_attributes(self, rows, found):
+        raise NotImplementedError("OOB score not supported by RandomTreesEmbedding, whose trees predict random numbers")
+
     def _given(self, partitions):
         rng = check_random_state(self.random_state)
         return [partition._replace(y=rng.uniform(size=_num_samples(partition.X))) for partition in partitions]

@@ -12,7 +12,7 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import in_kind
-from dforest.core.sampling import MOST_ROWS, checked_integer
+from dforest.core.sampling import MOST_ROWS, AllRows, checked_integer
 from dforest.estimators import importance, oob
 from dforest.estimators.agreement import Partition, check_alike, common_floats
 from dforest.estimators.base import (
@@ -236,12 +236,12 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         line = ProgressLine(plan.n_trees, self.verbose) if self.verbose else None
         if not tasks.are_told and line is None:
             return None
-        if tasks.are_told and oob.is_divided(rows):
+        if tasks.are_told and rows.is_divided:
             raise ValueError(
                 f"{type(self).__name__} has callbacks, for which a fit by several ranks, or of several partitions, has no code; "
                 "allowed are none, or a process that has all rows"
             )
-        counts_votes = line is not None and bool(self.oob_score) and not oob.is_divided(rows) and rows.y.ndim == 1
+        counts_votes = line is not None and bool(self.oob_score) and not rows.is_divided and rows.y.ndim == 1
         growth = self._growth = ForestGrowth(self, plan, rows, device, tasks, line, counts_votes)
         growth.begin()
         return growth
@@ -253,11 +253,14 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
             share = None if rows.ranks.size == 1 else rows.share
             batch = Batch(n_new, len(rows.kept), kept, self._tree_class_weight(rows), share)
             self._batches = [*(() if plan.grown is None else self._batches), batch]
-        for name in [*_OOB_ATTRIBUTES, "variable_importance_", "variable_importance_std_", "_training_data"]:
+        made_of = self.forest_, self.oob_score, getattr(self, "voting", "soft"), len(rows.kept)
+        has_estimates = bool(self.oob_score) and not rows.is_divided and self._has_estimates_of(*made_of)
+        stale = [] if has_estimates else [*_OOB_ATTRIBUTES, "_estimates_of"]
+        for name in [*stale, "variable_importance_", "variable_importance_std_", "_training_data"]:
             self.__dict__.pop(name, None)
         if plan.kept is not None:
             self._training_data = plan.kept
-        if self.oob_score:
+        if self.oob_score and not has_estimates:
             found = None if growth is None else growth.estimate()
             if found is None:
                 found = oob.estimate(self.forest_, rows, getattr(self, "voting", "soft"), plan.n_threads, device)
@@ -268,7 +271,8 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
                     UserWarning,
                     stacklevel=6,
                 )
-            self._set_oob(found, rows)
+            self._set_oob_score_and_attributes(rows, found)
+            self._estimates_of = made_of
         if self.variable_importance == "mdi":
             by_tree = importance.impurity_decrease(self.forest_)
         elif self.variable_importance is not None:
@@ -278,8 +282,22 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         scaled = self.variable_importance == "mda_scaled"
         self.variable_importance_, self.variable_importance_std_ = importance.summarise(by_tree, scaled)
 
-    def _set_oob(self, found, rows):
-        """Set the attributes of out-of-bag estimates, in which rows of weight 0 have NaN."""
+    def _has_estimates_of(self, forest, *settings):
+        """Whether there are out-of-bag estimates of a forest and of these settings already, to which no tree was added."""
+        made_for, *known = self.__dict__.get("_estimates_of", (None,))
+        return made_for is forest and known == list(settings)
+
+    def _set_oob_score_and_attributes(self, rows, found):
+        """Set the attributes of out-of-bag estimates, in which rows of weight 0 have NaN.
+
+        The name is that of this step in scikit-learn's forests, by which others watch it or put another one in its place.
+
+        Parameters
+        ----------
+        rows : TrainingRows
+            What scikit-learn hands over as X and y.
+        found : OutOfBag
+        """
         prediction = np.full((len(rows.kept), *found.prediction.shape[1:]), np.nan)
         prediction[rows.kept] = found.prediction
         self.oob_error_per_observation_ = np.full(len(rows.kept), np.nan)
@@ -306,7 +324,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
                 self.oob_score_ = score_of_numbers(self.oob_score, true, seen_prediction[:, 0])
 
     def _set_oob_of_outputs(self, prediction, true, seen):
-        """`_set_oob` of several outputs, whose score is that of scikit-learn: all of them are right, or the mean R²."""
+        """Set those of several outputs, whose score is that of scikit-learn: all of them are right, or the mean R²."""
         if not is_classifier(self):
             self.oob_prediction_ = prediction
             if len(true):
@@ -419,7 +437,18 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
 
     def __getstate__(self):
         state = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in ("_trees", "_growth", "_leaf_tables")}
+        passing = ("_trees", "_growth", "_leaf_tables", "_estimates_of")
+        return {name: value for name, value in state.items() if name not in passing}
+
+    @property
+    def _n_samples_bootstrap(self):
+        """How many draws a tree has, one of the last fit, on average where they differ; None if it took every row once.
+
+        The name is scikit-learn's, of whose forests others ask this.
+        """
+        check_is_fitted(self)
+        plan, n_rows = self.forest_.plans[-1], int(self.forest_.n_rows[-1])
+        return None if isinstance(plan, AllRows) else plan.count_draws(n_rows)
 
     @property
     def n_estimators_(self):

@@ -23,7 +23,7 @@ from importlib import import_module
 import numpy as np
 
 from dforest.core.predict.permutation import Permutations, permutation_rise
-from dforest.estimators.oob import exponent_of, is_divided, place_of, stretches_of
+from dforest.estimators.oob import exponent_of, place_of, stretches_of
 from dforest.spmd import permutations
 from dforest.weights import integer_weights_of_all
 
@@ -68,7 +68,7 @@ def accuracy_decrease(forest, rows, n_threads, device=None):
     weight = None if rows.sample_weight is None else integer_weights_of_all(rows.sample_weight, rows.ranks)[0]
     target, exponent, packed = rows.y.astype(np.float64), exponent_of(forest, rows), forest.packed_leaves()
     stretches = stretches_of(forest, rows, n_threads, device)
-    if not is_divided(rows):
+    if not rows.is_divided:
         ((X, _, draws),) = stretches
         work = (packed, X, target, value, is_regression, weight, draws, exponent)
         if device is not None:

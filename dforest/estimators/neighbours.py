@@ -20,7 +20,6 @@ from dforest.config import on_host
 from dforest.core.predict.neighbours import LeafTable, quantiles_of_rows, squares_of_groups, weights_of_rows
 from dforest.core.sparse_rows import SparseRows, dense
 from dforest.core.threads import each
-from dforest.estimators.oob import is_divided
 from dforest.estimators.outputs import check_one_output
 from dforest.estimators.validation import check_X, count_threads
 from dforest.weights import ClassBalance
@@ -97,7 +96,7 @@ class NeighbourPart:
     def _check_kept(self, rows, plan):
         if not self.keep_training_data:
             return None
-        if is_divided(rows):
+        if rows.is_divided:
             raise ValueError(
                 f"keep_training_data={self.keep_training_data} has no code for a fit by several ranks, or of several partitions; "
                 "allowed is False, or a process that has all rows"

@@ -76,11 +76,6 @@ def check_available(forest, n_rows):
         )
 
 
-def is_divided(rows):
-    """Whether `TrainingRows` lie on several ranks, or in several parts of this one."""
-    return rows.ranks.size > 1 or len(rows.parts) != 1
-
-
 def place_of(rows, device, n_threads):
     """(the device, the number of threads) that estimates from `TrainingRows` are made with; None means the processor."""
     if device is None or isinstance(rows.parts[0], SparseRows):
@@ -105,7 +100,7 @@ def stretches_of(forest, rows, n_threads, device=None):
     list of (ndarray, slice, TreeDraws)
         The part, the places of its rows among those of this rank, and the draws of these rows.
     """
-    if not is_divided(rows):
+    if not rows.is_divided:
         n_threads = n_threads if device is None else count_threads(-1)
         return [(rows.parts[0], slice(None), TreeDraws(forest.plans, forest.seeds, rows.n_rows, n_threads))]
     dealer = DrawDealer(rows.ranks, rows.n_rows, rows.share)
@@ -152,10 +147,10 @@ def estimate(forest, rows, voting, n_threads, device=None):
     has_classes, n_own = forest.objective.has_classes, len(rows.y)
     leaf_class, exponent = forest.leaf_class() if has_classes else None, exponent_of(forest, rows)
     packed, target = forest.packed_leaves(voting), rows.y.astype(np.float64)
-    counted = None if not is_divided(rows) else Counted.nothing(n_own, packed.n_outputs, has_classes, forest.n_trees)
+    counted = None if not rows.is_divided else Counted.nothing(n_own, packed.n_outputs, has_classes, forest.n_trees)
     for X, own, draws in stretches_of(forest, rows, n_threads, device):
         work = packed, X, target[own], leaf_class, draws, exponent
-        if device is None or is_divided(rows):
+        if device is None or rows.is_divided:
             found = predict_out_of_bag(*work, n_threads)
         else:
             found = import_module("dforest.engines.device.out_of_bag").predict_out_of_bag(device, *work)

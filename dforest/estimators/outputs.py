@@ -7,6 +7,7 @@ known by its place among the columns of y.
 import numpy as np
 from sklearn.utils import column_or_1d
 
+from dforest.estimators.agreement import error_of_types
 from dforest.estimators.validation import check_class_weight, check_classes
 
 
@@ -24,10 +25,8 @@ def classes_by_output(y):
     found = []
     for output, column in enumerate(y.T):
         if column.dtype == object:  # numbers, say, beside columns of text
-            types = sorted({type(label).__name__ for label in column})
-            if len(types) > 1:
-                named = ", ".join(types)
-                raise ValueError(f"column {output} of y holds labels of the types {named}; allowed are labels of one type")
+            if len({type(label) for label in column}) > 1:
+                raise error_of_types(f"column {output} of y", column)
             column = np.array(column.tolist())
         try:
             found.append(check_classes(np.ascontiguousarray(column)))

@@ -296,7 +296,8 @@ PARAMETERS = (
         "bool",
         False,
         ["boolean"],
-        """Whether `fit` keeps the trees there are and adds more, up to `n_estimators`.""",
+        """Whether `fit` keeps the trees there are and adds more, up to `n_estimators`. Where it adds none, out-of-bag
+        estimates, if there are any, stay as they are.""",
         of=FORESTS | EMBEDDINGS,
     ),
     Parameter(

@@ -1,19 +1,25 @@
 """From what `fit` is told of sampling to the sampling plan of its trees."""
 
+import numpy as np
 from sklearn.utils import column_or_1d
 
 from dforest.core.sampling import SamplingPlan
+from dforest.estimators.agreement import common_labels, join_labels, unique_labels
+from dforest.estimators.columns import is_missing
 from dforest.estimators.outputs import joint_classes
+from dforest.rows import RowShare
 from dforest.sampling import SampledRows
 
 
-def groups_of(given, rows, sampling):
-    """The groups of training rows, or None.
+def groups_of(partitions, lengths, rows, sampling):
+    """The groups of this rank's training rows, or None. A collective, if groups are given.
 
     Parameters
     ----------
-    given : list of array-like or None
-        `groups` of each partition.
+    partitions : list of Partition
+        What this rank was given.
+    lengths : list of int
+        How many rows each of them has.
     rows : TrainingRows
         Those that were given and have positive weight.
     sampling : Sampling or None
@@ -23,33 +29,72 @@ def groups_of(given, rows, sampling):
     ValueError
         If these are no groups of the rows, or nobody asks for them.
     """
-    if all(groups is None for groups in given):
+    if all(partition.groups is None for partition in partitions):
         return None
     if sampling is None or not sampling.needs_groups:
         raise ValueError(f'groups are given, but {sampling or "bootstrap=False"} does not draw by groups: allowed is None; '
                          'bootstrap="group" draws them')  # fmt: skip
-    (groups,) = map(column_or_1d, given)
-    if len(groups) != len(rows.kept):
-        raise ValueError(f"groups has {len(groups)} entries, but X has {len(rows.kept)} rows")
-    for row, group in enumerate(groups.tolist()):
-        if group is None or group != group:
-            raise ValueError(f"groups has {group} for row {row}; every row needs a group")
-    return groups[rows.kept]
+    given = RowShare.agreed(rows.ranks, [partition.place for partition in partitions], lengths)
+    by_partition = []
+    for partition, first, length in zip(partitions, given.starts.tolist(), lengths, strict=True):
+        groups = column_or_1d(partition.groups)
+        if len(groups) != length:
+            raise ValueError(f"groups has {len(groups)} entries, but X has {length} rows")
+        missing = np.flatnonzero(list(map(is_missing, groups.tolist())) if groups.dtype.kind == "O" else groups != groups)
+        if len(missing):
+            raise ValueError(f"groups has {groups[missing[0]]} for row {first + missing[0]}; every row needs a group")
+        by_partition.append(groups)
+    there = [groups for groups in by_partition if len(groups)]
+    return join_labels("groups", there or by_partition)[rows.kept]
+
+
+def _groups_of_all(rows):
+    """The groups of the training rows of all ranks, by number, or None. A collective."""
+    if rows.groups is None or not rows.is_divided:
+        return rows.groups
+    labels, numbers = unique_labels("groups", rows.groups)
+    labels, numbers = common_labels(rows.ranks, "groups", labels, numbers.astype(np.uint32))
+    return labels[rows.of_all(numbers)]
 
 
 def sampling_plan(sampling, labels, max_samples, rows, has_classes):
-    """The `SamplingPlan` that a `Sampling` makes for training rows; `labels` are the classes by number."""
-    weight = rows.integer_weight()[0] if sampling.ignores_weights else None
-    y = rows.y
-    if has_classes and y.ndim == 2:
-        y, labels = joint_classes(y, labels)
-    classes = (y, labels) if has_classes else (None, None)
-    told = SampledRows(rows.n_rows, *classes, weight, rows.groups, max_samples)
-    plan = sampling.plan(told)
+    """The `SamplingPlan` that a `Sampling` makes for the training rows of all ranks. A collective.
+
+    Parameters
+    ----------
+    sampling : Sampling
+        Equal ones on all ranks.
+    labels : ndarray, list of ndarray, or None
+        The classes by number.
+    max_samples : int, float or None
+    rows : TrainingRows
+        Numbered.
+    has_classes : bool
+        Whether what they have as y are numbers of classes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it makes no plan for these rows, or another one on another rank.
+    """
+    classes, weight = (None, None), None
+    if has_classes and sampling.needs_classes:
+        classes = (rows.y, labels) if rows.y.ndim == 1 else joint_classes(rows.y, labels)
+        classes = rows.of_all(classes[0]), classes[1]
+    if sampling.ignores_weights:
+        own, _ = rows.integer_weight()
+        weight = None if own is None else rows.of_all(own)
+    plan = sampling.plan(SampledRows(rows.n_rows, *classes, weight, _groups_of_all(rows), max_samples))
     if not isinstance(plan, SamplingPlan):
         raise TypeError(f"bootstrap={sampling!r} made a plan {plan!r}; allowed are sampling plans: see dforest.sampling")
     plan.count_draws(rows.n_rows)
     plan.counts(rows.n_rows, 0, range(1))  # raises what it raises for such rows
+    if rows.ranks.size > 1:
+        everywhere = rows.ranks.gather_objects(repr(plan))
+        for rank, other in enumerate(everywhere):
+            if other != everywhere[0]:
+                raise ValueError(
+                    f"bootstrap={sampling!r} made the plan {everywhere[0]} on rank 0, but {other} on rank {rank}; allowed is one "
+                    "for all ranks"
+                )
     return plan
-
-

@@ -24,10 +24,10 @@ from dforest.config import on_host
 from dforest.core.search.splitter import Splitter
 from dforest.core.sparse_rows import SparseRows
 from dforest.core.threads import openmp_threads
+from dforest.estimators.agreement import error_of_types
 from dforest.estimators.columns import columns_of
 from dforest.estimators.features import Features
 from dforest.estimators.sparse import in_order
-from dforest.sampling import RowSampling
 from dforest.spmd.communicator import ALONE
 
 LARGEST_EXACT = 2**53  # the largest integer up to which all are exact in float64
@@ -201,10 +201,9 @@ def check_classes(y):
         check_classification_targets(y)
         classes, y = np.unique(y, return_inverse=True)
     except TypeError:
-        types = sorted({type(label).__name__ for label in y})
-        if len(types) == 1:
+        if len({type(label) for label in y}) == 1:
             raise
-        raise ValueError(f"y holds labels of the types {', '.join(types)}; allowed are labels of one type") from None
+        raise error_of_types("y", y) from None
     return classes, y.astype(np.int32)
 
 
@@ -268,7 +267,7 @@ def check_device(device, method, splitter):
     _check_level_wise(method, splitter, what, "it runs on the CPU: device=None")
 
 
-def check_shared(method, splitter, criterion, oob_score, sampling):
+def check_shared(method, splitter, criterion, oob_score):
     """Raise ValueError unless there is code for a fit whose rows several ranks have.
 
     Parameters
@@ -278,17 +277,11 @@ def check_shared(method, splitter, criterion, oob_score, sampling):
     splitter, criterion : str, Splitter, Criterion
         The name of a built-in one, or an object.
     oob_score : bool or callable
-    sampling : Sampling or None
     """
     what = "a fit by several ranks"
     _check_level_wise(method, splitter, what, "it runs in a process that has all rows")
     if not isinstance(criterion, str):
         raise ValueError(f"criterion={criterion!r} has no code for {what}; it runs in a process that has all rows")
-    if not isinstance(sampling, RowSampling | None):
-        raise ValueError(
-            f"bootstrap={sampling!r} has no code for {what}; allowed there are True, False and \"subsample\", and all else in a "
-            "process that has all rows"
-        )
     if callable(oob_score):
         raise ValueError(
             f"oob_score={oob_score!r} needs the predictions of all rows, of which a rank has some; for {what} allowed are True "

@@ -7,7 +7,7 @@ tells the other ranks of the blocks in which they have rows.
 
 import numpy as np
 
-from dforest.core.sampling import TreeDraws
+from dforest.core.sampling import TreeDraws, width_of
 
 
 class DrawDealer:
@@ -37,7 +37,8 @@ class DrawDealer:
     def deal(self, plans, seeds, n_threads):
         """How many draws of each tree fall into each of the blocks. A collective.
 
-        Rank r deals out the draws of the trees r, r + size, ... For each of these it has 8 bytes per block of all ranks.
+        Rank r deals out the draws of the trees r, r + size, ... For each of these it has 8 bytes per block of all ranks, for each
+        number that its plans have for a block.
 
         Parameters
         ----------
@@ -49,12 +50,14 @@ class DrawDealer:
 
         Returns
         -------
-        ndarray of shape (n_trees, n_blocks), dtype int64
+        ndarray of shape (n_trees, n_blocks, width), dtype int64
+            As `TreeDraws.of_block`, of all plans, has it for these blocks.
         """
         rank, size = self._ranks.rank, self._ranks.size
         dealt = TreeDraws(tuple(plans[rank::size]), np.ascontiguousarray(seeds[rank::size]), self._n_rows, n_threads).of_block
         parts = [dealt[:, blocks].ravel() for blocks in self._blocks_of]
-        result = np.empty((len(seeds), len(self.blocks)), np.int64)
+        result = np.zeros((len(seeds), len(self.blocks), width_of(plans)), np.int64)
         for other, part in enumerate(self._ranks.exchange(parts)):
-            result[other::size] = part.reshape(-1, len(self.blocks)) if len(self.blocks) else 0
+            of_other = result[other::size, :, : width_of(plans[other::size])]  # as wide as that rank's trees need it
+            of_other[:] = part.reshape(of_other.shape)
         return result

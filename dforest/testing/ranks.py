@@ -55,13 +55,13 @@ class Cut(NamedTuple):
         pieces = [np.arange(*self.edges[i : i + 2]) for i in np.flatnonzero(self.owner == rank)]
         return np.concatenate([*pieces, np.zeros(0, np.int64)])
 
-    def partitions(self, rank, X, y, sample_weight):
+    def partitions(self, rank, X, y, sample_weight, groups=None):
         """The partitions of a rank."""
-        found = []
+        given, found = (X, y, sample_weight, groups), []
         for i in np.flatnonzero(self.owner == rank).tolist():
             own = slice(*self.edges[i : i + 2].tolist())
-            found.append(Partition(i, X[own], y[own], None if sample_weight is None else sample_weight[own]))
-        return found or [Partition(0, X[:0], y[:0], None if sample_weight is None else sample_weight[:0])]
+            found.append(Partition(i, *(None if array is None else array[own] for array in given)))
+        return found or [Partition(0, *(None if array is None else array[:0] for array in given))]
 
 
 @contextmanager
@@ -76,7 +76,7 @@ def sizes(**given):
         engine.TUNING.update(before)
 
 
-def fit_by_ranks(model, X, y, sample_weight, cut, size):
+def fit_by_ranks(model, X, y, sample_weight, cut, size, groups=None):
     """Fit clones of an estimator on ranks.
 
     Parameters
@@ -87,6 +87,7 @@ def fit_by_ranks(model, X, y, sample_weight, cut, size):
     cut : Cut
     size : int
         How many ranks there are.
+    groups : ndarray, optional
 
     Returns
     -------
@@ -98,6 +99,6 @@ def fit_by_ranks(model, X, y, sample_weight, cut, size):
         own = clone(model)
         own.set_params(random_state=model.random_state)
         with config_context(communicator=communicator):
-            return own._fit_partitions(lambda rank: cut.partitions(rank, X, y, sample_weight))
+            return own._fit_partitions(lambda rank: cut.partitions(rank, X, y, sample_weight, groups))
 
     return ThreadGroup(size).run(fit)

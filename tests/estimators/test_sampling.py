@@ -13,7 +13,6 @@ import dforest
 from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from dforest.core.sampling import AllRows
 from dforest.errors import ModelFileError
-from dforest.estimators.agreement import Partition
 from dforest.sampling import (
     BlockSampling,
     Bootstrap,
@@ -26,10 +25,10 @@ from dforest.sampling import (
     StratifiedSampling,
     Subsample,
     WeightedSampling,
+    sampling_of,
 )
 from dforest.testing.device_forests import standing_in
 from dforest.testing.host_device import strict_device
-from dforest.testing.ranks import Cut, fit_by_ranks
 
 pytestmark = pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 X, Y = load_wine(return_X_y=True)
@@ -134,6 +133,17 @@ def test_numbers_of_draws():
     assert fitted("group", max_samples=1).forest_.n_draws.max() <= 6
     forest = fitted("group")
     np.testing.assert_array_equal(forest.forest_.n_draws, [forest.forest_.row_counts(t).sum() for t in range(25)])
+
+
+def test_what_scikit_learn_calls_the_number_of_draws():
+    for way in WAYS:
+        forest = fitted(way)
+        counts = forest.forest_.n_draws
+        assert abs(forest._n_samples_bootstrap - counts.mean()) <= 3 * counts.std()
+    assert fitted("balanced")._n_samples_bootstrap == 3 * np.bincount(Y).min()
+    forest = RandomForestClassifier(2, bootstrap=False)
+    assert not hasattr(forest, "_n_samples_bootstrap")
+    assert forest.fit(X, Y)._n_samples_bootstrap is None
 
 
 def test_every_class_has_a_draw():
@@ -298,21 +308,10 @@ def test_what_no_sampling_may_answer():
         RandomForestClassifier(bootstrap=Answers(Groups(None, 1, True, 3, 1))).fit(X, Y)
 
 
-def test_several_partitions_are_refused():
-    def halves(rank):
-        return [Partition(0, X[:90], Y[:90]), Partition(1, X[90:], Y[90:])]
-
-    for way in ("balanced", "weighted", BlockSampling(3)):
-        with pytest.raises(ValueError, match='has no code for a fit by several ranks; allowed there are True, False and "subs'):
-            RandomForestClassifier(bootstrap=way)._fit_partitions(halves)
-    one = RandomForestClassifier(5, bootstrap="subsample", oob_score=True, random_state=0).fit(X, Y)
-    other = RandomForestClassifier(5, bootstrap="subsample", oob_score=True, random_state=0)._fit_partitions(halves)
-    assert_same(one, other)
-    np.testing.assert_array_equal(one.oob_decision_function_, other.oob_decision_function_)
-
-
-def test_ranks_draw_without_replacement_alike():
-    cut = Cut.random(np.random.default_rng(0), N, 3, "interleaved")
-    model = RandomForestClassifier(5, bootstrap="subsample", oob_score=True, random_state=0)
-    for forest in fit_by_ranks(model, X, Y, None, cut, 3):
-        assert_same(clone(model).fit(X, Y), forest)
+def test_classes_are_told_to_those_who_need_them():
+    """Whether the rows lie in one process or in several: so plans that look at nothing else are the same."""
+    needy = [way for way in map(sampling_of, WAYS) if way.needs_classes]
+    assert {type(way) for way in needy} == {StratifiedSampling, ByAlternation}
+    plan = {"needs_classes": False, "plan": lambda self, rows: Bootstrap(9 if rows.classes is rows.labels is None else 3)}
+    forest = RandomForestClassifier(1, bootstrap=type("Careless", (Sampling,), plan)()).fit(X, Y)
+    assert forest.forest_.plans[0] == Bootstrap(9)

@@ -1,9 +1,15 @@
 """Adding trees to a forest, and class weights by tree."""
 
+import pickle
+
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.metrics import balanced_accuracy_score
 
 from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
+from dforest.estimators import oob
+from dforest.estimators.agreement import Partition
 from dforest.testing.sampling import Bootstrap, twin_of
 
 TASKS = pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
@@ -119,6 +125,32 @@ def test_an_equal_number_of_trees(kind):
     assert model.oob_score_ == fresh.oob_score_
     np.testing.assert_array_equal(model.oob_curve_, fresh.oob_curve_)
     np.testing.assert_array_equal(model.variable_importance_, fresh.variable_importance_)
+
+
+def test_estimates_are_made_again_only_if_they_may_change(monkeypatch):
+    """Where no tree is added they stay, unless they are asked for in another way, or not known to be of these trees."""
+    made = []
+    estimate = oob.estimate
+    monkeypatch.setattr(oob, "estimate", lambda *given: made.append(1) or estimate(*given))
+    X, y = problem(RandomForestClassifier)
+    model = RandomForestClassifier(30, warm_start=True, oob_score=True, random_state=0).fit(X, y)
+    score, curve = model.oob_score_, model.oob_curve_
+    model.fit(X, y)
+    assert len(made) == 1 and model.oob_score_ == score and model.oob_curve_ is curve
+    for number, change in enumerate([{"voting": "hard"}, {"oob_score": balanced_accuracy_score}, {"n_estimators": 31}], start=2):
+        model.set_params(**change).fit(X, y)
+        fresh = clone(model).set_params(warm_start=False).fit(X, y)
+        assert len(made) == 2 * number - 1
+        assert model.oob_score_ == fresh.oob_score_
+        np.testing.assert_array_equal(model.oob_decision_function_, fresh.oob_decision_function_)
+    pickle.loads(pickle.dumps(model)).fit(X, y)
+    model.set_params(oob_score=True).fit(X, y)
+    model._fit_partitions(lambda rank: [Partition(0, X[:9], y[:9]), Partition(1, X[9:], y[9:])])
+    assert len(made) == 10
+    model.set_params(oob_score=False).fit(X, y)
+    assert not hasattr(model, "oob_score_")
+    model.set_params(oob_score=balanced_accuracy_score).fit(X, y)
+    assert len(made) == 11 and model.oob_score_ == fresh.oob_score_
 
 
 def test_progress_counts_all_trees(capsys):

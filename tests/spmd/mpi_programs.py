@@ -99,6 +99,26 @@ def random_forests(first=0, last=40):
     return last - first
 
 
+def sampled():
+    """Ways to draw, of random cuts of the rows: the plan, the forest and the estimates out of bag are those of one process."""
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.normal(size=(5000, 3)), rng.integers(0, 3, 5000), rng.random(5000)
+    groups = np.array([f"group {'x' * k}" for k in range(30)])[rng.integers(0, 30, 5000)]
+    for way, kind in [("stratified", "random"), ("balanced", "interleaved"), ("weighted", "empty"), ("group", "interleaved")]:
+        model = RandomForestClassifier(3, bootstrap=way, max_depth=4, oob_score=True, random_state=0)
+        given = X, y, weight, groups if way == "group" else None
+        alone = clone(model).fit(*given)
+        cut = Cut.random(rng, 5000, WORLD.size, kind)
+        with config_context(communicator=WORLD):
+            spread = model._fit_partitions(lambda rank, cut=cut, given=given: cut.partitions(rank, *given))
+        assert not differences(spread, alone), way
+        assert (spread.forest_.plans, spread.oob_error_) == (alone.forest_.plans, alone.oob_error_), way
+    mine = slice(5000 * WORLD.rank // WORLD.size, 5000 * (WORLD.rank + 1) // WORLD.size)
+    with pytest.raises(ValueError, match="whether there are groups is False on rank 0, but True on rank 1"):
+        spmd.RandomForestClassifier(3, bootstrap="group").fit(X[mine], y[mine], groups=groups[mine] if WORLD.rank else None)
+    return 4
+
+
 def boosted():
     """Boosted trees of random cuts of the rows, and of more ranks' rows by `dforest.spmd`."""
     for seed, loss in enumerate([*REGRESSION, *CLASSES] * 2):

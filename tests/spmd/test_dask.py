@@ -145,6 +145,39 @@ def test_fewer_workers_add_trees(client):
         np.testing.assert_array_equal(samples, expected)
 
 
+def test_draws_by_group_class_and_weight(client):
+    """Plans are made of all rows, in the order of the partitions; groups come with or without weights."""
+    rng, X, y, weight = problem("Classifier")
+    weight, groups = weight + 0.1, rng.integers(0, 40, len(y)).astype(str)
+    where, cuts = [1, 0, 2, 0], [100, 350, 351]
+    for way, given in [("group", {"groups": groups}), ("group", {"groups": groups, "sample_weight": weight}),
+                       ("balanced", {}), ("weighted", {"sample_weight": weight})]:  # fmt: skip
+        model, one = models("RandomForestClassifier", bootstrap=way, oob_score=True)
+        one.fit(X, y, **given)
+        parts = {name: placed(client, np.split(array, cuts), where) for name, array in {"X": X, "y": y, **given}.items()}
+        model.fit(**parts)
+        assert not differences(model.to_local(), one)
+        assert model.forest_.plans == one.forest_.plans
+        assert model.oob_error_ == one.oob_error_
+        for samples, expected in zip(model.estimators_samples_, one.estimators_samples_, strict=True):
+            np.testing.assert_array_equal(samples, expected)
+    model, one = models("RandomForestClassifier", bootstrap="group")
+    one.fit(X, y, groups=groups)
+    model.fit(da.from_array(X, (200, 4)), da.from_array(y, 200), groups=da.from_array(groups, 150))
+    assert not differences(model.to_local(), one)
+    column = pd.Series(groups)
+    dX, dy = dd.from_pandas(pd.DataFrame(X), npartitions=3), dd.from_pandas(pd.Series(y), npartitions=3)
+    model.fit(dX, dy, groups=dd.from_pandas(column, npartitions=3))
+    assert not differences(model.to_local(), one)
+    column[450] = None
+    with pytest.raises(ValueError, match=r"on rank \d: groups has .* for row 450; every row needs a group"):
+        model.fit(dX, dy, groups=dd.from_pandas(column, npartitions=3))
+    with pytest.raises(TypeError, match="groups is of type ndarray; allowed are dask arrays and dataframes"):
+        model.fit(dX, dy, groups=groups)
+    with pytest.raises(ValueError, match="X has 3, y has 3, groups has 1 partitions; allowed is one number for all"):
+        model.fit(dX, dy, groups=dd.from_pandas(column, npartitions=1))
+
+
 def test_a_random_state_goes_on(client):
     rng, X, y, _ = problem("Classifier")
     model, one = models("RandomForestClassifier")

@@ -247,7 +247,9 @@ def test_draws_are_dealt_out_for_many_batches_at_once(monkeypatch):
     rng, X, y = random_problem(3)
     model = dforest.RandomForestClassifier(7, random_state=0)
     cut = Cut.random(rng, len(y), 2, "random")
-    for ahead, n_trees, expected in [(8, 1, [7]), (1, 1, [2, 2, 2, 1]), (1, 3, [3, 3, 1]), (2, 3, [6, 1])]:
+    cases = [(8, 1, [7]), (1, 1, [2, 2, 2, 1]), (1, 3, [3, 3, 1]), (2, 3, [6, 1])]
+    balanced = clone(model).set_params(bootstrap="balanced")  # whose plan has two numbers for a block
+    for model, (ahead, n_trees, expected) in [*((model, case) for case in cases), (balanced, (4, 1, [4, 3]))]:
         n_dealt.clear()
         with monkeypatch.context() as patch, sizes(n_trees=n_trees):
             patch.setattr(engine, "DEALT_AHEAD", ahead)

@@ -56,7 +56,10 @@ def done(tmp_path_factory):
 
     @cache
     def reports_of(n_ranks):
-        programs = {2: ["random_forests", "large", "freed"], 3: ["random_forests", "wrapped", "forests", "boosted", "errors"]}
+        programs = {
+            2: ["random_forests", "large", "freed"],
+            3: ["random_forests", "wrapped", "forests", "sampled", "boosted", "errors"],
+        }
         reports, code, text = run(["collectives", *programs[n_ranks]], n_ranks, tmp_path_factory.mktemp("mpi"))
         assert code == 0, text
         return reports
@@ -96,6 +99,11 @@ def test_communicators_of_mpi4py_are_wrapped(done):
 @pytest.mark.slow
 def test_forests_are_those_of_one_process(done):
     assert done(3)["forests"] == [None] * 3
+
+
+@pytest.mark.slow
+def test_draws_by_plans_of_all_rows_are_those_of_one_process(done):
+    assert done(3)["sampled"] == [4] * 3
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Bad input on one rank: all ranks raise an error of one type that names the rank, and all estimators stay as they were."""
 
 import pickle
+from dataclasses import dataclass
 from time import monotonic
 
 import numpy as np
@@ -15,6 +16,7 @@ from dforest.core.search.hist import HistSplitter
 from dforest.engines.ranks import engine
 from dforest.estimators import base
 from dforest.estimators.agreement import Partition
+from dforest.sampling import BlockSampling, Sampling, StratifiedSampling
 from dforest.spmd.threads import ThreadGroup
 
 RNG = np.random.default_rng(0)
@@ -153,6 +155,57 @@ def test_weights():
     assert_refused(ValueError, "at least one non-zero number", given=none, ranks=range(SIZE))
 
 
+def with_groups(groups):
+    """What ranks are given, each with some of these groups."""
+    return [(X[own], Y[own], None, None if part is None else part) for own, part in zip(ROWS, groups, strict=True)]
+
+
+def test_groups():
+    def by_groups(rank):
+        return RandomForestClassifier(3, bootstrap="group", random_state=0)
+
+    there = [np.arange(20) // 3, np.arange(20) // 4, np.arange(20)]
+    assert fit_all([by_groups(rank) for rank in range(SIZE)], with_groups(there)) == [None] * SIZE
+    for message, part, ranks in [
+        ("whether there are groups is True on rank 0, but False on rank 1", None, range(SIZE)),
+        ("groups has 19 entries, but X has 20 rows", np.arange(19), [1]),
+        ("groups has nan for row 23; every row needs a group", np.where(np.arange(20) == 3, np.nan, 7), [1]),
+        ("groups has None for row 39; every row needs a group", [1] * 19 + [None], [1]),
+        ("groups has NaT for row 20; every row needs a group", np.array(["NaT"] + ["2020"] * 19, "M8[Y]"), [1]),
+        ("groups holds labels of the types int, str", np.arange(20).astype(str), range(SIZE)),
+        (f"groups holds the integer {2**53}, and elsewhere numbers", np.arange(20).astype(np.uint64) + 2**53, range(SIZE)),
+        ("groups holds labels of the types int, str", np.array([1, "a"] * 10, object), [1]),
+    ]:
+        assert_refused(ValueError, message, by_groups, with_groups([there[0], part, there[2]]), ranks)
+    assert_refused(
+        ValueError, "groups=None; rows are drawn by groups", by_groups, with_groups([None] * SIZE), range(SIZE)
+    )
+    given = with_groups(there)
+    assert_refused(ValueError, "groups are given, but RowSampling(replace=True) does not", given=given, ranks=range(SIZE))
+
+
+def test_plans_that_rows_do_not_allow():
+    """All ranks ask for the plan, and find what is wrong with it."""
+    for way, message in [
+        (StratifiedSampling({0: 3, 1: 3}), "leaves the class 2 out"),
+        (StratifiedSampling({0: 21, 1: 3, 2: 3}, replace=False), "sizes has 21 for the class 0, which has 20 rows"),
+        (BlockSampling(61), "length=61; allowed are 1 to 60 rows of a block"),
+        (NoPlan(), "made a plan None; allowed are sampling plans"),
+    ]:
+        def make(rank, way=way):
+            return RandomForestClassifier(3, bootstrap=way, random_state=0)
+
+        assert_refused(TypeError if way == NoPlan() else ValueError, message, make, ranks=range(SIZE))
+
+
+def test_other_samplings():
+    def make(rank):
+        return RandomForestClassifier(3, bootstrap=BlockSampling(3 + (rank == 1)), random_state=0)
+
+    what = "bootstrap is BlockSampling(length=3, replace=True) on rank 0, but BlockSampling(length=4, replace=True) on rank 1"
+    assert_refused(ValueError, what, make, ranks=range(SIZE))
+
+
 def test_no_rows_at_all():
     assert_refused(ValueError, "X has 0 rows", given=[(X[:0], Y[:0])] * SIZE, ranks=range(SIZE))
 
@@ -173,6 +226,14 @@ def test_another_forest_to_go_on_with():
         assert isinstance(error, ValueError)
         assert "the digest of the forest that there is" in str(error)
     assert [len(model) for model in models] == [2] * SIZE
+
+
+@dataclass(frozen=True)
+class NoPlan(Sampling):
+    """A sampling that has no plan."""
+
+    def plan(self, rows):
+        return None
 
 
 class OwnSplitter(HistSplitter):

@@ -50,6 +50,7 @@ class RowCounts(NamedTuple):
             seeds = draws.seeds[trees].tolist()
             return cls.known(device, np.stack([plan.counts(n_rows, seed) for plan, seed in zip(plans, seeds, strict=True)]))
         kernel = PLANS[kinds.pop()]
+        of_block = of_block[:, :, 0]
         if kernel is None:
             return cls(None, of_block, 1)
         counts = device.empty((n_trees, n_rows), np.uint32)

@@ -31,7 +31,7 @@ TUNING = {}
 ALL = 1 << 62  # more records than any node has
 MOST_ROOM = 1 << 26  # bytes that a whole tree may take on its owner, where that saves many rounds
 MOST_TREES = 64  # of a batch
-DEALT_AHEAD = 8  # trees whose draws a rank deals out at a time, as this takes one thread for a tree
+DEALT_AHEAD = 8  # trees whose draws a rank deals out at a time, as this takes one thread for a tree; fewer of wide plans
 DRAW_BYTES = 2 * record("df_record").itemsize + 4  # that a row of a tree takes: its record, a place to move it to, its count
 LETTER_BYTES = 64  # that a record in a lot takes, beside its codes: record, letter, and what a grower moves it to
 NODE_BYTES = 13  # that a node of a forest takes at least: feature, link, a threshold of 32 bits, the side of missing values
@@ -88,7 +88,8 @@ class RankSession(Session):
         if keep_leaves:
             raise ValueError("ranks do not tell which leaves the rows reach while a tree is grown")
         n_trees, seeds = self.sizes.n_trees, self.problem.seeds_of(trees)
-        n_dealt = n_trees * -(-self._ranks.size * DEALT_AHEAD // n_trees)
+        n_ahead = max(1, DEALT_AHEAD // self.problem.sampling.width)  # a plan may have many numbers for a block
+        n_dealt = n_trees * -(-self._ranks.size * n_ahead // n_trees)
         with self._recorder.timed("train"):
             for first in range(0, len(trees), n_trees):
                 at = first % n_dealt
