@@ -63,7 +63,7 @@ def arrays_of(forest):
     n=st.integers(2, 40),
     n_outputs=st.sampled_from([2, 3, 4, 11]),
     seed=st.integers(0, 1000),
-    weighted=st.booleans(),
+    weights=st.sampled_from(["equal", "small", "large"]),  # large: sums of two words
     bootstrap=st.booleans(),
     loop_set=st.sampled_from(loops.names()),
     limits=st.fixed_dictionaries(
@@ -77,10 +77,11 @@ def arrays_of(forest):
     ),
 )
 @settings(max_examples=120, deadline=None)
-def test_a_tree_is_that_of_the_twin(criterion, method, n, n_outputs, seed, weighted, bootstrap, loop_set, limits):
+def test_a_tree_is_that_of_the_twin(criterion, method, n, n_outputs, seed, weights, bootstrap, loop_set, limits):
     X, numbers, classes = table(n, seed, n_outputs)
     y = classes if criterion in OF_CLASSES else numbers
-    weight = np.random.default_rng(seed).integers(1, 6, n) / 4 if weighted else None
+    rng = np.random.default_rng(seed)
+    weight = {"equal": None, "small": rng.integers(1, 6, n) / 4, "large": rng.uniform(0.1, 1.0, n)}[weights]
     limits["min_samples_leaf"] = min(limits["min_samples_leaf"], n)
     loops.use(loop_set)
     try:
