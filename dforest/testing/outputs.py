@@ -27,7 +27,6 @@ from dforest.testing.scores import (
 from dforest.testing.splits import Split, all_tests, feature_order
 from dforest.testing.streams import ROOT_PATH, child_path
 
-
 SQUARES = ("squared_error", "friedman_mse")
 
 

@@ -42,7 +42,8 @@ cdef void fill(Manner manner, Histogram histogram, const Node* node, const code_
             words[0] += records[i].count
             words[1] += <int64_t> records[i].count * records[i].target
     elif histogram.criterion.kind == OUTPUTS:
-        loops.outputs.count(&histogram.criterion.outputs, records, n, codes, sizeof(code_t), histogram.n_words, histogram.counters)
+        loops.outputs.count(&histogram.criterion.outputs, records, n, codes, sizeof(code_t), histogram.n_words,
+                            histogram.counters)
     else:
         for i in range(n):
             add_draws(histogram.criterion.kind, histogram.counters + codes[records[i].row] * histogram.n_words, &records[i])

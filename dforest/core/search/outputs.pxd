@@ -33,7 +33,7 @@ cdef class MultiOutput(Criterion):
     cdef Record* own                   # [records] of the open node, for one of the outputs at a time, and its exact targets,
     cdef double* own_y                 # [records] to which Record.row leads here
     # Of the open node, [n_outputs] each. These are in `numbers`, one behind the other, with those of `opening`.
-    cdef double* factor                # what makes scores of an output those of the node: a power of two, at most 1; 0: it is pure
+    cdef double* factor                # what makes an output's scores those of the node: a power of two, at most 1; 0: it is pure
     cdef double* remainder             # squared error: what is left of the sum of targets with their mean taken off
     cdef double* numbers
     cdef int64_t* mean                 # squared error: the mean of integer targets, rounded down

@@ -10,14 +10,14 @@ after another:
 An impurity is the mean over outputs, and so is the score of a cut, as in scikit-learn; a cut that one of the outputs does not
 allow is none. An output that is *pure* in a node, with one class or one target there, takes no part in its scores.
 
-Exact targets, and class numbers, are in `Node.y`, row by row. When a node is opened, the targets of each output become integers, at
-a scale that fits the node's own; they are put into a table, record by record, and `Record.target` becomes the row of the table. So
-draws of all outputs are added up in one pass over the records. A scale holds for one node only: nothing has to be known of a node
-before it is opened. With squared error, and sums of one word, the integers are counted from their mean in the node, rounded down:
-scores are formed of sums around the mean.
+Exact targets, and class numbers, are in `Node.y`, row by row. When a node is opened, the targets of each output become integers,
+at a scale that fits the node's own; they are put into a table, record by record, and `Record.target` becomes the row of the
+table. So draws of all outputs are added up in one pass over the records. A scale holds for one node only: nothing has to be known
+of a node before it is opened. With squared error, and sums of one word, the integers are counted from their mean in the node,
+rounded down: scores are formed of sums around the mean.
 
-With squared error, and built-in criteria of classes, loops over all outputs do the work (outputs.h). Of other criteria, each opens
-the node for its own output, given the records and the targets of that output.
+With squared error, and built-in criteria of classes, loops over all outputs do the work (outputs.h). Of other criteria, each
+opens the node for its own output, given the records and the targets of that output.
 
 Scores of numbers are in units of the outputs' own scales, which differ by powers of two; the largest unit among the outputs that
 are not pure becomes that of the node.
@@ -32,7 +32,7 @@ from libc.string cimport memcpy, memset
 
 from cpython.ref cimport PyObject
 
-from dforest.core.loops cimport df_output_squares, df_output_targets, loops
+from dforest.core.loops cimport loops
 from dforest.core.search.criterion cimport Criterion, RuleCriterion
 from dforest.core.search.sums cimport df_copy_words
 from dforest.core.types cimport CLASS_WEIGHTS, OUTPUTS, Node, Record
