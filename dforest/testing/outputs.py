@@ -31,7 +31,7 @@ SQUARES = ("squared_error", "friedman_mse")
 
 
 def sum_of_lanes(terms):
-    """The sum of floats in the order of the core: every eighth term first; then the eight sums, the later half added to the first."""
+    """The sum of floats as the core forms it: of every eighth term; then the later half of the sums is added to the first."""
     lanes = [0.0] * 8
     for i, term in enumerate(terms):
         lanes[i % 8] += term
