@@ -144,6 +144,7 @@ cdef extern from "core/loops.h" nogil:
                              int64_t* total) noexcept nogil
         void (*open_classes)(const df_record* records, int64_t n, int64_t k, int64_t n_words, const df_output_targets* to,
                              int64_t* total) noexcept nogil
+        void (*add)(const df_outputs* outputs, int64_t* statistic, const df_record* record) noexcept nogil
         void (*count)(const df_outputs* outputs, const df_record* records, int64_t n, const void* codes, int width,
                       int64_t n_words, int64_t* counters) noexcept nogil
         void (*pass_words)(int64_t* counters, int64_t n_words, int64_t* sum, int64_t* left) noexcept nogil

@@ -11,7 +11,6 @@ cdef extern from "rules/criteria.h" nogil:
         df_draw_kind kind
         int64_t n_outputs
         const int32_t* targets
-    void df_add_outputs(const df_outputs* outputs, int64_t* statistic, const df_record* record)
     bint df_has_one_class(const int64_t* statistic, int64_t n_words)
     double df_class_score(int64_t criterion, const int64_t* left, const int64_t* total, int64_t n_words)
     double df_class_impurity(int64_t criterion, const int64_t* statistic, int64_t n_words)

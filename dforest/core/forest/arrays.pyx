@@ -33,7 +33,7 @@ _OF_TREES = ("seeds", "n_rows", "plans", "weight_exponent")
 _SETTINGS = ("n_features", "objective", "n_categories", "criterion", "splitter", "seed", *_OF_TREES)
 
 _TABLE_BYTES = 1 << 18         # of values that stay in a cache while trees use them in any order
-_TOGETHER = 1 << 10    # leaves whose values are computed at a time
+_LINE = 8                      # values that fill a line of a cache
 
 
 class Forest:
@@ -486,7 +486,9 @@ class Forest:
         return None if self.objective.baseline is None else np.array(self.objective.baseline)
 
     def added_values(self, voting="soft"):
-        """The values that leaves add to a prediction, and which of them each leaf node does: those of a tree lie close together.
+        """The values that leaves add to a prediction, and which of them each leaf node does.
+
+        Those of a tree lie close together, unless a leaf has so many that they fill lines of a cache by themselves.
 
         Returns
         -------
@@ -494,19 +496,16 @@ class Forest:
         rows : ndarray of shape (n_leaf_nodes,), dtype uint32
             Of the leaves in the order of the nodes.
         """
-        leaf = self.leaf_row[self.feature < 0]
-        is_large = 8 * len(self.leaf_draws) * self.objective.n_values > _TABLE_BYTES
-        if is_large and (self.objective.n_outputs > 1 or not self.objective.has_classes):
-            votes = np.empty((len(leaf), self.objective.n_values))
-            for first in range(0, len(leaf), _TOGETHER):  # so that what lies in between stays in a cache
-                some = leaf[first : first + _TOGETHER]
-                weight, value = (table[some] if len(table) else table for table in (self.leaf_weight, self.leaf_value))
-                votes[first : first + _TOGETHER] = self.objective.leaf_votes(weight, value, voting)
-            return votes, np.arange(len(leaf), dtype=np.uint32)
         votes = self.leaf_votes(voting)
+        leaf = self.leaf_row[self.feature < 0]
+        is_large = votes.nbytes > _TABLE_BYTES
+        if is_large and self.objective.n_outputs > 1 and votes.shape[1] >= _LINE:
+            return votes, leaf
         if self.objective.has_classes:  # different weights may make the same shares
             distinct, numbers = unique_rows(votes.view(np.int64))
             return distinct.view(np.float64), numbers[leaf]
+        if is_large:
+            return votes[leaf], np.arange(len(leaf), dtype=np.uint32)
         return votes, leaf
 
     def predictor(self, voting="soft", n_threads=1):

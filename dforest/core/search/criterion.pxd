@@ -50,7 +50,7 @@ from libc.stdint cimport int64_t
 from dforest.core.component cimport Component
 from dforest.core.search.sums cimport Sums, SumsKind
 from dforest.core.types cimport OUTPUTS, DrawKind, Node, Record, add_draws
-from dforest.rules.criteria cimport df_add_outputs, df_outputs
+from dforest.rules.criteria cimport df_outputs
 
 
 cdef double LEAST_IMPURITY       # of classes: what rounding may make of 0
@@ -131,10 +131,13 @@ cdef class Criterion(Component):
     cdef void refuse_impurity(self, double found) noexcept nogil
 
 
+# `add_record` of a criterion of several outputs.
+cdef void add_outputs(Criterion criterion, int64_t* statistic, const Record* record) noexcept nogil
+
 # Add a record's draws to a statistic.
 cdef inline void add_record(Criterion criterion, int64_t* statistic, const Record* record) noexcept nogil:
     if criterion.kind == OUTPUTS:
-        df_add_outputs(&criterion.outputs, statistic, record)
+        add_outputs(criterion, statistic, record)
     else:
         add_draws(criterion.kind, statistic, record)
 

@@ -10,6 +10,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free
 
+from dforest.core.loops cimport loops
 from dforest.core.search.sums cimport LANE_SUMS, NO_SUMS, PAIR_SUMS
 from dforest.core.search.words cimport DF_CLASS_LANES, unpack_sums
 from dforest.core.types cimport CLASS_WEIGHTS, Record
@@ -25,6 +26,10 @@ cdef extern from "core/search/best_cut.h" nogil:
                               double* score)
 
 LEAST_IMPURITY = -1e-9
+
+
+cdef void add_outputs(Criterion criterion, int64_t* statistic, const Record* record) noexcept nogil:
+    loops.outputs.add(&criterion.outputs, statistic, record)
 
 
 cdef bint allows(Criterion criterion, const int64_t* left, const int64_t* total) noexcept nogil:

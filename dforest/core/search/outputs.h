@@ -152,6 +152,12 @@ DF_INLINE void df_open_classes_loop(const df_record *records, int64_t n, int64_t
     }
 }
 
+/* Add a record's draws to a statistic. */
+DF_INLINE void df_add_output_loop(const df_outputs *outputs, int64_t k, int64_t *statistic, const df_record *record) {
+    const df_outputs some = {outputs->kind, k, outputs->targets};
+    df_add_outputs(&some, statistic, record);
+}
+
 /* Add the draws of some records to statistics: that of a record is the codes[record.row]-th. INOUT counters : [codes, n_words] */
 #define DF_COUNT_OUTPUTS(code_type)                                                                                  \
     for (int64_t i = 0; i < n; i++)                                                                                  \
@@ -287,6 +293,7 @@ typedef struct {
     void (*open_numbers)(const df_record *records, int64_t n, int64_t k, int is_wide, const df_output_targets *to, int64_t *total);
     void (*open_classes)(const df_record *records, int64_t n, int64_t k, int64_t n_words, const df_output_targets *to,
                          int64_t *total);
+    void (*add)(const df_outputs *outputs, int64_t *statistic, const df_record *record);
     void (*count)(const df_outputs *outputs, const df_record *records, int64_t n, const void *codes, int width, int64_t n_words,
                   int64_t *counters);
     void (*pass_words)(int64_t *counters, int64_t n_words, int64_t *sum, int64_t *left);
@@ -306,6 +313,9 @@ typedef struct {
     attribute static void df_open_classes_##name(const df_record *records, int64_t n, int64_t k, int64_t n_words,               \
                                                  const df_output_targets *to, int64_t *total) {                                 \
         df_open_classes_loop(records, n, k, n_words, to, total);                                                                \
+    }                                                                                                                           \
+    attribute static void df_add_output_##name(const df_outputs *outputs, int64_t *statistic, const df_record *record) {         \
+        DF_BY_OUTPUTS(outputs->n_outputs, df_add_output_loop(outputs, few, statistic, record))                                  \
     }                                                                                                                           \
     attribute static void df_count_outputs_##name(const df_outputs *outputs, const df_record *records, int64_t n,               \
                                                   const void *codes, int width, int64_t n_words, int64_t *counters) {           \
@@ -330,7 +340,7 @@ typedef struct {
         df_gini_scores_loop(left, n, total, n_words, n_outputs, whole, scores);                                                 \
     }                                                                                                                           \
     static const df_output_loops df_output_loops_##name = {                                                                     \
-        df_open_numbers_##name,  df_open_classes_##name, df_count_outputs_##name, df_pass_words_##name,                         \
+        df_open_numbers_##name, df_open_classes_##name, df_add_output_##name, df_count_outputs_##name, df_pass_words_##name,    \
         df_sorted_outputs_##name, df_square_scores_##name, df_gini_scores_##name,                                               \
     };
 
