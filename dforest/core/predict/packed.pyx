@@ -22,7 +22,7 @@ from dforest.core.predict.own_tests cimport walk_tests
 from dforest.core.predict.walk cimport (
     DF_LANES, DF_MOST_KEYED, DF_MOST_MARKED, DF_MOST_PLACES, DF_NUMBERS, Descent, df_add_numbers, df_add_values,
     df_clear_table, df_fill_table, df_fill_tiles32, df_fill_tiles64, df_key_slots, df_key_table, df_keyed, df_mark_tree,
-    df_marked, df_mode, df_packed, df_sparse_mode, df_unpack_rows, df_walk_rows, df_walk_tiles, df_walk_trees,
+    df_marked, df_mode, df_packed, df_sparse_mode, df_stop, df_unpack_rows, df_walk_rows, df_walk_tiles, df_walk_trees,
 )
 from dforest.core.predict.zero_paths cimport ZeroPaths, zero_paths
 
@@ -42,7 +42,7 @@ cdef enum:
     VALUES = 1 << 17          # sums of a block, rows times outputs, at most
     STEPS_PER_FEATURE = 2     # steps of a row down all trees that are worth its copy in a tile
     SLOTS_PER_ROW = 4         # of a tree that is worth a copy with keys
-    SKIPPED_SLOTS = 1 << 15   # of trees that a row which stores few values goes down before the next one does; but one tree at least
+    SKIPPED_SLOTS = 1 << 16   # of trees that a row which stores few values goes down before the next one does; but one tree at least
 
 SKIPS_UP_TO = 0.02             # the share of the features that rows store for which zero paths are worth it
 
@@ -318,16 +318,17 @@ cdef class PackedForest:
         for i in range(down.n):
             row = down.numbers[i] if down.numbers != NULL else down.first + i
             df_fill_table(&table, &rows.sparse, row, False)
-            down.at[i] = rows.paths.walk(t, &rows.sparse, row, &table)
+            down.at[i] = rows.paths.walk(t, &rows.sparse, row, &table).slot
             df_fill_table(&table, &rows.sparse, row, True)
         return poll(turn, down.n * self.depth[t])
 
     cdef int skip_rows(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil:
         """Predict n rows of a job from the first one on, which go down zero paths, or tell their leaves."""
-        cdef Py_ssize_t i, t, from_tree = job.first_tree, to_tree, end = job.first_tree + job.n_trees, n_outputs = self.n_outputs
+        cdef Py_ssize_t i, k, t, from_tree = job.first_tree, to_tree, end = job.first_tree + job.n_trees, n_outputs = self.n_outputs
         cdef const int64_t* starts = self.forest.starts
         cdef df_key_table table
-        cdef uint32_t at
+        cdef const df_stop* leaf
+        cdef const double* value
         cdef double* room = NULL
         cdef double* sums = NULL
         df_clear_table(&table)
@@ -348,11 +349,16 @@ cdef class PackedForest:
                 for i in range(n):
                     df_fill_table(&table, job.sparse, first + i, False)
                     for t in range(from_tree, to_tree):
-                        at = (<ZeroPaths> job.paths).walk(t, job.sparse, first + i, &table)
+                        leaf = (<ZeroPaths> job.paths).walk(t, job.sparse, first + i, &table)
                         if job.leaves != NULL:
-                            job.leaves[(first + i) * self.n_trees + t] = job.numbers[starts[t] + at]
-                        else:
-                            self.add(t, &at, 1, sums + i * n_outputs)
+                            job.leaves[(first + i) * self.n_trees + t] = job.numbers[starts[t] + leaf.slot]
+                            continue
+                        value = &self.values[self.bases[t] + leaf.other, 0]
+                        if self.baseline is not None:
+                            sums[i * n_outputs + t % n_outputs] += value[0]
+                            continue
+                        for k in range(n_outputs):
+                            sums[i * n_outputs + k] += value[k]
                     df_fill_table(&table, job.sparse, first + i, True)
                     poll(turn, (to_tree - from_tree) * (ROW_STEPS + n_outputs))
                 from_tree = to_tree

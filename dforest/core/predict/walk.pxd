@@ -70,14 +70,15 @@ cdef struct Descent:                    # rows that go down trees, one tree afte
 
 cdef extern from "core/predict/zero_paths.h" nogil:
     ctypedef struct df_stop:
-        pass
+        uint32_t slot
+        uint32_t other
     ctypedef struct df_key_table:
         pass
     void df_clear_table(df_key_table* table)
     void df_fill_table(df_key_table* table, const df_sparse_rows* rows, size_t i, bint clears)
     bint df_number_nodes(const df_packed* forest, size_t t, uint32_t* features, df_stop* stops, uint32_t* waiting)
-    uint32_t df_skip(const df_packed* forest, size_t t, const uint32_t* features, const df_stop* stops, const df_sparse_rows* rows,
-                     size_t i, const df_key_table* table)
+    const df_stop* df_skip(const df_packed* forest, size_t t, const uint32_t* features, const df_stop* stops,
+                           const df_sparse_rows* rows, size_t i, const df_key_table* table)
 
 cdef extern from "core/predict/packed_check.h" nogil:
     ctypedef struct df_limits_of_slots:

@@ -32,7 +32,7 @@ enum {
 typedef struct {
     double threshold;        /* NaN: a test of categories */
     uint32_t slot;           /* in the packed tree */
-    uint32_t other;          /* the number of the child that is not the zero child */
+    uint32_t other;          /* the number of the child that is not the zero child; of a leaf, its value row */
 } df_stop;
 
 /* Of each key, 0, or which of a row's stored values has it, from 1; or DF_SEVERAL. */
@@ -75,7 +75,7 @@ DF_INLINE void df_fill_table(df_key_table *table, const df_sparse_rows *rows, si
 
 /* Number the nodes of tree t; whether they are a tree: each but the root the child of one.
 
-   OUT features : [n_slots] of the nodes by their numbers
+   OUT features : [n_slots] of the nodes by their numbers; three more are read, and not looked at
    OUT stops : [n_slots]
    OUT waiting : [2 n_slots] scratch */
 DF_FUNCTION int df_number_nodes(const df_packed *forest, size_t t, uint32_t *features, df_stop *stops, uint32_t *waiting)
@@ -90,9 +90,10 @@ DF_FUNCTION int df_number_nodes(const df_packed *forest, size_t t, uint32_t *fea
                 return 0;
             stops[n].threshold = df_threshold(tree, slot, forest);
             stops[n].slot = slot;
-            stops[n].other = 0;
-            if (df_is_leaf(tree, slot, forest))
+            if (df_is_leaf(tree, slot, forest)) {
+                stops[n].other = df_value_row(tree, slot, forest);
                 break;
+            }
             features[n] = df_feature(tree, slot, forest);
             zero = df_step_by(tree, slot, 0.0, forest);
             waiting[n_waiting++] = zero ^ 1;             /* the slots of two children differ in the lowest bit */
@@ -106,8 +107,8 @@ DF_FUNCTION int df_number_nodes(const df_packed *forest, size_t t, uint32_t *fea
     }
 }
 
-/* The slot of the leaf that row i reaches in tree t, whose features and stops these are. IN table : with the row's features */
-DF_INLINE uint32_t df_skip(const df_packed *forest, size_t t, const uint32_t *features, const df_stop *stops,
+/* The leaf that row i reaches in tree t, whose features and stops these are. IN table : with the row's features */
+DF_INLINE const df_stop *df_skip(const df_packed *forest, size_t t, const uint32_t *features, const df_stop *stops,
                            const df_sparse_rows *rows, size_t i, const df_key_table *table)
 {
     const int64_t start = rows->starts[i];
@@ -115,12 +116,15 @@ DF_INLINE uint32_t df_skip(const df_packed *forest, size_t t, const uint32_t *fe
     uint32_t at = 0, feature, entry;
     double value;
     for (;; at++) {
+        while (!(table->entry[features[at] % DF_KEYS] | table->entry[features[at + 1] % DF_KEYS]
+                 | table->entry[features[at + 2] % DF_KEYS] | table->entry[features[at + 3] % DF_KEYS]))
+            at += 4;
         while (!(entry = table->entry[features[at] % DF_KEYS]))
             at++;
         for (;;) {
             feature = features[at];
             if (feature == DF_LEAF_FEATURE)
-                return stops[at].slot;
+                return &stops[at];
             if (entry == DF_SEVERAL)
                 value = df_sparse_value(rows, i, feature);
             else if ((uint32_t) rows->columns[start + entry - 1] != feature)

@@ -9,9 +9,9 @@ cdef class ZeroPaths:
     cdef uint32_t* features              # [slots of all trees] where the slots of a tree begin, so do the features of its nodes ...
     cdef df_stop* stops              # ... and stops
 
-    cdef inline uint32_t walk(self, Py_ssize_t t, const df_sparse_rows* rows, Py_ssize_t i,
-                              const df_key_table* table) noexcept nogil:
-        """The slot of the leaf that row i reaches in tree t. IN table : with the row's features"""
+    cdef inline const df_stop* walk(self, Py_ssize_t t, const df_sparse_rows* rows, Py_ssize_t i,
+                                    const df_key_table* table) noexcept nogil:
+        """The leaf that row i reaches in tree t. IN table : with the row's features"""
         return df_skip(self.forest, t, self.features + self.forest.starts[t], self.stops + self.forest.starts[t], rows, i, table)
 
 

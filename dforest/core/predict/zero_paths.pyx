@@ -3,7 +3,7 @@
 A `ZeroPaths` owns its arrays and borrows the slots of the `PackedForest` that it is made of; any number of threads may use one.
 """
 from libc.stdint cimport uint32_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 
 from dforest.core.threads cimport Turn, poll, share
 from dforest.core.predict.walk cimport df_number_nodes
@@ -21,7 +21,7 @@ cdef ZeroPaths zero_paths(const df_packed* forest, Py_ssize_t n_trees, int n_thr
     cdef ZeroPaths paths = ZeroPaths()
     cdef Py_ssize_t n_slots = forest.starts[n_trees]
     paths.forest = forest
-    paths.features = <uint32_t*> malloc(n_slots * sizeof(uint32_t))
+    paths.features = <uint32_t*> calloc(n_slots + 3, sizeof(uint32_t))
     paths.stops = <df_stop*> malloc(n_slots * sizeof(df_stop))
     if paths.features == NULL or paths.stops == NULL:
         raise MemoryError()
