@@ -25,7 +25,7 @@ from dforest.core.types cimport CATEGORICAL, CONTINUOUS, code_t
 from dforest.rules.bins cimport df_bin_ends_before, df_bin_ends_with
 from dforest.rules.numerics cimport df_middle
 
-from dforest.core.data import CodedColumn
+from dforest.core.coded_columns import CodedColumn, CodedColumns
 from dforest.core.scratch import scratch
 from dforest.core.sparse_codes import code_sparse
 from dforest.core.sparse_rows import SparseRows
@@ -45,6 +45,7 @@ ctypedef fused real_t:
 
 ROWS_IN_CHUNK = 1 << 14    # least
 BLOCK_BYTES = 1 << 25      # most that columns copied out of X take, for one thread
+SPARSE = True              # in place of a column that a batch of sparse ones has
 
 cdef inline uint64_t key_of(real_t x) noexcept nogil:
     if real_t is float:
@@ -622,11 +623,11 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
 
     Returns
     -------
-    list of CodedColumn
+    sequence of CodedColumn
     """
     n_rows, n_features = X.shape
     kinds = [CONTINUOUS] * n_features if kinds is None else [int(kind) for kind in kinds]
-    columns = [None] * n_features
+    columns, batches = [None] * n_features, []
     # A few columns at a time are copied out of row-major X, so that a cache line serves them all; as many blocks for each thread.
     is_sparse = isinstance(X, SparseRows)      # columns are blocks of their own
     stored = X.by_column() if is_sparse else None
@@ -634,11 +635,11 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
         stays_sparse = np.diff(stored.starts) <= most_stored * n_rows
         stays_sparse &= [kind != CATEGORICAL and not (takes_keys and kind == CONTINUOUS) for kind in kinds]
         numbers = np.flatnonzero(stays_sparse)
-        coded = code_sparse(stored, numbers, [kinds[j] for j in numbers], n_rows, max_codes, weight, counts_missing, n_threads)
-        for j, column in zip(numbers, coded):
-            columns[j] = column
-        if all(columns):
-            return columns
+        batches = code_sparse(stored, numbers, np.array(kinds)[numbers], n_rows, max_codes, weight, counts_missing, n_threads)
+        if len(numbers) == n_features:
+            return CodedColumns({}, batches)
+        for j in numbers:
+            columns[j] = SPARSE
     width = 1
     if not is_sparse and not X.flags.f_contiguous:
         width = max(1, min(8, n_features // (2 * n_threads), BLOCK_BYTES // X[:, 0].nbytes))
@@ -681,4 +682,6 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
                 columns[j] = code_column(space, x, max_codes, weight, counts_missing)._replace(kind=kinds[j])
 
     each(n_blocks, work, n_threads)
+    if batches:
+        return CodedColumns({j: column for j, column in enumerate(columns) if column is not SPARSE}, batches)
     return columns

@@ -21,7 +21,7 @@ from dforest.core.types cimport code_t
 from dforest.rules.bins cimport df_bin_ends_before, df_bin_ends_with
 from dforest.rules.numerics cimport df_middle
 
-from dforest.core.data import CodedColumn
+from dforest.core.coded_columns import SparseBatch
 from dforest.core.threads import each
 
 cdef extern from "rules/keys.h" nogil:
@@ -198,7 +198,7 @@ cdef class Coder:
         begin, end : ndarray of shape (n_columns,), dtype int64
             Where each column's begin and end.
         values : ndarray of shape (1 or 3, n), dtype float64
-            Out: what codes stand for, column after column, as `CodedColumn` has it: values; or edges, lows and highs.
+            Out: what codes stand for, column after column, as `SparseBatch` has it: values; or edges, lows and highs.
         kept : ndarray of shape (n,), dtype uint32
             Out: the stored rows, column after column.
         codes : ndarray of shape (n,), dtype uint8, uint16 or uint32
@@ -243,8 +243,8 @@ def code_sparse(stored, numbers, kinds, n_rows, max_codes, weight, counts_missin
     ----------
     stored : SparseColumns
     numbers : ndarray of int
-        Which columns, of which some row is not stored.
-    kinds : sequence of int
+        Which columns, of which some row is not stored; ascending.
+    kinds : ndarray of int
         Of these columns: see `CodedColumn`.
     n_rows : int
     max_codes, weight, counts_missing, n_threads
@@ -252,7 +252,7 @@ def code_sparse(stored, numbers, kinds, n_rows, max_codes, weight, counts_missin
 
     Returns
     -------
-    list of CodedColumn
+    list of SparseBatch
     """
     if len(numbers) == 0:
         return []
@@ -275,27 +275,15 @@ def code_sparse(stored, numbers, kinds, n_rows, max_codes, weight, counts_missin
         own = slice(*batches[b])
         n = int(n_stored[own].sum())
         values = np.empty((3 if max_codes else 1, int(most[own].sum())))
-        rows, codes = np.empty(n, np.uint32), np.empty(n, dtype)
+        rows, codes = np.empty(n, np.uint32), np.empty(n, dtype)      # more than are kept, if zeros are stored
         facts = np.empty((own.stop - own.start, 4), np.int64)
         coders[number].code_batch(stored.values, stored.rows, begin[own], end[own], values, rows, codes, facts)
         values = values[:, : facts[:, 0].sum()].astype(stored.values.dtype)
-        coded[b] = _columns(values, rows, codes, facts, kinds[own])
+        edges, lows, highs = values if max_codes else 3 * [values[0]]
+        if max_codes and (lows == highs).all():
+            highs = lows = lows.copy()
+            edges = edges.copy()
+        coded[b] = SparseBatch(numbers[own], kinds[own], facts, edges, lows, highs, rows, codes)
 
     each(len(batches), work, n_threads)
-    return [column for columns in coded for column in columns]
-
-
-def _columns(values, rows, codes, facts, kinds):
-    """What a batch has become, as a list of CodedColumn."""
-    edges, lows, highs = values if len(values) == 3 else 3 * [values[0]]
-    if len(values) == 3 and (lows == highs).all():
-        highs = lows
-    columns, value, row = [], 0, 0
-    for (n_codes, implied, has_missing, n_stored), kind in zip(facts.tolist(), kinds, strict=True):
-        to, till = value + n_codes, row + n_stored
-        low = lows[value:to]
-        high = low if highs is lows else highs[value:to]
-        edge = low if edges is lows else edges[value:to]
-        columns.append(CodedColumn(codes[row:till], edge, low, high, bool(has_missing), kind, False, rows[row:till], implied))
-        value, row = to, till
-    return columns
+    return coded
