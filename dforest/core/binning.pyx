@@ -627,7 +627,13 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
     """
     n_rows, n_features = X.shape
     kinds = [CONTINUOUS] * n_features if kinds is None else [int(kind) for kind in kinds]
-    columns, batches = [None] * n_features, []
+    columns, n_coding = [None] * n_features, n_threads
+    numbers = np.empty(0, np.intp)             # of sparse columns
+
+    def with_sparse():                         # once all other columns are coded
+        batches = code_sparse(stored, numbers, np.array(kinds)[numbers], n_rows, max_codes, weight, counts_missing, n_coding)
+        return CodedColumns({j: column for j, column in enumerate(columns) if column is not SPARSE}, batches)
+
     # A few columns at a time are copied out of row-major X, so that a cache line serves them all; as many blocks for each thread.
     is_sparse = isinstance(X, SparseRows)      # columns are blocks of their own
     stored = X.by_column() if is_sparse else None
@@ -635,11 +641,10 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
         stays_sparse = np.diff(stored.starts) <= most_stored * n_rows
         stays_sparse &= [kind != CATEGORICAL and not (takes_keys and kind == CONTINUOUS) for kind in kinds]
         numbers = np.flatnonzero(stays_sparse)
-        batches = code_sparse(stored, numbers, np.array(kinds)[numbers], n_rows, max_codes, weight, counts_missing, n_threads)
-        if len(numbers) == n_features:
-            return CodedColumns({}, batches)
         for j in numbers:
             columns[j] = SPARSE
+        if len(numbers) == n_features:
+            return with_sparse()
     width = 1
     if not is_sparse and not X.flags.f_contiguous:
         width = max(1, min(8, n_features // (2 * n_threads), BLOCK_BYTES // X[:, 0].nbytes))
@@ -682,6 +687,5 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
                 columns[j] = code_column(space, x, max_codes, weight, counts_missing)._replace(kind=kinds[j])
 
     each(n_blocks, work, n_threads)
-    if batches:
-        return CodedColumns({j: column for j, column in enumerate(columns) if column is not SPARSE}, batches)
-    return columns
+    spaces = copies = None                     # memory that the others need
+    return with_sparse() if len(numbers) else columns
