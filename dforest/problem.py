@@ -99,7 +99,7 @@ class Problem:
 
     Attributes
     ----------
-    columns : sequence of dforest.core.data.CodedColumn
+    columns : sequence of dforest.core.coded_columns.CodedColumn
         The codes of each feature.
     targets : Targets
     objective : Objective

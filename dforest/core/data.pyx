@@ -15,7 +15,7 @@ cdef extern from "rules/keys.h" nogil:
     const uint32_t DF_MISSING_KEY32
     const uint64_t DF_MISSING_KEY64
 
-from dforest.core.coded_columns import CodedColumn, CodedColumns
+from dforest.core.coded_columns import CodedColumns
 from dforest.core.types cimport CATEGORICAL, MOST_BUCKETS, Kind, bucket_of, code_t
 
 

@@ -185,7 +185,8 @@ cdef class Coder:
         return kept
 
     def code_batch(self, const real_t[::1] x not None, uint32_t[::1] rows not None, const int64_t[::1] begin not None,
-                   const int64_t[::1] end not None, double[:, ::1] values not None, codes not None, int64_t[:, ::1] facts not None):
+                   const int64_t[::1] end not None, double[:, ::1] values not None, codes not None,
+                   int64_t[:, ::1] facts not None):
         """Code some columns.
 
         Parameters

@@ -55,8 +55,7 @@ cdef int walk_tests(const df_packed* forest, Py_ssize_t t, Splitter splitter, co
                 k = min(<Py_ssize_t> TESTED, here.end - i)
                 for j in range(k):
                     row[j] = down.numbers[order[i + j]] if down.numbers != NULL else <uint32_t> (down.first + order[i + j])
-                splitter.goes_left(forest.words + place + 1, <Py_ssize_t> forest.words[place], down.rows, row, k,
-                                        is_left)
+                splitter.goes_left(forest.words + place + 1, <Py_ssize_t> forest.words[place], down.rows, row, k, is_left)
                 for j in range(k):
                     right[n_right] = order[i + j]
                     order[middle] = order[i + j]

@@ -37,8 +37,6 @@ cdef class PackedForest:
     cdef object read_nodes              # returns feature, right_child and node_offsets of the forest
     cdef object node_numbers_
     cdef ZeroPaths paths_               # None: not made yet
-    # The share of the features that sparse rows may store to go down zero paths; for tests and measurements.
-    cdef public double skips_up_to
     cdef readonly Splitter splitter     # that tells where rows go, if the tests are its own; else None
 
     cdef int take(self, arrays) except -1

@@ -9,7 +9,7 @@ few values: `zero_paths.h`.
 A `PackedForest` owns its slots and leaf values, read only; any number of threads may use one.
 """
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
@@ -42,7 +42,7 @@ cdef enum:
     VALUES = 1 << 17          # sums of a block, rows times outputs, at most
     STEPS_PER_FEATURE = 2     # steps of a row down all trees that are worth its copy in a tile
     SLOTS_PER_ROW = 4         # of a tree that is worth a copy with keys
-    SKIPPED_SLOTS = 1 << 16   # of trees that a row which stores few values goes down before the next one does; but one tree at least
+    SKIPPED_SLOTS = 1 << 16   # of trees that a row on zero paths goes down before the next row does; but one tree at least
 
 SKIPS_UP_TO = 0.02             # the share of the features that rows store for which zero paths are worth it
 
@@ -89,7 +89,6 @@ cdef class PackedForest:
         self.baseline = baseline
         self.values = values
         self.splitter = forest.splitter
-        self.skips_up_to = SKIPS_UP_TO
         if stored is not None:
             self.read_nodes = read_nodes
             check_packed(forest, stored, n_threads)
@@ -299,11 +298,11 @@ cdef class PackedForest:
 
     cdef int open_paths(self, Rows rows, int n_threads) except -1:
         """Have rows go down zero paths, if they store so few values that this takes less time."""
-        cdef double n_stored
+        cdef double n_stored, skips_up_to = SKIPS_UP_TO
         if not rows.is_sparse or rows.n == 0:
             return 0
         n_stored = <double> (rows.sparse.starts[rows.n] - rows.sparse.starts[0])
-        if n_stored > self.skips_up_to * rows.n * self.n_features:
+        if n_stored > skips_up_to * rows.n * self.n_features:
             return 0
         if self.paths_ is None:
             self.paths_ = zero_paths(&self.forest, self.n_trees, n_threads)
@@ -324,7 +323,8 @@ cdef class PackedForest:
 
     cdef int skip_rows(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil:
         """Predict n rows of a job from the first one on, which go down zero paths, or tell their leaves."""
-        cdef Py_ssize_t i, k, t, from_tree = job.first_tree, to_tree, end = job.first_tree + job.n_trees, n_outputs = self.n_outputs
+        cdef Py_ssize_t i, k, t, from_tree = job.first_tree, to_tree, end = job.first_tree + job.n_trees
+        cdef Py_ssize_t n_outputs = self.n_outputs
         cdef const int64_t* starts = self.forest.starts
         cdef df_key_table table
         cdef const df_stop* leaf

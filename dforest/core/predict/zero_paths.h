@@ -1,10 +1,10 @@
 /* Rows that store few values, on their way down packed trees: a node is only looked at where the row stores what it tests.
 
-   Words: the *zero child* of an inner node is where a row goes that has 0 there. Nodes are numbered anew, each zero child just behind
-   its parent, so that a row of zeros goes from one number to the next until it is at a leaf. A *stop* is a node at which it has to be
-   asked where a row goes: because the row stores the feature, or because it is a leaf. What tells stops apart is a *table* of the
-   row: a feature's *key* is some bits of its number, and the table has an entry for each key, which is 0 unless the row stores a
-   feature with this key. The node's own feature may be another one; then it was a stop for nothing.
+   Words: the *zero child* of an inner node is where a row goes that has 0 there. Nodes are numbered anew, each zero child just
+   behind its parent, so that a row of zeros goes from one number to the next until it is at a leaf. A *stop* is a node at which
+   it has to be asked where a row goes: because the row stores the feature, or because it is a leaf. What tells stops apart is a
+   *table* of the row: a feature's *key* is some bits of its number, and the table has an entry for each key, which is 0 unless
+   the row stores a feature with this key. The node's own feature may be another one; then it was a stop for nothing.
 
    Let a row store the features 3: 0.5 and 8: 2.0 alone, of which nodes test
 
@@ -23,7 +23,7 @@
 
 enum {
     DF_KEYS = 4096,          /* a power of two */
-    DF_SEVERAL = 0xFFFF      /* in place of the number of a stored value: there are several, or it is too far behind; look it up */
+    DF_SEVERAL = 0xFFFF      /* in place of a stored value's number: there are several, or it is too far behind; look it up */
 };
 
 #define DF_LEAF_FEATURE 0x80000000u      /* in place of a leaf's feature; its key is 0, of which each table has an entry */
@@ -73,7 +73,7 @@ DF_INLINE void df_fill_table(df_key_table *table, const df_sparse_rows *rows, si
     table->entry[0] = DF_SEVERAL;
 }
 
-/* Number the nodes of tree t; whether they are a tree: each but the root the child of one.
+/* Number the nodes of tree t; return 0 if that takes more numbers than there are nodes, as some of them have two parents.
 
    OUT features : [n_slots] of the nodes by their numbers; three more are read, and not looked at
    OUT stops : [n_slots]

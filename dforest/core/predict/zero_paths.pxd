@@ -6,8 +6,8 @@ from dforest.core.predict.walk cimport df_key_table, df_packed, df_skip, df_spar
 
 cdef class ZeroPaths:
     cdef const df_packed* forest     # of the PackedForest, which owns what is made here
-    cdef uint32_t* features              # [slots of all trees] where the slots of a tree begin, so do the features of its nodes ...
-    cdef df_stop* stops              # ... and stops
+    cdef uint32_t* features          # [slots of all trees] where a tree's slots begin, so do its features, ...
+    cdef df_stop* stops              # ... and its stops
 
     cdef inline const df_stop* walk(self, Py_ssize_t t, const df_sparse_rows* rows, Py_ssize_t i,
                                     const df_key_table* table) noexcept nogil:

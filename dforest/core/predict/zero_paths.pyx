@@ -17,7 +17,7 @@ cdef class ZeroPaths:
 
 
 cdef ZeroPaths zero_paths(const df_packed* forest, Py_ssize_t n_trees, int n_threads):
-    """Number the nodes of a forest's trees, on some threads; ValueError: they are no trees."""
+    """Number the nodes of a forest's trees, on some threads; ValueError: there are too many, as some have two parents."""
     cdef ZeroPaths paths = ZeroPaths()
     cdef Py_ssize_t n_slots = forest.starts[n_trees]
     paths.forest = forest
@@ -33,13 +33,13 @@ cdef int number_tree(void* context, Py_ssize_t t, Turn* turn) except -1 nogil:
     cdef const df_packed* forest = (<ZeroPaths> context).forest
     cdef Py_ssize_t start = forest.starts[t], n_slots = forest.starts[t + 1] - start
     cdef uint32_t* waiting = <uint32_t*> malloc(2 * n_slots * sizeof(uint32_t))
-    cdef bint is_tree
+    cdef bint is_done
     if waiting == NULL:
         with gil:
             raise MemoryError()
-    is_tree = df_number_nodes(forest, t, (<ZeroPaths> context).features + start, (<ZeroPaths> context).stops + start, waiting)
+    is_done = df_number_nodes(forest, t, (<ZeroPaths> context).features + start, (<ZeroPaths> context).stops + start, waiting)
     free(waiting)
-    if not is_tree:
+    if not is_done:
         with gil:
-            raise ValueError(f"tree {t} has a packed node with two parents")
+            raise ValueError(f"tree {t} has packed nodes with two parents")
     return poll(turn, 8 * n_slots)
