@@ -626,7 +626,8 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
     """
     n_rows, n_features = X.shape
     if isinstance(X, SparseRows):
-        return code_columns_of_sparse(X, max_codes, weight, n_threads, kinds, n_categories, takes_keys, counts_missing, most_stored)
+        return code_columns_of_sparse(X, max_codes, weight, n_threads, kinds, n_categories, takes_keys, counts_missing,
+                                      most_stored)
     kinds = [CONTINUOUS] * n_features if kinds is None else [int(kind) for kind in kinds]
     columns = [None] * n_features
     # A few columns at a time are copied out of row-major X, so that a cache line serves them all; as many blocks for each thread.
