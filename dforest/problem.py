@@ -4,6 +4,7 @@ What a problem leaves out changes the speed alone: the number of threads, the de
 its arrays from its maker, and nobody writes to them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -98,7 +99,7 @@ class Problem:
 
     Attributes
     ----------
-    columns : tuple of dforest.core.data.CodedColumn
+    columns : sequence of dforest.core.coded_columns.CodedColumn
         The codes of each feature.
     targets : Targets
     objective : Objective
@@ -123,7 +124,7 @@ class Problem:
         and X are those of these rows; all else is as it is for the rows of all ranks.
     """
 
-    columns: tuple
+    columns: Sequence
     targets: Targets
     objective: Objective
     criterion: Criterion

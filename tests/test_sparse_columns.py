@@ -71,3 +71,27 @@ def test_batches(batch, monkeypatch):
         for one, other in zip(found, code_columns(X.toarray(), max_codes, weight), strict=True):
             for a, b in zip(unpacked(one, X.shape[0]), other, strict=True):
                 np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("batch", [1, 20, 1 << 16])
+@pytest.mark.parametrize("max_codes", [0, 4])
+def test_columns_by_number(batch, max_codes, monkeypatch):
+    """Sparse columns between others, with zeros and missing values stored: each is found, and has what it has in dense X."""
+    monkeypatch.setattr("dforest.core.sparse_codes.BATCH", batch)
+    rng = np.random.default_rng(0)
+    stored = rng.random((300, 30)) < np.where(np.arange(30) % 3 == 1, 0.9, 0.05)
+    stored[:, 20:25] = False
+    values = rng.choice([0.0, 1.0, 2.0, -3.0, np.nan], stored.sum())
+    X = sp.csr_array((values, np.nonzero(stored)[1], np.append(0, np.cumsum(stored.sum(axis=1)))), shape=stored.shape)
+    given = [array.copy() for array in (X.data, X.indices, X.indptr)]
+    found, expected = code_columns(SparseRows.of(X), max_codes, most_stored=0.5), code_columns(X.toarray(), max_codes)
+    assert len(found) == 30
+    for j in (*rng.permutation(30).tolist(), -1, -30, np.int64(3)):
+        assert (found[j].rows is None) == (j % 3 == 1 and j != 22)
+        for a, b in zip(unpacked(found[j], 300), expected[j], strict=True):
+            np.testing.assert_array_equal(a, b)
+    for j in (30, -31):
+        with pytest.raises(IndexError, match=f"column {j} of 30"):
+            found[j]
+    for array, before in zip((X.data, X.indices, X.indptr), given, strict=True):
+        np.testing.assert_array_equal(array, before)

@@ -6,6 +6,7 @@ Made problems have as many rows as are asked for; equal questions give equal row
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.datasets import load_diabetes, load_digits, make_friedman1
 from sklearn.model_selection import train_test_split
 
@@ -96,3 +97,26 @@ def _labels(n_rows, random):
     y = sum(random.standard_normal(size)[labels[:, j]] for j, size in enumerate(sizes)) * (1 + (numbers[:, 0] > 0))
     numbers[random.random(numbers.shape) < 0.1] = np.nan
     return np.hstack([labels, numbers]), y + 0.3 * random.standard_normal(n_rows)
+
+
+def sparse(name, n_rows):
+    """A sparse X by its name, "text" or "one_hot", and classes and numbers for its rows: (csr_array, ndarray, ndarray).
+
+    A row of "text" stores 80 of 20,000 words, frequent ones most often; one of "one_hot" a 1 in each of 20 groups of 25 columns.
+    """
+    n_rows, random = scaled(n_rows), np.random.default_rng(0)
+    if name == "text":
+        n_features, n_stored = 20_000, 80
+        shares = np.cumsum(1 / np.arange(30, n_features + 30))
+        words = np.searchsorted(shares / shares[-1], random.random((n_rows, n_stored)))
+        columns, values = random.permutation(n_features)[words], random.exponential(size=(n_rows, n_stored))
+    else:
+        n_features, n_stored = 500, 20
+        columns = random.integers(0, 25, (n_rows, n_stored)) + 25 * np.arange(n_stored)
+        values = np.ones((n_rows, n_stored))
+    starts = n_stored * np.arange(n_rows + 1)
+    X = csr_array((values.ravel().astype(np.float32), columns.ravel(), starts), shape=(n_rows, n_features))
+    X.sum_duplicates()
+    numbers = X @ random.normal(size=n_features)
+    numbers += 0.3 * numbers.std() * random.normal(size=n_rows)
+    return X, np.digitize(numbers, np.quantile(numbers, [0.25, 0.5, 0.75])), numbers

@@ -25,7 +25,7 @@ from dforest.core.types cimport CATEGORICAL, CONTINUOUS, code_t
 from dforest.rules.bins cimport df_bin_ends_before, df_bin_ends_with
 from dforest.rules.numerics cimport df_middle
 
-from dforest.core.data import CodedColumn
+from dforest.core.coded_columns import CodedColumn, CodedColumns
 from dforest.core.scratch import scratch
 from dforest.core.sparse_codes import code_sparse
 from dforest.core.sparse_rows import SparseRows
@@ -622,38 +622,30 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
 
     Returns
     -------
-    list of CodedColumn
+    sequence of CodedColumn
     """
     n_rows, n_features = X.shape
+    if isinstance(X, SparseRows):
+        return code_columns_of_sparse(X, max_codes, weight, n_threads, kinds, n_categories, takes_keys, counts_missing,
+                                      most_stored)
     kinds = [CONTINUOUS] * n_features if kinds is None else [int(kind) for kind in kinds]
     columns = [None] * n_features
     # A few columns at a time are copied out of row-major X, so that a cache line serves them all; as many blocks for each thread.
-    is_sparse = isinstance(X, SparseRows)      # columns are blocks of their own
-    stored = X.by_column() if is_sparse else None
-    if is_sparse and most_stored > 0:
-        stays_sparse = np.diff(stored.starts) <= most_stored * n_rows
-        stays_sparse &= [kind != CATEGORICAL and not (takes_keys and kind == CONTINUOUS) for kind in kinds]
-        numbers = np.flatnonzero(stays_sparse)
-        coded = code_sparse(stored, numbers, [kinds[j] for j in numbers], n_rows, max_codes, weight, counts_missing, n_threads)
-        for j, column in zip(numbers, coded):
-            columns[j] = column
-        if all(columns):
-            return columns
     width = 1
-    if not is_sparse and not X.flags.f_contiguous:
+    if not X.flags.f_contiguous:
         width = max(1, min(8, n_features // (2 * n_threads), BLOCK_BYTES // X[:, 0].nbytes))
     width = -(-n_features // (-(-n_features // (width * n_threads)) * n_threads))
     n_blocks = -(-n_features // width)
     # Scratch takes `width` + 4 times a column for each thread; it is kept to about twice the size of X.
     n_alone = max(1, min(n_threads, n_blocks, 2 * n_features // (width + 4)))
     to_sort = [j for j in range(n_features) if kinds[j] != CATEGORICAL and not (takes_keys and kinds[j] == CONTINUOUS)]
-    if n_threads >= 2 * n_alone and n_rows >= 2 * ROWS_IN_CHUNK and not is_sparse:
+    if n_threads >= 2 * n_alone and n_rows >= 2 * ROWS_IN_CHUNK:
         n_together = min(len(to_sort), n_alone)
         n_chunks = min(-(-2 * n_threads // n_alone), n_rows // ROWS_IN_CHUNK)
         coded = code_together(X, to_sort, max_codes, counts_missing, weight, n_threads, n_together, n_chunks)
         for j, column in zip(to_sort, coded):
             columns[j] = column._replace(kind=kinds[j])
-    n_threads, sorted_ones = n_alone, set(to_sort)
+    n_threads = n_alone
     spaces = [Workspace(n_rows, X.dtype == np.float32) for _ in range(n_threads)]
     copies = [scratch((width, n_rows), X.dtype) for _ in range(n_threads)]
 
@@ -662,14 +654,7 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
         if all(columns[first : first + width]):
             return
         block = copies[number][: n_features - first]
-        if is_sparse and first in sorted_ones:
-            values, rows = stored.column(first)
-            columns[first] = code_stored(space, values, rows, max_codes, weight, counts_missing)._replace(kind=kinds[first])
-            return
-        if is_sparse:
-            stored.unpack(first, block[0])
-        else:
-            block[...] = X[:, first : first + width].T
+        block[...] = X[:, first : first + width].T
         for j, x in enumerate(block, first):
             if columns[j] is not None:
                 continue
@@ -682,3 +667,36 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
 
     each(n_blocks, work, n_threads)
     return columns
+
+
+def code_columns_of_sparse(X, max_codes, weight, n_threads, kinds, n_categories, takes_keys, counts_missing, most_stored):
+    """`code_columns` for SparseRows: one column at a time or, of sparse ones, many."""
+    n_rows, n_features = X.shape
+    kinds = np.full(n_features, <int> CONTINUOUS) if kinds is None else np.array(kinds, np.int64)
+    stored = X.by_column()
+    to_sort = kinds != <int> CATEGORICAL
+    if takes_keys:
+        to_sort &= kinds != <int> CONTINUOUS
+    is_sparse = to_sort & (np.diff(stored.starts) <= most_stored * n_rows) & (most_stored > 0)
+    sparse_ones, others = np.flatnonzero(is_sparse), np.flatnonzero(~is_sparse).tolist()
+    n_alone = max(1, min(n_threads, len(others), 2 * n_features // 5))     # scratch takes five times a column for each thread
+    spaces = [Workspace(n_rows, X.dtype == np.float32) for _ in range(n_alone if others else 0)]
+    copies = [scratch((n_rows,), X.dtype) for _ in spaces]
+    columns = dict.fromkeys(others)
+
+    def work(i, number):
+        j = others[i]
+        kind = int(kinds[j])
+        if to_sort[j]:
+            columns[j] = code_stored(spaces[number], *stored.column(j), max_codes, weight, counts_missing)._replace(kind=kind)
+            return
+        stored.unpack(j, copies[number])
+        columns[j] = code_categories(copies[number], n_categories[j]) if kind == CATEGORICAL else code_by_keys(copies[number])
+
+    each(len(others), work, n_alone)
+    if len(sparse_ones) == 0:
+        return list(columns.values())
+    spaces.clear()                             # memory that sparse columns need
+    copies.clear()
+    batches = code_sparse(stored, sparse_ones, kinds[sparse_ones], n_rows, max_codes, weight, counts_missing, n_threads)
+    return CodedColumns(columns, batches)

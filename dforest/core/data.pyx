@@ -4,8 +4,6 @@ A `DataView` borrows NumPy arrays and keeps them alive; it copies nothing but po
 only and shared by all threads. It owns the buckets of codes that `add_coarse` gives it, the codes by row of `add_rows`,
 and the lists of `add_present`.
 """
-from collections import namedtuple
-
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int8_t, int64_t, uint16_t
 from libc.stdlib cimport calloc, free, malloc
@@ -17,29 +15,8 @@ cdef extern from "rules/keys.h" nogil:
     const uint32_t DF_MISSING_KEY32
     const uint64_t DF_MISSING_KEY64
 
+from dforest.core.coded_columns import CodedColumns
 from dforest.core.types cimport CATEGORICAL, MOST_BUCKETS, Kind, bucket_of, code_t
-
-CodedColumn = namedtuple("CodedColumn", [
-    "codes", "values", "lows", "highs", "has_missing", "kind", "has_keys", "rows", "implied"], defaults=[False, None, 0])
-CodedColumn.__doc__ = """One feature's codes for all rows.
-
-codes : ndarray of shape (n_rows,), dtype uint8, uint16 or uint32
-    The number of each row's bin or value; ``len(values)`` where the value is missing. Or, with
-    has_keys, keys made from values alone (keys.h), dtype uint32 or uint64.
-values : ndarray, dtype float32 or float64
-    Method dense: the distinct values, ascending. Method hist: the upper edges of the bins, the last
-    of them infinite. Categories: their numbers. Keys: none.
-lows, highs : ndarray, like values
-    The smallest and the largest value of each code.
-has_missing : bool
-kind : int
-    0: continuous, 1: ordinal, 2: categorical.
-has_keys : bool
-rows : ndarray of shape (n_stored,), dtype uint32, or None
-    Of a *sparse* column: the rows, ascending, whose codes these are, and which are others than the implied one. None: all rows.
-implied : int
-    The code of all other rows.
-"""
 
 
 def weight_span(weight):
@@ -116,7 +93,7 @@ cdef class DataView:
 
     Parameters
     ----------
-    columns : list of CodedColumn
+    columns : sequence of CodedColumn
         One per feature, all of n_rows codes.
     target : ndarray of shape (n_rows,), dtype int32
         Class numbers; regression: zeros, as the root of each tree makes integers of `y`.
@@ -130,10 +107,9 @@ cdef class DataView:
         C-contiguous: what the columns were made from, for splitters that look at it.
     """
 
-    def __cinit__(self, list columns not None, const int32_t[::1] target not None,
+    def __cinit__(self, columns not None, const int32_t[::1] target not None,
                   y=None, const uint32_t[::1] weight=None, const int8_t[::1] directions=None, X=None):
         cdef Py_ssize_t j
-        cdef Column* column
         self.n_rows = target.shape[0]
         self.n_features = len(columns)
         if self.n_rows == 0 or self.n_features == 0:
@@ -141,40 +117,17 @@ cdef class DataView:
         self.columns = <Column*> calloc(self.n_features, sizeof(Column))
         if self.columns == NULL:
             raise MemoryError()
-        for j in range(self.n_features):
-            given = columns[j]
-            n_codes = self.n_rows if given.rows is None else len(given.rows)
-            if given.codes.shape != (n_codes,) or not given.codes.flags.c_contiguous:
-                raise ValueError(f"column {j} is not a contiguous array of {n_codes} codes")
-            if given.codes.dtype not in ((np.uint32, np.uint64) if given.has_keys else (np.uint8, np.uint16, np.uint32)):
-                raise ValueError(f"column {j} has codes of dtype {given.codes.dtype}")
-            column = &self.columns[j]
-            column.codes = address_of(given.codes)
-            column.width = given.codes.dtype.itemsize
-            if given.rows is not None:
-                column.stored = <const uint32_t*> address_of(given.rows)
-                column.n_stored = len(given.rows)
-                column.implied = given.implied
-                if self.has_sparse and column.width != self.present_width:
-                    raise ValueError(f"sparse columns have codes of {self.present_width} and {column.width} bytes")
-                self.present_width = column.width
-                self.has_sparse = True
-            column.has_keys = given.has_keys
-            column.n_codes = len(given.values)
-            if given.has_keys:
-                column.n_codes = DF_MISSING_KEY64 if column.width == 8 else DF_MISSING_KEY32
-            column.has_missing = given.has_missing
-            column.kind = <Kind> <int> given.kind
-            column.direction = directions[j] if directions is not None else 0
-            for numbers in (given.lows, given.highs):
-                if numbers.shape != given.values.shape or numbers.dtype != given.values.dtype:
-                    raise ValueError(f"column {j} has lows or highs unlike its values")
-            column.values = address_of(given.values)
-            column.lows = address_of(given.lows)
-            column.highs = address_of(given.highs)
-            if given.has_keys:
-                column.values = column.lows = column.highs = NULL
-            column.is_float32 = given.values.dtype == np.float32
+        if isinstance(columns, CodedColumns):
+            for j, given in columns.others.items():
+                take_column(self, j, given)
+            for batch in columns.batches:
+                take_batch(self, batch)
+        else:
+            for j, given in enumerate(columns):
+                take_column(self, j, given)
+        if directions is not None:
+            for j in range(self.n_features):
+                self.columns[j].direction = directions[j]
         self.owners = (columns, X)
         self.set_targets(target, y, weight)
         if X is not None:
@@ -291,3 +244,73 @@ cdef class DataView:
         if self.rows is None:
             self.rows = RowCodes.of(self.columns, self.n_features, self.n_rows, n_threads)
         return 0
+
+
+cdef int take_column(DataView data, Py_ssize_t j, given) except -1:
+    """Know a `CodedColumn`."""
+    cdef Column* column = &data.columns[j]
+    n_codes = data.n_rows if given.rows is None else len(given.rows)
+    if given.codes.shape != (n_codes,) or not given.codes.flags.c_contiguous:
+        raise ValueError(f"column {j} is not a contiguous array of {n_codes} codes")
+    if given.codes.dtype not in ((np.uint32, np.uint64) if given.has_keys else (np.uint8, np.uint16, np.uint32)):
+        raise ValueError(f"column {j} has codes of dtype {given.codes.dtype}")
+    column.codes = address_of(given.codes)
+    column.width = given.codes.dtype.itemsize
+    if given.rows is not None:
+        column.stored = <const uint32_t*> address_of(given.rows)
+        column.n_stored = len(given.rows)
+        column.implied = given.implied
+        take_width(data, column.width)
+    column.has_keys = given.has_keys
+    column.n_codes = len(given.values)
+    if given.has_keys:
+        column.n_codes = DF_MISSING_KEY64 if column.width == 8 else DF_MISSING_KEY32
+    column.has_missing = given.has_missing
+    column.kind = <Kind> <int> given.kind
+    for numbers in (given.lows, given.highs):
+        if numbers.shape != given.values.shape or numbers.dtype != given.values.dtype:
+            raise ValueError(f"column {j} has lows or highs unlike its values")
+    column.values = address_of(given.values)
+    column.lows = address_of(given.lows)
+    column.highs = address_of(given.highs)
+    if given.has_keys:
+        column.values = column.lows = column.highs = NULL
+    column.is_float32 = given.values.dtype == np.float32
+    return 0
+
+
+cdef int take_batch(DataView data, batch) except -1:
+    """Know the columns of a `SparseBatch`."""
+    cdef const int64_t[::1] numbers = batch.numbers, kinds = batch.kinds
+    cdef const int64_t[:, ::1] facts = batch.facts
+    cdef const char* codes = <const char*> address_of(batch.codes)
+    cdef const uint32_t* stored = <const uint32_t*> address_of(batch.rows)
+    cdef const char* values = <const char*> address_of(batch.values)
+    cdef const char* lows = <const char*> address_of(batch.lows)
+    cdef const char* highs = <const char*> address_of(batch.highs)
+    cdef int width = batch.codes.dtype.itemsize, value_size = batch.values.dtype.itemsize
+    cdef Py_ssize_t c
+    cdef Column* column
+    take_width(data, width)
+    for c in range(numbers.shape[0]):
+        column = &data.columns[numbers[c]]
+        column.codes, column.width = codes, width
+        column.stored, column.n_stored = stored, <uint32_t> facts[c, 3]
+        column.n_codes, column.implied, column.has_missing = facts[c, 0], <uint32_t> facts[c, 1], facts[c, 2] != 0
+        column.kind = <Kind> <int> kinds[c]
+        column.values, column.lows, column.highs, column.is_float32 = values, lows, highs, value_size == sizeof(float)
+        codes += facts[c, 3] * width
+        stored += facts[c, 3]
+        values += facts[c, 0] * value_size
+        lows += facts[c, 0] * value_size
+        highs += facts[c, 0] * value_size
+    return 0
+
+
+cdef int take_width(DataView data, int width) except -1:
+    """Have sparse columns whose codes are of so many bytes."""
+    if data.has_sparse and width != data.present_width:
+        raise ValueError(f"sparse columns have codes of {data.present_width} and {width} bytes")
+    data.present_width = width
+    data.has_sparse = True
+    return 0

@@ -21,7 +21,7 @@ from dforest.core.types cimport code_t
 from dforest.rules.bins cimport df_bin_ends_before, df_bin_ends_with
 from dforest.rules.numerics cimport df_middle
 
-from dforest.core.data import CodedColumn
+from dforest.core.coded_columns import SparseBatch
 from dforest.core.threads import each
 
 cdef extern from "rules/keys.h" nogil:
@@ -184,8 +184,8 @@ cdef class Coder:
                 kept += 1
         return kept
 
-    def code_batch(self, const real_t[::1] x not None, const uint32_t[::1] rows not None, const int64_t[::1] begin not None,
-                   const int64_t[::1] end not None, double[:, ::1] values not None, uint32_t[::1] kept not None, codes not None,
+    def code_batch(self, const real_t[::1] x not None, uint32_t[::1] rows not None, const int64_t[::1] begin not None,
+                   const int64_t[::1] end not None, double[:, ::1] values not None, codes not None,
                    int64_t[:, ::1] facts not None):
         """Code some columns.
 
@@ -194,13 +194,12 @@ cdef class Coder:
         x : ndarray of shape (n_stored,), dtype float32 or float64
             The values stored of all columns.
         rows : ndarray of shape (n_stored,), dtype uint32
-            Of these values; in each column ascending.
+            Of these values; in each column ascending. Out: from the beginning of the first column on, the rows that have another
+            code than the implied one, column after column.
         begin, end : ndarray of shape (n_columns,), dtype int64
             Where each column's begin and end.
         values : ndarray of shape (1 or 3, n), dtype float64
-            Out: what codes stand for, column after column, as `CodedColumn` has it: values; or edges, lows and highs.
-        kept : ndarray of shape (n,), dtype uint32
-            Out: the stored rows, column after column.
+            Out: what codes stand for, column after column, as `SparseBatch` has it: values; or edges, lows and highs.
         codes : ndarray of shape (n,), dtype uint8, uint16 or uint32
             Out: their codes.
         facts : ndarray of shape (n_columns, 4), dtype int64
@@ -209,6 +208,7 @@ cdef class Coder:
         """
         cdef uint8_t[::1] to = codes.view(np.uint8)
         cdef Py_ssize_t c, n, width = codes.itemsize, n_kept = 0, n_values = 0, here
+        cdef uint32_t* kept = NULL             # never ahead of the rows that are still to be read
         cdef const real_t* own
         cdef const uint32_t* own_rows
         with nogil:
@@ -216,6 +216,8 @@ cdef class Coder:
                 n = end[c] - begin[c]
                 own = &x[begin[c]] if n > 0 else NULL
                 own_rows = &rows[begin[c]] if n > 0 else NULL
+                if n > 0 and kept == NULL:
+                    kept = &rows[begin[c]]
                 if real_t is float:
                     self.divide(own, own_rows, n, <uint64_t*> &self.items[0, 0], &values[0, n_values], values.shape[1])
                 else:
@@ -224,11 +226,11 @@ cdef class Coder:
                 if n == 0:
                     here = 0
                 elif width == 1:
-                    here = self.keep(own_rows, n, &kept[n_kept], &to[n_kept])
+                    here = self.keep(own_rows, n, kept + n_kept, &to[n_kept])
                 elif width == 2:
-                    here = self.keep(own_rows, n, &kept[n_kept], <uint16_t*> &to[2 * n_kept])
+                    here = self.keep(own_rows, n, kept + n_kept, <uint16_t*> &to[2 * n_kept])
                 else:
-                    here = self.keep(own_rows, n, &kept[n_kept], <uint32_t*> &to[4 * n_kept])
+                    here = self.keep(own_rows, n, kept + n_kept, <uint32_t*> &to[4 * n_kept])
                 n_kept += here
                 facts[c, 0] = self.n_codes
                 facts[c, 1] = self.implied
@@ -242,9 +244,10 @@ def code_sparse(stored, numbers, kinds, n_rows, max_codes, weight, counts_missin
     Parameters
     ----------
     stored : SparseColumns
+        Its rows become those of the batches: nobody else may need them any more.
     numbers : ndarray of int
-        Which columns, of which some row is not stored.
-    kinds : sequence of int
+        Which columns, of which some row is not stored; ascending.
+    kinds : ndarray of int
         Of these columns: see `CodedColumn`.
     n_rows : int
     max_codes, weight, counts_missing, n_threads
@@ -252,7 +255,7 @@ def code_sparse(stored, numbers, kinds, n_rows, max_codes, weight, counts_missin
 
     Returns
     -------
-    list of CodedColumn
+    list of SparseBatch
     """
     if len(numbers) == 0:
         return []
@@ -275,27 +278,16 @@ def code_sparse(stored, numbers, kinds, n_rows, max_codes, weight, counts_missin
         own = slice(*batches[b])
         n = int(n_stored[own].sum())
         values = np.empty((3 if max_codes else 1, int(most[own].sum())))
-        rows, codes = np.empty(n, np.uint32), np.empty(n, dtype)
+        codes = np.empty(n, dtype)             # more than are kept, if zeros are stored
         facts = np.empty((own.stop - own.start, 4), np.int64)
-        coders[number].code_batch(stored.values, stored.rows, begin[own], end[own], values, rows, codes, facts)
+        coders[number].code_batch(stored.values, stored.rows, begin[own], end[own], values, codes, facts)
+        rows = stored.rows[begin[own.start] :][: facts[:, 3].sum()]
         values = values[:, : facts[:, 0].sum()].astype(stored.values.dtype)
-        coded[b] = _columns(values, rows, codes, facts, kinds[own])
+        edges, lows, highs = values if max_codes else 3 * [values[0]]
+        if max_codes and (lows == highs).all():
+            highs = lows = lows.copy()
+            edges = edges.copy()
+        coded[b] = SparseBatch(numbers[own], kinds[own], facts, edges, lows, highs, rows, codes)
 
     each(len(batches), work, n_threads)
-    return [column for columns in coded for column in columns]
-
-
-def _columns(values, rows, codes, facts, kinds):
-    """What a batch has become, as a list of CodedColumn."""
-    edges, lows, highs = values if len(values) == 3 else 3 * [values[0]]
-    if len(values) == 3 and (lows == highs).all():
-        highs = lows
-    columns, value, row = [], 0, 0
-    for (n_codes, implied, has_missing, n_stored), kind in zip(facts.tolist(), kinds, strict=True):
-        to, till = value + n_codes, row + n_stored
-        low = lows[value:to]
-        high = low if highs is lows else highs[value:to]
-        edge = low if edges is lows else edges[value:to]
-        columns.append(CodedColumn(codes[row:till], edge, low, high, bool(has_missing), kind, False, rows[row:till], implied))
-        value, row = to, till
-    return columns
+    return coded

@@ -88,7 +88,10 @@ class SparseRows:
 
     def matrix(self):
         """These rows as a matrix of SciPy: csr_array, which borrows the arrays."""
-        return csr_array(self.matrix_arrays(), shape=self.shape)
+        values, columns, starts = self.matrix_arrays()
+        if starts[-1] <= np.iinfo(columns.dtype).max:  # else SciPy copies the columns
+            starts = starts.astype(columns.dtype)
+        return csr_array((values, columns, starts), shape=self.shape)
 
     def toarray(self):
         """These rows as an ndarray of shape (n_rows, n_features), C-contiguous."""

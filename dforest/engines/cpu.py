@@ -34,7 +34,7 @@ class CpuSession(Session):
         super().__init__(problem)
         targets = problem.targets
         self._data = DataView(
-            list(problem.columns), targets.classes, targets.numbers, targets.weight, problem.directions, problem.X
+            problem.columns, targets.classes, targets.numbers, targets.weight, problem.directions, problem.X
         )
         self._trainer = Trainer(
             self._data, problem.objective, problem.criterion, problem.splitter, problem.rules, problem.sampling, n_threads

@@ -100,7 +100,7 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None)
     """
     targets, splitter, criterion, rules = problem.targets, problem.splitter, problem.criterion, problem.rules
     n_rows, n_words = len(targets.classes), problem.objective.n_leaf_words
-    data = DataView(list(problem.columns), targets.classes, targets.numbers, targets.weight, problem.directions)
+    data = DataView(problem.columns, targets.classes, targets.numbers, targets.weight, problem.directions)
     n_records = _distinct_rows(problem.sampling, n_rows)
     has_buckets = bucketed_columns(data, splitter, criterion)
     widths = [1 if few else column.codes.itemsize for column, few in zip(problem.columns, has_buckets, strict=True)]
@@ -114,10 +114,9 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None)
     if n_distinct is None:
         n_distinct = 0 if problem.objective.has_classes else n_trees * n_leaves
     of_leaves = n_distinct * (8 * n_words + 24)  # in a table of words, numbers and hashes
-    values = {id(array): array for column in problem.columns for array in (column.values, column.lows, column.highs)}
     return MemoryEstimate(
         codes=sum(column.codes.nbytes + (0 if column.rows is None else column.rows.nbytes) for column in problem.columns),
-        values=sum(array.nbytes for array in values.values()),
+        values=sum(_value_bytes(column) for column in problem.columns),
         buckets=n_rows * sum(has_buckets),
         rows=_rows_bytes(problem, widths, blocks > 0),
         records=(2 * _RECORD + of_outputs) * n_records + (5 * n_rows if data.has_sparse else 0),
@@ -128,6 +127,11 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None)
         moving=n_distinct * 8 * n_words,
         n_threads=n_threads,
     )
+
+
+def _value_bytes(column):
+    """Of what a column's codes stand for."""
+    return sum(array.nbytes for array in {id(array): array for array in (column.values, column.lows, column.highs)}.values())
 
 
 def _rows_bytes(problem, widths, has_blocks):

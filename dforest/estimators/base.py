@@ -423,7 +423,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
         X = np.ascontiguousarray(rows.X) if needs_rows else None
         share = None if ranks.size == 1 else rows.share
         return Problem(
-            tuple(columns), targets, objective, criterion, splitter, rules, sampling, seed, is_tree, directions, X, share
+            columns, targets, objective, criterion, splitter, rules, sampling, seed, is_tree, directions, X, share
         )
 
     def _sampling(self, plan, rows):

@@ -13,7 +13,7 @@ import numpy as np
 
 from dforest.core.binning import BLOCK_BYTES, code_categories, code_columns
 from dforest.core.code_writer import CodeRule, edges_between, values_of_keys, write_codes
-from dforest.core.data import CodedColumn
+from dforest.core.coded_columns import CodedColumn
 from dforest.core.shared_bins import Marks, merge_entries
 from dforest.core.sorted_columns import places_of, runs_of, sort_columns
 from dforest.core.threads import each

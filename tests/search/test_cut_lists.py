@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from dforest.core import loops
-from dforest.core.data import CodedColumn, DataView
+from dforest.core.coded_columns import CodedColumn
+from dforest.core.data import DataView
 from dforest.core.search.absolute_error import AbsoluteError
 from dforest.core.search.criterion import Gini
 from dforest.core.search.probe import Probe

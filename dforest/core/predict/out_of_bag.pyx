@@ -16,11 +16,12 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from dforest.core.predict.packed cimport Descent, PackedForest, Rows
+from dforest.core.predict.opened_rows cimport Rows
+from dforest.core.predict.packed cimport PackedForest
 from dforest.core.predict.totals cimport (
     DF_DIGITS, DF_MOST_EXPONENT, DF_SQUARE_EXPONENT, df_total, df_total_add, df_total_carry, df_total_open,
 )
-from dforest.core.predict.walk cimport df_tree, df_value_row
+from dforest.core.predict.walk cimport Descent, df_tree, df_value_row
 from dforest.core.sampling cimport TreeDraws
 from dforest.core.threads cimport Turn, current_turn, df_add_to_long, poll, share
 from dforest.rules.out_of_bag cimport df_error, df_leading_class
@@ -117,7 +118,7 @@ def nearest(number, exponent):
 cdef class TrainingRows:
     def __init__(self, PackedForest packed not None, X, target, is_regression, TreeDraws draws not None, exponent):
         self.packed = packed
-        self.rows = Rows(X, packed)
+        self.rows = Rows(X, packed.n_features, packed.splitter)
         self.n = self.rows.n
         if draws.n_own != self.n or len(draws.plans) != packed.n_trees:
             raise ValueError(f"draws of {len(draws.plans)} trees of {draws.n_own} rows, for a forest of {packed.n_trees} trees "
@@ -348,6 +349,7 @@ def predict_out_of_bag(PackedForest packed not None, X not None, const double[::
     n_votes = np.zeros(n, np.int32)
     totals = np.zeros((DF_DIGITS, packed.n_trees), np.int64)
     n_new = np.zeros(packed.n_trees, np.int64)
+    packed.open_paths(voting.rows, n_threads)
     voting.tally = Tally(target, sums, votes, n_votes, exponent)
     voting.totals, voting.n_new = totals, n_new
     voting.classes = np.zeros(packed.values.shape[0], np.int32) if is_regression else leaf_class
@@ -375,6 +377,7 @@ def leaves_out_of_bag(PackedForest packed not None, X not None, TreeDraws draws 
     cdef TrainingRows training = TrainingRows(packed, X, np.empty(0), False, draws, 0)
     cdef Turn turn = current_turn()
     cdef Py_ssize_t n = 0, n_out, block
+    packed.open_paths(training.rows, 1)
     cdef uint32_t out[DF_BLOCK]
     cdef uint32_t leaf[DF_BLOCK]
     rows, leaves = np.empty(training.n, np.uint32), np.empty(training.n, np.uint32)

@@ -4,12 +4,15 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.threads cimport Turn
 from dforest.core.types cimport df_rows
-from dforest.core.predict.walk cimport df_mode, df_packed, df_sparse_mode, df_sparse_rows, real_t
+from dforest.core.predict.opened_rows cimport Rows
+from dforest.core.predict.walk cimport Descent, df_packed, df_sparse_rows, real_t
+from dforest.core.predict.zero_paths cimport ZeroPaths
 
 cdef struct Job:                        # rows that are to be predicted, in blocks
     PyObject* packed                    # the PackedForest
     const df_rows* rows                 # NULL where they are sparse
     const df_sparse_rows* sparse        # NULL where they are not
+    PyObject* paths                     # the ZeroPaths that sparse rows go down; NULL: they are unpacked
     df_rows room                        # [n_threads, n_block] rows that are 0, where sparse ones are unpacked
     Py_ssize_t n, n_block               # rows, and rows of a block
     Py_ssize_t first_tree, n_trees      # which trees the rows go down
@@ -18,14 +21,6 @@ cdef struct Job:                        # rows that are to be predicted, in bloc
     int64_t* most                       # [n] or NULL: see `predict_rows`
     int64_t* leaves                     # [n, n_trees] or NULL: leaves are asked for, not predictions
     const uint32_t* numbers             # the number of the node in each slot, where leaves are asked for
-
-cdef struct Descent:                    # rows that go down trees, one tree after another
-    const df_rows* rows
-    const uint32_t* numbers             # [n] which rows; NULL: first, first + 1, ...
-    Py_ssize_t first, n
-    int mode                            # see df_mode of walk.h
-    uint32_t* at                        # [n] OUT the slots of the leaves that the rows reach
-    uint32_t* left                      # [n] scratch
 
 
 cdef class PackedForest:
@@ -41,9 +36,9 @@ cdef class PackedForest:
     cdef object owned                   # the PackedArrays that `forest` points into
     cdef object read_nodes              # returns feature, right_child and node_offsets of the forest
     cdef object node_numbers_
+    cdef ZeroPaths paths_               # None: not made yet
     cdef readonly Splitter splitter     # that tells where rows go, if the tests are its own; else None
 
-    cdef int pack(self, forest, rows, bint is_wide) except -1
     cdef int take(self, arrays) except -1
     cdef double steps(self, Py_ssize_t n_trees) noexcept nogil
     cdef int threads(self, Py_ssize_t n, Py_ssize_t n_trees, int n_threads) noexcept
@@ -52,29 +47,15 @@ cdef class PackedForest:
     cdef int share_blocks(self, Job* job, Rows rows, Py_ssize_t n_block, int n_threads) except -1
     cdef int walk(self, Py_ssize_t t, const Descent* down, Turn* turn) except -1 nogil
     cdef int walk_sparse(self, Py_ssize_t t, Rows rows, const Descent* down, Turn* turn) except -1 nogil
-    cdef int walk_tests(self, Py_ssize_t t, const Descent* down) except -1 nogil
+    cdef int open_paths(self, Rows rows, int n_threads) except -1
+    cdef int walk_zero_paths(self, Py_ssize_t t, Rows rows, const Descent* down, Turn* turn) except -1 nogil
+    cdef int skip_rows(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil
     cdef bint takes_tiles(self, Py_ssize_t most_slots, Py_ssize_t first_tree, Py_ssize_t n_trees) noexcept nogil
     cdef bint mark(self, Py_ssize_t t, Py_ssize_t n, bint has_missing, const void* tiles, uint32_t* at) noexcept nogil
     cdef void add(self, Py_ssize_t t, const uint32_t* at, Py_ssize_t n, double* sums) noexcept nogil
     cdef int predict_block(self, const Job* job, const Descent* rows, Py_ssize_t first, Turn* turn) except -1 nogil
+    cdef void finish(self, const Job* job, Py_ssize_t first, Py_ssize_t n, double* sums) noexcept nogil
     cdef int apply_block(self, const Job* job, const Descent* rows, Py_ssize_t first, Turn* turn) except -1 nogil
-    cdef int check(self, Py_ssize_t n_features) except -1
-
-
-cdef class Rows:
-    cdef df_rows rows                   # of sparse rows: .x is NULL, the rest as if they were unpacked
-    cdef df_sparse_rows sparse
-    cdef Py_ssize_t n
-    cdef Py_buffer buffer
-    cdef object held
-    cdef bint is_open, is_single, is_sparse
-
-    cdef int open_sparse(self, X) except -1
-    cdef inline int mode(self, const df_packed* forest, Py_ssize_t first, Py_ssize_t n, Py_ssize_t n_features) noexcept nogil:
-        """What n rows from the first one on need: see df_mode of walk.h."""
-        if self.is_sparse:
-            return df_sparse_mode(forest, &self.sparse, first, n)
-        return df_mode(forest, &self.rows, first, n, n_features)
 
 
 cdef inline df_rows rows_of(const real_t[:, ::1] X) noexcept nogil:

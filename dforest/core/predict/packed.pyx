@@ -3,32 +3,32 @@
 A block of rows passes all trees before the next block starts, so that a tree is fetched once per
 block; a row's sum over trees is formed by one thread in the order of the trees, so it has the same
 bits on any number of threads. How a row goes down a tree, and what slots are: see `walk.h`; how many
-rows without missing values go down trees that are small for so many: `tiles.h`.
+rows without missing values go down trees that are small for so many: `tiles.h`; and rows that store
+few values: `zero_paths.h`.
 
 A `PackedForest` owns its slots and leaf values, read only; any number of threads may use one.
 """
 cimport cython
-from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 import numpy as np
 
 from dforest.core.loops cimport loops
-from dforest.core.threads cimport Turn, current_turn, poll, share
+from dforest.core.threads cimport Turn, poll, share
+from dforest.core.predict.opened_rows cimport Rows
+from dforest.core.predict.own_tests cimport walk_tests
 from dforest.core.predict.walk cimport (
-    DF_LANES, DF_MOST_KEYED, DF_MOST_MARKED, DF_MOST_PLACES, DF_NUMBERS, DF_VALUE_ROWS, df_add_numbers, df_add_values,
-    df_child, df_fill_tiles32, df_fill_tiles64, df_is_leaf, df_key_slots, df_keyed, df_mark_tree, df_marked, df_mode,
-    df_packed, df_place, df_sparse_mode, df_tree, df_unpack_rows, df_walk_rows, df_walk_tiles, df_walk_trees,
+    DF_LANES, DF_MOST_KEYED, DF_MOST_MARKED, DF_MOST_PLACES, DF_NUMBERS, Descent, df_add_numbers, df_add_values,
+    df_clear_table, df_fill_table, df_fill_tiles32, df_fill_tiles64, df_key_slots, df_key_table, df_keyed, df_mark_tree,
+    df_marked, df_mode, df_packed, df_sparse_mode, df_stop, df_unpack_rows, df_walk_rows, df_walk_tiles, df_walk_trees,
 )
+from dforest.core.predict.zero_paths cimport ZeroPaths, zero_paths
 
+from dforest.core.predict.node_paths import paths_to
 from dforest.core.predict.packed_check import check_packed
-from dforest.core.predict.packing import (
-    WIDE_BITS, PackedArrays, empty_aligned, is_float32, payload_words, slot_bits, slot_numbers, slot_size, steps_of_rows,
-    write_slots,
-)
-from dforest.core.sparse_rows import SparseRows
+from dforest.core.predict.packing import WIDE_BITS, pack_trees, slot_numbers, slot_size
 
 cdef enum:
     BLOCK_BYTES = 1 << 18     # of X in a block: beside them, a tree has room in a cache ...
@@ -37,16 +37,14 @@ cdef enum:
     UNPACKED_BYTES = 1 << 25  # of sparse rows that a thread unpacks at a time,
     SOME_BYTES = 1 << 22      # or for one tree; but one row at least
     STEPS = 1 << 17           # steps down trees that are worth another thread
-    TESTED = 1024             # rows that a splitter tests at a time
     SOME_STEPS = 1 << 24      # steps that rows take together, at most, until it is asked whether to give up; 16 rows take any
     ROW_STEPS = 16            # steps of a row down a tree, about
     VALUES = 1 << 17          # sums of a block, rows times outputs, at most
     STEPS_PER_FEATURE = 2     # steps of a row down all trees that are worth its copy in a tile
     SLOTS_PER_ROW = 4         # of a tree that is worth a copy with keys
+    SKIPPED_SLOTS = 1 << 16   # of trees that a row on zero paths goes down before the next row does; but one tree at least
 
-cdef struct Reached:          # a node, and which rows reach it
-    uint32_t at
-    Py_ssize_t start, end
+SKIPS_UP_TO = 0.02             # the share of the features that rows store for which zero paths are worth it
 
 
 cdef class PackedForest:
@@ -98,29 +96,7 @@ cdef class PackedForest:
         else:
             nodes = forest.feature, forest.right_child, forest.node_offsets
             self.read_nodes = lambda: nodes
-            self.pack(forest, rows, is_wide)
-
-    cdef int pack(self, forest, rows, bint is_wide) except -1:
-        offsets, leaf = forest.node_offsets, forest.feature < 0
-        starts = offsets + np.arange(self.n_trees + 1)
-        if len(rows) != leaf.sum() or rows.max() >= len(self.values):
-            raise ValueError(f"{leaf.sum()} leaves, {len(rows)} rows up to {rows.max(initial=0)} of {len(self.values)} values")
-        first_leaf = np.append(0, np.cumsum(leaf))[offsets[: self.n_trees]]
-        bases = np.minimum.reduceat(rows, first_leaf).astype(np.int64)
-        highest = np.maximum.reduceat(rows, first_leaf)
-        is_wide = (is_wide or np.diff(offsets).max() >= 1 << max(0, 30 - slot_bits(self.n_features, False))
-                   or (highest - bases).max() >= DF_VALUE_ROWS or not is_float32(forest.threshold))
-        bits = slot_bits(self.n_features, is_wide)
-        words, places = None, np.empty(0, np.int64)
-        if len(forest.payload_offsets) > 1:
-            words, places = payload_words(forest)
-        slots = empty_aligned((len(leaf) + self.n_trees) * slot_size(is_wide))
-        write_slots(slots, starts, bits, is_wide, bases, slot_numbers(forest.feature, forest.right_child, offsets),
-                    forest.feature, forest.threshold, forest.missing_left.view(np.uint8), offsets, rows, places,
-                    forest.n_categories, self.splitter is not None)
-        n_first, depth, n_steps = steps_of_rows(forest.feature, forest.link, offsets, forest.leaf_draws)
-        self.take(PackedArrays(slots, starts, words, bits, is_wide, n_first, depth, n_steps, np.asarray(self.values), bases))
-        return 0
+            self.take(pack_trees(forest, np.asarray(values), rows, is_wide))
 
     cdef int take(self, arrays) except -1:
         """Predict by these `PackedArrays`, of which `values` are there already."""
@@ -179,7 +155,7 @@ cdef class PackedForest:
         -------
         ndarray of shape (n, n_outputs), dtype float64
         """
-        cdef Rows opened = Rows(X, self)
+        cdef Rows opened = Rows(X, self.n_features, self.splitter)
         result = np.empty((opened.n, self.n_outputs))
         cdef double[:, ::1] out = result
         if opened.n > 0:
@@ -199,7 +175,7 @@ cdef class PackedForest:
             Which trees.
         n_threads : int
         """
-        cdef Rows opened = Rows(X, self)
+        cdef Rows opened = Rows(X, self.n_features, self.splitter)
         cdef Job job
         if sums.shape[0] != opened.n or sums.shape[1] != self.n_outputs:
             raise ValueError(f"sums of shape ({sums.shape[0]}, {sums.shape[1]}), for {opened.n} rows and {self.n_outputs} "
@@ -216,7 +192,7 @@ cdef class PackedForest:
 
     def most(self, X not None, int n_threads):
         """The output of the largest mean, of equal ones the first: ndarray of shape (n,), dtype int64."""
-        cdef Rows opened = Rows(X, self)
+        cdef Rows opened = Rows(X, self.n_features, self.splitter)
         result = np.empty(opened.n, np.int64)
         cdef int64_t[::1] out = result
         if opened.n > 0:
@@ -262,6 +238,11 @@ cdef class PackedForest:
         job.packed = <PyObject*> self
         job.n = n
         job.n_block = n_block
+        self.open_paths(rows, used)
+        if rows.paths is not None:
+            job.sparse = &rows.sparse
+            job.paths = <PyObject*> rows.paths
+            return share(skip_block, job, n_blocks, used)
         if not rows.is_sparse:
             job.rows = &rows.rows
             return share(do_block, job, n_blocks, used)
@@ -280,7 +261,7 @@ cdef class PackedForest:
         """Send rows down tree t."""
         cdef Py_ssize_t i = 0, k = max(DF_LANES, SOME_STEPS // self.depth[t])
         if self.splitter is not None:
-            self.walk_tests(t, down)
+            walk_tests(&self.forest, t, self.splitter, down)
             return poll(turn, down.n * self.depth[t])
         while i < down.n:
             k = min(k, down.n - i)
@@ -292,6 +273,8 @@ cdef class PackedForest:
 
     cdef int walk_sparse(self, Py_ssize_t t, Rows rows, const Descent* down, Turn* turn) except -1 nogil:
         """Send sparse rows down tree t: `walk`, but for `down.rows`, which are not looked at."""
+        if rows.paths is not None:
+            return self.walk_zero_paths(t, rows, down, turn)
         cdef Py_ssize_t i = 0, k = max(1, min(down.n, SOME_BYTES // <Py_ssize_t> rows.rows.stride))
         cdef char* room = <char*> calloc(k, rows.rows.stride)
         cdef df_rows unpacked = df_rows(room, rows.rows.stride, rows.rows.is_double)
@@ -313,68 +296,76 @@ cdef class PackedForest:
             free(room)
         return 0
 
-    cdef int walk_tests(self, Py_ssize_t t, const Descent* down) except -1 nogil:
-        """Send rows down tree t, whose splitter tells where they go: a node, with all rows that reach it, at a time.
+    cdef int open_paths(self, Rows rows, int n_threads) except -1:
+        """Have rows go down zero paths, if they store so few values that this takes less time."""
+        cdef double n_stored, skips_up_to = SKIPS_UP_TO
+        if not rows.is_sparse or rows.n == 0:
+            return 0
+        n_stored = <double> (rows.sparse.starts[rows.n] - rows.sparse.starts[0])
+        if n_stored > skips_up_to * rows.n * self.n_features:
+            return 0
+        if self.paths_ is None:
+            self.paths_ = zero_paths(&self.forest, self.n_trees, n_threads)
+        rows.paths = self.paths_
+        return 0
 
-        The rows of a node are a run of `order`. A node reached by the rows 0, 2, 5 and 7, of which 2 and 7 go left, leaves
+    cdef int walk_zero_paths(self, Py_ssize_t t, Rows rows, const Descent* down, Turn* turn) except -1 nogil:
+        """`walk_sparse` for rows that go down zero paths."""
+        cdef df_key_table table
+        cdef Py_ssize_t i, row
+        df_clear_table(&table)
+        for i in range(down.n):
+            row = down.numbers[i] if down.numbers != NULL else down.first + i
+            df_fill_table(&table, &rows.sparse, row, False)
+            down.at[i] = rows.paths.walk(t, &rows.sparse, row, &table).slot
+            df_fill_table(&table, &rows.sparse, row, True)
+        return poll(turn, down.n * self.depth[t])
 
-            order:   | ...... |   2   7   |   0   5    | ...... |
-                              from        middle       to
-
-        and both runs wait on the stack, the left one on top.
-        """
-        cdef Py_ssize_t n = down.n
-        cdef const df_packed* forest = &self.forest
-        cdef const char* tree = df_tree(forest, t)
-        cdef uint32_t row[TESTED]
-        cdef uint8_t is_left[TESTED]
-        cdef uint32_t* order = <uint32_t*> malloc(2 * (n + 1) * sizeof(uint32_t))
-        cdef uint32_t* right = order + n
-        cdef Reached* stack = <Reached*> malloc((n + 1) * sizeof(Reached))     # each has rows of its own
-        cdef Py_ssize_t m = n > 0, i, j, k, middle, n_right        # m: nodes on the stack
-        cdef Reached here
-        cdef uint32_t place, child
+    cdef int skip_rows(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil:
+        """Predict n rows of a job from the first one on, which go down zero paths, or tell their leaves."""
+        cdef Py_ssize_t i, k, t, from_tree = job.first_tree, to_tree, end = job.first_tree + job.n_trees
+        cdef Py_ssize_t n_outputs = self.n_outputs
+        cdef const int64_t* starts = self.forest.starts
+        cdef df_key_table table
+        cdef const df_stop* leaf
+        cdef const double* value
+        cdef double* room = NULL
+        cdef double* sums = NULL
+        df_clear_table(&table)
+        if job.leaves == NULL:
+            sums = job.means + first * n_outputs
+            if job.means == NULL:
+                sums = room = <double*> malloc(n * n_outputs * sizeof(double))
+                if room == NULL:
+                    with gil:
+                        raise MemoryError()
+            if not job.goes_on:
+                memset(sums, 0, n * n_outputs * sizeof(double))
         try:
-            if order == NULL or stack == NULL:
-                with gil:
-                    raise MemoryError()
-            for i in range(n):
-                order[i] = <uint32_t> i
-            stack[0] = Reached(1, 0, n)
-            while m > 0:
-                m -= 1
-                here = stack[m]
-                if df_is_leaf(tree, here.at, forest):
-                    for i in range(here.start, here.end):
-                        down.at[order[i]] = here.at
-                    continue
-                place = df_place(tree, here.at, forest)
-                middle = here.start
-                n_right = 0
-                i = here.start
-                while i < here.end:
-                    k = min(<Py_ssize_t> TESTED, here.end - i)
-                    for j in range(k):
-                        row[j] = down.numbers[order[i + j]] if down.numbers != NULL else <uint32_t> (down.first + order[i + j])
-                    self.splitter.goes_left(forest.words + place + 1, <Py_ssize_t> forest.words[place], down.rows, row, k,
-                                            is_left)
-                    for j in range(k):
-                        right[n_right] = order[i + j]
-                        order[middle] = order[i + j]
-                        middle += is_left[j] != 0
-                        n_right += is_left[j] == 0
-                    i += k
-                memcpy(order + middle, right, n_right * sizeof(uint32_t))
-                child = df_child(tree, here.at, forest)
-                if middle < here.end:
-                    stack[m] = Reached(child + 1, middle, here.end)
-                    m += 1
-                if here.start < middle:
-                    stack[m] = Reached(child, here.start, middle)
-                    m += 1
+            while from_tree < end:
+                to_tree = from_tree + 1
+                while to_tree < end and starts[to_tree + 1] - starts[from_tree] <= SKIPPED_SLOTS:
+                    to_tree += 1
+                for i in range(n):
+                    df_fill_table(&table, job.sparse, first + i, False)
+                    for t in range(from_tree, to_tree):
+                        leaf = (<ZeroPaths> job.paths).walk(t, job.sparse, first + i, &table)
+                        if job.leaves != NULL:
+                            job.leaves[(first + i) * self.n_trees + t] = job.numbers[starts[t] + leaf.slot]
+                            continue
+                        value = &self.values[self.bases[t] + leaf.other, 0]
+                        if self.baseline is not None:
+                            sums[i * n_outputs + t % n_outputs] += value[0]
+                            continue
+                        for k in range(n_outputs):
+                            sums[i * n_outputs + k] += value[k]
+                    df_fill_table(&table, job.sparse, first + i, True)
+                    poll(turn, (to_tree - from_tree) * (ROW_STEPS + n_outputs))
+                from_tree = to_tree
+            if job.leaves == NULL:
+                self.finish(job, first, n, sums)
         finally:
-            free(order)
-            free(stack)
+            free(room)
         return 0
 
     cdef bint takes_tiles(self, Py_ssize_t most_slots, Py_ssize_t first_tree, Py_ssize_t n_trees) noexcept nogil:
@@ -408,7 +399,7 @@ cdef class PackedForest:
     cdef int predict_block(self, const Job* job, const Descent* rows, Py_ssize_t first, Turn* turn) except -1 nogil:
         """Predict the rows of a job from the first one on, which lie where `rows` says."""
         cdef Py_ssize_t n = rows.n, n_outputs = self.n_outputs, n_trees = job.n_trees, end = job.first_tree + job.n_trees
-        cdef Py_ssize_t t, i, k, best
+        cdef Py_ssize_t t, i
         cdef df_packed forest = self.forest        # from the first tree on
         # One row down many trees at a time, or many rows down one: the one that leaves fewer lanes without work.
         cdef bint by_row = n * lanes(n_trees) < n_trees * lanes(n) and self.splitter is None
@@ -463,29 +454,34 @@ cdef class PackedForest:
                         self.walk(t, &down, turn)
                     self.add(t, at, n, sums)
                     poll(turn, n * n_outputs)
-            if job.goes_on:
-                return 0
-            if self.baseline is None:
-                for i in range(n * n_outputs):
-                    sums[i] /= <double> n_trees
-            else:
-                for i in range(n):
-                    for k in range(n_outputs):
-                        sums[i * n_outputs + k] += self.baseline[k]
-            if job.most != NULL:
-                for i in range(n):
-                    best = 0
-                    for k in range(1, n_outputs):
-                        if sums[i * n_outputs + k] > sums[i * n_outputs + best]:
-                            best = k
-                    job.most[first + i] = best
+            self.finish(job, first, n, sums)
         finally:
             free(at)
         return 0
 
+    cdef void finish(self, const Job* job, Py_ssize_t first, Py_ssize_t n, double* sums) noexcept nogil:
+        """Make of the sums over trees of n rows of a job, from the first one on, what is asked for."""
+        cdef Py_ssize_t i, k, best, n_outputs = self.n_outputs
+        if job.goes_on:
+            return
+        if self.baseline is None:
+            for i in range(n * n_outputs):
+                sums[i] /= <double> job.n_trees
+        else:
+            for i in range(n):
+                for k in range(n_outputs):
+                    sums[i * n_outputs + k] += self.baseline[k]
+        if job.most != NULL:
+            for i in range(n):
+                best = 0
+                for k in range(1, n_outputs):
+                    if sums[i * n_outputs + k] > sums[i * n_outputs + best]:
+                        best = k
+                job.most[first + i] = best
+
     def apply(self, X not None, int n_threads):
         """The number of the leaf's node, by row and tree: ndarray of shape (n, n_trees), dtype int64."""
-        cdef Rows opened = Rows(X, self)
+        cdef Rows opened = Rows(X, self.n_features, self.splitter)
         result = np.empty((opened.n, self.n_trees), np.int64)
         cdef int64_t[:, ::1] out = result
         cdef const uint32_t[::1] numbers = self.node_numbers
@@ -514,110 +510,9 @@ cdef class PackedForest:
                 leaves[i * n_trees] = numbers[at[i]]
         return 0
 
-    def paths(self, const int64_t[:, ::1] leaf not None):
-        """The nodes that rows pass, over all trees.
-
-        Parameters
-        ----------
-        leaf : ndarray of shape (n, n_trees), dtype int64
-            The leaves where rows arrive, as `apply` tells them.
-
-        Returns
-        -------
-        indices : ndarray, dtype int64
-            Places in the node arrays, row after row, ascending in each.
-        indptr : ndarray of shape (n + 1,), dtype int64
-            Where in `indices` the nodes of each row begin.
-        """
-        nodes = self.read_nodes()
-        cdef const int32_t[::1] feature = nodes[0]
-        cdef const uint32_t[::1] right_child = nodes[1]
-        cdef const int64_t[::1] offsets = nodes[2]
-        cdef Py_ssize_t n = leaf.shape[0], i, j, t, place
-        cdef int64_t[::1] parent = np.full(feature.shape[0], -1, np.int64), depth = np.zeros(feature.shape[0], np.int64)
-        cdef Turn turn = current_turn()
-        starts = np.zeros(n + 1, np.int64)
-        cdef int64_t[::1] indptr = starts
-        if leaf.shape[1] != self.n_trees:
-            raise ValueError(f"leaves of {leaf.shape[1]} trees; the forest has {self.n_trees}")
-        with nogil:
-            for t in range(self.n_trees):
-                for i in range(offsets[t], offsets[t + 1]):
-                    if feature[i] >= 0:
-                        parent[i + 1] = parent[offsets[t] + right_child[i]] = i
-                        depth[i + 1] = depth[offsets[t] + right_child[i]] = depth[i] + 1
-                poll(&turn, offsets[t + 1] - offsets[t])
-            for i in range(n):
-                indptr[i + 1] = indptr[i]
-                for t in range(self.n_trees):
-                    if not 0 <= leaf[i, t] < offsets[t + 1] - offsets[t]:
-                        with gil:
-                            raise ValueError(f"row {i} reaches node {leaf[i, t]} of tree {t}; allowed are 0 to "
-                                             f"{offsets[t + 1] - offsets[t] - 1}")
-                    indptr[i + 1] += depth[offsets[t] + leaf[i, t]] + 1
-                poll(&turn, self.n_trees)
-        result = np.empty(indptr[n], np.int64)
-        cdef int64_t[::1] to = result
-        with nogil:
-            for i in range(n):
-                place = indptr[i + 1]
-                poll(&turn, place - indptr[i])
-                for t in range(self.n_trees - 1, -1, -1):
-                    j = offsets[t] + leaf[i, t]
-                    while j >= 0:              # ancestors have lower numbers
-                        place -= 1
-                        to[place] = j
-                        j = parent[j]
-        return result, starts
-
-    cdef int check(self, Py_ssize_t n_features) except -1:
-        if n_features != self.n_features:
-            raise ValueError(f"X has {n_features} features, but the forest was grown on {self.n_features}")
-        return 0
-
-
-cdef class Rows:
-    """The memory of an array's rows, of one row, or of `SparseRows`, held while this object lives."""
-
-    def __cinit__(self, X, PackedForest packed):
-        if isinstance(X, SparseRows):
-            packed.check(X.n_features)
-            if packed.splitter is not None:
-                raise ValueError(f"X is sparse, but the forest's tests are those of {packed.splitter!r}, which look at dense "
-                                 "rows; allowed is X.toarray()")
-            self.open_sparse(X)
-            return
-        PyObject_GetBuffer(X, &self.buffer, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
-        self.is_open = True
-        cdef bytes kind = self.buffer.format
-        cdef int n_axes = self.buffer.ndim
-        if n_axes not in (1, 2) or kind not in (b"f", b"d"):
-            raise ValueError(f"X has {n_axes} dimensions and the type {kind.decode()!r}; "
-                             "allowed are arrays of rows, or one row, of float32 or float64")
-        packed.check(self.buffer.shape[n_axes - 1])
-        self.is_single = n_axes == 1
-        self.n = 1 if self.is_single else self.buffer.shape[0]
-        self.rows.x = <const char*> self.buffer.buf
-        self.rows.stride = packed.n_features * self.buffer.itemsize
-        self.rows.is_double = kind == b"d"
-
-    cdef int open_sparse(self, X) except -1:
-        cdef const int32_t[::1] columns = X.columns
-        cdef const int64_t[::1] starts = X.starts
-        cdef const char[::1] values = X.values.view("i1")
-        self.held = columns, starts, values
-        self.is_sparse = True
-        self.n = starts.shape[0] - 1
-        self.rows.is_double = self.sparse.is_double = X.dtype == np.float64
-        self.rows.stride = max(1, X.n_features) * X.dtype.itemsize
-        self.sparse.starts = &starts[0]
-        if columns.shape[0] > 0:
-            self.sparse.values, self.sparse.columns = &values[0], &columns[0]
-        return 0
-
-    def __dealloc__(self):
-        if self.is_open:
-            PyBuffer_Release(&self.buffer)
+    def paths(self, leaf not None):
+        """The nodes that rows pass, over all trees: see `dforest.core.predict.node_paths.paths_to`."""
+        return paths_to(*self.read_nodes(), leaf)
 
 
 cdef int do_block(void* context, Py_ssize_t block, Turn* turn) except -1 nogil:
@@ -636,6 +531,13 @@ cdef int do_block(void* context, Py_ssize_t block, Turn* turn) except -1 nogil:
     do_rows(job, Descent(&unpacked, NULL, 0, n, mode, NULL, NULL), first, turn)
     df_unpack_rows(job.sparse, NULL, first, n, &unpacked, True)
     return 0
+
+
+cdef int skip_block(void* context, Py_ssize_t block, Turn* turn) except -1 nogil:
+    """Predict a block of the rows of a `Job`, which go down zero paths."""
+    cdef const Job* job = <const Job*> context
+    cdef Py_ssize_t first = block * job.n_block
+    return (<PackedForest> job.packed).skip_rows(job, first, min(job.n_block, job.n - first), turn)
 
 
 cdef inline int do_rows(const Job* job, Descent rows, Py_ssize_t first, Turn* turn) except -1 nogil:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dforest.core.threads cimport Turn, current_turn, poll
 from dforest.core.predict.walk cimport (
-    df_narrow, df_packed, df_tree, df_wide, df_write_leaf, df_write_number, df_write_subset, real_t,
+    DF_VALUE_ROWS, df_narrow, df_packed, df_tree, df_wide, df_write_leaf, df_write_number, df_write_subset, real_t,
 )
 
 cdef enum:
@@ -53,6 +53,44 @@ class PackedArrays(NamedTuple):
     n_steps: float
     values: np.ndarray
     bases: np.ndarray
+
+
+def pack_trees(forest, values, rows, is_wide):
+    """Pack a forest's trees.
+
+    Parameters
+    ----------
+    forest : Forest
+    values : ndarray of shape (n_values, n_outputs), dtype float64
+        What leaves add to the prediction.
+    rows : ndarray of shape (n_leaf_nodes,), dtype uint32
+        Which row of the values each leaf adds, in the order of the nodes.
+    is_wide : bool
+        Whether slots have 16 bytes even where 8 would do.
+
+    Returns
+    -------
+    PackedArrays
+    """
+    n_trees, offsets, leaf = forest.n_trees, forest.node_offsets, forest.feature < 0
+    starts = offsets + np.arange(n_trees + 1)
+    if len(rows) != leaf.sum() or rows.max() >= len(values):
+        raise ValueError(f"{leaf.sum()} leaves, {len(rows)} rows up to {rows.max(initial=0)} of {len(values)} values")
+    first_leaf = np.append(0, np.cumsum(leaf))[offsets[:n_trees]]
+    bases = np.minimum.reduceat(rows, first_leaf).astype(np.int64)
+    highest = np.maximum.reduceat(rows, first_leaf)
+    is_wide = (is_wide or np.diff(offsets).max() >= 1 << max(0, 30 - slot_bits(forest.n_features, False))
+               or (highest - bases).max() >= DF_VALUE_ROWS or not is_float32(forest.threshold))
+    bits = slot_bits(forest.n_features, is_wide)
+    words, places = None, np.empty(0, np.int64)
+    if len(forest.payload_offsets) > 1:
+        words, places = payload_words(forest)
+    slots = empty_aligned((len(leaf) + n_trees) * slot_size(is_wide))
+    write_slots(slots, starts, bits, is_wide, bases, slot_numbers(forest.feature, forest.right_child, offsets),
+                forest.feature, forest.threshold, forest.missing_left.view(np.uint8), offsets, rows, places,
+                forest.n_categories, forest.splitter is not None)
+    n_first, depth, n_steps = steps_of_rows(forest.feature, forest.link, offsets, forest.leaf_draws)
+    return PackedArrays(slots, starts, words, bits, is_wide, n_first, depth, n_steps, values, bases)
 
 
 def slot_bits(n_features, is_wide):

@@ -14,12 +14,12 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from dforest.core.predict.out_of_bag cimport TrainingRows, error_of, value_of
-from dforest.core.predict.packed cimport Descent, PackedForest
+from dforest.core.predict.packed cimport PackedForest
 from dforest.core.predict.totals cimport (
     DF_DIGITS, df_total, df_total_add, df_total_carry, df_total_open, df_total_value,
 )
 from dforest.core.predict.walk cimport (
-    DF_SUBSETS, df_feature, df_is_leaf, df_packed, df_step_by, df_tree, df_value_row,
+    DF_SUBSETS, Descent, df_feature, df_is_leaf, df_packed, df_step_by, df_tree, df_value_row,
 )
 from dforest.core.sampling cimport TreeDraws
 from dforest.core.threads cimport Turn, df_add_to_long, poll, share

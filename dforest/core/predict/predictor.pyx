@@ -6,7 +6,8 @@ from libc.stdint cimport int64_t
 
 import numpy as np
 
-from dforest.core.predict.packed cimport PackedForest, Rows
+from dforest.core.predict.opened_rows cimport Rows
+from dforest.core.predict.packed cimport PackedForest
 
 
 cdef class Predictor:
@@ -78,7 +79,7 @@ cdef class Predictor:
         ValueError, TypeError
             If X is something else.
         """
-        cdef Rows rows = Rows(X, self.packed)
+        cdef Rows rows = Rows(X, self.packed.n_features, self.packed.splitter)
         cdef double mean
         cdef double[::1] out
         if rows.is_single and self.is_flat:
@@ -103,7 +104,7 @@ cdef class Predictor:
         ndarray of shape (n_rows,), dtype int64; of one row: int
             Places in ``classes_`` of the estimator.
         """
-        cdef Rows rows = Rows(X, self.packed)
+        cdef Rows rows = Rows(X, self.packed.n_features, self.packed.splitter)
         cdef int64_t most
         cdef int64_t[::1] out
         if self.is_regression:

@@ -41,6 +41,12 @@ DF_FUNCTION void df_unpack_rows(const df_sparse_rows *rows, const uint32_t *numb
         df_write_row(rows, numbers ? numbers[i] : first + i, (char *) df_row(to, i), clears);
 }
 
+/* The stored value at a place. */
+DF_INLINE double df_stored_value(const df_sparse_rows *rows, int64_t place)
+{
+    return rows->is_double ? ((const double *) rows->values)[place] : ((const float *) rows->values)[place];
+}
+
 /* A value of a row. */
 DF_INLINE double df_sparse_value(const df_sparse_rows *rows, size_t i, int64_t column)
 {
@@ -55,7 +61,7 @@ DF_INLINE double df_sparse_value(const df_sparse_rows *rows, size_t i, int64_t c
     }
     if (low == end || rows->columns[low] != column)
         return 0.0;
-    return rows->is_double ? ((const double *) rows->values)[low] : ((const float *) rows->values)[low];
+    return df_stored_value(rows, low);
 }
 
 /* The mode that some rows need: see df_mode. */

@@ -60,6 +60,26 @@ cdef extern from "core/predict/sparse_rows.h" nogil:
     double df_sparse_value(const df_sparse_rows* rows, size_t i, int64_t column)
     int df_sparse_mode(const df_packed* forest, const df_sparse_rows* rows, size_t first, size_t n)
 
+cdef struct Descent:                    # rows that go down trees, one tree after another
+    const df_rows* rows
+    const uint32_t* numbers             # [n] which rows; NULL: first, first + 1, ...
+    Py_ssize_t first, n
+    int mode                            # see df_mode of walk.h
+    uint32_t* at                        # [n] OUT the slots of the leaves that the rows reach
+    uint32_t* left                      # [n] scratch
+
+cdef extern from "core/predict/zero_paths.h" nogil:
+    ctypedef struct df_stop:
+        uint32_t slot
+        uint32_t other
+    ctypedef struct df_key_table:
+        pass
+    void df_clear_table(df_key_table* table)
+    void df_fill_table(df_key_table* table, const df_sparse_rows* rows, size_t i, bint clears)
+    bint df_number_nodes(const df_packed* forest, size_t t, uint32_t* features, df_stop* stops, uint32_t* waiting)
+    const df_stop* df_skip(const df_packed* forest, size_t t, const uint32_t* features, const df_stop* stops,
+                           const df_sparse_rows* rows, size_t i, const df_key_table* table)
+
 cdef extern from "core/predict/packed_check.h" nogil:
     ctypedef struct df_limits_of_slots:
         uint64_t n_words
