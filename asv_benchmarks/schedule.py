@@ -189,7 +189,7 @@ def seconds_of(forest, X, y):
 
 def measure(forest, X, y, tried):
     """The `Measured` pieces of a fit, by a binning forest on numbers that is limited in nothing but max_depth, if at all."""
-    from dforest.core.binning import code_columns
+    from dforest.core.coding import code_columns
 
     forest.set_params(n_jobs=1)
     columns = []

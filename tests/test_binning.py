@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dforest.core import binning
-from dforest.core.binning import code_columns
-from dforest.testing import coding
+from dforest.core import coding
+from dforest.core.coding import code_columns
+from dforest.testing import coding as twin
 
 
 def made_column(rng, kind, n):
@@ -38,7 +38,7 @@ def assert_equal(columns, others):
 @pytest.mark.parametrize("n_threads", [2, 5, 40])
 @pytest.mark.parametrize("seed", range(8))
 def test_shared_columns(seed, n_threads, dtype, monkeypatch):
-    monkeypatch.setattr(binning, "ROWS_IN_CHUNK", 1 + seed)
+    monkeypatch.setattr(coding, "ROWS_IN_CHUNK", 1 + seed)
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 500))
     kinds = rng.choice(KINDS, 1 + seed % 5)
@@ -49,7 +49,7 @@ def test_shared_columns(seed, n_threads, dtype, monkeypatch):
         columns = code_columns(X, max_codes, weight, n_threads)
         assert_equal(columns, code_columns(X, max_codes, weight, 1))
         for x, column in zip(X.T, columns, strict=True):
-            codes, values, lows, highs, has_missing = coding.code_column(x, max_codes, weight)
+            codes, values, lows, highs, has_missing = twin.code_column(x, max_codes, weight)
             np.testing.assert_array_equal(column.codes, codes)
             for mine, its in ((column.values, values), (column.lows, lows), (column.highs, highs)):
                 np.testing.assert_array_equal(mine, its)
@@ -64,8 +64,8 @@ def test_large_columns_are_shared(monkeypatch):
         shared.append(list(numbers))
         return together(X, numbers, *more)
 
-    together = binning.code_together
-    monkeypatch.setattr(binning, "code_together", code_together)
+    together = coding.code_together
+    monkeypatch.setattr(coding, "code_together", code_together)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((1 << 16, 4)).astype(np.float32)
     X[:, 1] = rng.integers(0, 9, len(X))
@@ -81,7 +81,7 @@ def test_large_columns_are_shared(monkeypatch):
 
 
 def test_an_error_of_a_step_is_raised(monkeypatch):
-    monkeypatch.setattr(binning, "ROWS_IN_CHUNK", 10)
+    monkeypatch.setattr(coding, "ROWS_IN_CHUNK", 10)
     with pytest.raises(ValueError, match="Buffer dtype mismatch"):
         code_columns(np.zeros((100, 2)), weight=np.ones(100), n_threads=8)
 

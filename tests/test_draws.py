@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from dforest.core import draw_probe as probe
 from dforest.core import loops
-from dforest.core.sampling import Bootstrap, TreeDraws
+from dforest.core.sampling import Bootstrap
+from dforest.core.tree_draws import TreeDraws
 from dforest.rules import probe as rules
 from dforest.rules.arrays import BLOCK
 from dforest.testing import sampling as twins

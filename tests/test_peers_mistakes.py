@@ -30,7 +30,7 @@ from dforest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from dforest.core.binning import code_columns
+from dforest.core.coding import code_columns
 from dforest.testing.sampling import Bootstrap
 
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from dforest.core.binning import code_columns
+from dforest.core.coding import code_columns
 from dforest.core.sparse_rows import SparseRows
 
 VALUES = {

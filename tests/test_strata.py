@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dforest.core.sampling import Bootstrap, Subsample, TreeDraws
+from dforest.core.sampling import Bootstrap, Subsample
 from dforest.core.strata import Groups, Strata
+from dforest.core.tree_draws import TreeDraws
 from dforest.rules.arrays import BLOCK
 from dforest.testing.sampling import twin_of
 

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 import dforest
 from dforest import fitting
-from dforest.core import binning
+from dforest.core import coding
 from dforest.core.grow import trainer
 from dforest.core.grow.team import Team
 from dforest.core.threads import Stopped, each
@@ -248,7 +248,7 @@ def test_binning_ends_by_the_first_error_of_any_thread(monkeypatch):
         begun.append(n_categories)
         raise RuntimeError("no more")
 
-    monkeypatch.setattr(binning, "code_categories", code)
+    monkeypatch.setattr(coding, "code_categories", code)
     with pytest.raises(RuntimeError, match="no more"):
-        binning.code_columns(np.zeros((100, 2000)), n_threads=4, kinds=[2] * 2000, n_categories=[1] * 2000)
+        coding.code_columns(np.zeros((100, 2000)), n_threads=4, kinds=[2] * 2000, n_categories=[1] * 2000)
     assert len(begun) <= 4

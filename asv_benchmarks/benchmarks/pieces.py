@@ -32,7 +32,7 @@ import numpy as np
 
 from dforest import pruning
 from dforest.core import loops, sampling
-from dforest.core.binning import code_columns
+from dforest.core.coding import code_columns
 from dforest.core.data import DataView
 from dforest.core.grow.block import filled
 from dforest.core.objective import ClassObjective, NumberObjective

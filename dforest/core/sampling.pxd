@@ -11,15 +11,16 @@ A plan of another kind is one class here: a subclass of `SamplingPlan` that has
 All of these are functions of the tree's seed and the number of rows, in integers. Threads call them at the same time, without the
 interpreter's lock: a plan is never written to after it was made. Whoever draws for a whole tree calls `deal` once, and
 `draw_block` for each block that got draws, in any order, on any thread. The grower makes records of the counts
-(`core/grow/drawing`), out-of-bag estimates look for rows of count 0 (`TreeDraws`). A device that has no code of its own for
+(`core/grow/drawing`), out-of-bag estimates look for rows of count 0 (`core/tree_draws`). A device that has no code of its own for
 `draw_block` is handed the counts of all rows (`dforest/engines/device/sampling.py`).
 """
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from cpython.ref cimport PyObject
-
-from dforest.core.threads cimport Turn
 from dforest.rules.random cimport DF_BLOCK
+
+
+cdef enum:
+    MANY_DRAWS = 1 << 18       # of a tree, that threads deal out together
 
 
 cdef inline Py_ssize_t count_blocks(Py_ssize_t n_rows) noexcept nogil:
@@ -102,26 +103,3 @@ cdef inline int64_t draws_of_block(const int64_t* n_draws, Py_ssize_t width) noe
     for i in range(width):
         total += n_draws[i]
     return total
-
-
-cdef class TreeDraws:
-    cdef readonly tuple plans
-    cdef readonly Py_ssize_t n_rows, first, n_own
-    cdef readonly object seeds             # ndarray [n_trees]
-    cdef readonly object of_block          # ndarray [n_trees, n_blocks, width]
-    cdef readonly Py_ssize_t width         # the largest of the plans'; one of less has its numbers first
-    cdef Py_ssize_t first_block            # of the blocks that have rows of the stretch; they are counted from this one here
-    cdef PyObject** plan                   # [n_trees] the members of `plans`, for threads without the interpreter's lock
-    cdef const uint32_t[::1] seed          # `seeds`, for these threads
-    cdef int64_t[:, :, ::1] dealt          # `of_block`, for these threads
-
-    cdef int deal_all(self, int n_threads) except -1
-    cdef int deal(self, Py_ssize_t tree, Helpers* helpers) except -1 nogil
-    cdef int spread(self) except -1
-    # How many blocks have rows of the stretch.
-    cdef Py_ssize_t n_blocks(self) noexcept nogil
-    # The first row of a block, counted in the stretch; of the block after the last one, how many rows there are.
-    cdef Py_ssize_t begin(self, Py_ssize_t block) noexcept nogil
-    # How often a tree draws each row of a block: see `SamplingPlan.draw_block`. Returns where the counts of the rows that belong
-    # to the stretch begin. OUT counts : [DF_BLOCK]
-    cdef const uint32_t* draw_block(self, Py_ssize_t tree, Py_ssize_t block, uint32_t* counts) noexcept nogil

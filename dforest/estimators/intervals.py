@@ -10,8 +10,8 @@ import numpy as np
 from scipy.stats import norm
 
 from dforest.core.predict.out_of_bag import predict_out_of_bag, square_exponent
-from dforest.core.sampling import TreeDraws
 from dforest.core.threads import each
+from dforest.core.tree_draws import TreeDraws
 from dforest.estimators.outputs import check_one_output
 from dforest.estimators.validation import check_number, count_threads
 

@@ -21,8 +21,8 @@ from dforest.core.predict.out_of_bag import (
     predict_out_of_bag,
     square_exponent,
 )
-from dforest.core.sampling import TreeDraws
 from dforest.core.sparse_rows import SparseRows
+from dforest.core.tree_draws import TreeDraws
 from dforest.estimators.validation import count_threads
 from dforest.rules.arrays import BLOCK
 from dforest.spmd.draws import DrawDealer

@@ -11,9 +11,9 @@ The *judge* of a gap is the rank that adds up what the others answer; each rank 
 
 import numpy as np
 
-from dforest.core.binning import BLOCK_BYTES, code_categories, code_columns
 from dforest.core.code_writer import CodeRule, edges_between, values_of_keys, write_codes
 from dforest.core.coded_columns import CodedColumn
+from dforest.core.coding import BLOCK_BYTES, code_categories, code_columns
 from dforest.core.shared_bins import Marks, merge_entries
 from dforest.core.sorted_columns import places_of, runs_of, sort_columns
 from dforest.core.threads import each
@@ -48,7 +48,7 @@ def code_columns_together(
         This rank's rows, one matrix above the other, possibly none; of one dtype and width on all ranks. NaN means missing,
         infinities are ordinary values.
     max_codes, n_threads, kinds, n_categories, takes_keys, counts_missing, most_stored
-        As in `dforest.core.binning.code_columns`; equal on all ranks, but for n_threads. Only one rank alone has sparse columns.
+        As in `dforest.core.coding.code_columns`; equal on all ranks, but for n_threads. Only one rank alone has sparse columns.
     weight : ndarray of shape (n_own,), dtype uint32, optional
         Integer weights of this rank's rows, 1 or more, on one scale for all ranks; None, on all ranks that have rows: all 1.
     row_major : bool

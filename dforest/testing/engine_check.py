@@ -5,7 +5,7 @@ The trees of any engine are compared with those of the processor on one thread, 
 
 import numpy as np
 
-from dforest.core.binning import code_columns
+from dforest.core.coding import code_columns
 from dforest.core.objective import ClassObjective, NumberObjective
 from dforest.core.sampling import AllRows, Bootstrap
 from dforest.engines.cpu import CpuEngine

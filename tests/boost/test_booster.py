@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dforest.core import loops
-from dforest.core.binning import code_columns
 from dforest.core.boost.booster import Booster
 from dforest.core.boost.constraints import Constraints
+from dforest.core.coding import code_columns
 from dforest.core.data import integer_weights
 from dforest.rules.losses import LOSSES
 from dforest.testing import sampling, streams

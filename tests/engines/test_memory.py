@@ -15,7 +15,7 @@ MEASURED = """
 import sys
 from pathlib import Path
 import numpy as np
-from dforest.core.binning import code_columns
+from dforest.core.coding import code_columns
 from dforest.core.objective import ClassObjective, NumberObjective
 from dforest.core.sampling import Bootstrap
 from dforest.engines.cpu import CpuEngine

@@ -126,7 +126,7 @@ def test_every_node_is_that_of_the_twin(tuning, assert_twin, extreme, problem):
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 80), st.integers(2, 12), st.booleans(), st.sampled_from([np.float32, np.float64]))
 def test_bins_are_those_of_the_twin(seed, n, max_codes, weighted, dtype):
-    from dforest.core.binning import code_columns
+    from dforest.core.coding import code_columns
 
     rng = np.random.default_rng(seed)
     x = np.round(rng.standard_normal(n) * rng.choice([1, 3, 100])).astype(dtype)

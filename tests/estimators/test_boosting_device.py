@@ -5,8 +5,8 @@ import pytest
 from sklearn.base import clone
 
 from dforest import HistGradientBoostingRegressor
-from dforest.core.binning import code_columns
 from dforest.core.boost.booster import Booster
+from dforest.core.coding import code_columns
 from dforest.engines.boosting import BoostRules, Rounds, RowWeights
 from dforest.engines.device.boosting import DeviceBoostShard
 from dforest.engines.device.training import Tuning

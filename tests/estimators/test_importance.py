@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from dforest.core.predict.out_of_bag import square_exponent
 from dforest.core.predict.permutation import permutation_rise
-from dforest.core.sampling import TreeDraws
+from dforest.core.tree_draws import TreeDraws
 from dforest.testing import naive
 from dforest.testing.sampling import twin_of
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dforest.core import loops
-from dforest.core.binning import code_columns
+from dforest.core.coding import code_columns
 from dforest.core.data import DataView
 from dforest.core.grow.team import Team
 

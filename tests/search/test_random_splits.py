@@ -14,7 +14,7 @@ from dforest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from dforest.core.binning import code_columns
+from dforest.core.coding import code_columns
 from dforest.core.data import DataView
 from dforest.core.sampling import AllRows
 from dforest.core.search.dense import RandomDenseSplitter

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dforest.core.binning import code_columns
+from dforest.core.coding import code_columns
 from dforest.spmd.binning import code_columns_together
 from dforest.spmd.communicator import ALONE
 from dforest.spmd.threads import ThreadGroup

@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 import dforest
 from dforest import RandomForestClassifier, RandomForestRegressor
 from dforest.core.predict.permutation import Permutations, permute_values, rise_of
-from dforest.core.sampling import TreeDraws
+from dforest.core.tree_draws import TreeDraws
 from dforest.rules.arrays import BLOCK
 from dforest.splitter import PythonSplitter, Test
 from dforest.spmd import permutations
