@@ -27,7 +27,10 @@ by_permutation = forest.oob_importance(X, y).importances.T
 # Boxes span the middle half of the trees, and whiskers reach from the 5th to the 95th percentile. Columns are ordered by their
 # means, which are the white diamonds.
 fig, axes = plt.subplots(2, 1, figsize=(6.4, 7), layout="constrained")
-titles = ["Decrease in impurity on the training rows (share)", "Rise of the mean squared error on the rows out of bag, when permuted"]
+titles = [
+    "Decrease in impurity on the training rows (share)",
+    "Rise of the mean squared error on the rows out of bag, when permuted",
+]
 for ax, importances, title in zip(axes, [by_impurity, by_permutation], titles, strict=True):
     order = importances.mean(axis=0).argsort()
     boxes = ax.boxplot(

@@ -4,7 +4,8 @@ Prediction intervals and their coverage
 
 A mean says nothing about how far a target may lie from it. A forest with ``keep_training_data=True`` has two answers:
 ``predict_quantiles`` estimates quantiles of the target for each row, and ``predict_interval`` puts an interval
-around each prediction, whose width by default follows from the out-of-bag errors of all rows. This example compares both on data whose noise grows from left to right.
+around each prediction, whose width follows by default from the out-of-bag errors of all rows. This example compares the two on
+data whose noise grows from left to right.
 """
 
 import matplotlib.pyplot as plt
@@ -37,9 +38,7 @@ intervals = {
 # The lower row of pictures has the coverage in ten stretches of the feature.
 edges = np.linspace(0, 10, 11)
 stretch = np.digitize(X_test[:, 0], edges) - 1
-fig, axes = plt.subplots(
-    2, 2, figsize=(8, 5.6), sharex=True, sharey="row", height_ratios=[2, 1], layout="constrained"
-)
+fig, axes = plt.subplots(2, 2, figsize=(8, 5.6), sharex=True, sharey="row", height_ratios=[2, 1], layout="constrained")
 for (above, below), (name, interval) in zip(axes.T, intervals.items(), strict=True):
     covered = (interval[:, 0] <= y_test) & (y_test <= interval[:, 1])
     above.scatter(X_test[::3], y_test[::3], s=3, color="gray", label="Test rows (every third)")

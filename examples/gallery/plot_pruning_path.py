@@ -8,7 +8,6 @@ This example follows the subtrees from the whole tree to its root, and chooses o
 """
 
 import matplotlib.pyplot as plt
-import numpy as np
 from sklearn.datasets import make_classification
 from sklearn.model_selection import train_test_split, validation_curve
 

@@ -59,7 +59,8 @@ ax.axvline(shapley.base_values, color="gray", linestyle=":", label=f"expected of
 ax.axvline(ends[-1], color="black", linestyle="--", label=f"predicted for this one: {ends[-1]:.0f}")
 ax.set(
     yticks=range(len(order)), yticklabels=[f"{X.columns[i]} = {X.iloc[patient, i]:g}" for i in order],
-    xlabel="Progression of diabetes", xlim=(shapley.base_values - 8, ends.max() + 8), title="The patient with the highest prediction",
+    xlabel="Progression of diabetes", xlim=(shapley.base_values - 8, ends.max() + 8),
+    title="The patient with the highest prediction",
 )  # fmt: skip
 ax.invert_yaxis()
 ax.legend(loc="lower left")
