@@ -23,7 +23,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "reset_modules": ("matplotlib",),
     "image_srcset": ["2x"],  # sharp on screens of high resolution
-    "min_reported_time": 1,
+    "min_reported_time": 5,  # seconds; each example is meant to take less
     "write_computation_times": False,
     "download_all_examples": False,
     "remove_config_comments": True,

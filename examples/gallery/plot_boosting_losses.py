@@ -37,7 +37,7 @@ for name in ["Squared error", "Huber", "Absolute error"]:
     print(f"{name}: mean absolute distance from the true curve {np.abs(predicted[name] - truth).mean():.2f}")
 
 # %%
-fig, (left, right) = plt.subplots(1, 2, figsize=(9, 4.4), sharey=True, layout="constrained")
+fig, (left, right) = plt.subplots(1, 2, figsize=(7.5, 4.2), sharey=True, layout="constrained")
 for ax in (left, right):
     ax.scatter(x, y, s=6, color="silver", label="Training rows")
     ax.plot(x, truth, color="black", linestyle="--", linewidth=1.2, label="Truth without outliers")

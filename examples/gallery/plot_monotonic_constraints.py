@@ -29,7 +29,7 @@ models = {
     "Forest": RandomForestRegressor(n_estimators=100, min_samples_leaf=3, random_state=0),
     "Boosted trees": HistGradientBoostingRegressor(min_samples_leaf=5, random_state=0),
 }
-fig, axes = plt.subplots(1, 2, figsize=(8, 4), sharey=True, layout="constrained")
+fig, axes = plt.subplots(1, 2, figsize=(7.5, 4), sharey=True, layout="constrained")
 for ax, (name, model) in zip(axes, models.items(), strict=True):
     ax.scatter(x, y, s=10, color="silver", label="Training rows")
     ax.plot(grid, truth(grid), color="black", linestyle="--", linewidth=1, label="Truth")

@@ -30,7 +30,7 @@ test_curve = (forest.classes_[votes.argmax(axis=2)] != y_test).mean(axis=1)
 fig, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
 display = OutOfBagCurveDisplay.from_estimator(forest, name="Out of bag", ax=ax)
 ax.plot(np.arange(1, len(test_curve) + 1), test_curve, color="tab:orange", label="Test set")
-ax.set(ylabel="Misclassification rate", title="Both errors level off at about the same number of trees")
+ax.set(ylabel="Misclassification rate", ylim=(0, 0.15), title="Both errors level off at about the same number of trees")
 ax.legend()
 plt.show()
 

@@ -38,7 +38,7 @@ intervals = {
 # The lower row of pictures has the coverage in ten stretches of the feature.
 edges = np.linspace(0, 10, 11)
 stretch = np.digitize(X_test[:, 0], edges) - 1
-fig, axes = plt.subplots(2, 2, figsize=(8, 5.6), sharex=True, sharey="row", height_ratios=[2, 1], layout="constrained")
+fig, axes = plt.subplots(2, 2, figsize=(7.5, 5.6), sharex=True, sharey="row", height_ratios=[2, 1], layout="constrained")
 for (above, below), (name, interval) in zip(axes.T, intervals.items(), strict=True):
     covered = (interval[:, 0] <= y_test) & (y_test <= interval[:, 1])
     above.scatter(X_test[::3], y_test[::3], s=3, color="gray", label="Test rows (every third)")

@@ -37,7 +37,7 @@ def classical_scaling(squared_distance):
 Z = scale(X)
 euclidean = ((Z[:, None] - Z) ** 2).sum(axis=2)
 outliers = forest.outlier_scores().argsort()[-5:]
-fig, axes = plt.subplots(1, 2, figsize=(9, 4.4), layout="constrained")
+fig, axes = plt.subplots(1, 2, figsize=(7.5, 4.2), layout="constrained")
 titles = ["Proximities of the forest", "Euclidean distances"]
 for ax, distances, title in zip(axes, [squared_distance, euclidean], titles, strict=True):
     place = classical_scaling(distances)
