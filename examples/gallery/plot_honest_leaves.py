@@ -78,6 +78,6 @@ plt.show()
 # %%
 # In the ordinary trees, only three of five leaves have a mean within 1.96 standard errors of the truth, and the scores have two
 # shoulders: the search has put high targets into some leaves and low ones into others. The leaves of the honest trees follow the
-# normal curve, and their ordinary confidence intervals hold about what they promise. The missing percent or two is that of
+# normal curve, and their ordinary confidence intervals hold about what they promise. The missing percent is that of
 # Student's distribution, which is wider than the normal one for the twenty to forty rows of a leaf. The price is seen in the
 # legends: as either half must have 20 rows in each leaf, honest trees have fewer than half as many leaves.

@@ -69,4 +69,5 @@ plt.show()
 # %%
 # A call for a single row costs mostly what surrounds the trees, such as checks of the input; the bare predictor leaves these out.
 # With many rows in a call the trees decide, and ``predict_proba`` and the predictor take equally long. How onnxruntime compares
-# depends on its version and on the machine: the printed lines are of the machine that built this page.
+# depends on its version and on the machine: the picture and the printed lines are of the machine that
+# built this page.

@@ -55,6 +55,7 @@ for row, (name, halves) in zip(axes, {"Truth": y_test, **predicted}.items(), str
 plt.show()
 
 # %%
-# Both models continue the bars into the lower half, with the right slopes, though nothing tells them which pixels are neighbours.
-# Their errors are about half as large as that of the mean image. They are means of several training images, and therefore
-# blurred: the farther from the line, the more these differ. No pixel is darker or brighter than the training images are there.
+# Both models continue the bars into the lower half, most often with the right slope, though nothing tells them which pixels are
+# neighbours. Their errors are about half as large as that of the mean image. What they predict is a mean of several training
+# images, and therefore blurred where these differ: the farther from the line, the more. In the fourth image, the models do not
+# make out where the two bars lead, and leave a grey patch.
