@@ -161,7 +161,7 @@ class Tree:
         return path_matrix(self._forest, self._forest.packed().apply(_check_array(X), 1))
 
     def compute_feature_importances(self, normalize=True):
-        """Impurity-based importances.
+        """Compute the importance of each feature by impurity.
 
         Parameters
         ----------

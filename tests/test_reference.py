@@ -13,17 +13,16 @@ from reference import LEFT_OUT, NAMED, listed, members, resolved  # noqa: E402
 
 NAMES, MODULES = listed((DOC / "api.rst").read_text(encoding="utf-8"))
 PUBLIC = ["dforest", "callback", "criterion", "errors", "loss", "sampling", "splitter", "spmd", "testing"]
-NEEDS = {"dforest.dask": "dask.array", "dforest.spmd": "mpi4py"}
 
 
 def importable(name):
     """Whether what a module of an optional library defines can be looked at here."""
-    for module, library in NEEDS.items():
-        if name.startswith(f"{module}."):
-            try:
-                import_module(library if library != "mpi4py" else "mpi4py.MPI")
-            except (ImportError, RuntimeError):  # RuntimeError: no library of MPI
-                return False
+    try:
+        import_module(name.rpartition(".")[0])
+    except ModuleNotFoundError:  # a class in place of a module
+        return not name.startswith("dforest.dask.")
+    except (ImportError, RuntimeError):  # no Dask; no library of MPI
+        return False
     return True
 
 
