@@ -19,7 +19,7 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "formulas",
     "sphinx.ext.viewcode",
 ]
 default_role = "py:obj"  # so names between single backquotes are links, where there is such a page
@@ -35,10 +35,11 @@ autosummary_generate = True
 autosummary_context = {"shown": {name: members(name) for name in listed((HERE / "api.rst").read_text(encoding="utf-8"))[0]}}
 toc_object_entries_show_parents = "hide"  # side lists show "fit", and not the whole name, which breaks
 
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"dforest {version}"
 html_static_path = ["_static"]
-html_css_files = ["reference.css"]
+html_css_files = ["dforest.css"]
 pygments_style = "default"
 
 

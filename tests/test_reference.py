@@ -19,8 +19,6 @@ def importable(name):
     """Whether what a module of an optional library defines can be looked at here."""
     try:
         import_module(name.rpartition(".")[0])
-    except ModuleNotFoundError:  # a class in place of a module
-        return not name.startswith("dforest.dask.")
     except (ImportError, RuntimeError):  # no Dask; no library of MPI
         return False
     return True

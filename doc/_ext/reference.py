@@ -55,10 +55,7 @@ def listed(text):
 def resolved(name):
     """The object of a full name."""
     module, _, rest = name.rpartition(".")
-    try:
-        return getattr(import_module(module), rest)
-    except ModuleNotFoundError:
-        return getattr(resolved(module), rest)
+    return getattr(import_module(module), rest)
 
 
 def members(name):
