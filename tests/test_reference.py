@@ -1,6 +1,8 @@
 """The API reference lists every public name, and the page of a class shows members that there are."""
 
+import re
 import sys
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -71,3 +73,12 @@ def test_members_are_those_of_dforest():
 
 def test_members_are_named_of_listed_classes():
     assert set(NAMED) | set(LEFT_OUT) <= set(NAMES)
+
+
+def test_the_citation_names_this_version():
+    text = (DOC.parent / "CITATION.cff").read_text(encoding="utf-8")
+    project = tomllib.loads((DOC.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    fields = dict(re.findall(r'^([\w-]+): "?(.*?)"?$', text, re.MULTILINE))
+    assert fields["cff-version"] == "1.2.0"
+    assert (fields["version"], fields["license"]) == (project["version"], project["license"])
+    assert all(f'name: "{author["name"]}"' in text for author in project["authors"])
