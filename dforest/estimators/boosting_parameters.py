@@ -261,10 +261,10 @@ BOOSTING_PARAMETERS = (
         None,
         [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
         """Number of threads of `fit` and of prediction, as in joblib: None means 1, or what
-        ``joblib.parallel_config`` says; -1 means all cores that the process may use, -2 all but one. A
-        number that follows from None or from a negative one is cut to the limit of OpenMP, which
-        ``threadpoolctl.threadpool_limits`` or ``OMP_NUM_THREADS`` set. The trees do not depend on `n_jobs`: all threads
-        grow one tree together. Data of few rows get fewer threads.""",
+        ``joblib.parallel_config`` says; -1 means all cores that the process may use, -2 all but one. If
+        `n_jobs` is None or negative, the thread count is capped by the OpenMP limit, so nested parallelism
+        doesn't oversubscribe cores; ``threadpoolctl.threadpool_limits`` or ``OMP_NUM_THREADS`` set it. The trees
+        do not depend on `n_jobs`: all threads grow one tree together. Data of few rows get fewer threads.""",
         of=BOOSTING,
     ),
     Parameter(

@@ -255,10 +255,10 @@ PARAMETERS = (
         None,
         [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
         """Number of threads of `fit` and of prediction, as in joblib: None means 1, or what
-        ``joblib.parallel_config`` says; -1 means all cores that the process may use, -2 all but one. A
-        number that follows from None or from a negative one is cut to the limit of OpenMP, which joblib
-        sets in its worker processes, so that together they use each core once, and which
-        ``threadpoolctl.threadpool_limits`` or ``OMP_NUM_THREADS`` set. The forest does not depend on
+        ``joblib.parallel_config`` says; -1 means all cores that the process may use, -2 all but one. If
+        `n_jobs` is None or negative, the thread count is capped by the OpenMP limit, so nested parallelism
+        doesn't oversubscribe cores: joblib sets that limit in its worker processes, and
+        ``threadpoolctl.threadpool_limits`` or ``OMP_NUM_THREADS`` set it anywhere. The forest does not depend on
         `n_jobs`: a tree is grown by all threads that have nothing else to do. Data of few rows get fewer
         threads. All calls of a process share its threads, of which it starts no more than it may use
         cores, or than the largest `n_jobs` so far; where the system grants fewer, fewer do the work.""",

@@ -311,7 +311,7 @@ cdef class Splitter:
 
     cdef int find_split(self, const Node* node, Split* out) except -1 nogil:
         cdef Py_ssize_t n_features = self.data.n_features, n_counted = 0, n_drawn, n_varying
-        cdef bint takes_first = node.n == 2 and self.criterion.has_one_score(node)
+        cdef bint takes_first = node.n == 2 and self.is_built_in and self.criterion.has_one_score(node)
         out.feature = -1
         out.score = -1.0
         out.payload = NULL
