@@ -154,7 +154,7 @@ def _test_text(decision_tree, node, names, number, most_labels, at_most="<="):
 def export_text(
     decision_tree, *, feature_names=None, class_names=None, max_depth=10, spacing=3, decimals=2, show_weights=False
 ):
-    """The rules of a tree as text, in the form of scikit-learn's `export_text`.
+    """The rules of a tree as text, in the form of ``sklearn.tree.export_text``.
 
     Parameters
     ----------
@@ -365,7 +365,7 @@ def export_graphviz(
     precision=3,
     fontname="helvetica",
 ):
-    """A tree in the DOT language, which Graphviz draws, in the manner of scikit-learn's `export_graphviz`.
+    """A tree in the DOT language, which Graphviz draws, in the manner of ``sklearn.tree.export_graphviz``.
 
     ``dot -Tsvg tree.dot -o tree.svg`` draws a file. Rows for which a node's test is true go left. A test of
     categories reads ``name in {a, b}``, or ``name not in {a, b}``; missing values and labels unknown at the

@@ -46,7 +46,7 @@ class Tree:
         A row goes left if x <= threshold. -2 for leaves. NaN where categories are tested (see
         `categories_left`), and where a splitter makes a test of its own, for which `feature` stands.
         The threshold of such a node alone raises ValueError: a reader who goes from node to node, as
-        scikit-learn's `export_graphviz` does, would take a test for what it isn't.
+        ``sklearn.tree.export_graphviz`` does, would take a test for what it isn't.
     missing_go_to_left : ndarray of shape (node_count,), dtype uint8
         1 where a row whose value is missing goes left, else 0; 0 for leaves.
     impurity : ndarray of shape (node_count,), dtype float64
@@ -161,7 +161,7 @@ class Tree:
         return path_matrix(self._forest, self._forest.packed().apply(_check_array(X), 1))
 
     def compute_feature_importances(self, normalize=True):
-        """Impurity-based importances.
+        """Compute the importance of each feature by impurity.
 
         Parameters
         ----------

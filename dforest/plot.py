@@ -53,7 +53,7 @@ def plot_tree(
     ax=None,
     fontsize=None,
 ):
-    """Draw a tree with matplotlib, in the manner of scikit-learn's `plot_tree`.
+    """Draw a tree with matplotlib, in the manner of ``sklearn.tree.plot_tree``.
 
     Rows for which a node's test is true go left. A test of categories reads ``name in {a, b}``, or
     ``name not in {a, b}``; missing values and labels unknown at the node belong to ``not in``.

@@ -60,7 +60,7 @@ class ShapValues:
         return f"<ShapValues of shape {self.values.shape}, additivity_error={self.additivity_error:.2g}>"
 
     def explanation(self):
-        """Make what the plots of shap take.
+        """Make the object that plots of the library shap take.
 
         Returns
         -------

@@ -1,19 +1,45 @@
 """Settings of Sphinx. Nothing here needs a network: see the README for the command."""
 
 import re
+import sys
 from importlib.metadata import version as version_of
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+
+from reference import listed, members  # noqa: E402
 
 project = "dforest"
 author = "The dforest developers"
 version = release = version_of("dforest")
 
-extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx_gallery.gen_gallery"]
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "formulas",
+    "sphinx.ext.viewcode",
+    "sphinx_gallery.gen_gallery",
+]
+default_role = "py:obj"  # so names between single backquotes are links, where there is such a page
+templates_path = ["_templates"]
+exclude_patterns = ["_templates"]
 myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3
 
-# Members are named one by one in api.rst: what scikit-learn's base classes add is told there.
+# A page for each name that api.rst lists, in the folder api, which is made anew and not in the repository. The template names
+# the members that it is given here: what scikit-learn's base classes add is told in api.rst.
 numpydoc_show_class_members = False
-autodoc_member_order = "bysource"
+autosummary_generate = True
+autosummary_context = {"shown": {}}
+for name in listed((HERE / "api.rst").read_text(encoding="utf-8"))[0]:
+    try:
+        autosummary_context["shown"][name] = members(name)
+    except (ImportError, RuntimeError):  # no Dask, or no library of MPI: of the name itself autosummary tells
+        continue
+toc_object_entries_show_parents = "hide"  # side lists show "fit", and not the whole name, which breaks
 
 # The examples are run anew when they have changed, or when doc/gallery has been removed. One that fails ends the build.
 sphinx_gallery_conf = {
@@ -30,8 +56,11 @@ sphinx_gallery_conf = {
     "show_signature": False,
 }
 
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"dforest {version}"
+html_static_path = ["_static"]
+html_css_files = ["dforest.css"]
 pygments_style = "default"
 
 

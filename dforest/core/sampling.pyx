@@ -203,7 +203,7 @@ cdef class SamplingPlan:
 
 @final
 cdef class AllRows(SamplingPlan):
-    """Every row once."""
+    """A plan by which each tree is grown on every row, once."""
 
     manner = "each row once"
 

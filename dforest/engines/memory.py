@@ -64,7 +64,7 @@ class MemoryEstimate:
 
     @property
     def of_thread(self):
-        """Bytes of each thread."""
+        """Bytes of scratch that each thread has."""
         return self.records + self.search + self.blocks + self.tree
 
     @property

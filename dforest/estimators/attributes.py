@@ -49,7 +49,7 @@ ATTRIBUTES = (
         "All trees as arrays: ``forest_.as_dict()``. Tree t was grown in the round ``t // n_trees_per_iteration_``.",
         BOOSTING,
     ),
-    Attribute("n_iter_", "int", "Number of rounds.", BOOSTING),
+    Attribute("n_iter_", "int", "Number of rounds that were grown.", BOOSTING),
     Attribute(
         "n_trees_per_iteration_",
         "int",

@@ -227,7 +227,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
         """The `Targets` of training rows. A collective."""
 
     def fit(self, X, y, sample_weight=None):
-        """Grow the trees.
+        """Grow the tree on all training rows.
 
         Parameters
         ----------
@@ -536,7 +536,7 @@ class ClassifierPart(ClassTargets, ClassifierMixin):
     """What makes a `TreeEstimator` a classifier."""
 
     def predict_proba(self, X):
-        """Class probabilities.
+        """Predict the probability of each class for each row.
 
         Parameters
         ----------

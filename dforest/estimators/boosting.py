@@ -46,7 +46,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         """The `Loss`, once classes are known. Raises ValueError if parameters contradict each other."""
 
     def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None, sample_weight_val=None):
-        """Grow the trees.
+        """Grow rounds of trees on training rows.
 
         Parameters
         ----------
@@ -241,7 +241,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
 
     @property
     def n_iter_(self):
-        """Number of rounds."""
+        """Number of rounds that were grown."""
         check_is_fitted(self)
         return self.forest_.n_trees // self.n_trees_per_iteration_
 
@@ -346,7 +346,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
         return in_kind(X, self.classes_.take(class_numbers(raw)))
 
     def predict_proba(self, X):
-        """Class probabilities.
+        """Predict the probability of each class for each row.
 
         Parameters
         ----------

@@ -63,7 +63,7 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
     keep_training_data = False
 
     def fit(self, X, y=None, sample_weight=None):
-        """Grow the trees.
+        """Grow trees of random cuts on training rows.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
         return self.fit(X, y, sample_weight).transform(X)
 
     def transform(self, X):
-        """The leaves that rows reach.
+        """Make a matrix of the leaves that rows reach.
 
         Parameters
         ----------

@@ -100,7 +100,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
     """What all forests share."""
 
     def fit(self, X, y, sample_weight=None, groups=None):
-        """Grow the trees.
+        """Grow the trees of the forest on training rows.
 
         Parameters
         ----------

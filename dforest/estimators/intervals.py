@@ -23,7 +23,7 @@ class IntervalPart:
     """What forests for regression tell of how far off a prediction may be."""
 
     def predict_interval(self, X, level=0.9, method="oob"):
-        r"""Intervals around predictions.
+        r"""Predict for each row an interval that is meant to hold its target.
 
         Parameters
         ----------

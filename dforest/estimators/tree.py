@@ -80,7 +80,7 @@ class DecisionTree(TreeEstimator):
         return int(self.forest_.depths().max())
 
     def get_n_leaves(self):
-        """The number of leaves."""
+        """The number of leaves of the tree."""
         check_is_fitted(self)
         return int((self.forest_.feature < 0).sum())
 

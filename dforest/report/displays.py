@@ -118,7 +118,7 @@ class OutOfBagCurveDisplay(_Display):
         return cls(curve, error_name=error_name, estimator_name=name).plot(trend=trend, ax=ax, **kwargs)
 
     def plot(self, ax=None, *, name=None, trend=True, **kwargs):
-        """Draw the curve.
+        """Draw the curve into axes of matplotlib.
 
         Parameters
         ----------

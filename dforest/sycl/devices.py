@@ -46,7 +46,7 @@ class DeviceInfo:
 
 
 def devices():
-    """The devices there are.
+    """List the devices that trees can be grown on.
 
     Returns
     -------

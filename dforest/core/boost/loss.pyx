@@ -43,7 +43,7 @@ cdef class Loss:
         self.n_outputs = 1
 
     def configure(self, Py_ssize_t n_classes=0):
-        """Take what the estimator says.
+        """Take the settings that the estimator hands to its loss.
 
         Parameters
         ----------

@@ -63,7 +63,7 @@ cdef Py_ssize_t evenest(Criterion criterion, const int64_t* left, Py_ssize_t n, 
 
 
 cdef class Criterion:
-    """Base class; see the contract in criterion.pxd."""
+    """Base class of criteria, which score cuts; its contract is the head of criterion.pxd."""
 
     def __cinit__(self, *args, **kwargs):
         self.scratch = NULL
@@ -74,7 +74,7 @@ cdef class Criterion:
         free(self.scratch)
 
     def configure(self, Py_ssize_t n_classes=0, bint wide=False):
-        """Take what the forest says.
+        """Take the settings that the forest hands to its criterion.
 
         Parameters
         ----------

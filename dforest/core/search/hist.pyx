@@ -10,7 +10,7 @@ cdef extern from "core/search/random_cut.h" nogil:
 
 
 cdef class HistSplitter(Splitter):
-    """Best binned split.
+    """Splitter that looks for the best cut between bins of values.
 
     The threshold is the upper edge of a bin: of the last that goes left, or, if the node has none of
     the next ones, of the one in the middle of these.

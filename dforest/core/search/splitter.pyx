@@ -115,10 +115,10 @@ cdef int try_features(void* context, void* own) except -1 nogil:
 
 
 cdef class Splitter:
-    """Base class; see the contract in splitter.pxd."""
+    """Base class of splitters, which choose the cut of a node; its contract is the head of splitter.pxd."""
 
     def configure(self, Py_ssize_t max_features, bint one_hot=False, dict tuning=None, bint skip_constant_features=True):
-        """Take what the forest says.
+        """Take the settings that the forest hands to its splitter.
 
         Parameters
         ----------
@@ -438,7 +438,7 @@ cdef class Splitter:
 
 
 cdef class RandomSplitter(Splitter):
-    """One random cut per feature.
+    """Base class of splitters that draw one random cut of each feature.
 
     A continuous column is cut where `draw_cut` says, an ordinal one after a code uniform between the
     node's lowest and the one before its highest; of a categorical one, a random subset of the
