@@ -12,6 +12,7 @@ from reference import listed, members  # noqa: E402
 
 project = "dforest"
 author = "The dforest developers"
+copyright = "2026, The dforest developers"
 version = release = version_of("dforest")
 
 extensions = [
