@@ -37,6 +37,9 @@ def groups_of(partitions, lengths, rows, sampling):
     given = RowShare.agreed(rows.ranks, [partition.place for partition in partitions], lengths)
     by_partition = []
     for partition, first, length in zip(partitions, given.starts.tolist(), lengths, strict=True):
+        shape = np.shape(partition.groups)
+        if len(shape) != 1 and shape[1:] != (1,):
+            raise ValueError(f"groups has the shape {shape}; allowed is one group for each row")
         groups = column_or_1d(partition.groups)
         if len(groups) != length:
             raise ValueError(f"groups has {len(groups)} entries, but X has {length} rows")

@@ -265,7 +265,7 @@ SUB = RowSampling(replace=False)
         ({"bootstrap": "group"}, GROUPS[:-1], "groups has 177 entries, but X has 178 rows"),
         ({"bootstrap": "group"}, np.where(GROUPS == 3, np.nan, GROUPS), "groups has nan for row 9; every row needs a group"),
         ({"bootstrap": "group"}, [None] * N, "groups has None for row 0"),
-        ({"bootstrap": "group"}, np.zeros((N, 2)), "y should be a 1d array"),
+        ({"bootstrap": "group"}, np.zeros((N, 2)), r"groups has the shape \(178, 2\); allowed is one group for each row"),
         ({"bootstrap": True}, GROUPS, r"groups are given, but RowSampling\(replace=True\) does not draw by groups"),
         ({"bootstrap": False}, GROUPS, "groups are given, but bootstrap=False does not draw by groups"),
         ({"bootstrap": "subsample", "max_samples": 179}, None, "max_samples=179 is too much for 178 rows; allowed are up to 178"),
