@@ -404,13 +404,15 @@ static inline double df_power_of_two(int e) {
     return power;
 }
 
-/* The largest e with rint(largest * 2^e) < 2^bits; largest is positive and finite. A number that is normal tells its exponent, and
- * whether it is rounded up to the next power of two, by its bits: the last 52 are the digits behind 1. */
+/* The largest e with rint(largest * 2^e) < 2^bits, for a positive number; of an infinite one bits - 1. A number that is normal tells
+ * its exponent, and whether it is rounded up to the next power of two, by its bits: the last 52 are the digits behind 1. */
 static inline int32_t df_scale_exponent(double largest, int bits) {
-    const uint64_t one = (uint64_t)1 << 52;
+    const uint64_t one = (uint64_t)1 << 52, infinite = (uint64_t)0x7FF << 52;
     uint64_t digits;
     int e;
     memcpy(&digits, &largest, 8);
+    if (digits >= infinite)
+        return bits - 1;
     if (digits >= one) {
         e = bits - ((int)(digits >> 52) - 1022);
         return bits <= 52 && one - (digits & (one - 1)) <= (uint64_t)1 << (52 - bits) ? e - 1 : e;
