@@ -24,7 +24,7 @@ y = truth(x[:, 0]) + random.normal(scale=0.4, size=len(x))
 grid = np.linspace(0, 10, 500)[:, None]
 
 # %%
-# The same constraint is available for forests and for boosted trees.
+# Forests and boosted trees both take such a constraint.
 models = {
     "Forest": RandomForestRegressor(n_estimators=100, min_samples_leaf=3, random_state=0),
     "Boosted trees": HistGradientBoostingRegressor(min_samples_leaf=5, random_state=0),

@@ -452,7 +452,7 @@ class Forest:
         return TreeArrays(feature, threshold, right, missing_left, leaves, inner, lengths, words)
 
     def of_output(self, output):
-        """The same trees as they predict one of the outputs alone, whose impurities remain those of all outputs."""
+        """This forest as it predicts one of the outputs alone; its impurities remain those of all outputs."""
         if self.objective.n_outputs == 1:
             return self
         if output not in self._of_outputs:

@@ -293,7 +293,7 @@ cdef class MultiOutput(Criterion):
         cdef df_measure measure
         cdef bint is_first = True
         self.exponent = 0
-        if self.has_classes and self.way == CLASSES_TOGETHER:
+        if self.way == CLASSES_TOGETHER:
             return                         # scores have no unit
         for o in range(self.n_outputs):
             output = &self.each[o]
