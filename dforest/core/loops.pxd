@@ -122,8 +122,6 @@ cdef extern from "core/loops.h" nogil:
                              int64_t end, df_boost_extent* extent) noexcept nogil
         void (*class_fine)(const df_boost_rows* rows, const double* baseline, int64_t step, int64_t n_classes, int64_t begin,
                            int64_t end, const double* factors, int32_t* fine, df_boost_extent* extent) noexcept nogil
-    enum:
-        DF_OUTPUT_BITS
     ctypedef struct df_output_squares:     # see outputs.h
         const int64_t* mean
         const double* remainder
