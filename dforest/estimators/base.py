@@ -450,7 +450,8 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
     @property
     def n_outputs_(self):
         """Number of columns of y."""
-        check_is_fitted(self)
+        if "forest_" not in self.__dict__:  # as check_is_fitted takes longer than predicting a single row
+            check_is_fitted(self)
         return self.forest_.objective.n_outputs
 
     @property
@@ -576,11 +577,10 @@ class ClassifierPart(ClassTargets, ClassifierMixin):
         -------
         ndarray of shape (n_rows,) or (n_rows, n_outputs)
         """
-        voting = getattr(self, "voting", "soft")
-        check_is_fitted(self)
+        packed, *rows = self._ready(X, getattr(self, "voting", "soft"))
         if self.n_outputs_ == 1:
-            return in_kind(X, self.classes_.take(on_host(self._most(X, voting))))
-        best = [part.argmax(axis=1) for part in self._split(self._mean(X, voting))]
+            return in_kind(X, self.classes_.take(on_host(packed.most(*rows))))
+        best = [part.argmax(axis=1) for part in self._split(packed.mean(*rows))]
         return in_kind(X, labels_of(self.classes_, best))
 
 

@@ -78,10 +78,6 @@ class PredictionPart:
         packed, *rows = self._ready(X, voting)
         return packed.mean(*rows)
 
-    def _most(self, X, voting="soft"):
-        packed, *rows = self._ready(X, voting)
-        return packed.most(*rows)
-
     def _leaves(self, X):
         packed, *rows = self._ready(X)
         return packed.apply(*rows)

@@ -1,5 +1,6 @@
 """Prediction: packed forests against a slow walk over the forest's arrays; one row; threads; pickles."""
 
+import importlib
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -230,6 +231,17 @@ def test_the_short_way_is_the_long_way(n_classes, monkeypatch):
     short = [outcome(f, case) for f in functions for case in cases]
     monkeypatch.setattr(type(model), "_is_plain", lambda self, X: False)
     assert [outcome(f, case) for f in functions for case in cases] == short
+
+
+@pytest.mark.parametrize("n_classes", [0, 3])
+def test_the_short_way_makes_no_checks(n_classes, monkeypatch):
+    """scikit-learn's take several times as long as a single row."""
+    model, row = grown(np.float64, n_classes), problem(np.float64, n=1, seed=4)[0]
+    for part in ["base", "prediction"]:
+        for check in {"check_is_fitted", "check_X"} & vars(importlib.import_module(f"dforest.estimators.{part}")).keys():
+            monkeypatch.setattr(f"dforest.estimators.{part}.{check}", None)
+    for function in [model.predict, model.apply, *([model.predict_proba] if n_classes else [])]:
+        assert len(function(row)) == 1
 
 
 def test_names_are_still_compared():
