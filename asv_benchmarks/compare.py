@@ -4,29 +4,19 @@
     python asv_benchmarks/compare.py --trees 100 --jobs 2 --seeds 3 >table.md
     python asv_benchmarks/compare.py --libraries boosted --jobs 2 >boosted.md
 
-Each measurement has a process of its own. The libraries take turns, seed by seed, so that a machine
-that gets slower on the way gets slower for all of them. doc/speed.md says what is measured, and how.
+Each measurement has a process of its own. doc/speed.md says what is measured, and how; scaling.py varies
+the numbers of rows, columns, trees and threads.
 """
 
 import argparse
-import importlib.metadata
-import json
 import os
-import platform
 import statistics
-import subprocess
 import sys
-import tempfile
-import warnings
-from pathlib import Path
-from time import perf_counter
 
-import numpy as np
-from libraries import BOOSTERS, FORESTS, LIBRARIES, model_by, serialised, use_one_thread
-
-MIB = 2**20
-WARM_UP_ROWS = 300
-PREDICTIONS = 7  # of the test set after the first one; of one row ten times as many
+import chart
+from benchmarks import data
+from libraries import LIBRARIES
+from measuring import Results, add_arguments, chosen, measure_point, positive
 
 # Measurement: heading of its column, and how its numbers are written.
 COLUMNS = {
@@ -37,75 +27,6 @@ COLUMNS = {
     "memory": ("memory of fit, MiB", ".3g"),
     "pickled": ("pickle, MiB", ".3g"),
 }
-
-
-def memory_now(name):
-    """VmRSS or VmHWM, its highest value so far, of this process in MiB."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(f"{name}:"):
-            return int(line.split()[1]) / 1024
-    raise RuntimeError(f"/proc/self/status has no {name}")
-
-
-def seconds(work, times):
-    durations = []
-    for _ in range(times):
-        start = perf_counter()
-        work()
-        durations.append(perf_counter() - start)
-    return statistics.median(durations)
-
-
-def measure(library, folder, task, tried, trees, jobs, seed):
-    """One model's numbers, by the names of COLUMNS, and its score."""
-    warnings.simplefilter("ignore")  # such as LightGBM's about column names
-    X, y, X_test, y_test = (np.load(folder / f"{name}.npy") for name in ["X", "y", "X_test", "y_test"])
-    n_classes = int(y.max()) + 1 if task == "classification" else 0
-
-    def model(n):
-        return model_by(library, task, tried, *X.shape, n, jobs, seed)
-
-    few = slice(min(WARM_UP_ROWS, len(X)))  # with all classes among them, as XGBoost wants it
-    model(2).fit(X[few], np.arange(len(X[few])) % n_classes if n_classes else y[few])
-
-    found = {}
-    measured = model(trees)
-    has_memory = Path("/proc/self/clear_refs").exists()
-    if has_memory:
-        Path("/proc/self/clear_refs").write_text("5")  # the highest value is the present one again
-        before = memory_now("VmRSS")
-    found["fit"] = seconds(lambda: measured.fit(X, y), 1)
-    if has_memory:
-        found["memory"] = memory_now("VmHWM") - before
-    found["first"] = 1e3 * seconds(lambda: measured.predict(X_test), 1)
-    found["predict"] = 1e3 * seconds(lambda: measured.predict(X_test), PREDICTIONS)
-    predicted = np.asarray(measured.predict(X_test))
-    if n_classes:
-        found["score"] = float((predicted == y_test).mean())
-    else:
-        found["score"] = float(1 - ((predicted - y_test) ** 2).mean() / y_test.var())
-    found["pickled"] = len(serialised(measured)) / MIB
-    use_one_thread(library, measured)
-    row = X_test[:1]
-    measured.predict(row)
-    found["row"] = 1e3 * seconds(lambda: measured.predict(row), 10 * PREDICTIONS)
-    return found
-
-
-def measure_apart(library, folder, timeout, **settings):
-    """What `measure` finds in a new process, or {"failed": why}."""
-    result = folder / "result.json"
-    result.unlink(missing_ok=True)
-    arguments = json.dumps({"library": library, "folder": str(folder), **settings})
-    command = [sys.executable, __file__, "--measure", arguments]
-    try:
-        finished = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
-    except subprocess.TimeoutExpired:
-        return {"failed": f"took more than {timeout} s"}
-    if finished.returncode or not result.exists():
-        lines = finished.stderr.strip().splitlines()
-        return {"failed": lines[-1] if lines else f"ended with status {finished.returncode}"}
-    return json.loads(result.read_text())
 
 
 def cell(of_library, of_first, name):
@@ -146,95 +67,33 @@ def table_of(runs, task):
         yield f"| {title} | " + " | ".join([*cells, score_cell(of_library, of_first)]) + " |"
 
 
-def processor():
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
-
-
-def installed(distribution):
-    try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return None
-
-
-def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--libraries", default="forests",
-        help=f"of {', '.join(LIBRARIES)}; forests is {','.join(FORESTS)}, and boosted {','.join(BOOSTERS)}; ratios are to the "
-        "first one (default: %(default)s)",
-    )  # fmt: skip
-    parser.add_argument("--problems", default="waves,grid,friedman,wide", help="see benchmarks/data.py (default: %(default)s)")
-    parser.add_argument("--rows", type=int, default=100_000, help="a quarter of them test rows (default: %(default)s)")
-    parser.add_argument("--trees", type=int, default=100, help="of a forest, or rounds of boosted trees (default: %(default)s)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="threads (default: all, %(default)s)")
-    parser.add_argument("--seeds", type=int, default=3, help="models by each library (default: %(default)s)")
-    parser.add_argument("--timeout", type=int, default=1200, help="seconds for one measurement (default: %(default)s)")
-    parser.add_argument("--chart", help="a file for a chart of the times, drawn with matplotlib in the format of its ending")
-    parser.add_argument("--measure", type=json.loads, help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    known = {"forests": FORESTS, "boosted": BOOSTERS}
-    args.libraries, args.problems = known.get(args.libraries, args.libraries.split(",")), args.problems.split(",")
-    for library in args.libraries:
-        if library not in LIBRARIES:
-            parser.error(f"no library {library!r}; there are {', '.join(LIBRARIES)}")
-    if min(args.rows, args.trees, args.jobs, args.seeds) < 1:
-        parser.error("--rows, --trees, --jobs and --seeds are numbers from 1")
-    return args
-
-
 def main():
-    args = parse_arguments()
-    if args.measure:
-        folder = Path(args.measure.pop("folder"))
-        (folder / "result.json").write_text(json.dumps(measure(folder=folder, **args.measure)))
-        return
-
-    import chart
-    from benchmarks import data
-
-    versions = {LIBRARIES[library][1]: installed(LIBRARIES[library][1]) for library in args.libraries}
-    missing = [name for name, version in versions.items() if version is None]
-    if missing:
-        print(f"not installed, so left out: {', '.join(missing)}", file=sys.stderr)
-    libraries = [library for library in args.libraries if versions[LIBRARIES[library][1]]]
-    if not libraries:
-        sys.exit("compare: none of the libraries is installed")
-    told = [f"{name} {version}" for name, version in versions.items() if version]
-    print(
-        f"{args.trees} trees, {args.jobs} threads, medians of {args.seeds} models. {processor()}, {os.cpu_count()} cores; "
-        f"Python {platform.python_version()}, {', '.join(told)}."
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_arguments(parser)
+    parser.add_argument("--problems", default="waves,grid,friedman,wide", help="see benchmarks/data.py (default: %(default)s)")
+    parser.add_argument("--rows", type=positive, default=100_000, help="a quarter of them test rows (default: %(default)s)")
+    parser.add_argument(
+        "--trees", type=positive, default=100, help="of a forest, or rounds of boosted trees (default: %(default)s)"
     )
-
-    measured = {}
-    for name in args.problems:
+    parser.add_argument("--jobs", type=positive, default=os.cpu_count(), help="threads (default: all, %(default)s)")
+    parser.add_argument("--chart", help="a file for a chart of the times, drawn with matplotlib in the format of its ending")
+    args = parser.parse_args()
+    libraries = chosen(parser, args.libraries)
+    results = Results.begin(libraries, args.seeds)
+    print(f"{args.trees} trees, {args.jobs} threads, medians of {args.seeds} models. {results.told()}")
+    for name in args.problems.split(","):
         problem = data.load(name, args.rows)
-        n_rows, n_features = problem.X.shape
-        tried = max(1, int(n_features**0.5) if problem.task == "classification" else n_features // 3)
-        runs = {library: [] for library in libraries}
-        with tempfile.TemporaryDirectory() as folder:
-            folder = Path(folder)
-            for part in ["X", "y", "X_test", "y_test"]:
-                np.save(folder / f"{part}.npy", getattr(problem, part))
-            for seed in range(args.seeds):
-                for library in libraries:
-                    print(f"{name}, seed {seed}: {library}", file=sys.stderr)
-                    runs[library].append(measure_apart(
-                        library, folder, args.timeout, task=problem.task, tried=tried, trees=args.trees, jobs=args.jobs, seed=seed
-                    ))  # fmt: skip
-        kind = f"{problem.n_classes} classes" if problem.n_classes else "regression"
-        print(f"\n**{name}**: {kind}, {n_rows} × {n_features} {problem.X.dtype}, {len(problem.X_test)} test rows\n")
-        for line in table_of(runs, problem.task):
+        point = measure_point(libraries, name, problem, args.trees, args.jobs, args.seeds, args.timeout)
+        results.points.append(point)
+        kind = f"{point.n_classes} classes" if point.n_classes else "regression"
+        print(f"\n**{name}**: {kind}, {point.rows} × {point.columns} {point.dtype}, {point.test_rows} test rows\n")
+        for line in table_of(point.runs, point.task):
             print(line)
         sys.stdout.flush()
-        measured[name] = runs
+        if args.results:
+            results.write(args.results)
     if args.chart:
-        chart.draw(measured, {library: title for library, (title, _) in LIBRARIES.items()}, args.chart)
+        chart.draw_ratios(results, args.chart)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,8 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "formulas",
+    "cython_source",
+    "links",
     "sphinx.ext.viewcode",
     "sphinx_gallery.gen_gallery",
 ]

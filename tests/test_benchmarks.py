@@ -1,5 +1,6 @@
 """The benchmarks run, with all values of their parameters on data cut small, and the comparison prints its table."""
 
+import argparse
 import importlib
 import importlib.metadata
 import inspect
@@ -9,6 +10,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -23,7 +25,9 @@ data, *MODULES = (
 sys.path.remove(str(FOLDER))
 pieces = sys.modules["benchmarks.pieces"]
 sys.path.insert(0, str(FOLDER))
-chart, libraries, schedule = (importlib.import_module(name) for name in ["chart", "libraries", "schedule"])
+chart, libraries, measuring, scaling, schedule = (
+    importlib.import_module(name) for name in ["chart", "libraries", "measuring", "scaling", "schedule"]
+)
 sys.path.remove(str(FOLDER))
 Piece = schedule.Piece
 
@@ -102,10 +106,14 @@ def test_settings():
     assert {f"asv_benchmarks/{settings[name]}/" for name in ["env_dir", "html_dir", "results_dir"]} <= set(ignored)
 
 
-def compare(*arguments):
+def run_script(name, *arguments):
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
-    command = [sys.executable, str(FOLDER / "compare.py"), *arguments]
+    command = [sys.executable, str(FOLDER / name), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=300, env=environment)
+
+
+def compare(*arguments):
+    return run_script("compare.py", *arguments)
 
 
 @pytest.mark.slow
@@ -113,7 +121,7 @@ def test_comparison(tmp_path):
     pytest.importorskip("matplotlib")
     finished = compare(
         "--libraries", "dforest,sklearn", "--problems", "friedman", "--rows", "400", "--trees", "3", "--jobs", "1",
-        "--seeds", "1", "--chart", str(tmp_path / "chart.svg"),
+        "--seeds", "1", "--chart", tmp_path / "chart.svg", "--results", tmp_path / "peers.json",
     )  # fmt: skip
     assert finished.returncode == 0, finished.stderr
     told, problem, heading, rule, *rows = (line for line in finished.stdout.splitlines() if line)
@@ -127,7 +135,10 @@ def test_comparison(tmp_path):
     assert all("(×" in cell for cell, first in zip(theirs[:-1], ours, strict=False) if cell != "—" and first != "0")
     assert float(ours[-1]) > 40
     drawn = (tmp_path / "chart.svg").read_text(encoding="utf-8")
-    assert all(title in drawn for title in ["friedman: fit", "friedman: prediction", "scikit-learn"])
+    assert all(title in drawn for title in ["Training, times dforest", "Prediction, times dforest", "scikit-learn"])
+    finished = run_script("chart.py", tmp_path / "peers.json", tmp_path)
+    assert finished.returncode == 0, finished.stderr
+    assert (tmp_path / "peers.svg").read_text(encoding="utf-8") == drawn
 
 
 LEAVES = "max_leaf_nodes", "num_leaves", "max_leaves"
@@ -170,6 +181,67 @@ def test_chart_leaves_out_what_failed():
     runs = {"a": [{"fit": 2.0}, {"fit": 4.0}, {"fit": 3.0}], "b": [{"fit": 6.0}] * 3, "c": [{"fit": 1.0}, {"failed": "why"}]}
     assert chart.ratios(runs, "fit") == {"a": 1.0, "b": 2.0}
     assert chart.ratios({"c": runs["c"], "a": runs["a"]}, "fit") == {}
+
+
+def test_chart_is_of_libraries_that_no_problem_lacks():
+    points = [
+        SimpleNamespace(runs={"a": [{"fit": 1.0}], "b": [{"fit": 2.0}], "c": [{"fit": 1.0}]}),
+        SimpleNamespace(runs={"a": [{"fit": 1.0}], "b": [{"fit": 8.0}], "c": [{"failed": "why"}]}),
+    ]
+    assert chart.mean_ratios(points, "fit") == {"a": 1.0, "b": pytest.approx(4.0)}
+
+
+def test_one_number_is_varied_at_a_time():
+    base = {"rows": 30, "columns": 5, "trees": 2, "threads": 1}
+    asked = scaling.questions(base, [scaling.varied("rows=90,30"), scaling.varied("threads=1,2")])
+    assert asked == [base, base | {"rows": 90}, base | {"threads": 2}]
+    for text in ["leaves=3", "rows", "rows=", "rows=0,3"]:
+        with pytest.raises((ValueError, argparse.ArgumentTypeError)):
+            scaling.varied(text)
+
+
+@pytest.mark.slow
+def test_growth_is_measured_and_drawn(tmp_path):
+    """Times by rows and by threads; training rows are as many as asked for; the same file draws the same charts."""
+    pytest.importorskip("matplotlib")
+    finished = run_script(
+        "scaling.py", "--libraries", "dforest,sklearn", "--vary", "rows=100,200", "columns=5,20", "--rows", "100", "--trees", "2",
+        "--jobs", "1", "--seeds", "1", "--results", tmp_path / "forests.json", "--charts", tmp_path,
+    )  # fmt: skip
+    assert finished.returncode == 0, finished.stderr
+    results = measuring.Results.read(tmp_path / "forests.json")
+    assert [(point.rows, point.columns, point.test_rows) for point in results.points] == [
+        (100, 20, 34),
+        (200, 20, 67),
+        (100, 5, 34),
+    ]
+    for point in results.points:
+        for (found,) in point.runs.values():
+            assert {"fit", "first", "predict", "row", "pickled", "score"} <= found.keys() and found["fit"] > 0
+    assert results.versions["dforest"] == importlib.metadata.version("dforest")
+    assert sorted(path.name for path in tmp_path.glob("*.svg")) == ["forests_columns.svg", "forests_rows.svg"]
+    (tmp_path / "again").mkdir()
+    finished = run_script("chart.py", tmp_path / "forests.json", tmp_path / "again")
+    assert finished.returncode == 0, finished.stderr
+    for path in tmp_path.glob("*.svg"):
+        assert (tmp_path / "again" / path.name).read_text(encoding="utf-8") == path.read_text(encoding="utf-8")
+
+
+def test_results_of_another_format_are_refused(tmp_path):
+    (tmp_path / "results.json").write_text('{"format": 7}', encoding="utf-8")
+    with pytest.raises(ValueError, match="results of format 7, and this reads format 1"):
+        measuring.Results.read(tmp_path / "results.json")
+
+
+@pytest.mark.parametrize("name", ["peers", "forests", "boosted"])
+def test_the_pages_charts_are_of_the_results_that_are_kept(name, tmp_path):
+    """All libraries and numbers of the files in asv_benchmarks/measured are in the pictures of the pages."""
+    pictures = FOLDER.parent / "doc" / "pictures"
+    results = measuring.Results.read(FOLDER / "measured" / f"{name}.json")
+    there = [f"{name}_{axis}.svg" for axis in chart.AXES] if results.base else [f"{name}.svg"]
+    for picture in there:
+        drawn = (pictures / picture).read_text(encoding="utf-8")
+        assert all(f">{chart.title_of(library)}<" in drawn for library in results.points[0].runs)
 
 
 @pytest.mark.slow

@@ -34,14 +34,18 @@ def scaled(n):
     return max(40, n // DIVISOR)
 
 
-def load(name, n_rows=None):
-    """A problem by its name. A made one has n_rows rows, a quarter of which are test rows."""
+def load(name, n_rows=None, n_features=None):
+    """A problem by its name. A made one has n_rows rows, a quarter of which are test rows.
+
+    n_features is for "waves" and "friedman", which have 5 columns or more; the first five matter.
+    """
     if name in BUNDLED:
         task, read = BUNDLED[name]
         X, y = read(return_X_y=True)
         return Problem(task, *_divided(X, y))
     task, make, labels = MADE[name]
-    return Problem(task, *_divided(*make(scaled(n_rows), np.random.default_rng(0))), labels)
+    chosen = {} if n_features is None else {"n_features": n_features}
+    return Problem(task, *_divided(*make(scaled(n_rows), np.random.default_rng(0), **chosen)), labels)
 
 
 def _divided(X, y):
@@ -58,9 +62,9 @@ def _made(name, task, labels=()):
 
 
 @_made("waves", "classification")
-def _waves(n_rows, random):
+def _waves(n_rows, random, n_features=20):
     """Two classes, as many values as rows in float32; deep trees, as one row in ten is mislabelled."""
-    X = random.standard_normal((n_rows, 20), dtype=np.float32)
+    X = random.standard_normal((n_rows, n_features), dtype=np.float32)
     height = np.cos(3 * X[:, 0]) + X[:, 1] * X[:, 2] + np.maximum(X[:, 3], X[:, 4])
     return X, ((height > np.median(height)) ^ (random.random(n_rows) < 0.1)).astype(np.int64)
 
@@ -76,9 +80,9 @@ def _grid(n_rows, random):
 
 
 @_made("friedman", "regression")
-def _friedman(n_rows, random):
+def _friedman(n_rows, random, n_features=10):
     """Friedman's first function of 5 of 10 columns, in float64."""
-    return make_friedman1(n_rows, noise=1.0, random_state=0)
+    return make_friedman1(n_rows, n_features, noise=1.0, random_state=0)
 
 
 @_made("wide", "classification")
