@@ -1,11 +1,12 @@
-"""Which ensemble of trees when: test scores and costs of five of them on data that come with scikit-learn.
+"""Compares five ensembles of trees: their test scores and costs on data sets that come with scikit-learn.
 
     python examples/ensembles.py
     python examples/ensembles.py --trees 20 --seeds 3
 
-Prints a table in Markdown: a row for each ensemble, and for a tree alone. Scores are means over seeds, which draw the test rows,
-a third of all, and seed the ensembles, ± the standard error. Times are CPU time of one thread, medians over seeds, added up over
-the problems; so are the sizes of pickles. Nothing has been tuned.
+Prints a Markdown table with a row for each ensemble, and one for a single tree. A seed decides which third of the rows is the
+test set, and is the random_state of the ensembles. Scores are means over the seeds ± their standard errors. Times are the CPU
+time of one thread. Times and sizes of pickles are medians over the seeds, added up over the problems. No parameters have been
+tuned.
 """
 
 import argparse
@@ -23,7 +24,7 @@ import dforest
 FRIEDMAN_ROWS = 3000
 WRONG = 0.2  # of the training rows of "digits, wrong labels"
 
-# Problem: what it is loaded by, or None if it is made, and whether it is regression.
+# For each problem: the function that loads it, or None if the data are generated, and whether it is regression.
 PROBLEMS = {
     "breast cancer": (load_breast_cancer, False),
     "wine": (load_wine, False),
@@ -35,7 +36,7 @@ PROBLEMS = {
 
 
 def ensembles(is_regression, trees, seed):
-    """What is compared: unfitted estimators by title, the tree alone first."""
+    """The unfitted estimators that are compared, by title; the single tree comes first."""
     kind = "Regressor" if is_regression else "Classifier"
     tree = getattr(dforest, f"DecisionTree{kind}")
     bagging, ada_boost = (BaggingRegressor, AdaBoostRegressor) if is_regression else (BaggingClassifier, AdaBoostClassifier)
@@ -51,7 +52,7 @@ def ensembles(is_regression, trees, seed):
 
 
 def rows_of(problem, seed):
-    """Training and test rows of a problem: X_train, X_test, y_train, y_test."""
+    """The training and test rows of a problem: X_train, X_test, y_train, y_test."""
     load, is_regression = PROBLEMS[problem]
     X, y = load(return_X_y=True) if load else make_friedman1(FRIEDMAN_ROWS, noise=1.0, random_state=seed)
     X_train, X_test, y_train, y_test = train_test_split(
@@ -65,18 +66,18 @@ def rows_of(problem, seed):
 
 
 def seconds(work):
-    """CPU time of a call."""
+    """The CPU time of a call, in seconds."""
     begin = process_time()
     work()
     return process_time() - begin
 
 
 def measure(problem, title, trees, seed):
-    """The score, the CPU seconds of fit and prediction, and the bytes, of one ensemble."""
+    """The score, the CPU seconds of fit and prediction, and the size of the pickle in bytes, of one ensemble."""
     X_train, X_test, y_train, y_test = rows_of(problem, seed)
     model = ensembles(PROBLEMS[problem][1], trees, seed)[title]
     fit = seconds(lambda: model.fit(X_train, y_train))
-    model.predict(X_test)  # what is made ready for predictions is
+    model.predict(X_test)  # so that everything that is prepared by the first prediction is ready
     predict = seconds(lambda: model.predict(X_test))
     return model.score(X_test, y_test), fit, predict, len(pickle.dumps(model))
 
@@ -86,7 +87,7 @@ def table(trees, seeds):
     yield "| | " + " | ".join(PROBLEMS) + " | fit, ms | predict, ms | pickle, KiB |"
     yield "|---|" + "---:|" * (len(PROBLEMS) + 3)
     titles = list(ensembles(False, 1, 0))
-    # In turns, so that a machine that gets slower on the way does so for all.
+    # Ensembles take turns, so that a machine that slows down on the way slows down all of them.
     found = {
         (problem, title, seed): measure(problem, title, trees, seed)
         for problem in PROBLEMS for seed in range(seeds) for title in titles
@@ -104,8 +105,8 @@ def table(trees, seeds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trees", type=int, default=100, help="or rounds of boosted trees (default: %(default)s)")
-    parser.add_argument("--seeds", type=int, default=10, help="(default: %(default)s)")
+    parser.add_argument("--trees", type=int, default=100, help="number of trees or boosting rounds (default: %(default)s)")
+    parser.add_argument("--seeds", type=int, default=10, help="number of seeds (default: %(default)s)")
     args = parser.parse_args()
     if args.trees < 1 or args.seeds < 1:
         parser.error("--trees and --seeds are numbers from 1")

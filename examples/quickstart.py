@@ -1,7 +1,7 @@
-"""Train dforest's forests on real data, by both methods, next to scikit-learn's.
+"""Train dforest's forests on real data, with both methods, and compare them with scikit-learn's.
 
-Without arguments: on three data sets that come with scikit-learn. Or on a table of your own, with
-columns of numbers and text, and empty cells:
+Without arguments, this uses three data sets that come with scikit-learn. You can also use a table
+of your own, which may have columns of numbers and text, and empty cells:
 
     python examples/quickstart.py --csv houses.csv --target price --plot importances.png
 """
@@ -23,8 +23,8 @@ from sklearn.preprocessing import OrdinalEncoder
 from dforest import RandomForestClassifier, RandomForestRegressor
 
 FEWEST_ROWS = 8
-MOST_CLASSES = 20  # a target of whole numbers is a class if it has at most so many values
-MOST_LABELS = 256  # a text column with more of them is tested by the alphabet
+MOST_CLASSES = 20  # a target of whole numbers is a class if it has at most this many values
+MOST_LABELS = 256  # a text column with more labels is split in alphabetical order
 MOST_BARS = 12  # features shown in a panel of the plot
 
 
@@ -56,7 +56,7 @@ def bundled_problems():
 
 
 def read_problem(path, target, task):
-    """A CSV file with a header line as a problem; `task` None: guessed from the target."""
+    """Read a problem from a CSV file with a header line. If `task` is None, it is guessed from the target."""
     if not path.is_file():
         raise ValueError(f"there is no file {path}")
     try:
@@ -89,7 +89,7 @@ def text_columns(X):
 
 
 def encoder_of(X):
-    """Makes text columns numbers, in alphabetical order; empty or never seen text becomes NaN: missing."""
+    """Encodes text columns as numbers, in alphabetical order; empty or unseen text becomes NaN, which means missing."""
     ordinal = OrdinalEncoder(
         handle_unknown="use_encoded_value", unknown_value=np.nan, encoded_missing_value=np.nan
     )
@@ -98,7 +98,7 @@ def encoder_of(X):
 
 
 def forests_for(task, labels, trees, jobs, seed):
-    """(method, forest) of ours by both methods, and scikit-learn's, which takes labels for numbers."""
+    """Pairs (method, forest): dforest's with both methods, and scikit-learn's, which treats labels as numbers."""
     same = {"n_estimators": trees, "n_jobs": jobs, "random_state": seed}
     native = {"categorical_features": labels, **same}
     if task == "classification":
@@ -110,7 +110,7 @@ def forests_for(task, labels, trees, jobs, seed):
 
 
 def run(problem, trees, jobs, seed):
-    """Yields a result for each forest: trained on three quarters of the rows, scored on the others."""
+    """Yields a result for each forest, which is trained on three quarters of the rows and scored on the others."""
     X_train, X_test, y_train, y_test = train_test_split(problem.X, problem.y, random_state=seed)
     labels = [name for name in text_columns(X_train) if X_train[name].nunique() <= MOST_LABELS]
     encoder = encoder_of(X_train)
@@ -159,17 +159,17 @@ def parse_arguments():
     summary, _, details = __doc__.partition("\n\n")
     parser = argparse.ArgumentParser(description=summary, epilog=details, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--csv", type=Path, metavar="FILE", help="a table with a header line, to train on instead")
-    parser.add_argument("--target", metavar="COLUMN", help="its column to be predicted")
+    parser.add_argument("--target", metavar="COLUMN", help="the column of the table to predict")
     parser.add_argument(
         "--task", choices=["classification", "regression"],
         help=f"default: classification if the target is text, true/false\nor up to {MOST_CLASSES} whole numbers",
     )
-    parser.add_argument("--trees", type=int, default=100, metavar="N", help="trees of a forest (default: 100)")
-    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="threads (default: -1, all cores)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the forests and the held-out rows")
+    parser.add_argument("--trees", type=int, default=100, metavar="N", help="number of trees in a forest (default: 100)")
+    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="number of threads (default: -1, all cores)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the forests and of the choice of test rows")
     parser.add_argument(
         "--plot", type=Path, metavar="FILE",
-        help="draw the importances of the columns; the file's suffix says how: .png, .pdf, .svg",
+        help="draw the importances of the columns to a file; its suffix sets the format: .png, .pdf, .svg",
     )
     args = parser.parse_args()
     if (args.csv is None) != (args.target is None):

@@ -2,9 +2,9 @@
 Categorical columns as they are, or one-hot
 ===========================================
 
-A column of labels without an order can be given to dforest as it is: a node then tests whether a label is in a set, which may
-hold half of the labels. One-hot encoding makes a column of each label instead, and a node can only part one label from all
-others. This example compares accuracy, time and size of the two for columns of more and more labels.
+A column of labels without an order can be passed to dforest as it is: a node then tests whether a label is in a set, which may
+contain half of the labels. One-hot encoding makes a column of each label instead, so that a node can only separate one label
+from all others. This example compares the accuracy, time and size of the two for columns with more and more labels.
 """
 
 import pickle
@@ -22,12 +22,16 @@ from dforest import RandomForestRegressor
 
 
 def make_table(n_labels, n_rows=3000, random_state=0):
-    """Three columns of labels, whose random effects on the target are added up, and three columns of numbers."""
+    """Three columns of labels with random effects on the target, three of numbers."""
     random = np.random.default_rng(random_state)
     labels = random.integers(n_labels, size=(n_rows, 3))
     numbers = random.normal(size=(n_rows, 3))
     effects = random.normal(size=(n_labels, 3))
-    y = effects[labels, np.arange(3)].sum(axis=1) + numbers[:, 0] + random.normal(scale=0.5, size=n_rows)
+    y = (
+        effects[labels, np.arange(3)].sum(axis=1)
+        + numbers[:, 0]
+        + random.normal(scale=0.5, size=n_rows)
+    )
     table = pd.DataFrame(numbers, columns=["length", "width", "height"])
     for column, name in zip(labels.T, ["town", "maker", "colour"], strict=True):
         table[name] = pd.Categorical([f"{name} {label}" for label in column])
@@ -35,13 +39,20 @@ def make_table(n_labels, n_rows=3000, random_state=0):
 
 
 # %%
-# Both ways get a forest of the same parameters. The time is that of encoding and growing, and the size is that of the pickled
+# Both use a forest with the same parameters. The time includes encoding and growing, and the size is that of the pickled
 # forest.
 forest = RandomForestRegressor(n_estimators=30, min_samples_leaf=2, random_state=0)
 encoder = make_column_transformer(
-    (OneHotEncoder(handle_unknown="ignore", sparse_output=False), ["town", "maker", "colour"]), remainder="passthrough"
+    (
+        OneHotEncoder(handle_unknown="ignore", sparse_output=False),
+        ["town", "maker", "colour"],
+    ),
+    remainder="passthrough",
 )
-models = {"Labels as they are": make_pipeline("passthrough", forest), "One-hot": make_pipeline(encoder, forest)}
+models = {
+    "Labels as they are": make_pipeline("passthrough", forest),
+    "One-hot": make_pipeline(encoder, forest),
+}
 n_labels = [4, 8, 16, 32, 64]
 results = {name: [] for name in models}
 for n in n_labels:
@@ -56,23 +67,35 @@ for n in n_labels:
 
 # %%
 fig, axes = plt.subplots(2, 2, figsize=(7, 5.6), sharex=True, layout="constrained")
-titles = ["R² on the test set", "Fit time (seconds)", "Size (megabytes)", "Mean depth of the trees"]
+titles = [
+    "R² on the test set",
+    "Fit time (seconds)",
+    "Size (megabytes)",
+    "Mean depth of the trees",
+]
 for name, measured in results.items():
-    for ax, values, title in zip(axes.flat, np.transpose(measured), titles, strict=True):
+    columns = np.transpose(measured)
+    for ax, values, title in zip(axes.flat, columns, titles, strict=True):
         ax.plot(n_labels, values, "o-", label=name)
         ax.set_title(title, fontsize=11)
 for ax in axes.flat:
     ax.set_ylim(bottom=0)
 for ax in axes[1]:
-    ax.set(xscale="log", xticks=n_labels, xticklabels=n_labels, xlabel="Labels of each column")
+    ax.set(
+        xscale="log",
+        xticks=n_labels,
+        xticklabels=n_labels,
+        xlabel="Labels of each column",
+    )
     ax.minorticks_off()
 axes[0, 0].legend(loc="lower left")
 plt.show()
 
 # %%
-# With four labels in each column, the two ways are alike. With more labels, one-hot trees become much deeper, as each cut sets
+# With four labels in each column, the two hardly differ. With more labels, one-hot trees become much deeper, as each cut sets
 # only one label apart, and they run out of rows before they have told the labels apart: with 64 labels, R² is 0.55 for one-hot
-# columns and 0.78 for labels as they are. The fit takes longer too, because there are 195 columns in place of six. What the sets
-# of labels cost is memory: the forests that hold them are up to one and a half times as large.
+# columns and 0.78 for labels as they are. The fit takes longer too, because there are 195 columns instead of six. The price of
+# the sets of labels is memory: forests with such sets are up to one and a half times as large.
 for name, measured in results.items():
-    print(f"{name}, 64 labels: R² {measured[-1][0]:.2f}, {measured[-1][1]:.2f} s, {measured[-1][2]:.2f} MB")
+    score, seconds, megabytes, _ = measured[-1]
+    print(f"{name}, 64 labels: R² {score:.2f}, {seconds:.2f} s, {megabytes:.2f} MB")

@@ -3,8 +3,8 @@ Early stopping of boosted trees
 ===============================
 
 Unlike a forest, boosted trees get worse on new rows when there are too many of them. With ``early_stopping=True`` some rows are
-held out, and growing stops when their loss has not improved for ``n_iter_no_change`` rounds. This example
-compares where three learning rates stop with the error on a test set, had growing gone on.
+held out, and growing stops when their loss has not improved for ``n_iter_no_change`` rounds. For three learning rates, this
+example compares where growing stops with the error on a test set when growing goes on.
 """
 
 import matplotlib.pyplot as plt
@@ -18,29 +18,57 @@ X, y = make_friedman1(n_samples=2000, noise=2.0, random_state=0)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
 # %%
-# ``staged_predict`` predicts after each round, which gives the whole curve of a model that did not stop.
+# ``staged_predict`` returns the predictions after each round, which gives the whole curve of a model that does not stop early.
 fig, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
 for learning_rate, color in [(0.3, "tab:red"), (0.1, "tab:orange"), (0.05, "tab:blue")]:
-    parameters = {"learning_rate": learning_rate, "max_leaf_nodes": 15, "max_iter": 300, "random_state": 0}
+    parameters = {
+        "learning_rate": learning_rate,
+        "max_leaf_nodes": 15,
+        "max_iter": 300,
+        "random_state": 0,
+    }
     whole = HistGradientBoostingRegressor(**parameters).fit(X_train, y_train)
-    curve = [np.mean((predicted - y_test) ** 2) for predicted in whole.staged_predict(X_test)]
-    stopped = HistGradientBoostingRegressor(early_stopping=True, **parameters).fit(X_train, y_train)
+    staged = whole.staged_predict(X_test)
+    curve = [np.mean((predicted - y_test) ** 2) for predicted in staged]
+    stopped = HistGradientBoostingRegressor(early_stopping=True, **parameters)
+    stopped.fit(X_train, y_train)
     error = np.mean((stopped.predict(X_test) - y_test) ** 2)
-    ax.plot(np.arange(1, len(curve) + 1), curve, color=color, label=f"learning rate {learning_rate}")
-    ax.plot(stopped.n_iter_, error, "o", color=color, markeredgecolor="black", markersize=8)
+    ax.plot(
+        np.arange(1, len(curve) + 1),
+        curve,
+        color=color,
+        label=f"learning rate {learning_rate}",
+    )
+    ax.plot(
+        stopped.n_iter_, error, "o", color=color, markeredgecolor="black", markersize=8
+    )
     print(
-        f"learning rate {learning_rate}: stopped after {stopped.n_iter_} rounds with a test error of {error:.2f}; "
-        f"the curve is lowest after {np.argmin(curve) + 1} rounds, {min(curve):.2f}, and ends at {curve[-1]:.2f}"
+        f"learning rate {learning_rate}: stopped after {stopped.n_iter_} rounds "
+        f"with a test error of {error:.2f}; "
+        f"the curve is lowest after {np.argmin(curve) + 1} rounds, {min(curve):.2f}, "
+        f"and ends at {curve[-1]:.2f}"
     )
 ax.axhline(4, color="gray", linestyle=":")
-ax.annotate("variance of the noise", (300, 4), xytext=(0, 4), textcoords="offset points", ha="right", color="dimgray")
-ax.set(xlabel="Rounds", ylabel="Mean squared error on the test set", ylim=(3.5, 10), title="Circles: where growing stopped")
+ax.annotate(
+    "variance of the noise",
+    (300, 4),
+    xytext=(0, 4),
+    textcoords="offset points",
+    ha="right",
+    color="dimgray",
+)
+ax.set(
+    xlabel="Rounds",
+    ylabel="Mean squared error on the test set",
+    ylim=(3.5, 10),
+    title="Circles: where growing stopped",
+)
 ax.legend()
 plt.show()
 
 # %%
-# At a learning rate of 0.3, the error is lowest after 34 rounds and then rises: rounds beyond that fit the noise. Early stopping
-# ended that fit after 50 rounds. At a rate of 0.1 the error is lowest after 85 rounds and rises slowly from there, and at 0.05 it
-# still falls a little after 300 rounds; both stopped within 0.16 of the lowest error, after less than half of the 300 rounds. The
-# circles need not lie on the curves, because a tenth of the training rows was held out to decide when to stop. Low rates give
-# lower errors and need more rounds.
+# At a learning rate of 0.3, the error is lowest after 34 rounds and then rises: the rounds after that fit the noise. Early
+# stopping ended this fit after 50 rounds. At a rate of 0.1, the error is lowest after 85 rounds and rises slowly from there,
+# and at 0.05 it still falls a little after 300 rounds; both stopped within 0.16 of the lowest error, after less than half of
+# the 300 rounds. The circles need not lie on the curves, because a tenth of the training rows was held out to decide when to
+# stop. Low rates give lower errors and need more rounds.

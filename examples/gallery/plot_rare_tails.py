@@ -2,10 +2,10 @@
 Rare values: bins or every cut
 ==============================
 
-By default forests sort each column into at most 256 bins of about equally many rows (``method="hist"``), which is fast and
-most often as good as anything else. A bin holds 0.4 % of the rows, and no cut can be made inside of it. Where what one looks
-for is rarer than that, such as faults or fraud, ``method="dense"`` tries every cut between two values instead. This example
-shows what the bins hide.
+By default, forests sort each column into at most 256 bins of about equally many rows (``method="hist"``), which is fast and
+usually as good as any other method. A bin contains 0.4 % of the rows, and no cut can be made inside it. If you are looking for
+something rarer than that, such as faults or fraud, use ``method="dense"``, which tries every cut between two values. This
+example shows what the bins hide.
 """
 
 import matplotlib.pyplot as plt
@@ -18,8 +18,8 @@ shares = [0.0005, 0.001, 0.002, 0.004, 0.008, 0.016]
 X_train, X_test = random.normal(size=(2, 20_000, 4))
 
 # %%
-# The positive class are the rows whose first column is among its largest values. Its share of all rows goes from 0.05 % to 1.6 %.
-# What counts is the recall: how much of the class in 20,000 other rows is found.
+# The positive class consists of the rows with the largest values of the first column, from 0.05 % to 1.6 % of all rows. The
+# measure is the recall: the share of the class that is found among 20,000 other rows.
 settings = {
     'method="dense"': {"method": "dense"},
     'method="hist", max_bins=2048': {"max_bins": 2048},
@@ -30,7 +30,8 @@ for share in shares:
     limit = np.quantile(X_train[:, 0], 1 - share)
     y_train, y_test = X_train[:, 0] > limit, X_test[:, 0] > limit
     for name, setting in settings.items():
-        forest = RandomForestClassifier(n_estimators=10, random_state=0, **setting).fit(X_train, y_train)
+        forest = RandomForestClassifier(n_estimators=10, random_state=0, **setting)
+        forest.fit(X_train, y_train)
         recall[name].append(forest.predict(X_test)[y_test].mean())
 
 # %%
@@ -38,18 +39,28 @@ fig, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
 for (name, values), marker in zip(recall.items(), "os^", strict=True):
     ax.plot(100 * np.array(shares), values, marker=marker, label=name)
 ax.axvline(100 / 256, color="gray", linestyle=":")
-ax.annotate("one bin of 256", (100 / 256, 0.03), xytext=(5, 0), textcoords="offset points", color="dimgray")
+ax.annotate(
+    "one bin of 256",
+    (100 / 256, 0.03),
+    xytext=(5, 0),
+    textcoords="offset points",
+    color="dimgray",
+)
 ax.set(
-    xscale="log", xticks=100 * np.array(shares), xticklabels=[f"{100 * share:g}" for share in shares], ylim=(-0.03, 1.05),
-    xlabel="Share of the rare class (% of the rows)", ylabel="Recall on 20,000 other rows",
+    xscale="log",
+    xticks=100 * np.array(shares),
+    xticklabels=[f"{100 * share:g}" for share in shares],
+    ylim=(-0.03, 1.05),
+    xlabel="Share of the rare class (% of the rows)",
+    ylabel="Recall on 20,000 other rows",
     title="Bins do not show a class that is rarer than a bin",
-)  # fmt: skip
+)
 ax.minorticks_off()
 ax.legend(loc="center right")
 plt.show()
 
 # %%
-# With 256 bins, the class is not found at all where it has 0.1 % of the rows or less: its rows share a bin with more rows of the
-# other class, and no cut parts them. From a share of one bin on, all three settings find nearly everything. 2,048 bins move the
-# limit to an eighth of the share, and ``method="dense"`` has none; what it misses at 0.05 % is due to there being only ten such
-# rows to learn from.
+# With 256 bins, the class is not found at all if it has 0.1 % of the rows or less: its rows share a bin with more rows of the
+# other class, and no cut can separate them. As soon as the class fills a bin, all three settings find nearly all of it. 2,048
+# bins move this limit to an eighth of the share, and ``method="dense"`` has no such limit; what it misses at 0.05 % is due to
+# there being only ten rows of the class to learn from.

@@ -2,9 +2,9 @@
 Several outputs: the missing half of an image
 =============================================
 
-A target of several columns is predicted by one forest, each of whose trees serves all columns, so what is predicted for a row
-is a weighted mean of whole training targets. This example predicts the lower half of a small image, 128 pixels at once, from the
-128 pixels of its upper half. Each image shows two blurred bars, whose places, slopes and widths are random.
+One forest can predict a target of several columns: each tree serves all columns, and the prediction for a row is a weighted
+mean of whole training targets. This example predicts the lower half of a small image, 128 pixels at once, from the 128 pixels
+of its upper half. Each image shows two blurred bars with random positions, slopes and widths.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,10 @@ random = np.random.default_rng(0)
 
 
 def make_images(n_images):
-    """Two blurred bars that run from top to bottom: ndarray of shape (n_images, SIZE, SIZE)."""
+    """Images of two blurred bars that run from top to bottom.
+
+    An ndarray of shape (n_images, SIZE, SIZE).
+    """
     y, x = np.mgrid[:SIZE, :SIZE] / (SIZE - 1)
     images = np.zeros((n_images, SIZE, SIZE))
     for _ in range(2):
@@ -30,32 +33,39 @@ def make_images(n_images):
 
 images = make_images(1500).reshape(1500, -1)
 upper, lower = np.split(images, 2, axis=1)
-X_train, X_test, y_train, y_test = upper[:-200], upper[-200:], lower[:-200], lower[-200:]
+X_train, X_test = upper[:-200], upper[-200:]
+y_train, y_test = lower[:-200], lower[-200:]
 
 # %%
-# Extra trees draw their thresholds at random. The mean of all training images is there for comparison: it is what a model
-# predicts that has not learned anything from the upper half.
+# Extra trees draw their thresholds at random. The mean of all training images is shown for comparison: it is the prediction of
+# a model that has learned nothing from the upper half.
+parameters = {"n_estimators": 30, "max_features": 10, "random_state": 0}
 models = {
-    "Random forest": RandomForestRegressor(n_estimators=30, max_features=10, random_state=0),
-    "Extra trees": ExtraTreesRegressor(n_estimators=30, max_features=10, random_state=0),
+    "Random forest": RandomForestRegressor(**parameters),
+    "Extra trees": ExtraTreesRegressor(**parameters),
 }
-predicted = {name: model.fit(X_train, y_train).predict(X_test) for name, model in models.items()}
+predicted = {
+    name: model.fit(X_train, y_train).predict(X_test) for name, model in models.items()
+}
 for name, halves in {"Mean image": y_train.mean(axis=0), **predicted}.items():
-    print(f"{name}: root mean squared error {np.sqrt(np.mean((halves - y_test) ** 2)):.3f}")
+    error = np.sqrt(np.mean((halves - y_test) ** 2))
+    print(f"{name}: root mean squared error {error:.3f}")
 
 # %%
-# Everything above the red line was given.
+# Everything above the red line was given to the models.
 fig, axes = plt.subplots(3, 6, figsize=(7, 3.9), layout="constrained")
-for row, (name, halves) in zip(axes, {"Truth": y_test, **predicted}.items(), strict=True):
+shown = {"Truth": y_test, **predicted}
+for row, (name, halves) in zip(axes, shown.items(), strict=True):
     for ax, given, half in zip(row, X_test, halves, strict=False):
-        ax.imshow(np.concatenate([given, half]).reshape(SIZE, SIZE), cmap="gray", vmin=0, vmax=1.5)
+        image = np.concatenate([given, half]).reshape(SIZE, SIZE)
+        ax.imshow(image, cmap="gray", vmin=0, vmax=1.5)
         ax.axhline(SIZE / 2 - 0.5, color="tab:red", linewidth=1)
         ax.set(xticks=[], yticks=[])
     row[0].set_ylabel(name)
 plt.show()
 
 # %%
-# Both models continue the bars into the lower half, most often with the right slope, though nothing tells them which pixels are
-# neighbours. Their errors are about half as large as that of the mean image. What they predict is a mean of several training
-# images, and therefore blurred where these differ: the farther from the line, the more. In the fourth image, the models do not
-# make out where the two bars lead, and leave a grey patch.
+# Both models continue the bars into the lower half, most often with the right slope, although nothing tells them which pixels
+# are neighbours. Their errors are about half as large as the error of the mean image. Their predictions are means of several
+# training images, and are therefore blurred where these images differ: the farther from the line, the more. In the fourth
+# image, the models cannot tell where the two bars lead, and leave a grey patch.

@@ -1,4 +1,4 @@
-"""Builds the one compiled module; all else is in pyproject.toml."""
+"""Builds the compiled module; everything else is in pyproject.toml."""
 
 from pathlib import Path
 
@@ -11,10 +11,10 @@ headers = dforest.get_include()
 
 setup(
     ext_modules=cythonize(
-        # No multiplication and addition in one rounding: the same bits on every machine.
+        # Never round a multiplication and an addition at once: the same bits on every machine.
         Extension("honest.splitter", ["honest/splitter.pyx"], include_dirs=[headers],
                   extra_compile_args=["-O3", "-ffp-contract=off"]),
-        # For an editable dforest, whose .pxd files are not next to the other packages.
+        # For an editable install of dforest, whose .pxd files are not with the other packages.
         include_path=[str(Path(headers).parent)],
         compiler_directives={"boundscheck": False, "wraparound": False, "cdivision": True, "initializedcheck": False},
         language_level=3,

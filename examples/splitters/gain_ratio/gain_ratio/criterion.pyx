@@ -1,13 +1,13 @@
-"""C4.5's gain ratio, with a scan of its own, and Tsallis entropy, by its impurity alone.
+"""C4.5's gain ratio, which has its own scan, and Tsallis entropy, which only defines an impurity.
 
-Words: the *gain* of a cut is the decrease of the node's entropy; its *split information* is the entropy of the division
-into two sides itself, whatever the classes. Both are kept times the node's weight, in bits.
+Terms: the *gain* of a cut is the decrease of the node's entropy; its *split information* is the entropy of the division
+into two sides, regardless of the classes. Both are stored multiplied by the node's weight, in bits.
 
 With f(n) = n log2 n, the entropy of a set of weight n times that weight is f(n) - sum of f(n_k). Up to a weight of MOST,
-f is looked up in a table of integers, multiples of 2**-BITS: their sums depend on no order, and two cuts that are worth
-the same get the same number. Heavier nodes, which are few, use dforest's formula of the gain, in which nothing cancels.
+f is looked up in a table of integers, multiples of 2**-BITS. Their sums don't depend on the order, and two cuts of equal
+gain get the same number. Heavier nodes, of which there are few, use dforest's formula of the gain, in which nothing cancels.
 
-The tables are the module's and never change; a criterion owns nothing.
+The table belongs to the module and never changes; a criterion owns no memory.
 """
 from numbers import Real
 
@@ -48,7 +48,7 @@ fill_table()
 
 
 cdef inline int64_t sides_of_two(int64_t a, int64_t b, int64_t first, int64_t second) noexcept nogil:
-    """The entropy that a cut leaves, times weights; a, b: of both classes on the left; first, second: in the node."""
+    """The entropy of the two sides, times weights. a, b: weights of the classes on the left; first, second: in the node."""
     return (f[a + b] - f[a] - f[b]) + (f[first + second - a - b] - f[first - a] - f[second - b])
 
 
@@ -63,23 +63,24 @@ cdef inline double gain_of(const int64_t* left, const int64_t* total, Py_ssize_t
 
 
 cdef class GainRatio(Entropy):
-    """Gain over split information, as C4.5 has it from its release 8.
+    """Gain divided by split information, as in C4.5 from release 8 on.
 
-    The cut of a feature is the one of highest gain, and its score is the node's weight times
+    The cut of a feature is the one with the highest gain, and its score is the node's weight times
 
         (gain - cost) / split information
 
-    or 0, if that is less; with n cuts to choose from, the cost is log2(n) / draws. By the ratio alone a cut that divides
-    next to nothing could win: its gain is small, and its split information still smaller. So the ratio decides between
-    features only, and the cost holds back features whose best of many cuts owes its gain to chance. (C4.5 also leaves
-    out features of less gain than the average one. A criterion sees one feature at a time, and has no such rule.)
+    or 0 if this is negative. With n cuts to choose from, the cost is log2(n) / draws. If cuts were chosen by the ratio
+    alone, a cut that separates hardly any rows could win: its gain is small, and its split information still smaller.
+    Therefore the ratio only decides between features. The cost holds back features with many cuts, the best of which may owe
+    its gain to chance. (C4.5 also leaves out features whose gain is below the average. A criterion sees one feature at a
+    time, so it has no such rule.)
 
-    A missing value is on one of the sides, where dforest tries it; C4.5 has fractions of it on both.
+    dforest puts a missing value on one of the sides, whichever is better; C4.5 puts fractions of it on both.
 
     Parameters
     ----------
     correct : bool, default=True
-        Whether there is a cost.
+        Whether the cost is subtracted from the gain.
 
     References
     ----------
@@ -111,7 +112,7 @@ cdef class GainRatio(Entropy):
         return w * (gain / information)
 
     cdef inline double ratio_of_two(self, int64_t remaining, int64_t left, const int64_t* total, Py_ssize_t n) noexcept nogil:
-        """`ratio` for two classes, given the entropy that the cut leaves, in units of the table."""
+        """`ratio` for two classes, given the entropy of the two sides, in units of the table."""
         return self.ratio(<double> (f[total[1]] - f[total[2]] - f[total[3]] - remaining) * UNIT, left, total, n)
 
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
@@ -254,13 +255,13 @@ register_scans(GainRatio, GainRatioScans)
 cdef class Tsallis(ClassCriterion):
     """Tsallis entropy of order q, (1 - sum of p_k**q) / (q - 1).
 
-    With q = 2 that is Gini impurity; towards q = 1 it becomes Shannon entropy; a larger q minds small classes less.
+    With q = 2, this is Gini impurity; as q approaches 1, it becomes Shannon entropy. Small classes matter less if q is large.
 
     Parameters
     ----------
     q : float, default=1.5
-        A multiple of 0.5 other than 1, up to 16: such powers are made of products and square roots, which every machine
-        rounds in the same way.
+        A multiple of 0.5 other than 1, up to 16. These powers can be computed from products and square roots, which every
+        machine rounds in the same way.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The gain ratio again, in Python alone: slow, and for comparison."""
+"""The gain ratio in plain Python, which is slow and meant for comparison."""
 
 import math
 from functools import cache
@@ -12,22 +12,22 @@ UNIT = 2.0**-30
 
 @cache
 def n_log_n(n):
-    """n * log2(n) of an integer, in units, rounded to an integer: sums of these depend on no order."""
+    """n * log2(n) of an integer, in units, rounded to an integer, so that sums don't depend on their order."""
     return round(n * math.log2(n) / UNIT) if n else 0
 
 
 def bits(weights):
-    """`n_log_n` of arrays of integers in float64."""
+    """`n_log_n` of an array of integers that are stored as float64."""
     return np.array([n_log_n(int(n)) for n in weights.flat], np.int64).reshape(weights.shape)
 
 
 def entropy(side):
-    """Entropies times weights, in units."""
+    """The entropy of each side times its weight, in units."""
     return bits(side.weight) - bits(side.class_weight).sum(axis=1)
 
 
 class PythonGainRatio(PythonCriterion):
-    """What `gain_ratio.GainRatio` is, in Python.
+    """The criterion `gain_ratio.GainRatio`, in Python.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The gain ratio against textbook numbers, brute force, and itself in Python."""
+"""The gain ratio compared with textbook numbers, with brute force, and with the criterion in Python."""
 
 import math
 import pickle
@@ -24,12 +24,12 @@ def assert_equal_forests(a, b):
 
 
 def entropy(weights):
-    """Times the sum of the weights, in bits."""
+    """The entropy of some weights times their sum, in bits."""
     return sum(w * math.log2(sum(weights) / w) for w in weights if w > 0)
 
 
 def expected_scores(left, total, correct):
-    """(gains, scores) of cuts, each as if it were the best."""
+    """The gains of cuts, and the score that each would have as the best cut."""
     gains, scores = [], []
     for cut in left:
         right = total - cut
@@ -60,7 +60,7 @@ def test_playing_tennis(left, gain, ratio):
 @pytest.mark.parametrize("n_classes", [2, 3, 6])
 @pytest.mark.parametrize("largest", [2, 20, 4000, 20_000, 2**40])
 def test_scores_are_those_of_the_formula(correct, n_classes, largest):
-    """From tables, and in heavy nodes without."""
+    """With the table, and without it in heavy nodes."""
     rng = np.random.default_rng(n_classes)
     criterion = GainRatio(correct).configure(n_classes)
     for _ in range(30):
@@ -80,7 +80,7 @@ def test_scores_are_those_of_the_formula(correct, n_classes, largest):
 
 
 def test_the_first_of_equal_cuts_wins():
-    """Cuts with sides and classes exchanged are worth the same, to the bit."""
+    """Cuts whose sides or classes are exchanged have the same score, to the bit."""
     criterion = GainRatio().configure(2)
     total = np.array([50, 50, 25, 25])
     cuts = np.array([[10, 10, 9, 1], [40, 40, 16, 24], [10, 10, 1, 9], [40, 40, 24, 16]])
@@ -114,7 +114,7 @@ def noisy_rows(n, seed=0):
 @METHODS
 @pytest.mark.parametrize("min_samples_leaf", [1, 7])
 def test_every_way_through_a_node_gives_the_same_forest(method, min_samples_leaf, monkeypatch):
-    """Few records without order, codes of small nodes, packed words, whole statistics: 20,000 rows, more than the tables."""
+    """Few records without order, codes of small nodes, packed words, whole statistics: 20,000 rows, more than the table has."""
     X, y = noisy_rows(20_000)
     parameters = {"random_state": 0, "method": method, "min_samples_leaf": min_samples_leaf, "criterion": GainRatio()}
     given = RandomForestClassifier(3, **parameters).fit(X, y)
@@ -135,7 +135,7 @@ def test_the_forest_is_the_same_on_any_number_of_threads(monkeypatch):
 
 
 def test_the_cost_keeps_trees_from_chance_cuts():
-    """Where all is noise but one even column, uneven cuts of the others would win by the ratio."""
+    """One column matters by an even cut, the others are noise: by the ratio alone, uneven cuts of the noise would win."""
     n_roots, depths = {}, {}
     for correct in (True, False):
         trees = []

@@ -1,4 +1,4 @@
-"""Tsallis entropy against its formula, Gini impurity, and the contract."""
+"""Tsallis entropy compared with its formula and with Gini impurity, and checked by the contract."""
 
 import numpy as np
 import pytest

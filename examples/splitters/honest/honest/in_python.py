@@ -1,6 +1,6 @@
-"""Honest trees again, in Python alone: slow, and for comparison.
+"""Honest trees in plain Python, which are slow and meant for comparison.
 
-Of the criteria it has Gini impurity and squared error, whichever fits the task; of features, numbers without missing values.
+The criterion is Gini impurity or squared error, depending on the task. Features must be numbers without missing values.
 """
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from dforest.splitter import Cut, PythonSplitter
 from dforest.testing.streams import ROOT_PATH, Stream, feature_path
 
-CUSTOM = 64  # the first purpose of random numbers that is free: DF_CUSTOM of rules/random.h
+CUSTOM = 64  # the first free purpose of random numbers: DF_CUSTOM of rules/random.h
 
 
 def structure_rows(seed, rows, structure_share=0.5):
@@ -17,9 +17,9 @@ def structure_rows(seed, rows, structure_share=0.5):
     Parameters
     ----------
     seed : int
-        The tree's, one of ``forest_.seeds``.
+        The seed of the tree, one of ``forest_.seeds``.
     rows : ndarray of int
-        Numbers of rows among those of positive weight.
+        The numbers of the rows, where only rows of positive weight are numbered.
     structure_share : float, default=0.5
     """
     stream = Stream(seed, ROOT_PATH, CUSTOM)
@@ -29,7 +29,7 @@ def structure_rows(seed, rows, structure_share=0.5):
 
 
 class PythonHonestSplitter(PythonSplitter):
-    """What `honest.HonestSplitter` is, in Python.
+    """The splitter `honest.HonestSplitter`, in Python.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class PythonHonestSplitter(PythonSplitter):
             enough = np.flatnonzero((left >= node.min_draws) & (left[-1] - left >= node.min_draws))
             if not len(enough):
                 continue
-            # All cuts between two codes that occur divide the structure half alike, and one may suit the other half.
+            # All cuts between two neighbouring codes of the structure half divide it alike, and one may suit the other half.
             clipped = codes[structure].clip(enough[0], enough[-1] + 1)
             for code in np.unique(clipped)[:-1].tolist():
                 left = codes[structure] <= code
@@ -76,12 +76,12 @@ class PythonHonestSplitter(PythonSplitter):
 
 
 def decrease(numbers, counts, left):
-    """The impurity decrease of a cut, times weights: exact but for the last roundings, if sums of numbers are integers.
+    """The impurity decrease of a cut, times weights. It is exact up to the last roundings if the numbers are integers.
 
     Parameters
     ----------
     numbers : ndarray of shape (n_records, n)
-        A target; or, for each class, whether it is the record's.
+        The target of each record; or, for each class, whether the record belongs to it.
     counts : ndarray of shape (n_records,)
     left : ndarray of shape (n_records,), dtype bool
     """

@@ -1,19 +1,19 @@
-"""Honest trees: some of a tree's rows choose its splits, the others give its leaves their values.
+"""Honest trees: some of a tree's rows choose its splits, and the others give its leaves their values.
 
-A leaf's mean over the rows that chose the splits is too extreme, as splits look for extremes; over rows that had no part
-in the choice it has no such bias, and ordinary confidence intervals hold.
+A leaf's mean over the rows that chose the splits is too extreme, because splits look for extremes. A mean over rows that had
+no part in the choice has no such bias, and ordinary confidence intervals are valid.
 
-Words: the *structure* half of a node are its records whose rows choose splits, the *estimation* half all others. Which
-half a row belongs to is drawn once for each tree: it is a hash of the tree's seed and the row's number, so that it is
-known wherever the row turns up, and nothing has to be kept. Draws of one row are always in one half.
+Terms: the *structure* half of a node are the records whose rows choose splits, and the *estimation* half are all others.
+Which half a row belongs to depends on the tree: it is a hash of the tree's seed and the row's number, so it can be computed
+wherever the row occurs and need not be stored. All draws of a row are in the same half.
 
     draws:   | structure ............ | estimation .... |
              0                        n                 n + n_estimation
 
-A node is divided in a copy of its draws in this order. The search is dforest's own, on the structure half; of the
-estimation half it knows how many draws are where, never their targets.
+A node is searched in a copy of its draws, which has this order. The search is dforest's own, on the structure half. Of the
+estimation half, it only knows how many draws are on which side, never their targets.
 
-A splitter belongs to one thread and owns its scratch, the copy among it.
+A splitter belongs to one thread and owns its working memory, including this copy.
 
 S. Wager, S. Athey, "Estimation and inference of heterogeneous treatment effects using random forests", JASA 113, 2018,
 section 2.4, "double-sample trees".
@@ -41,7 +41,7 @@ cdef struct Sum:
     int64_t weight
 
 cdef struct Halves:
-    Node structure             # the first member: a pointer to it is one to all
+    Node structure             # the first member, so that a pointer to it is a pointer to the struct
     Py_ssize_t n_estimation    # records behind those of the structure half ...
     Sum estimation             # ... and their sum
 
@@ -80,14 +80,14 @@ cdef Sum sum_between(const Record* records, Py_ssize_t n, const Column* column, 
 cdef class HonestSplitter(Splitter):
     """The best split of the structure half; leaves learn from the estimation half.
 
-    `min_samples_leaf` holds in each half on its own, `min_weight_fraction_leaf` in each half for the half's share of the
-    weight. A cut of numbers is the best of those that leave both halves enough on both sides; a feature of categories
-    whose best cut does not is left out in the node. A node whose structure half is pure is a leaf.
+    `min_samples_leaf` holds in each half on its own, and so does `min_weight_fraction_leaf`, multiplied by the half's share
+    of the weight. For a numeric feature, the cut is the best of those that leave enough draws of both halves on both sides. A
+    categorical feature whose best cut does not is not used in the node. A node whose structure half is pure is a leaf.
 
     Parameters
     ----------
     structure_share : float, default=0.5
-        The share of the rows that choose splits, on average; between 0 and 1.
+        The average share of the rows that choose splits, between 0 and 1.
     """
 
     parameters = ("structure_share",)
@@ -142,7 +142,7 @@ cdef class HonestSplitter(Splitter):
         return 0
 
     cdef inline bint is_structure(self, const Node* node, Py_ssize_t i) noexcept nogil:
-        """Which half a record belongs to: what makes a feature's path from a node's hashes any two numbers."""
+        """Which half a record belongs to, by the hash function that otherwise makes a feature's path from a node's path."""
         return df_feature_path(self.key, data_row(node.rows, node.records[i].row)) < self.limit
 
     cdef Py_ssize_t copy_half(self, const Node* node, bint structure, Record* to) noexcept nogil:
@@ -176,10 +176,10 @@ cdef class HonestSplitter(Splitter):
         return self.criterion.open_node(&again)
 
     cdef int complete(self, const Node* node, const Halves* halves, Split* out) except -1 nogil:
-        """Make the split that won one of the whole node."""
+        """Convert the best split of the structure half into a split of the whole node."""
         cdef const Column* column = &node.columns[out.feature]
         cdef Sum left
-        # In the node's unit of impurity, and of the node's weight.
+        # In the unit of impurity of the whole node, and for its weight.
         out.score = ldexp(out.score * (<double> node.statistics[1] / <double> halves.structure.statistics[1]),
                           self.criterion.score_exponent(&halves.structure) - self.criterion.score_exponent(node))
         if column.kind != CATEGORICAL and not code_range(node, column).has_missing:
@@ -223,10 +223,10 @@ cdef class HonestSplitter(Splitter):
         return self.is_enough(left, rules) and self.is_enough(right, rules)
 
     cdef bint clip(self, const Halves* halves, const Column* column, const LeafRules* rules, Column* inner) noexcept nogil:
-        """Make a column whose cuts are those with enough of the estimation half's values on both sides; False: none is.
+        """Make a column that only has the cuts with enough values of the estimation half on both sides; False if there is none.
 
-        Codes up to the lowest of such cuts become one, and so do those above the highest. Missing values stay; without
-        counting on them, a cut has enough wherever they go.
+        Codes up to the lowest such cut become one code, and so do the codes above the highest such cut. Missing values stay,
+        but are not counted, so that a cut has enough values on both sides wherever they go.
         """
         cdef const Record* records = halves.structure.records
         cdef const Record* others = records + halves.structure.n

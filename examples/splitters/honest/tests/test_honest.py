@@ -1,4 +1,4 @@
-"""Honest trees: who chooses splits, whom leaves learn from, and what that is good for."""
+"""Honest trees: which rows choose the splits, which rows the leaves learn from, and what this achieves."""
 
 import pickle
 
@@ -25,7 +25,7 @@ def assert_equal_forests(a, b, left_out=()):
 
 
 def hard_rows(kind, n=900):
-    """Missing values, categories, weights."""
+    """Rows with missing values, categories and weights."""
     rng = np.random.default_rng(0)
     X = np.round(rng.standard_normal((n, 5)), 1)
     X[:, 2] = rng.integers(0, 9, n)
@@ -56,7 +56,7 @@ def test_the_forest_is_that_of_the_splitter_in_python(kind, load, method, min_sa
 @KINDS
 @pytest.mark.parametrize("share", [0.2, 0.5])
 def test_leaves_are_means_over_the_estimation_half(kind, method, share):
-    """By hand, from the hash and the bootstrap; and every leaf has enough of both halves."""
+    """Leaf means are computed by hand, from the hash and the bootstrap. Every leaf has enough draws of both halves."""
     X, y, weight = hard_rows(kind)
     y = y.astype(float)
     least = 3
@@ -106,10 +106,10 @@ def test_splits_do_not_depend_on_targets_that_make_the_values(method):
 
 
 def coverage_and_spread(splitter, seed, least=20):
-    """How often the interval of a leaf, of rows that it learned from, has the truth; and values in excess of the noise.
+    """How often the interval of a leaf contains the true value, and by how much leaf values vary more than the noise does.
 
-    The truth is 0 everywhere. A mean of m numbers has a variance of 1 / m: mean squares of values times m, less 1, are
-    their excess.
+    The true value is 0 everywhere. A mean of m numbers has a variance of 1 / m, so the excess is the mean of squared leaf
+    values times m, minus 1.
     """
     rng = np.random.default_rng(seed)
     X, y = rng.random((2000, 5)), rng.standard_normal(2000)
@@ -128,7 +128,7 @@ def coverage_and_spread(splitter, seed, least=20):
 
 
 def test_intervals_of_leaves_hold_what_they_say():
-    """A node that is cut where its targets look most unlike has leaves that look more unlike than they are."""
+    """If a node is cut where its targets look most different, its leaves look more different than they are."""
     honest = np.mean([coverage_and_spread(HonestSplitter(), seed) for seed in range(5)], axis=0)
     usual = np.mean([coverage_and_spread("best", seed) for seed in range(5)], axis=0)
     assert 0.90 < honest[0] < 0.98 and abs(honest[1]) < 0.3
@@ -159,12 +159,12 @@ def test_copied_codes_and_nodes_opened_again_change_nothing(kind, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setitem(TUNING, name, value)
             assert_equal_forests(given, kind(4, **parameters).fit(X, y, weight))
-    # So many leaves are never reached: best first must then find the tree that depth first does.
+    # This number of leaves is never reached, so best-first growth must find the same tree as depth-first growth.
     assert_equal_forests(given, kind(4, max_leaf_nodes=len(X), **parameters).fit(X, y, weight))
 
 
 def test_a_limit_on_the_decrease_is_in_units_of_the_whole_node():
-    """A cut that parts two classes wholly decreases impurity by all there is, in whichever half."""
+    """A cut that separates two values completely removes all impurity, whichever half is measured."""
     X = np.repeat([[0.0], [1.0]], 200, axis=0)
     y = X[:, 0] * 10
     for limit, n_leaves in ((24.0, 2), (26.0, 1)):
@@ -207,5 +207,5 @@ def test_parameters_and_pickles():
 
 
 def test_it_keeps_the_contract():
-    # What a split is worth, one half says; what impurities become, the other.
+    # Scores of splits come from one half, and impurities of nodes from the other.
     check_splitter(HonestSplitter, own_score=True)

@@ -1,6 +1,6 @@
-"""The same rule in Python, slow and plain: for a look at it, and as a twin of the compiled one, whose forest it grows.
+"""The oblique splitter in plain Python: slow, but easier to read. It grows the same forest as the compiled splitter.
 
-Words are those of `oblique.splitter`: projections, terms, payloads.
+The terms (projection, term, payload) are explained in `oblique.splitter`.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ def draw_projections(stream, n_projections, n_features, n_entries):
 
 
 def project(X, terms):
-    """What a projection makes of rows: ndarray of shape (n,), dtype float64; NaN is missing."""
+    """The values of a projection for some rows: ndarray of shape (n,), dtype float64; NaN is missing."""
     values = np.zeros(len(X))
     with np.errstate(invalid="ignore"):  # infinities may cancel out
         for term in np.array(terms, np.int64):
@@ -34,13 +34,13 @@ def project(X, terms):
 
 
 def middle(low, high):
-    """A number from low on and below high."""
+    """A number that is at least low and below high."""
     between = 0.5 * low + 0.5 * high
     return between if low <= between < high else low
 
 
 def cuts(node, values):
-    """All (threshold, whether missing values go left) of a node, the ones that win a tie first."""
+    """All pairs (threshold, whether missing values go left) of a node; of equally good ones, the first wins."""
     missing = np.isnan(values)
     distinct = np.unique(values[~missing])
     for low, high in zip(distinct[:-1], distinct[1:], strict=True):
@@ -54,12 +54,12 @@ def cuts(node, values):
 
 
 class PythonObliqueSplitter(PythonSplitter):
-    """`ObliqueSplitter` in Python: see there.
+    """The splitter `oblique.ObliqueSplitter`, in Python.
 
     Parameters
     ----------
     feature_combinations : float, optional
-        Columns in a projection on average.
+        The average number of columns in a projection.
     """
 
     def __init__(self, feature_combinations=None):
@@ -67,7 +67,7 @@ class PythonObliqueSplitter(PythonSplitter):
         self.feature_combinations = feature_combinations
 
     def find_split(self, node):
-        """The best cut of some projections; if none has one, of the first column that has."""
+        """The best cut of some projections; if none has a valid cut, the best cut of the first single column that has one."""
         n_entries = count_entries(self.feature_combinations, self.max_features, node.n_features)
         stream = Stream(node.seed, node.path, PURPOSE)
         projections = draw_projections(stream, self.max_features, node.n_features, n_entries)
@@ -77,7 +77,7 @@ class PythonObliqueSplitter(PythonSplitter):
         return best
 
     def best_test(self, node, projections):
-        """The best test by some projections; None if there is none."""
+        """The best test of some projections; None if there is no valid test."""
         best = None
         for terms in projections:
             values = project(node.X, terms)

@@ -1,16 +1,16 @@
-"""A splitter whose tests are about sums of columns, some of them subtracted, drawn at random at each node.
+"""A splitter that tests sums and differences of a few columns, which are drawn at random at each node.
 
-The rule is SPORF's. A node draws a sparse matrix of max_features rows and a column for each feature, with
-feature_combinations entries per row on average, 1 or -1, all others 0; the cells that are not 0 are drawn without
-replacement. A row of the matrix is a *projection*: it makes one number of each row of X, and the best cut of the best
-projection divides the node. Rows without an entry are passed over. Where none of the projections has a valid cut, single
-columns are tried in random order until one has, so that trees grow as far as those of single features.
+The rule is that of SPORF. Each node draws a sparse matrix with max_features rows and one column for each feature. On average,
+a row has feature_combinations entries that are 1 or -1; all others are 0. The non-zero cells are drawn without replacement. A
+row of the matrix is a *projection*: it computes one number from each row of X. The best cut of the best projection divides the
+node. Projections without an entry are skipped. If no projection has a valid cut, single columns are tried in random order until
+one has, so that trees can grow as deep as trees that test single features.
 
-A *term* is an entry of a projection as one float64: the column's number plus 1, negative if it is subtracted. A
-test's *payload* is, in float64, [threshold, whether missing numbers go left, term, term, ...]; rows whose number is at
-most the threshold go left. A number is missing if one of its columns is, or if infinities cancel out.
+A *term* is an entry of a projection, as one float64: the number of the column plus 1, negative if the column is subtracted. The
+*payload* of a test is an array of float64, [threshold, whether missing numbers go left, term, term, ...]; rows whose number is
+at most the threshold go left. A number is missing if a value in one of its columns is missing, or if infinities cancel out.
 
-A splitter belongs to one thread and owns its scratch, the payload of the split at hand among it.
+A splitter belongs to one thread and owns its working memory, including the payload of the current split.
 
 Tomita, Browne, Shen, Chung, Patsolic, Falk, Priebe, Yim, Burns, Maggioni, Vogelstein, "Sparse Projection Oblique Randomer
 Forests", JMLR 21(104), 2020, https://arxiv.org/abs/1506.03410
@@ -61,7 +61,7 @@ cdef inline uint64_t word_of(double number) noexcept nogil:
 
 cdef inline void add_column(const real_t* x, size_t width, const uint32_t* rows, Py_ssize_t n, double sign,
                             double* values) noexcept nogil:
-    """Add a column or subtract it. IN x : its value in row 0, `width` values before that in row 1"""
+    """Add a column or subtract it. IN x : its value in row 0; the next row's value is `width` values further"""
     cdef Py_ssize_t i
     for i in range(n):
         values[i] += sign * x[rows[i] * width]
@@ -69,7 +69,7 @@ cdef inline void add_column(const real_t* x, size_t width, const uint32_t* rows,
 
 cdef void project(const df_rows* X, const uint32_t* rows, Py_ssize_t n, const uint64_t* terms, Py_ssize_t n_terms,
                   double* values) noexcept nogil:
-    """What a projection makes of rows, in training and after: the same terms in the same order, so the same bits.
+    """The values of a projection. Training and prediction add the same terms in the same order, and get the same bits.
 
     IN rows : [n] numbers of rows
     OUT values : [n]
@@ -130,15 +130,16 @@ def text_of(payload, names):
 
 
 cdef class ObliqueSplitter(Splitter):
-    """Divides nodes by sums and differences of a few columns, drawn at random.
+    """Divides nodes by sums and differences of a few columns, which are drawn at random.
 
-    `max_features` of the forest is the number of projections that are drawn at a node; it may not be above the number
-    of features. Values are taken as they are in X, whatever `method`; categories count as their numbers.
+    `max_features` of the forest is the number of projections that are drawn at a node; it must not exceed the number of
+    features. Values are taken from X as they are, whatever `method` is; categories are treated as their numbers.
 
     Parameters
     ----------
     feature_combinations : float, optional
-        Columns in a projection on average, at most the number of features; None: 1.5, or 1 if there is one feature.
+        The average number of columns in a projection, at most the number of features. None means 1.5, or 1 if there is only
+        one feature.
 
     Raises
     ------
@@ -236,7 +237,7 @@ cdef class ObliqueSplitter(Splitter):
             self.drawn[i - (n_cells - n_entries)] = drawn
         for t in range(2, n_projections + 2):
             self.start[t] += self.start[t - 1]
-        # Here projection t begins at start[t + 1]; as its terms are put in their places, that becomes its end.
+        # Now projection t begins at start[t + 1], which moves to its end as its terms are put in their places.
         for i in range(n_entries):
             cell = self.drawn[i] >> 1
             column = <double> (cell % n_features + 1)
@@ -247,7 +248,7 @@ cdef class ObliqueSplitter(Splitter):
         return 0
 
     cdef int try_projection(self, const Node* node, const uint64_t* terms, Py_ssize_t n_terms, Split* best) except -1 nogil:
-        """Replace `best` by a cut of a projection if it scores more."""
+        """Replace `best` by a cut of a projection if the cut has a higher score."""
         cdef double before = best.score
         project(&self.data.x, self.rows, node.n, terms, n_terms, self.values)
         self.divisions.find_along(node, self.values, &self.rules, best)

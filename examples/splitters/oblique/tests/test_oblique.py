@@ -1,4 +1,4 @@
-"""The oblique splitter, next to an installed dforest: run from a folder outside dforest's sources."""
+"""Tests of the oblique splitter with an installed dforest. Run them from a folder outside dforest's sources."""
 
 import pickle
 
@@ -16,7 +16,7 @@ from dforest.testing.streams import Stream
 
 
 def assert_same_trees(a, b):
-    """Two fitted forests are equal to the bit, whichever classes their splitters have."""
+    """Check that two fitted forests are equal to the bit; the classes of their splitters may differ."""
     a, b = a.forest_.as_dict(), b.forest_.as_dict()
     assert list(a) == list(b)
     for name in a:

@@ -1,4 +1,4 @@
-"""The starting point of a splitter for dforest."""
+"""A starting point for your own dforest splitter."""
 
 from template.splitter import TemplateSplitter
 

@@ -1,6 +1,7 @@
-"""A splitter to start from: the best binned split, by the rules of dforest's own.
+"""A splitter to start from: the best split between bins, by the rules of dforest's own splitter.
 
-What there is to override, what is given and what has to hold is said at the head of dforest/core/search/splitter.pxd.
+The beginning of dforest/core/search/splitter.pxd describes what can be overridden, what methods are given, and what they must
+guarantee.
 """
 from dforest.core.component cimport CONTRACT
 from dforest.core.search.splitter cimport Splitter, code_above
@@ -14,8 +15,8 @@ declare_contract(__name__, CONTRACT)
 cdef class TemplateSplitter(Splitter):
     """The best of all cuts between bins.
 
-    The threshold is the upper edge of a bin: of the last that goes left, or, if the node has none of the next ones, of
-    the one in the middle of these.
+    The threshold is the upper edge of the last bin that goes left. If the bins that follow are empty in the node, it is the
+    upper edge of the bin in the middle of these.
     """
 
     def __cinit__(self, *args, **kwargs):

@@ -1,4 +1,4 @@
-"""The template grows dforest's own forests, to the bit."""
+"""The template grows the same forests as dforest's own splitter, to the bit."""
 
 import pickle
 
@@ -19,7 +19,7 @@ def assert_equal_forests(a, b):
 
 
 def hard_rows(task):
-    """Missing values, infinities, categories, a constant column, weights."""
+    """Rows with missing values, infinities, categories, a constant column and weights."""
     rng = np.random.default_rng(0)
     X = np.round(rng.standard_normal((700, 6)), 1)
     X[rng.random(X.shape) < 0.05] = np.nan
