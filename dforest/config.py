@@ -90,8 +90,8 @@ def queue_of(*arrays):
             own = _usm().queue_of(array)
             if queue not in (None, own):
                 raise ValueError(
-                    "data and config_context name different SYCL queues; allowed is one: make all arrays on the same, or "
-                    "copy them to the host"
+                    "the arrays given, or an array and config_context, have different SYCL queues; allowed is one queue: make "
+                    "all arrays on the same queue, or copy them to the host"
                 )
             queue = own
     return queue

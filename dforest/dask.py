@@ -198,7 +198,7 @@ def _partitions(given, client):
         if not _is_of_dask(collection):
             raise TypeError(
                 f"{name} is of type {type(collection).__name__}; allowed are dask arrays and dataframes, and lists of delayed "
-                f"partitions. Estimators of dforest, not of dforest.dask, fit local data"
+                f"partitions. To fit data in memory, use the estimators of dforest instead of those of dforest.dask"
             )
     collections = []
     for name, collection in given.items():
@@ -216,7 +216,7 @@ def _partitions(given, client):
     numbers = {name: len(part) for name, part in zip(given, parts, strict=True)}
     if len(set(numbers.values())) > 1:
         said = ", ".join(f"{name} has {number}" for name, number in numbers.items())
-        raise ValueError(f"{said} partitions; allowed is one number for all")
+        raise ValueError(f"{said} partitions; allowed is the same number for all")
     together = delayed(_together, pure=False)
     futures = client.compute([together(place, list(given), *part) for place, part in enumerate(zip(*parts, strict=True))])
     wait(futures)
@@ -242,7 +242,7 @@ def _by_worker(partitions, client):
     for place, partition in enumerate(partitions):
         where = who_has.get(partition.key)
         if not where:
-            raise RankError(f"partition {place} is on no worker any more")
+            raise RankError(f"partition {place} of the data is no longer on any worker")
         held.setdefault(min(where), []).append(place)
     return sorted(held), [held[address] for address in sorted(held)]
 

@@ -61,7 +61,7 @@ class Tree:
 
     def __init__(self, forest):
         if forest.n_trees != 1:
-            raise ValueError(f"a forest of {forest.n_trees} trees; allowed is one of a single tree, as Forest.tree gives it")
+            raise ValueError(f"the forest has {forest.n_trees} trees; allowed is one of a single tree, as Forest.tree returns")
         inner = forest.feature >= 0
         numbers = np.arange(len(inner))
         self._forest = forest

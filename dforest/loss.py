@@ -78,4 +78,4 @@ class PythonLoss(PythonLossBase):
 
     def leaf_value(self, y_true, raw_prediction, sample_weight):
         """What a leaf of some rows adds to their raw predictions: see the class."""
-        raise NotImplementedError(f"{type(self).__name__} does not define leaf_value, and has need_update_leaves_values=True")
+        raise NotImplementedError(f"{type(self).__name__} does not define leaf_value, which need_update_leaves_values=True needs")

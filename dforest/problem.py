@@ -179,13 +179,13 @@ class Problem:
             If they are of another number of rows, or of another kind, than the problem's own.
         """
         if len(targets.classes) != len(self.targets.classes):
-            raise ValueError(f"targets of {len(targets.classes)} rows, for a problem of {len(self.targets.classes)} rows")
+            raise ValueError(f"targets have {len(targets.classes)} rows; those of the problem have {len(self.targets.classes)}")
         for name in ("numbers", "weight", "balance"):
             if (getattr(targets, name) is None) != (getattr(self.targets, name) is None):
-                raise ValueError(f"targets.{name} must be None where that of the problem's own targets is, and only there")
+                raise ValueError(f"targets.{name} must be None if and only if it is None in the problem's own targets")
         most_draws = self.sampling.largest_tree(self.n_rows)
         if needs_wide_sums(targets, most_draws) != needs_wide_sums(self.targets, most_draws):
-            raise ValueError(f"targets.weight goes up to {targets.heaviest}, which needs sums of another width")
+            raise ValueError(f"targets.weight goes up to {targets.heaviest}, which needs sums of another width than before")
         return replace(self, targets=targets)
 
 

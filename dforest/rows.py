@@ -63,12 +63,15 @@ class RowShare:
         """Raise TypeError or ValueError unless these are n_own rows among all there are."""
         for name, array in (("starts", self.starts), ("lengths", self.lengths)):
             if not isinstance(array, np.ndarray) or array.dtype != np.int64 or array.ndim != 1:
-                raise TypeError(f"{name} of a share are {array!r}; allowed are arrays of int64 with one axis")
+                raise TypeError(f"{name} of a share of rows are {array!r}; allowed are arrays of int64 with one axis")
         ends = self.n_rows - self.lengths
         if len(self.starts) != len(self.lengths) or ((self.lengths < 0) | (self.starts < 0) | (self.starts > ends)).any():
-            raise ValueError(f"the stretches {self.starts.tolist()} of {self.lengths.tolist()} rows are not among {self.n_rows}")
+            raise ValueError(
+                f"a share of rows has starts={self.starts.tolist()} and lengths={self.lengths.tolist()}; allowed are stretches "
+                f"of {self.n_rows} rows"
+            )
         if self.n_own != n_own:
-            raise ValueError(f"a share has {self.n_own} rows; those of this batch are {n_own}")
+            raise ValueError(f"a share has {self.n_own} rows, but this batch of trees was grown on {n_own}")
 
     @property
     def n_own(self):

@@ -166,7 +166,7 @@ class StratifiedSampling(Sampling):
 
     def plan(self, rows):
         if rows.classes is None:
-            raise ValueError("strata are classes, which regression does not have; allowed there are rows, groups and blocks")
+            raise ValueError("rows are drawn by class, but regression has no classes; allowed is to draw rows, groups or blocks")
         known = np.bincount(rows.classes, minlength=len(rows.labels))
         if isinstance(self.sizes, dict):
             n_draws = self._given(rows, known)
@@ -180,7 +180,9 @@ class StratifiedSampling(Sampling):
 
     def _given(self, rows, known):
         if rows.max_samples is not None:
-            raise ValueError(f"max_samples={rows.max_samples} with sizes={self.sizes!r}, which say how many draws there are")
+            raise ValueError(
+                f"max_samples={rows.max_samples}, but sizes={self.sizes!r} sets the number of draws; allowed is max_samples=None"
+            )
         labels = rows.labels.tolist()
         unknown = [label for label in self.sizes if label not in labels]
         if unknown:
@@ -200,7 +202,7 @@ class StratifiedSampling(Sampling):
             n_draws[k] = max(1, round(size * int(known[k]))) if is_share else size
             if not self.replace and n_draws[k] > known[k] > 0:
                 raise ValueError(
-                    f"sizes has {size!r} for the class {label!r}, which has {known[k]} rows to draw from without replacement"
+                    f"sizes has {size!r} for the class {label!r}, which has only {known[k]} rows to draw from without replacement"
                 )
         return np.where(known > 0, n_draws, 0)
 
@@ -224,8 +226,7 @@ class StratifiedSampling(Sampling):
         there = known > 0
         if n_draws < there.sum():
             raise ValueError(
-                f"max_samples={rows.max_samples} makes {n_draws} draws, of which there would have to be one for each of "
-                f"{there.sum()} classes"
+                f"max_samples={rows.max_samples} makes {n_draws} draws, but each of {there.sum()} classes needs at least one"
             )
         shares = [int(size) * n_draws for size in known]  # of one n_rows-th of a draw
         counts = np.array([max(share // rows.n_rows, int(size > 0)) for share, size in zip(shares, known, strict=True)])

@@ -140,7 +140,7 @@ def test_components_of_another_task_method_or_device_are_refused():
         RandomForestClassifier(splitter=DenseSplitter()).fit(X, y)
     with pytest.raises(ValueError, match="RandomHistSplitter.*works with method='hist', not with 'dense'"):
         RandomForestClassifier(splitter=RandomHistSplitter, method="dense").fit(X, y)
-    with pytest.raises(ValueError, match=r"splitter=PowerSplitter.*has no code for device='gpu'; it runs on the CPU"):
+    with pytest.raises(ValueError, match=r"splitter=PowerSplitter.*is not supported for device='gpu'; it runs on the CPU"):
         RandomForestClassifier(splitter=PowerSplitter(), device="gpu").fit(X, y)
     with pytest.raises(DeviceError, match="device='gpu'"):
         RandomForestClassifier(splitter=HistSplitter(), device="gpu").fit(X, y)
@@ -205,7 +205,7 @@ def test_compiled_constructors_list_their_parameters(compile_module):
     assert repr(splitter) == "Listed(alpha=2.0)"
     for other in (clone(splitter), pickle.loads(pickle.dumps(splitter)), constructed.Listed().set_params(alpha=2)):
         assert other == splitter
-    with pytest.raises(TypeError, match="constructed.Unlisted has a compiled constructor and lists no `parameters`"):
+    with pytest.raises(TypeError, match="constructed.Unlisted has a compiled constructor, and so must list"):
         constructed.Unlisted().get_params()
     X, y = load_iris(return_X_y=True)
     own, built_in = (DecisionTreeClassifier(splitter=s, method="dense", random_state=0).fit(X, y) for s in (splitter, "best"))

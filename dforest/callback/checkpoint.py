@@ -96,8 +96,8 @@ class Checkpoint(FitRecords):
         growth = growth_of(estimator, self)
         if growth.n_before:
             raise ValueError(
-                f"warm_start=True goes on with {growth.n_before} trees, which may have been grown on other data than the "
-                f"checkpoint {os.fspath(self.path)!r}; allowed is warm_start=False: a fit goes on from its checkpoint by itself"
+                f"warm_start=True goes on with {growth.n_before} trees, which may have been grown on other data than those of "
+                f"the checkpoint {os.fspath(self.path)!r}; allowed is warm_start=False, with which a fit continues its checkpoint"
             )
         return _Writer(_File(self.path), growth)
 
@@ -146,7 +146,7 @@ class _Writer:
         def refuse(what, there, here):
             raise ValueError(
                 f"the checkpoint {self._file.path!r} was written with {what}={there!r}, and this fit has {what}={here!r}; "
-                "allowed is to go on with what was there, or another path"
+                "allowed is the value in the checkpoint, or another path"
             )
 
         if found["version"] != header["version"]:
@@ -161,13 +161,13 @@ class _Writer:
             random_state = self._growth.estimator.random_state
             raise ValueError(
                 f"random_state={random_state} means another seed than that of the checkpoint {self._file.path!r}; allowed is "
-                "the number that the checkpoint was begun with, None, or another path"
+                "the number with which the checkpoint was begun, None, or another path"
             )
         for name in ("X", "y", "sample_weight"):
             if found["data"][name] != header["data"][name]:
                 raise ValueError(
-                    f"the checkpoint {self._file.path!r} was written for another {name} than this fit is given; allowed is to go "
-                    "on with the data that were there, or another path"
+                    f"the checkpoint {self._file.path!r} was written for another {name} than that of this fit; allowed are the "
+                    "data of the checkpoint, or another path"
                 )
 
     def _trees_of(self, record, n_before):

@@ -31,7 +31,7 @@ class KeepOnInterrupt(FitRecords):
 
     def open(self, estimator, context):
         if threading.current_thread() is not threading.main_thread():
-            raise ValueError("KeepOnInterrupt needs a fit that the main thread calls, as signals are handed to that one")
+            raise ValueError("KeepOnInterrupt needs fit to be called by the main thread, as Python handles signals only there")
         return _Handler(getattr(estimator, "_growth", None))
 
     def on_fit_task_end(self, estimator, context):

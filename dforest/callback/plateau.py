@@ -51,7 +51,7 @@ class OutOfBagPlateau(FitRecords):
     def __init__(self, scorer=None, rounds=25, tolerance=0.001):
         super().__init__()
         if scorer is not None and not callable(scorer):
-            raise ValueError(f"scorer={scorer!r}; allowed are None, metrics and scorers, which are called with predictions")
+            raise ValueError(f"scorer={scorer!r}; allowed are None and callables, such as metrics and scorers")
         check_number("rounds", rounds, Integral, "integers from 1", lambda n: n >= 1)
         check_number("tolerance", tolerance, Real, "numbers from 0 and below 1", lambda n: 0 <= n < 1)
         self.scorer = scorer

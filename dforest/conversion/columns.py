@@ -19,7 +19,7 @@ def check_numbers_alone(estimator, library):
     for name, labels, n_categories in _columns(estimator):
         if labels is not None or n_categories:
             kind = "categories" if n_categories else "the labels of levels"
-            raise ValueError(f"column {name!r} holds {kind}, and {library}'s trees take numbers alone; {_ENCODE}")
+            raise ValueError(f"column {name!r} holds {kind}, and {library}'s trees only take numbers; {_ENCODE}")
 
 
 def check_own_tests(estimator, library):
@@ -59,7 +59,7 @@ def numeric_labels(estimator, library, dtype, least, most):
     for name, labels, n_categories in _columns(estimator):
         if not n_categories:
             if labels is not None:
-                raise ValueError(f"column {name!r} holds the labels of levels, and {library} takes numbers alone; {_ENCODE}")
+                raise ValueError(f"column {name!r} holds the labels of levels, and {library} only takes numbers; {_ENCODE}")
             found.append(None)
             continue
         labels = np.arange(n_categories) if labels is None else labels

@@ -121,7 +121,7 @@ def _with_parameters_of(model, kind):
     """An estimator, not fitted, with the parameters that a model and our class have, as far as ours allows the values."""
     estimator, given = kind(method="dense"), model.get_params(deep=False)
     if given["criterion"] not in ("gini", "entropy", "log_loss", "squared_error", "absolute_error", "friedman_mse", "poisson"):
-        raise ValueError(f"model has criterion={given['criterion']!r}; allowed are those that scikit-learn names")
+        raise ValueError(f"model has criterion={given['criterion']!r}; allowed are the names of scikit-learn's criteria")
     given["n_estimators"] = len(getattr(model, "estimators_", ()))
     for name in estimator.get_params(deep=False).keys() & given.keys():
         before = getattr(estimator, name)

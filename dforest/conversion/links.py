@@ -25,7 +25,7 @@ def link_of(estimator, library):
     name = getattr(estimator._loss, "name", None)
     if name not in LINKS:
         raise ValueError(
-            f"loss={estimator.loss!r} is one of your own, and a model of {library} can't say what its raw predictions mean; "
+            f"loss={estimator.loss!r} is user-defined, and a model of {library} can't say what its raw predictions mean; "
             f"allowed are {', '.join(LINKS)}"
         )
     return LINKS[name]

@@ -278,7 +278,7 @@ def label_array(estimator):
         return np.array(classes.tolist(), object)
     raise ValueError(
         f"the classes are {classes.tolist()}; allowed in a model of ONNX are text, booleans, integers of 64 bits and floats: "
-        "encode y before fit, as by scikit-learn's LabelEncoder"
+        "encode y before fit, for example with scikit-learn's LabelEncoder"
     )
 
 

@@ -188,6 +188,7 @@ def check_same(library, rows, expected, found, tolerance=None):
     if len(differs):
         first = differs[0]
         raise ConversionError(
-            f"the model of {library} predicts otherwise for {len(differs)} of {len(rows)} probes; the first is "
-            f"{rows[first].tolist()}, for which it gives {found[first].tolist()}, and the estimator {expected[first].tolist()}"
+            f"the model of {library} and the estimator predict differently for {len(differs)} of {len(rows)} rows on which they "
+            f"were compared; for the first of these, {rows[first].tolist()}, the model predicts {found[first].tolist()}, and the "
+            f"estimator {expected[first].tolist()}"
         )

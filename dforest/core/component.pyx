@@ -80,11 +80,12 @@ def parameter_names(cls):
         if init is None:
             continue
         if isinstance(init, type(object.__init__)):
-            raise TypeError(f"{base.__module__}.{base.__qualname__} has a compiled constructor and lists no `parameters`")
+            raise TypeError(f"{base.__module__}.{base.__qualname__} has a compiled constructor, and so must list its parameters "
+                            "in `parameters`")
         arguments = list(signature(init).parameters.values())[1:]
         for argument in arguments:
             if argument.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD):
-                raise TypeError(f"{base.__qualname__}.__init__ takes *{argument.name}; allowed are parameters with names")
+                raise TypeError(f"{base.__qualname__}.__init__ takes *{argument.name}; allowed are named parameters")
         return [argument.name for argument in arguments]
     return []
 

@@ -348,7 +348,7 @@ cdef class DrawnElsewhere(SamplingPlan):
     cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
                   Helpers* helpers) except -1 nogil:
         with gil:
-            raise ValueError("another library has grown the tree, and which rows it drew for that is not known")
+            raise ValueError("the tree was grown by another library, so the rows that it drew are not known")
 
 
 cdef struct Dealing:               # what threads know that deal a tree's draws out together, level after level

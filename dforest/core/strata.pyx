@@ -255,7 +255,7 @@ cdef class Groups(SamplingPlan):
             self.n_groups = (self.only_rows + self.run - 1) // self.run
         self.n_draws = checked_integer("n_draws", n_draws, 1, MOST_DRAWS if replace else self.n_groups)
         if self.most_draws(self.only_rows) > MOST_DRAWS:
-            raise ValueError(f"n_draws={n_draws} draws of groups may be more than {MOST_DRAWS} draws of rows, the most of a tree")
+            raise ValueError(f"n_draws={n_draws} draws of groups may make more than {MOST_DRAWS} draws of rows, a tree's most")
         self.leaves_rows_out = True
 
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:

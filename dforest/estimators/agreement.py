@@ -195,8 +195,8 @@ def join_labels(name, arrays):
             large = np.abs(array.astype(joined.dtype)) >= 2**53 if array.dtype.kind in "iu" else np.zeros(0, bool)
             if large.any():
                 raise ValueError(
-                    f"{name} holds the integer {array[large][0]}, and elsewhere numbers of another type, beside which integers "
-                    "from 2**53 on may be rounded; allowed are labels of one type"
+                    f"{name} holds the integer {array[large][0]}, and in other rows numbers of another type; as integers from "
+                    "2**53 on would be rounded, allowed are labels of one type"
                 )
     return joined
 

@@ -94,7 +94,7 @@ def instance_of(kind, name, given):
     """A component, given an object or a class of its kind; anything else is returned as it is."""
     if isinstance(given, type):
         if not issubclass(given, kind):
-            raise ValueError(f"{name}={given!r}; allowed are subclasses of {kind.__name__}, and objects of these")
+            raise ValueError(f"{name}={given!r}; allowed are subclasses of {kind.__name__}, and instances of them")
         return given()
     return given
 
@@ -146,8 +146,8 @@ def check_not_sparse(partitions):
     """Raise TypeError if the X of a partition is a sparse matrix, for fits by several ranks or of several partitions."""
     if any(issparse(partition.X) for partition in partitions):
         raise TypeError(
-            "X is a sparse matrix, for which a fit by several ranks, or of several partitions, has no code; allowed are arrays "
-            "and frames, such as X.toarray(), or a process that has all rows"
+            "X is a sparse matrix, which is not supported for a fit by several ranks, or of several partitions; allowed are "
+            "arrays and frames, such as X.toarray(), or a fit in one process that has all rows"
         )
 
 
@@ -214,7 +214,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
         if splitter.method not in (None, self.method):
             raise ValueError(f"splitter={splitter!r} works with method={splitter.method!r}, not with {self.method!r}")
         if splitter.has_own_tests and self.monotonic_cst is not None:
-            raise ValueError(f"splitter={splitter!r} makes tests of its own, for which monotonic_cst means nothing")
+            raise ValueError(f"splitter={splitter!r} makes tests of its own; allowed is monotonic_cst=None")
         return splitter.configure(count_features(self.max_features, n_features), self.categorical_split == "one_hot", TUNING,
                                   self.skip_constant_features)  # fmt: skip
 
@@ -311,11 +311,11 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
         whole = f"y has {y.shape[1]} columns, but "
         if ranks.size > 1 or len(partitions) != 1:
             raise ValueError(
-                f"{whole}a fit by several ranks, or of several partitions, has no code for several outputs; allowed is one "
-                "column, or a process that has all rows"
+                f"{whole}a fit by several ranks, or of several partitions, does not support several outputs; allowed is one "
+                "column, or a fit in one process that has all rows"
             )
         if self._training_device(partitions[0].X) is not None:
-            raise ValueError(f"{whole}device={self.device!r} has no code for several outputs; allowed are None and 'cpu'")
+            raise ValueError(f"{whole}device={self.device!r} does not support several outputs; allowed are None and 'cpu'")
         if self.monotonic_cst is not None:
             raise ValueError(
                 f"{whole}monotonic_cst is for one output: Monotonicity constraints are not supported with multiple output."
@@ -383,7 +383,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
         if plan.grown is not None and plan.grown.splitter != own_tests:
             raise ValueError(
                 f"splitter={self.splitter!r}, but warm_start=True goes on with trees "
-                + (f"of tests by {plan.grown.splitter!r}" if plan.grown.splitter else "of tests of single features")
+                + (f"that have tests by {plan.grown.splitter!r}" if plan.grown.splitter else "that have tests of single features")
             )
 
     def _state_problem(self, plan, rows, splitter, engine):

@@ -225,7 +225,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         if not np.isfinite([forest.leaf_value.min(), forest.leaf_value.max(), *of_rows]).all():
             raise ValueError(
                 f"learning_rate={self.learning_rate} makes raw predictions leave the range of float64 within "
-                f"{forest.n_trees // len(sums)} rounds; allowed are rates by which they stay in it: choose a lower one"
+                f"{forest.n_trees // len(sums)} rounds; allowed are lower rates"
             )
 
     def _report(self, n_rounds, monitor):

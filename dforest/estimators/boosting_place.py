@@ -143,18 +143,18 @@ def training_device(estimator, *arrays):
 def _check_levels(estimator, what, way_out):
     """Raise ValueError unless there is code for growing what the parameters say from sums over rows, whoever has these."""
     if not isinstance(estimator.loss, str):
-        raise ValueError(f"loss={estimator.loss!r} has no code for {what}; allowed are names of losses, or {way_out}")
+        raise ValueError(f"loss={estimator.loss!r} is not supported for {what}; allowed are names of losses, or {way_out}")
     if LOSSES[estimator.loss].leaf != "newton":
         raise ValueError(
-            f"loss={estimator.loss!r}, whose leaves are no sums over rows, has no code for {what}; allowed are losses other than "
-            f'"absolute_error", "quantile" and "huber", or {way_out}'
+            f"loss={estimator.loss!r}, whose leaf values are not sums over rows, is not supported for {what}; allowed are losses "
+            f'other than "absolute_error", "quantile" and "huber", or {way_out}'
         )
     if estimator.subsample != 1:
-        raise ValueError(f"subsample={estimator.subsample} has no code for {what}; allowed is subsample=1.0, or {way_out}")
+        raise ValueError(f"subsample={estimator.subsample} is not supported for {what}; allowed is subsample=1.0, or {way_out}")
     for name in ("monotonic_cst", "interaction_cst"):
         value = getattr(estimator, name)
         if value is not None:
-            raise ValueError(f"{name}={value!r} has no code for {what}; allowed is {name}=None, or {way_out}")
+            raise ValueError(f"{name}={value!r} is not supported for {what}; allowed is {name}=None, or {way_out}")
 
 
 def check_shared(estimator, is_scored, n_rows, has_callbacks):
@@ -169,16 +169,16 @@ def check_shared(estimator, is_scored, n_rows, has_callbacks):
         Of all ranks.
     has_callbacks : bool
     """
-    _check_levels(estimator, "a fit by several ranks", "a process that has all rows")
+    _check_levels(estimator, "a fit by several ranks", "a fit in one process that has all rows")
     if is_scored:
         raise ValueError(
-            f"early_stopping={estimator.early_stopping!r}, with {n_rows} rows, has no code for a fit by several ranks, as scores "
-            "need all rows; allowed is early_stopping=False, or a process that has all rows"
+            f"early_stopping={estimator.early_stopping!r}, with {n_rows} rows, is not supported for a fit by several ranks, as "
+            "scores need all rows; allowed is early_stopping=False, or a fit in one process that has all rows"
         )
     if has_callbacks:
         raise ValueError(
-            f"{type(estimator).__name__} has callbacks, for which a fit by several ranks has no code; allowed are none, or a "
-            "process that has all rows"
+            f"{type(estimator).__name__} has callbacks, which are not supported for a fit by several ranks; allowed are none, "
+            "or a fit in one process that has all rows"
         )
 
 
@@ -188,8 +188,8 @@ def check_columns(estimator, place):
     if place.device is not None and len(categorical):
         what = "by several ranks" if place.ranks.size > 1 else "on a device"
         raise ValueError(
-            f"{estimator._features.title(categorical[0])} is categorical, which has no code for boosted trees grown {what}; "
-            "allowed are continuous and ordinal columns, or a process that has all rows, with device=None"
+            f"{estimator._features.title(categorical[0])} is categorical, which is not supported for boosted trees grown {what}; "
+            "allowed are continuous and ordinal columns, or a fit in one process that has all rows, with device=None"
         )
 
 

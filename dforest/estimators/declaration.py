@@ -27,8 +27,8 @@ def keep_parameters(estimator, arguments):
     if isinstance(estimator, RegressorMixin) and isinstance(criterion, str) and criterion == "friedman_mse":
         arguments = arguments | {"criterion": "squared_error"}
         warnings.warn(
-            'criterion="friedman_mse" is deprecated, as in scikit-learn: it is another name of criterion="squared_error", '
-            "which is taken",
+            'criterion="friedman_mse" is deprecated, as in scikit-learn: it is another name for criterion="squared_error", '
+            "which is used instead",
             FutureWarning,
             stacklevel=3,
         )

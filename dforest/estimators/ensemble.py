@@ -238,8 +238,8 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
             return None
         if tasks.are_told and rows.is_divided:
             raise ValueError(
-                f"{type(self).__name__} has callbacks, for which a fit by several ranks, or of several partitions, has no code; "
-                "allowed are none, or a process that has all rows"
+                f"{type(self).__name__} has callbacks, which are not supported for a fit by several ranks, or of several "
+                "partitions; allowed are none, or a fit in one process that has all rows"
             )
         counts_votes = line is not None and bool(self.oob_score) and not rows.is_divided and rows.y.ndim == 1
         growth = self._growth = ForestGrowth(self, plan, rows, device, tasks, line, counts_votes)

@@ -63,16 +63,16 @@ class Features:
     def __setstate__(self, state):
         """Take what `__getstate__` gave; raises TypeError or ValueError if it is something else."""
         if not isinstance(state, dict) or state.keys() != {"kinds", "categories", "names"}:
-            raise ValueError("the state of features must be a dict of categories, kinds, names")
+            raise ValueError("the state of features must be a dict with the keys categories, kinds and names")
         kinds, categories, names = state["kinds"], state["categories"], state["names"]
         if not isinstance(kinds, np.ndarray) or kinds.ndim != 1 or not np.isin(kinds, (CONTINUOUS, ORDINAL, CATEGORICAL)).all():
             raise ValueError(f"kinds of features are {kinds!r}; allowed are arrays of {CONTINUOUS}, {ORDINAL} and {CATEGORICAL}")
         for what, parts in (("categories", categories), ("names", names)):
             if not (isinstance(parts, list) and len(parts) == len(kinds)) and not (what == "names" and parts is None):
-                raise ValueError(f"{what} of {len(kinds)} features must be a list of so many, not {parts!r}")
+                raise ValueError(f"{what} of {len(kinds)} features must be a list with one entry for each, got {parts!r}")
         for kind, labels in zip(kinds, categories, strict=True):
             if labels is None and kind == CATEGORICAL or labels is not None and kind == CONTINUOUS:
-                raise ValueError(f"the categories of a {KINDS[kind]} feature are {labels!r}")
+                raise ValueError(f"the categories of a {KINDS[kind]} feature can't be {labels!r}")
             if labels is not None and (not isinstance(labels, np.ndarray) or labels.ndim != 1):
                 raise ValueError(f"the categories of a feature are {labels!r}; allowed are arrays of one axis, and None")
         self.__init__(kinds, categories, names)
@@ -172,8 +172,8 @@ class Features:
         known = self.categories[j]
         commonest = sorted(unseen, key=lambda place: -rows[place])
         warnings.warn(
-            f"{self.title(j)}: {n_unseen} of {n_unseen + n_seen} rows hold labels that were not there in training, and are "
-            f"taken as missing: {_some([labels[place] for place in commonest], 3)}; in training there were {_some(known, 3)}",
+            f"{self.title(j)}: {n_unseen} of {n_unseen + n_seen} rows hold labels that were not in the training data, and are "
+            f"taken as missing: {_some([labels[place] for place in commonest], 3)}; the training data had {_some(known, 3)}",
             UnseenLabelsWarning,
             stacklevel=2,
         )

@@ -27,7 +27,7 @@ def growth_of(estimator, callback):
     growth = getattr(estimator, "_growth", None)
     if growth is None:
         raise ValueError(
-            f"{type(callback).__name__} watches a {type(estimator).__name__}; allowed are dforest's forests: "
+            f"{type(callback).__name__} can't watch a {type(estimator).__name__}; allowed are dforest's forests: "
             "RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier and ExtraTreesRegressor"
         )
     return growth
@@ -110,9 +110,7 @@ class ForestGrowth:
     def estimate_memory(self):
         """The `FitMemory` of the whole fit. Raises ValueError if trees are grown on a device."""
         if self._device is not None:
-            raise ValueError(
-                f"device={self.estimator.device!r}, for whose memory there is no estimate; allowed are None and 'cpu'"
-            )
+            raise ValueError(f"memory can't be estimated for device={self.estimator.device!r}; allowed are None and 'cpu'")
         return memory_of(
             self.estimator, self.problem, self.rows, self.n_wanted - self.n_before, self._plan.n_threads, self._tasks.data
         )

@@ -95,7 +95,7 @@ def _errors_out_of_bag(forest, data, n_threads):
     sums, _, n_votes, _, _ = predict_out_of_bag(forest.packed_leaves(), data.X, data.y, None, draws, exponent, n_threads)
     if not n_votes.any():
         raise ValueError(
-            f"each of the {forest.n_trees} trees drew every training row, so that none has an error; more trees are needed"
+            f"each of the {forest.n_trees} trees drew every training row, so none has an out-of-bag error; more trees are needed"
         )
     return data.y - np.divide(sums[:, 0], n_votes, out=np.full(len(data.y), np.nan), where=n_votes > 0)
 

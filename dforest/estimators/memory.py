@@ -120,10 +120,10 @@ class MemoryPart:
         model._validate_params()
         with model._communicator().together() as ranks:
             if ranks.size > 1:
-                raise ValueError(f"a fit by {ranks.size} ranks, for whose memory there is no estimate; allowed is one rank")
+                raise ValueError(f"memory can't be estimated for a fit by {ranks.size} ranks; allowed is one rank")
             partitions = model._given([Partition(0, X, y, sample_weight, groups)])
             if model._training_device(*partitions[0][1:]) is not None:
-                raise ValueError(f"device={model.device!r}, for whose memory there is no estimate; allowed are None and 'cpu'")
+                raise ValueError(f"memory can't be estimated for device={model.device!r}; allowed are None and 'cpu'")
             plan = model._plan()
             features, rows = model._learn(partitions, ranks, plan)
             model._keep_features(features, rows, plan)

@@ -51,19 +51,19 @@ class TrainingData(NamedTuple):
         if is_sparse:
             rows.check()
         elif rows.dtype not in (np.float32, np.float64) or not rows.flags.c_contiguous:
-            raise ValueError(f"training rows of the type {rows.dtype}; allowed are contiguous ones of float32 and float64")
+            raise ValueError(f"training rows have the type {rows.dtype}; allowed are contiguous arrays of float32 and float64")
         if rows.shape != (n_rows, forest.n_features):
-            raise ValueError(f"training rows of the shape {rows.shape} and the type {rows.dtype}, for a forest of {n_rows} rows")
+            raise ValueError(f"training rows have the shape {rows.shape}; that of this forest is {(n_rows, forest.n_features)}")
         if y.shape != (n_rows,) or y.dtype.kind not in "if":
-            raise ValueError(f"training targets of the shape {y.shape} and the type {y.dtype}, for a forest of {n_rows} rows")
+            raise ValueError(f"training targets have the shape {y.shape} and the type {y.dtype}; allowed are {n_rows} numbers")
         if forest.objective.has_classes and not (y.dtype.kind == "i" and 0 <= y.min() and y.max() < n_values):
-            raise ValueError(f"training targets from {y.min()} to {y.max()}, for {n_values} classes")
+            raise ValueError(f"training targets go from {y.min()} to {y.max()}; allowed are classes from 0 to {n_values - 1}")
         weight = self.weight if self.balance is None else self.balance.sample_weight
         if weight is not None and np.shape(weight) != (n_rows,):
-            raise ValueError(f"weights of the shape {np.shape(weight)}, for a forest of {n_rows} rows")
+            raise ValueError(f"training weights have the shape {np.shape(weight)}; that of this forest is {(n_rows,)}")
         balance = self.balance
         if balance is not None and not (np.array_equal(balance.classes, y) and y.max() < balance.n_classes <= n_values):
-            raise ValueError("training targets are not those of the balance of their classes")
+            raise ValueError("training targets differ from the class numbers by which their classes are balanced")
 
     def equals(self, other):
         """Whether these are the rows of other `TrainingData`."""
@@ -98,8 +98,8 @@ class NeighbourPart:
             return None
         if rows.is_divided:
             raise ValueError(
-                f"keep_training_data={self.keep_training_data} has no code for a fit by several ranks, or of several partitions; "
-                "allowed is False, or a process that has all rows"
+                f"keep_training_data={self.keep_training_data} is not supported for a fit by several ranks, or of several "
+                "partitions; allowed is False, or a fit in one process that has all rows"
             )
         data = TrainingData.of(rows, plan)
         if plan.n_grown:
@@ -108,7 +108,7 @@ class NeighbourPart:
                 raise ValueError(
                     f"keep_training_data={self.keep_training_data}, but warm_start=True goes on with trees whose training rows "
                     + ("were not kept" if kept is None else "were others than those of this fit")
-                    + "; allowed is False, or the rows that all trees are grown on"
+                    + "; allowed is False, or the rows that all trees were grown on"
                 )
         return data
 
@@ -118,8 +118,8 @@ class NeighbourPart:
         data = getattr(self, "_training_data", None)
         if data is None:
             raise ValueError(
-                f"{type(self).__name__} was fitted with keep_training_data=False, and what is asked needs the rows that it was "
-                "fitted on; fit it with keep_training_data=True"
+                f"{type(self).__name__} was fitted with keep_training_data=False, but this method needs the training rows; fit "
+                "it with keep_training_data=True"
             )
         return data
 

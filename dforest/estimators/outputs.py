@@ -88,4 +88,4 @@ def check_one_output(estimator, what):
     """Raise ValueError if a fitted estimator has several outputs, for which there is no code."""
     n = getattr(estimator, "n_outputs_", 1)
     if n > 1:
-        raise ValueError(f"{what} has no code for several outputs, and {type(estimator).__name__} has {n}; fit one for each")
+        raise ValueError(f"{what} does not support several outputs, and {type(estimator).__name__} has {n}; fit one for each")

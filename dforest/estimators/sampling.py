@@ -32,8 +32,8 @@ def groups_of(partitions, lengths, rows, sampling):
     if all(partition.groups is None for partition in partitions):
         return None
     if sampling is None or not sampling.needs_groups:
-        raise ValueError(f'groups are given, but {sampling or "bootstrap=False"} does not draw by groups: allowed is None; '
-                         'bootstrap="group" draws them')  # fmt: skip
+        raise ValueError(f'groups are given, but {sampling or "bootstrap=False"} does not draw by groups; allowed is '
+                         'groups=None, or bootstrap="group", which does')  # fmt: skip
     given = RowShare.agreed(rows.ranks, [partition.place for partition in partitions], lengths)
     by_partition = []
     for partition, first, length in zip(partitions, given.starts.tolist(), lengths, strict=True):

@@ -42,7 +42,7 @@ def check_state(estimator, state):
         return
     for name, value, kind in (("forest_", forest, Forest), ("_features", features, Features)):
         if not isinstance(value, kind):
-            raise TypeError(f"{name} is of the type {type(value).__name__}; that of a fitted estimator is a {kind.__name__}")
+            raise TypeError(f"{name} is of the type {type(value).__name__}; in a fitted estimator it is a {kind.__name__}")
     _check_equal("n_features_in_", state.get("n_features_in_"), forest.n_features)
     _check_equal("the number of columns in _features", len(features.kinds), forest.n_features)
     _check_equal("the number of feature_names_in_", len(state.get("feature_names_in_", features.kinds)), forest.n_features)
@@ -67,7 +67,7 @@ def check_state(estimator, state):
     elif is_classifier(estimator):
         classes = state.get("classes_")
         if not isinstance(classes, np.ndarray) or classes.ndim != 1:
-            raise TypeError(f"classes_ is {classes!r}; that of a fitted classifier is an array of one axis")
+            raise TypeError(f"classes_ is {classes!r}; in a fitted classifier it is an array of one axis")
         _check_equal("the number of classes_", len(classes), n_classes)
         _check_equal("n_classes_", state.get("n_classes_", n_classes), n_classes)
     elif objective.keeps_gains:
@@ -80,7 +80,7 @@ def _check_outputs(estimator, state, objective):
         return
     classes = state.get("classes_")
     if not isinstance(classes, list) or not all(isinstance(one, np.ndarray) and one.ndim == 1 for one in classes):
-        raise TypeError(f"classes_ is {classes!r}; that of a classifier of several outputs is a list of arrays of one axis")
+        raise TypeError(f"classes_ is {classes!r}; in a classifier of several outputs it is a list of arrays of one axis")
     n_classes = list(objective.class_counts)
     _check_equal("the numbers of classes_", [len(one) for one in classes], n_classes)
     _check_equal("n_classes_", list(state.get("n_classes_", n_classes)), n_classes)
@@ -88,4 +88,4 @@ def _check_outputs(estimator, state, objective):
 
 def _check_equal(name, value, expected):
     if value != expected:
-        raise ValueError(f"{name}: {value!r}; that of this forest is {expected!r}")
+        raise ValueError(f"{name}: {value!r}; for this forest it must be {expected!r}")

@@ -123,7 +123,7 @@ def _check_sparse(estimator, X, features, **kwargs):
     """`check_X` for a sparse matrix."""
     if not estimator.__sklearn_tags__().input_tags.sparse:
         raise TypeError(
-            f"X is a sparse matrix, which {type(estimator).__name__} has no code for; allowed are arrays and frames, such as "
+            f"X is a sparse matrix, which {type(estimator).__name__} does not support; allowed are arrays and frames, such as "
             "X.toarray()"
         )
     if features is not None and features.encodes:
@@ -279,23 +279,23 @@ def check_shared(method, splitter, criterion, oob_score):
     oob_score : bool or callable
     """
     what = "a fit by several ranks"
-    _check_level_wise(method, splitter, what, "it runs in a process that has all rows")
+    _check_level_wise(method, splitter, what, "it runs in one process that has all rows")
     if not isinstance(criterion, str):
-        raise ValueError(f"criterion={criterion!r} has no code for {what}; it runs in a process that has all rows")
+        raise ValueError(f"criterion={criterion!r} is not supported for {what}; it runs in one process that has all rows")
     if callable(oob_score):
         raise ValueError(
-            f"oob_score={oob_score!r} needs the predictions of all rows, of which a rank has some; for {what} allowed are True "
-            "and False, and oob_decision_function_ or oob_prediction_ has what is known of a rank's own rows"
+            f"oob_score={oob_score!r} needs the out-of-bag predictions of all rows, but each rank has only those of its own rows "
+            f"in oob_decision_function_ or oob_prediction_; for {what} allowed are True and False"
         )
 
 
 def _check_level_wise(method, splitter, what, way_out):
     """Raise ValueError unless trees by a method and a splitter can be grown from sums over rows, whoever has these."""
     if isinstance(splitter, Splitter) and not splitter.runs_on(None):
-        raise ValueError(f"splitter={splitter!r} has no code for {what}; {way_out}")
+        raise ValueError(f"splitter={splitter!r} is not supported for {what}; {way_out}")
     if method == "dense" and not (splitter == "random" if isinstance(splitter, str) else splitter.takes_keys):
         raise ValueError(
-            f"method={method!r} with splitter={splitter!r} has no code for {what}; allowed there are "
+            f"method={method!r} with splitter={splitter!r} is not supported for {what}; allowed there are "
             'method="hist", and splitter="random" with either method'
         )
 

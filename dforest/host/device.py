@@ -133,7 +133,7 @@ class HostDevice(Device):
         try:
             array = make(shape, dtype)
         except MemoryError as error:
-            raise DeviceError(f"{self.name} has not that much memory left: {error}") from None
+            raise DeviceError(f"{self.name} does not have enough memory left: {error}") from None
         return HostArray(array, account or self.account)
 
     def takes(self, argument):

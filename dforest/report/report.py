@@ -73,7 +73,7 @@ def check_writable(path):
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else error
         raise type(error)(
-            f"path={str(path)!r} can't be written: {reason}; allowed is a file in a folder that is there and may be written to"
+            f"path={str(path)!r} can't be written: {reason}; allowed is a file in a folder that exists and is writable"
         ) from None
 
 

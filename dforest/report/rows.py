@@ -39,7 +39,7 @@ def check_in_memory(**given):
     for name, rows in given.items():
         first = rows[0] if isinstance(rows, list | tuple) and rows else rows
         if hasattr(first, "__dask_graph__"):
-            raise TypeError(f"{name} is of type {type(rows).__name__}; allowed are rows in memory: compute some of them before")
+            raise TypeError(f"{name} is of type {type(rows).__name__}; allowed are rows in memory: compute some rows first")
 
 
 class Rows:
@@ -74,7 +74,7 @@ class Rows:
         check_in_memory(X=X, y=y)
         if issparse(X):
             raise TypeError(
-                "X is a sparse matrix, which reports have no code for; allowed are arrays and frames, such as X.toarray()"
+                "X is a sparse matrix, which reports do not support; allowed are arrays and frames, such as X.toarray()"
             )
         X, y = on_host(X), None if y is None else on_host(y)
         self.given = X, y

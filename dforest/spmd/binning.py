@@ -101,10 +101,10 @@ def _agreed(ranks, parts, n_rows, weight):
     of_ranks = ranks.gather_objects(own)
     sorts = sorted({sort for own, _, _ in of_ranks for sort in own})
     if len(sorts) != 1:
-        raise ValueError(f"ranks have X of n_features and dtype {sorts}; allowed is one sort on all, and at least one matrix")
+        raise ValueError(f"X has the n_features and dtypes {sorts} on the ranks; allowed is one pair for all, and at least one X")
     is_weighted = {has for _, has, _ in of_ranks for has in has}
     if len(is_weighted) > 1:
-        raise ValueError("some ranks have weights for their rows and others have none; allowed is either on all ranks")
+        raise ValueError("some ranks have weights for their rows and others have none; allowed are weights on all or on none")
     return sorts[0][0], np.dtype(sorts[0][1]), True in is_weighted, max(n for _, _, n in of_ranks)
 
 

@@ -217,7 +217,7 @@ class WorkerCommunicator(ByteCommunicator):
         """The parts (0) or errors (1) of this run, while the post's turn is held."""
         run = self._post.runs.get(_run_of(self.work))
         if run is None:
-            raise RankError(f"on rank {self.rank}: the run has ended")
+            raise RankError(f"on rank {self.rank}: the fit that it takes part in has ended")
         return run[where]
 
     def _told(self):
@@ -277,7 +277,7 @@ def _work_on(run, addresses, function, *arguments):
     try:
         with post.turn:
             if run not in post.runs:
-                raise RankError(f"on rank {addresses.index(worker.address)}: begun again after its worker was lost")
+                raise RankError(f"on rank {addresses.index(worker.address)}: the fit was begun again after its worker was lost")
         return function(WorkerCommunicator(worker, addresses, run), *arguments), None, None
     except BaseException as error:
         return None, letter_of(addresses.index(worker.address), error), traceback.format_exc()

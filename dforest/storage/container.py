@@ -137,10 +137,10 @@ class Container:
         (length,) = _LENGTH.unpack_from(self._map)
         self._begin = _LENGTH.size + length
         if length > _MOST_HEADER or self._begin + 8 > size or self._map[8:9] != b"{":
-            raise self.error("it does not begin as one")
+            raise self.error("it does not begin like one")
         head = self._map[: self._begin]
         if checksum(head) != _LENGTH.unpack_from(self._map, self._begin)[0]:
-            raise self.error("it is damaged, or was not written by dforest: its header has another checksum")
+            raise self.error("it is damaged, or was not written by dforest: the checksum of its header is wrong")
         try:
             entries = json.loads(head[_LENGTH.size :], object_pairs_hook=_without_twins)
             self.texts = _checked_texts(entries.pop("__metadata__", None))
@@ -154,7 +154,7 @@ class Container:
 
     def error(self, what):
         """A `ModelFileError` that names the file."""
-        return ModelFileError(f"{os.fspath(self.path)!r} is no model file that can be read: {what}")
+        return ModelFileError(f"{os.fspath(self.path)!r} can't be read as a model file: {what}")
 
     def names(self, prefix=""):
         """Names of the arrays, in their order, that begin in some way."""
@@ -166,7 +166,7 @@ class Container:
             raise self.error(f"there is no array {name!r}")
         view = self._view(name)
         if checksum(view.reshape(-1).view(np.uint8), self.n_threads) != self._sums[name]:
-            raise self.error(f"it is damaged: the array {name!r} has another checksum")
+            raise self.error(f"it is damaged: the checksum of the array {name!r} is wrong")
         if view.dtype == np.bool_ and view.size and view.view(np.uint8).max() > 1:
             raise self.error(f"the array {name!r} holds other truth values than 0 and 1")
         return view
@@ -181,7 +181,7 @@ class Container:
 def _without_twins(pairs):
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name is there twice")
+        raise ValueError("it has a name twice")
     return found
 
 

@@ -116,7 +116,7 @@ def _kind_of(estimator):
             return cls.__name__
         if not cls.__module__.startswith("dforest."):
             return {"own": name_of(cls)}
-    raise ValueError(f"{type(estimator).__name__} is no class of estimators with a model file")
+    raise ValueError(f"estimators of the class {type(estimator).__name__} can't be saved to a model file")
 
 
 def _requests_of(estimator):
@@ -203,7 +203,7 @@ def load(path, mmap=True, components=()):
 def _read(container, mmap, components):
     texts = container.texts
     if texts.get("format") != "dforest":
-        raise ValueError("it has no model of dforest")
+        raise ValueError("it does not contain a model of dforest")
     if texts.get("format_version") != str(_FORMAT_VERSION):
         raise ValueError(
             f"it was written by dforest {texts.get('dforest_version')} in version {texts.get('format_version')} of the format; "
@@ -229,7 +229,7 @@ def _class_of(name, reader):
         return _ESTIMATORS[name]
     cls = reader.own(name["own"])
     if not (isinstance(cls, type) and issubclass(cls, tuple(_ESTIMATORS.values()))):
-        raise TypeError(f"components has {cls!r} where there should be a class of estimators")
+        raise TypeError(f"components has {cls!r}, but the file needs a class of estimators")
     return cls
 
 
@@ -277,5 +277,5 @@ def _request(estimator, requests):
     with config_context(enable_metadata_routing=True):
         for method, requested in requests.items():
             if method not in ("fit", "predict", "score", "transform", "partial_fit"):
-                raise ValueError(f"metadata requested for {method!r}")
+                raise ValueError(f"it requests metadata for {method!r}, which estimators don't have")
             getattr(estimator, f"set_{method}_request")(**requested)

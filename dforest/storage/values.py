@@ -159,7 +159,7 @@ class ValueWriter:
         if array.dtype.kind in "mM":
             return {"times": [array.dtype.str, self._write_array(array.view(np.int64), name)]}
         if not is_storable(array.dtype):
-            raise ValueError(f"{name} is an array of {array.dtype}; a model file can't have such numbers")
+            raise ValueError(f"{name} is an array of {array.dtype}; a model file can't contain numbers of this type")
         while name in self.arrays:
             name += "'"
         self.arrays[name] = array
@@ -202,7 +202,7 @@ class ValueReader:
         if not isinstance(written, list | dict):
             return written
         if self._depth == _MOST_DEPTH:
-            raise ValueError(f"values are in values more than {_MOST_DEPTH} times")
+            raise ValueError(f"values are nested more than {_MOST_DEPTH} times")
         self._depth += 1
         try:
             if isinstance(written, list):
@@ -212,20 +212,20 @@ class ValueReader:
                 return self._record(_RECORDS[tag], content)
             if tag in self._readers:
                 return self._readers[tag](content)
-            raise ValueError(f"it holds a {tag!r}, of which this version of dforest knows nothing")
+            raise ValueError(f"it holds a {tag!r}, which this version of dforest does not know")
         finally:
             self._depth -= 1
 
     def fields(self, content):
         """Values by name, of an object that has no tag: dict."""
         if not isinstance(content, dict):
-            raise TypeError(f"{type(content).__name__} where there should be values by name")
+            raise TypeError(f"it has a {type(content).__name__} in place of values by name")
         return {name: self.read(part) for name, part in content.items()}
 
     def own(self, name):
         """What the user has handed in by a name."""
         if name not in self._components:
-            raise ValueError(f"it needs {name!r}, which is no part of dforest; hand it over: components=[{name}]")
+            raise ValueError(f"it needs {name!r}, which is not part of dforest; pass it to load: components=[{name}]")
         return self._components[name]
 
     def _record(self, cls, content):
@@ -240,12 +240,12 @@ class ValueReader:
         if parameters is None:
             return given
         if not (isinstance(given, type) and issubclass(given, Component | Sampling)):
-            raise TypeError(f"{given!r} is handed over where there should be a class of splitters, criteria, losses or samplings")
+            raise TypeError(f"components has {given!r}, but the file needs a class of splitters, criteria, losses or samplings")
         return given(**self.fields(parameters))
 
     def _items(self, content):
         if not isinstance(content, list):
-            raise TypeError(f"{type(content).__name__} where there should be a list")
+            raise TypeError(f"it has a {type(content).__name__} in place of a list")
         return self.read(content)
 
     def _objects(self, content):
@@ -255,13 +255,13 @@ class ValueReader:
     def _scalar(self, content):
         array = self.read(content)
         if not isinstance(array, np.ndarray) or array.shape != ():
-            raise ValueError(f"the scalar {array!r}")
+            raise ValueError(f"it has {array!r} in place of a scalar")
         return array[()]
 
     def _times(self, content):
         kind, array = np.dtype(content[0]), self.read(content[1])
         if kind.kind not in "mM" or not isinstance(array, np.ndarray) or array.dtype != np.int64:
-            raise ValueError(f"times of the type {kind}")
+            raise ValueError(f"it has times of the type {kind}")
         return array.view(kind)
 
     def _random_state(self, content):
@@ -272,7 +272,7 @@ class ValueReader:
 
 def _float(content):
     if content not in ("nan", "inf", "-inf"):
-        raise ValueError(f"the float {content!r}")
+        raise ValueError(f"it has {content!r} in place of nan, inf or -inf")
     return float(content)
 
 
@@ -280,8 +280,8 @@ def _texts(content):
     kind, shape, texts = content
     kind = np.dtype(kind)
     if kind.kind not in "US" or not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise ValueError(f"texts of the type {kind}")
+        raise ValueError(f"it has texts of the type {kind}")
     if not _is_modest(kind, texts):
-        raise ValueError(f"{len(texts)} texts of the type {kind}")
+        raise ValueError(f"it has {len(texts)} texts of the type {kind}")
     array = np.array([text.encode("latin-1") for text in texts] if kind.kind == "S" else texts, kind)
     return array.reshape(shape)

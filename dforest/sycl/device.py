@@ -50,7 +50,7 @@ class SyclDevice(backend.Device):
         self._has_atomic64 = bool(device.has_aspect_atomic64)
         self._bundles = {}  # by the compiler's options
         if not device.has_aspect_fp64:
-            raise DeviceError(f"the device {self.name!r} has no float64, without which sums would be other numbers")
+            raise DeviceError(f"the device {self.name!r} does not support float64, which dforest's sums need")
         if not can_build(queue):
             raise DeviceError(f"kernels can't be built for the device {self.name!r}")
 

@@ -15,8 +15,8 @@ from dforest.errors import DeviceError
 from dforest.extras import install_command
 
 _NONE_SEEN = (
-    "dpctl sees no SYCL device; a GPU needs its driver, and the processor is one with intel-opencl-rt, if the environment "
-    "variable OCL_ICD_FILENAMES is the path of its libintelocl.so"
+    "dpctl sees no SYCL device; a GPU needs its driver, and the processor is a SYCL device with intel-opencl-rt if the "
+    "environment variable OCL_ICD_FILENAMES is the path of its libintelocl.so"
 )
 
 _MAKERS = {"cuda": "NVIDIA", "hip": "AMD"}  # by the name of their back end
@@ -124,15 +124,15 @@ def _select(device):
         except (ValueError, dpctl.SyclDeviceCreationError) as error:
             raise DeviceError(f"device={device!r}: there is no such device{_back_end(device)}; {_told()}") from error
     raise ValueError(
-        'device="cpu" is the processor without SYCL, but there is a queue, of config_context or of the arrays given; allowed '
-        "are device=None and the queue's device"
+        'device="cpu" is the processor without SYCL, but config_context or the arrays given have a SYCL queue; allowed are '
+        "device=None and the queue's device"
     )
 
 
 def _back_end(device):
     """What devices of another maker need, if a device's name begins with a word that other libraries have for them."""
     makers = [maker for word, maker in _MAKERS.items() if device.startswith(word)]
-    return f": SYCL's back end for {makers[0]}'s GPUs, a plug-in of its runtime, is not there" if makers else ""
+    return f": SYCL's back end for {makers[0]}'s GPUs, a plug-in of its runtime, is not installed" if makers else ""
 
 
 def _told():

@@ -38,8 +38,8 @@ def check_process():
     """Raise if this process was forked from the one that loaded SYCL."""
     if getpid() != process:
         raise DeviceError(
-            "this process was forked from one that had used SYCL, which the child cannot go on with; start processes with "
-            '"spawn" (multiprocessing.set_start_method), or with joblib, whose loky does'
+            "this process was forked from one that had used SYCL, which a forked process can't use; start processes with "
+            '"spawn" (multiprocessing.set_start_method), or with joblib, whose backend "loky" does so'
         )
 
 
@@ -204,9 +204,9 @@ cdef class DeviceArray:
         if self.memory == NULL:
             device = queue.sycl_device
             raise DeviceError(
-                f"{n_bytes} bytes of memory were asked for on the device {device.name.strip()!r}, which has "
-                f"{device.global_mem_size}, {device.max_mem_alloc_size} of them for one array; dforest holds "
-                f"{account.n_bytes} there" + (f" ({what_failed()})" if asked else "")
+                f"{n_bytes} bytes of memory could not be allocated on the device {device.name.strip()!r}, which has "
+                f"{device.global_mem_size} bytes in all, and up to {device.max_mem_alloc_size} for one array; dforest already "
+                f"uses {account.n_bytes} bytes there" + (f" ({what_failed()})" if asked else "")
             )
         self.nbytes = n_bytes
         account.hold(self.nbytes)
@@ -262,7 +262,7 @@ cdef class DeviceArray:
         with nogil:
             result = df_sycl_copy(address, <char*> self.memory + start, &source[0], n)
         if result < 0:
-            raise DeviceError(f"a copy to the device: {what_failed()}")
+            raise DeviceError(f"a copy to the device failed: {what_failed()}")
         self.account.write(n)
 
     def fill(self, unsigned char byte):
@@ -288,6 +288,6 @@ cdef class DeviceArray:
             with nogil:
                 done = df_sycl_copy(address, &to[0], self.memory, self.nbytes)
         if done < 0:
-            raise DeviceError(f"a copy from the device: {what_failed()}")
+            raise DeviceError(f"a copy from the device failed: {what_failed()}")
         self.account.read(self.nbytes)
         return result

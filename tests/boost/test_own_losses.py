@@ -373,7 +373,7 @@ def test_methods_that_are_not_there():
         HistGradientBoostingRegressor(PythonLoss()).fit(X, y)
     with pytest.raises(NotImplementedError, match="Loss does not define gradient_hessian"):
         HistGradientBoostingRegressor(Loss()).fit(X, y)
-    with pytest.raises(ValueError, match=r"loss=<class 'int'>; allowed are subclasses of Loss, and objects of these"):
+    with pytest.raises(ValueError, match=r"loss=<class 'int'>; allowed are subclasses of Loss, and instances of them"):
         HistGradientBoostingRegressor(int).fit(X, y)
     with pytest.raises(ValueError, match="The 'loss' parameter of HistGradientBoostingRegressor must be .*dforest.loss.Loss"):
         HistGradientBoostingRegressor(3).fit(X, y)

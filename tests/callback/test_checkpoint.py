@@ -273,7 +273,7 @@ def test_refusals(tmp_path):
         model.set_params(n_estimators=5).fit(X, NUMBERS)
     assert model.n_estimators_ == 3
     other = tmp_path / "other"
-    with pytest.raises(ValueError, match="Checkpoint watches a HistGradientBoostingRegressor"):
+    with pytest.raises(ValueError, match="Checkpoint can't watch a HistGradientBoostingRegressor"):
         HistGradientBoostingRegressor().set_callbacks(Checkpoint(other)).fit(X, NUMBERS)
     with pytest.raises(ValueError, match="categorical"):  # found later: the empty file goes
         RandomForestRegressor(3, categorical_features=[99]).set_callbacks(Checkpoint(other)).fit(X, NUMBERS)

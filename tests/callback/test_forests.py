@@ -265,7 +265,7 @@ def test_plateau_refuses():
     assert model.n_estimators_ == 5
     with pytest.raises(ValueError, match="bootstrap=False leaves no row out"):
         ExtraTreesClassifier().set_callbacks(OutOfBagPlateau()).fit(X, CLASSES)
-    with pytest.raises(ValueError, match="OutOfBagPlateau watches a HistGradientBoostingRegressor; allowed are dforest"):
+    with pytest.raises(ValueError, match="OutOfBagPlateau can't watch a HistGradientBoostingRegressor; allowed are dforest"):
         HistGradientBoostingRegressor().set_callbacks(OutOfBagPlateau()).fit(X, NUMBERS)
     for name, value, allowed in [
         ("rounds", 0, "integers from 1"),

@@ -125,7 +125,7 @@ def test_it_needs_the_main_thread():
     thread = threading.Thread(target=fit)
     thread.start()
     thread.join()
-    assert len(errors) == 1 and "the main thread calls" in errors[0]
+    assert len(errors) == 1 and "called by the main thread" in errors[0]
 
 
 def test_interruptions_are_raised_once_and_can_be_taken_back():

@@ -78,12 +78,12 @@ def test_a_fit_ends_that_takes_more_than_expected(monkeypatch):
 
 
 def test_memory_limits_are_for_the_processor():
-    with standing_in(strict_device(n_threads=2)), pytest.raises(ValueError, match="for whose memory there is no estimate"):
+    with standing_in(strict_device(n_threads=2)), pytest.raises(ValueError, match="memory can't be estimated for device="):
         fit_there(RandomForestRegressor(3).set_callbacks(MemoryLimit(10**9)), X, Y)
 
 
 def test_memory_limits_are_for_forests():
-    with pytest.raises(ValueError, match="MemoryLimit watches a HistGradientBoostingRegressor; allowed are dforest's forests"):
+    with pytest.raises(ValueError, match="MemoryLimit can't watch a HistGradientBoostingRegressor; allowed are dforest"):
         HistGradientBoostingRegressor().set_callbacks(MemoryLimit(10**9)).fit(X, Y)
     for max_bytes in (0, -1, 1e9, "1 GiB", None, True):
         with pytest.raises(ValueError, match=f"max_bytes={max_bytes!r}; allowed are integers from 1"):

@@ -102,7 +102,7 @@ def test_a_forest_goes_on():
     X = X.astype(np.float32)
     model = sklearn.ensemble.RandomForestClassifier(5, random_state=0).fit(X, y)
     forest = dforest.from_sklearn(model)
-    with pytest.raises(ValueError, match="another library has grown the tree, and which rows it drew for that is not known"):
+    with pytest.raises(ValueError, match="the tree was grown by another library, so the rows that it drew are not known"):
         forest.estimators_samples_  # noqa: B018
     with pytest.raises(ValueError, match="Out of bag estimation needs trees that dforest has grown with bootstrap=True"):
         forest.set_params(oob_score=True, warm_start=True, n_estimators=6).fit(X, y)
@@ -152,7 +152,7 @@ def test_one_wrong_number_is_found(monkeypatch):
         return arrays, is_exact
 
     monkeypatch.setattr(conversion, "_tree_arrays", wrong)
-    with pytest.raises(ConversionError, match=r"scikit-learn predicts otherwise for \d+ of \d+ probes; the first is \["):
+    with pytest.raises(ConversionError, match=r"predict differently for \d+ of \d+ rows .* the first of these, \["):
         dforest.from_sklearn(model)
     dforest.from_sklearn(model, verify=False)
 
@@ -169,5 +169,5 @@ def test_what_is_refused():
         dforest.from_sklearn(sklearn.tree.DecisionTreeRegressor().fit(X, np.column_stack([y, y])))
     model = sklearn.tree.DecisionTreeRegressor().fit(X, y)
     model.criterion = object()
-    with pytest.raises(ValueError, match="model has criterion=<object .*; allowed are those that scikit-learn names"):
+    with pytest.raises(ValueError, match="model has criterion=<object .*; allowed are the names of scikit-learn's criteria"):
         dforest.from_sklearn(model)

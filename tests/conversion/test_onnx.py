@@ -192,7 +192,7 @@ def test_one_wrong_number_is_found(attribute, change, dtype, monkeypatch):
     tree = dforest.DecisionTreeRegressor(max_depth=4, random_state=0).fit(X[:, :4], z)
     tree.forest_.feature  # noqa: B018
     monkeypatch.setattr(conversion.Graph, "node", damaged(attribute, change))
-    with pytest.raises(ConversionError, match=r"the model of ONNX predicts otherwise for \d+ of \d+ probes; the first is \["):
+    with pytest.raises(ConversionError, match=r"the model of ONNX and .* differently for \d+ of \d+ rows .* first of these, \["):
         tree.to_onnx(dtype=dtype)
     tree.to_onnx(dtype=dtype, verify=False)
 
@@ -228,7 +228,7 @@ def test_what_it_cannot_have():
 def test_own_losses():
     X, z = data_of()
     model = dforest.HistGradientBoostingRegressor(loss=Cubed(), max_iter=2).fit(X, z)
-    with pytest.raises(ValueError, match=r"loss=.* is one of your own, and a model of ONNX can't say"):
+    with pytest.raises(ValueError, match=r"loss=.* is user-defined, and a model of ONNX can't say"):
         model.to_onnx()
 
 

@@ -72,7 +72,7 @@ def test_wrong_numbers_are_found(name, change, monkeypatch):
     tree = dforest.DecisionTreeRegressor(max_leaf_nodes=3, random_state=0).fit(X, z)
     right = conversion._tree
     monkeypatch.setattr(conversion, "_tree", lambda *args: (fields := right(*args)) | {name: change(fields[name])})
-    with pytest.raises(ConversionError, match=r"the model of shap predicts otherwise for \d+ of \d+ probes"):
+    with pytest.raises(ConversionError, match=r"the model of shap and the estimator predict differently for \d+ of \d+ rows"):
         tree.to_shap()
     tree.to_shap(verify=False)
 
@@ -81,7 +81,7 @@ def test_what_it_cannot_have(monkeypatch):
     X, z = data_of(categories=True)
     with pytest.raises(NotFittedError):
         dforest.RandomForestClassifier().to_shap()
-    with pytest.raises(ValueError, match="column 0 holds categories, and shap's trees take numbers alone.*OneHotEncoder"):
+    with pytest.raises(ValueError, match="column 0 holds categories, and shap's trees only take numbers.*OneHotEncoder"):
         dforest.RandomForestRegressor(2, categorical_features=[0]).fit(X, z).to_shap()
     forest = dforest.RandomForestRegressor(2, random_state=0).fit(X, z)
     monkeypatch.setitem(__import__("sys").modules, "shap", None)

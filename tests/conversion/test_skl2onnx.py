@@ -56,7 +56,7 @@ def test_a_pipeline():
 def test_what_it_cannot_have(monkeypatch):
     X, z = data_of(categories=True)
     forest = dforest.RandomForestRegressor(2, categorical_features=[0], random_state=0).fit(X, z)
-    with pytest.raises(ValueError, match="column 0 holds categories, and skl2onnx's trees take numbers alone"):
+    with pytest.raises(ValueError, match="column 0 holds categories, and skl2onnx's trees only take numbers"):
         to_onnx(forest, X[:1])
     forest = dforest.RandomForestRegressor(2, random_state=0).fit(X, z)
     with pytest.raises(ValueError, match="X of RandomForestRegressor is .*; allowed is one matrix, a FloatTensorType"):

@@ -160,7 +160,7 @@ def test_one_wrong_number_is_found(damage, monkeypatch):
         model.tree_.__setstate__({**state, "nodes": nodes, "values": values})
 
     monkeypatch.setattr(conversion, "_give_tree", wrong)
-    with pytest.raises(ConversionError, match=r"scikit-learn predicts otherwise for \d+ of \d+ probes; the first is \["):
+    with pytest.raises(ConversionError, match=r"of scikit-learn and .* differently for \d+ of \d+ rows .* first of these, \["):
         given.to_sklearn()
     given.to_sklearn(verify=False)
 

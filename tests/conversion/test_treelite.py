@@ -51,7 +51,7 @@ def test_wrong_numbers_are_found(field, change, monkeypatch):
     tree = dforest.DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, z)
     right = conversion._fields
     monkeypatch.setattr(conversion, "_fields", lambda *args: (fields := right(*args)) | {field: change(fields[field])})
-    with pytest.raises(ConversionError, match=r"the model of treelite predicts otherwise for \d+ of \d+ probes"):
+    with pytest.raises(ConversionError, match=r"the model of treelite and the estimator predict differently for \d+ of \d+ rows"):
         tree.to_treelite()
     tree.to_treelite(verify=False)
 

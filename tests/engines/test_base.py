@@ -115,7 +115,7 @@ def test_examples_in_docstrings():
 def test_targets_that_do_not_fit():
     problem = random_problem(0, "weighted classes")[1]
     assert problem.with_targets(random_targets(1, 300, "weighted classes")).n_rows == 300
-    with pytest.raises(ValueError, match="targets of 200 rows.*300 rows"):
+    with pytest.raises(ValueError, match="targets have 200 rows.*have 300"):
         problem.with_targets(random_targets(1, 200, "weighted classes"))
     with pytest.raises(ValueError, match="targets.weight must be None"):
         problem.with_targets(random_targets(1, 300, "classes"))

@@ -15,7 +15,7 @@ from dforest import RandomForestClassifier, RandomForestRegressor
 
 SEEDS, TOGETHER = 500, 20  # problems, and how many of them a test takes
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*labels that were not there in training")
+pytestmark = pytest.mark.filterwarnings("ignore:.*labels that were not in the training data")
 
 
 class Walker:

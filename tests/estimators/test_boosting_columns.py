@@ -91,7 +91,7 @@ def test_unseen_labels_go_where_missing_values_go():
     y = np.array([0.0, 5.0, 10.0])[X[:, 0].astype(int)]
     X[:100], y[:100] = np.nan, 20.0
     model = regressor(categorical_features=[0]).fit(X, y)
-    with pytest.warns(UserWarning, match="labels that were not there in training"):
+    with pytest.warns(UserWarning, match="labels that were not in the training data"):
         found = model.predict([[7.0], [-1.0]])
     np.testing.assert_allclose(found, 20.0, atol=0.01)
     np.testing.assert_allclose(model.predict([[np.nan], [2.0]]), [20.0, 10.0], atol=0.01)

@@ -120,14 +120,14 @@ def test_scores_and_warm_starts(loss):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"loss": "absolute_error"}, "loss='absolute_error', whose leaves are no sums over rows, has no code"),
-        ({"loss": "quantile", "quantile": 0.5}, "loss='quantile', .* has no code for device='sycl'; allowed are losses other"),
-        ({"loss": "huber"}, "loss='huber', .* has no code for device='sycl'"),
-        ({"loss": PythonLoss}, "loss=.*PythonLoss.* has no code for device='sycl'; allowed are names of losses, or device=None"),
-        ({"subsample": 0.5}, "subsample=0.5 has no code for device='sycl'; allowed is subsample=1.0, or device=None"),
-        ({"monotonic_cst": [1, 0]}, r"monotonic_cst=\[1, 0\] has no code for device='sycl'; allowed is monotonic_cst=None"),
-        ({"interaction_cst": "pairwise"}, "interaction_cst='pairwise' has no code for device='sycl'"),
-        ({"categorical_features": [1]}, "column 1 is categorical, which has no code for boosted trees grown on a device"),
+        ({"loss": "absolute_error"}, "loss='absolute_error', whose leaf values are not sums over rows, is not supported"),
+        ({"loss": "quantile", "quantile": 0.5}, "loss='quantile', .* is not supported for device='sycl'; allowed are losses"),
+        ({"loss": "huber"}, "loss='huber', .* is not supported for device='sycl'"),
+        ({"loss": PythonLoss}, "loss=.*PythonLoss.* is not supported for device='sycl'; allowed are names of losses, or"),
+        ({"subsample": 0.5}, "subsample=0.5 is not supported for device='sycl'; allowed is subsample=1.0, or device=None"),
+        ({"monotonic_cst": [1, 0]}, r"monotonic_cst=\[1, 0\] is not supported for device='sycl'; allowed is monotonic_cst=None"),
+        ({"interaction_cst": "pairwise"}, "interaction_cst='pairwise' is not supported for device='sycl'"),
+        ({"categorical_features": [1]}, "column 1 is categorical, which is not supported for boosted trees grown on a device"),
     ],
 )
 def test_what_devices_have_no_code_for(parameters, message):

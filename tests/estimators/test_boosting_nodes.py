@@ -125,9 +125,9 @@ def test_gains_must_be_there():
     n = len(forest.inner)
     with pytest.raises(ValueError, match=rf"inner has the shape \(0, 2\); that of this forest is \({n}, 2\)"):
         with_inner(forest, np.empty((0, 2)))
-    with pytest.raises(ValueError, match="inner holds .*-1.0.*, which is no such number of a forest"):
+    with pytest.raises(ValueError, match="inner holds .*-1.0.*, which is not possible in a forest"):
         with_inner(forest, np.full((n, 2), -1.0))
-    with pytest.raises(ValueError, match="inner holds .*nan.*, which is no such number of a forest"):
+    with pytest.raises(ValueError, match="inner holds .*nan.*, which is not possible in a forest"):
         with_inner(forest, np.full((n, 2), np.nan))
 
 

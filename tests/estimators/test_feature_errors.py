@@ -131,10 +131,10 @@ def test_too_many_categories_for_dense():
 @pytest.mark.parametrize(
     ("known", "given", "told"),
     [
-        (["Bern", "Oslo"], ["bern", "OSLO", None], "2 of 2 .* missing: 'bern', 'OSLO'; in training there were 'Bern', 'Oslo'"),
-        (["Bern", "Oslo"], [0, 1, 1], "3 of 3 rows .* missing: 1, 0; in training there were 'Bern', 'Oslo'"),
-        ([0, 1], ["0", "1", "1"], "3 of 3 rows .* missing: '1', '0'; in training there were 0, 1"),
-        (list("abcde"), list("abvwxyz"), "5 of 7 rows .* missing: 'v', 'w', 'x', ...; in training there were 'a', 'b', 'c', ..."),
+        (["Bern", "Oslo"], ["bern", "OSLO", None], "2 of 2 .* missing: 'bern', 'OSLO'; the training data had 'Bern', 'Oslo'"),
+        (["Bern", "Oslo"], [0, 1, 1], "3 of 3 rows .* missing: 1, 0; the training data had 'Bern', 'Oslo'"),
+        ([0, 1], ["0", "1", "1"], "3 of 3 rows .* missing: '1', '0'; the training data had 0, 1"),
+        (list("abcde"), list("abvwxyz"), "5 of 7 rows .* missing: 'v', 'w', 'x', ...; the training data had 'a', 'b', 'c', ..."),
     ],
 )
 @pytest.mark.parametrize("as_frame", [False, True])

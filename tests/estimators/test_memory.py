@@ -160,7 +160,7 @@ def test_bad_input():
         RandomForestClassifier().estimate_memory(X, Y[:-1])
 
     def estimate(ranks):
-        with dforest.config_context(communicator=ranks), pytest.raises(ValueError, match="2 ranks, for whose memory"):
+        with dforest.config_context(communicator=ranks), pytest.raises(ValueError, match="estimated for a fit by 2 ranks"):
             RandomForestClassifier().estimate_memory(X, Y)
 
     assert ThreadGroup(2).run(estimate) == [None, None]

@@ -204,7 +204,7 @@ def test_bad_input():
         model.outlier_scores()
     model.fit(X, y)
     for method in (model.forest_weights, model.proximity, lambda X: model.predict_quantiles(X, 0.5)):
-        with pytest.raises(ValueError, match="fitted with keep_training_data=False, and what is asked needs"):
+        with pytest.raises(ValueError, match="fitted with keep_training_data=False, but this method needs"):
             method(X)
     model.set_params(keep_training_data=True).fit(X, y)
     for q in (-0.1, 1.1, np.nan, [0.5, 2], [[0.5]], "x", None, [[0.1], [0.2, 0.3]]):
@@ -223,7 +223,7 @@ def test_several_ranks_keep_nothing():
 
     def fit(ranks):
         own = slice(ranks.rank, None, ranks.size)
-        with dforest.config_context(communicator=ranks), pytest.raises(ValueError, match="keep_training_data=True has no code"):
+        with dforest.config_context(communicator=ranks), pytest.raises(ValueError, match="data=True is not supported"):
             RandomForestRegressor(3, keep_training_data=True).fit(X[own], y[own])
 
     assert ThreadGroup(2).run(fit) == [None, None]

@@ -372,15 +372,15 @@ def test_what_there_is_no_code_for():
     X, numbers, classes = table(60)
     forest = RandomForestRegressor(3, random_state=0, keep_training_data=True).fit(X, numbers)
     for what in ("shap_values", "predict_interval"):
-        with pytest.raises(ValueError, match=f"{what} has no code for several outputs, and RandomForestRegressor has 3; fit one"):
+        with pytest.raises(ValueError, match=f"{what} does not support several outputs, and RandomForestRegressor has 3; fit"):
             getattr(forest, what)(X)
-    with pytest.raises(ValueError, match="predict_quantiles has no code for several outputs"):
+    with pytest.raises(ValueError, match="predict_quantiles does not support several outputs"):
         forest.predict_quantiles(X, 0.5)
     for what in ("to_onnx", "to_treelite", "to_shap", "to_sklearn", "report"):
-        with pytest.raises(ValueError, match=f"{what} has no code for several outputs"):
+        with pytest.raises(ValueError, match=f"{what} does not support several outputs"):
             getattr(forest, what)()
     tree = DecisionTreeClassifier(random_state=0).fit(X, classes)
-    with pytest.raises(ValueError, match="prune has no code for several outputs"):
+    with pytest.raises(ValueError, match="prune does not support several outputs"):
         tree.prune(X, classes)
     with pytest.raises(ValueError, match="a predictor is for one output"):
         forest.forest_.predictor()

@@ -183,7 +183,7 @@ def test_regression():
         assert_same(forest, again)
         scores[way] = forest.oob_score_
     assert min(scores.values()) > 0.3
-    with pytest.raises(ValueError, match="strata are classes, which regression does not have"):
+    with pytest.raises(ValueError, match="rows are drawn by class, but regression has no classes"):
         RandomForestRegressor(bootstrap="balanced").fit(data, y)
 
 
@@ -210,7 +210,7 @@ def test_files_and_warm_start(way, tmp_path):
     forest = fitted(way)
     forest.save(tmp_path / "model.dforest")
     if isinstance(way, ByAlternation):
-        with pytest.raises(ModelFileError, match="it needs 'ByAlternation', which is no part of dforest; hand it over"):
+        with pytest.raises(ModelFileError, match="it needs 'ByAlternation', which is not part of dforest; pass it to load"):
             dforest.load(tmp_path / "model.dforest")
     loaded = dforest.load(tmp_path / "model.dforest", components=[ByAlternation])
     assert loaded.forest_.plans == forest.forest_.plans and loaded.bootstrap == forest.bootstrap
@@ -271,7 +271,7 @@ SUB = RowSampling(replace=False)
         ({"bootstrap": "subsample", "max_samples": 179}, None, "max_samples=179 is too much for 178 rows; allowed are up to 178"),
         ({"bootstrap": "subsample", "max_samples": 1.5}, None, "max_samples=1.5 is too much for 178 rows"),
         ({"bootstrap": GroupSampling(replace=False), "max_samples": 31}, GROUPS, "max_samples=31 is too much for 30 groups"),
-        ({"bootstrap": "stratified", "max_samples": 2}, None, "makes 2 draws, of which there would have to be one for each of 3"),
+        ({"bootstrap": "stratified", "max_samples": 2}, None, "makes 2 draws, but each of 3 classes needs at least one"),
         ({"bootstrap": "balanced", "max_samples": 2}, None, "max_samples=2 makes 0 draws from each of 3 classes"),
         ({"bootstrap": StratifiedSampling("balanced", False), "max_samples": 1.5}, None, "makes 72 draws from each of 3 classes"),
         ({"bootstrap": StratifiedSampling({0: 3})}, None, r"sizes={0: 3} leaves the class 1 out; allowed are numbers for all of"),
@@ -279,7 +279,7 @@ SUB = RowSampling(replace=False)
         ({"bootstrap": StratifiedSampling({0: 3, 1: 0, 2: 3})}, None, "sizes has 0 for the class 1; allowed are"),
         ({"bootstrap": StratifiedSampling({0: 3, 1: "x", 2: 3})}, None, "sizes has 'x' for the class 1"),
         ({"bootstrap": StratifiedSampling({0: 99, 1: 1, 2: 3}, False)}, None, "sizes has 99 for the class 0, which"),
-        ({"bootstrap": StratifiedSampling({0: 1, 1: 1, 2: 3}), "max_samples": 3}, None, "max_samples=3 with sizes="),
+        ({"bootstrap": StratifiedSampling({0: 1, 1: 1, 2: 3}), "max_samples": 3}, None, "max_samples=3, but sizes="),
         ({"bootstrap": StratifiedSampling("equal")}, None, "sizes='equal'; allowed are None"),
         ({"bootstrap": BlockSampling(0)}, None, "length=0; allowed are 1 to 178 rows of a block"),
         ({"bootstrap": BlockSampling(2.5)}, None, "length=2.5; allowed are"),

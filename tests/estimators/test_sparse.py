@@ -337,7 +337,7 @@ def test_bad_input():
 def test_what_there_is_no_code_for():
     X, y = data()
     classes = targets(RandomForestClassifier, y)
-    with pytest.raises(TypeError, match=r"X is a sparse matrix, which HistGradientBoostingClassifier has no code for.*toarray"):
+    with pytest.raises(TypeError, match=r"X is a sparse matrix, which HistGradientBoostingClassifier does not support.*toarray"):
         HistGradientBoostingClassifier().fit(X, classes)
     boosted = HistGradientBoostingClassifier(max_iter=2).fit(X.toarray(), classes)
     with pytest.raises(TypeError, match="X is a sparse matrix, which HistGradientBoostingClassifier"):
@@ -348,7 +348,7 @@ def test_what_there_is_no_code_for():
     labelled = make(RandomForestClassifier, categorical_features=[3]).fit(dense, classes)
     with pytest.raises(ValueError, match="fitted with labels in X column 3; allowed are arrays"):
         labelled.predict(X)
-    with pytest.raises(TypeError, match="X is a sparse matrix, which reports have no code for"):
+    with pytest.raises(TypeError, match="X is a sparse matrix, which reports do not support"):
         make(RandomForestClassifier).fit(X, classes).report(X, classes)
 
     class Median(PythonSplitter):

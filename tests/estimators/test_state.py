@@ -48,16 +48,16 @@ def test_of_a_fit(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_other_columns(kind):
     model, other = fitted(kind), fitted(kind, X[:, :3])
-    with pytest.raises(ValueError, match=r"n_features_in_: 3; that of this forest is 4"):
+    with pytest.raises(ValueError, match=r"n_features_in_: 3; for this forest it must be 4"):
         set_again(model, n_features_in_=3)
-    with pytest.raises(ValueError, match="columns in _features: 3; that of this forest is 4"):
+    with pytest.raises(ValueError, match="columns in _features: 3; for this forest it must be 4"):
         set_again(model, _features=other._features)
-    with pytest.raises(ValueError, match="n_features_in_: 4; that of this forest is 3"):
+    with pytest.raises(ValueError, match="n_features_in_: 4; for this forest it must be 3"):
         set_again(model, forest_=other.forest_)
     with pytest.raises(ValueError, match="feature_names_in_: 2;"):
         set_again(model, feature_names_in_=np.array(["a", "b"], object))
     categorical = fitted(kind, pd.DataFrame(X).astype({0: "category"}))
-    with pytest.raises(ValueError, match=r"categories in _features: \[35, 0, 0, 0\]; that of this forest is \[0, 0, 0, 0\]"):
+    with pytest.raises(ValueError, match=r"categories in _features: \[35, 0, 0, 0\]; for this forest it must be \[0, 0, 0, 0\]"):
         set_again(model, _features=categorical._features)
     for name in ("forest_", "_features"):
         with pytest.raises(TypeError, match=f"{name} is of the type list"):
@@ -70,7 +70,7 @@ def test_other_columns(kind):
 def test_other_classes(kind):
     model = fitted(kind)
     for classes in (np.arange(2), np.arange(4)):
-        with pytest.raises(ValueError, match=f"the number of classes_: {len(classes)}; that of this forest is 3"):
+        with pytest.raises(ValueError, match=f"the number of classes_: {len(classes)}; for this forest it must be 3"):
             set_again(model, classes_=classes)
     for classes in (None, [0, 1, 2], np.zeros((3, 3))):
         with pytest.raises(TypeError, match="classes_ is"):
@@ -93,7 +93,7 @@ def test_a_forest_for_another_task(name, task):
 
 def test_other_trees():
     model = fitted("RandomForestRegressor")
-    with pytest.raises(ValueError, match="trees in _batches: 4; that of this forest is 1"):
+    with pytest.raises(ValueError, match="trees in _batches: 4; for this forest it must be 1"):
         set_again(model, forest_=model.forest_.tree(0))
 
 
@@ -106,7 +106,7 @@ BAD_FEATURES = {
     "categories of 3 features": {"kinds": KIND, "categories": LABELS[:2], "names": None},
     "names of 3 features": {"kinds": KIND, "categories": LABELS, "names": ["x"]},
     "of a continuous feature": {"kinds": KIND, "categories": [LABELS[1], *LABELS[1:]], "names": None},
-    "of a categorical feature are None": {"kinds": KIND, "categories": [*LABELS[:2], None], "names": None},
+    "of a categorical feature can't be None": {"kinds": KIND, "categories": [*LABELS[:2], None], "names": None},
     "arrays of one axis": {"kinds": KIND, "categories": [None, np.zeros((1, 2)), LABELS[2]], "names": None},
 }
 

@@ -245,7 +245,7 @@ def test_who_is_told_keeps_the_rules(compiled):
 
 def test_who_has_not_asked_is_not_told(compiled):
     X, y = make_problem("two classes", False).X, make_problem("two classes", False).y
-    shown = re.escape("Unasked: is_on_path needs needs_path_features, to be set in __cinit__")
+    shown = re.escape("Unasked: is_on_path needs needs_path_features=True, set in __cinit__")
     with pytest.raises(RuntimeError, match=shown):
         DecisionTreeClassifier(splitter=compiled.Unasked()).fit(X, y)
     assert not HistSplitter().needs_path_features

@@ -82,7 +82,7 @@ def test_what_an_array_is_not_written():
 
 
 def test_memory_that_is_not_there():
-    with pytest.raises(DeviceError, match="this processor has not that much memory left: Unable to allocate"):
+    with pytest.raises(DeviceError, match="this processor does not have enough memory left: Unable to allocate"):
         HostDevice().empty((1 << 50,), np.int64)
 
 

@@ -180,7 +180,7 @@ def test_compiled_splitters(fit_apart):
     expected = {
         "Unopened": "fitted True",
         "Unstored": "SplitterError Unstored.find_split: the threshold of a split of feature ",
-        "Unattached": "SplitterError Unattached.attach does not call its base's",
+        "Unattached": "SplitterError Unattached.attach must call the method of its base class",
         "BeyondCodes": "SplitterError BeyondCodes.find_split: code=1000000 of feature ",
         "BelowLeft": "SplitterError BelowLeft.threshold: ",
         "AboveRight": "SplitterError AboveRight.threshold: ",

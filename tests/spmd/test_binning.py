@@ -205,7 +205,7 @@ def test_one_rank_with_one_matrix_speaks_to_nobody():
     [
         ([[np.zeros((2, 3))], [np.zeros((2, 4))]], [None, None], "n_features and dtype"),
         ([[np.zeros((2, 3))], [np.zeros((2, 3), np.float32)]], [None, None], "n_features and dtype"),
-        ([[], []], [None, None], "at least one matrix"),
+        ([[], []], [None, None], "at least one X"),
         ([[np.zeros((2, 3))], [np.zeros((2, 3))]], [None, np.ones(2, np.uint32)], "some ranks have weights"),
     ],
 )

@@ -174,7 +174,7 @@ def test_draws_by_group_class_and_weight(client):
         model.fit(dX, dy, groups=dd.from_pandas(column, npartitions=3))
     with pytest.raises(TypeError, match="groups is of type ndarray; allowed are dask arrays and dataframes"):
         model.fit(dX, dy, groups=groups)
-    with pytest.raises(ValueError, match="X has 3, y has 3, groups has 1 partitions; allowed is one number for all"):
+    with pytest.raises(ValueError, match="X has 3, y has 3, groups has 1 partitions; allowed is the same number for all"):
         model.fit(dX, dy, groups=dd.from_pandas(column, npartitions=1))
 
 
@@ -214,7 +214,7 @@ def test_data_are_checked(client):
         model.fit(X, dy)
     with pytest.raises(TypeError, match="y is of type ndarray"):
         model.fit(dX, y)
-    with pytest.raises(ValueError, match="X has 3, y has 2 partitions; allowed is one number for all"):
+    with pytest.raises(ValueError, match="X has 3, y has 2 partitions; allowed is the same number for all"):
         model.fit(dX, dy[:400])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.fit([delayed(X[:10]), delayed(X[10:])], [delayed(y[:11]), delayed(y[11:])])

@@ -173,7 +173,7 @@ def test_groups():
         ("groups has None for row 39; every row needs a group", [1] * 19 + [None], [1]),
         ("groups has NaT for row 20; every row needs a group", np.array(["NaT"] + ["2020"] * 19, "M8[Y]"), [1]),
         ("groups holds labels of the types int, str", np.arange(20).astype(str), range(SIZE)),
-        (f"groups holds the integer {2**53}, and elsewhere numbers", np.arange(20).astype(np.uint64) + 2**53, range(SIZE)),
+        (f"groups holds the integer {2**53}, and in other rows numbers", np.arange(20).astype(np.uint64) + 2**53, range(SIZE)),
         ("groups holds labels of the types int, str", np.array([1, "a"] * 10, object), [1]),
     ]:
         assert_refused(ValueError, message, by_groups, with_groups([there[0], part, there[2]]), ranks)
@@ -188,7 +188,7 @@ def test_plans_that_rows_do_not_allow():
     """All ranks ask for the plan, and find what is wrong with it."""
     for way, message in [
         (StratifiedSampling({0: 3, 1: 3}), "leaves the class 2 out"),
-        (StratifiedSampling({0: 21, 1: 3, 2: 3}, replace=False), "sizes has 21 for the class 0, which has 20 rows"),
+        (StratifiedSampling({0: 21, 1: 3, 2: 3}, replace=False), "sizes has 21 for the class 0, which has only 20 rows"),
         (BlockSampling(61), "length=61; allowed are 1 to 60 rows of a block"),
         (NoPlan(), "made a plan None; allowed are sampling plans"),
     ]:
@@ -247,10 +247,10 @@ class OwnCriterion(CRITERIA["gini"]):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"method": "dense"}, "method='dense' with splitter='best' has no code for a fit by several ranks"),
-        ({"splitter": OwnSplitter()}, "OwnSplitter() has no code for a fit by several ranks"),
-        ({"criterion": OwnCriterion()}, "OwnCriterion() has no code for a fit by several ranks"),
-        ({"oob_score": max, "bootstrap": True}, "oob_score=<built-in function max> needs the predictions of all rows"),
+        ({"method": "dense"}, "method='dense' with splitter='best' is not supported for a fit by several ranks"),
+        ({"splitter": OwnSplitter()}, "OwnSplitter() is not supported for a fit by several ranks"),
+        ({"criterion": OwnCriterion()}, "OwnCriterion() is not supported for a fit by several ranks"),
+        ({"oob_score": max, "bootstrap": True}, "oob_score=<built-in function max> needs the out-of-bag predictions of all rows"),
     ],
 )
 def test_what_ranks_have_no_code_for(parameters, message):
@@ -277,7 +277,7 @@ def test_an_embedding_is_of_one_process():
 
     for error in ThreadGroup(SIZE).run(fit):
         assert isinstance(error, ValueError)
-        assert "RandomTreesEmbedding has no code for a fit by several ranks" in str(error)
+        assert "RandomTreesEmbedding does not support a fit by several ranks" in str(error)
 
 
 def test_too_many_rows(monkeypatch):
@@ -325,5 +325,5 @@ def test_equal_parameters_of_different_types():
 @pytest.mark.parametrize("is_everywhere", [False, True])
 def test_sparse_rows(is_everywhere):
     given = [(csr_array(X[own]) if is_everywhere or rank == 1 else X[own], Y[own]) for rank, own in enumerate(ROWS)]
-    message = "X is a sparse matrix, for which a fit by several ranks, or of several partitions, has no code"
+    message = "X is a sparse matrix, which is not supported for a fit by several ranks, or of several partitions"
     assert_refused(TypeError, message, given=given, ranks=range(SIZE) if is_everywhere else (1,))

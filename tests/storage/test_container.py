@@ -90,8 +90,8 @@ def test_other_files(tmp_path):
     safetensors.numpy.save_file({"a": np.arange(3)}, path)
     whole = path.read_bytes()
     for blob, message in (
-        (b"", "it has 0 bytes"), (b"12345678", "does not begin as one"), (b"\xff" * 100, "does not begin as one"),
-        (struct.pack("<Q", 2**63) + b"{}" * 9, "does not begin as one"), (whole, "was not written by dforest"),
+        (b"", "it has 0 bytes"), (b"12345678", "does not begin like one"), (b"\xff" * 100, "does not begin like one"),
+        (struct.pack("<Q", 2**63) + b"{}" * 9, "does not begin like one"), (whole, "was not written by dforest"),
     ):  # fmt: skip
         path.write_bytes(blob)
         with pytest.raises(ModelFileError, match=message):

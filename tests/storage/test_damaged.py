@@ -165,7 +165,7 @@ CHANGES = {
     "classes": (lambda m: m["attributes"].update(classes_={"texts": ["<U1", [2], ["a", "b"]]}), "number of classes_: 2"),
     "no classes": (lambda m: m["attributes"].pop("classes_"), "classes_ is None"),
     "texts": (lambda m: m["attributes"].update(classes_={"texts": ["<U99999999", [3], ["a", "b", "c"]]}), "3 texts of the type"),
-    "nested": (lambda m: m["attributes"].update(oob_score_=NESTED), "values are in values more than 64 times"),
+    "nested": (lambda m: m["attributes"].update(oob_score_=NESTED), "values are nested more than 64 times"),
     "plans": (lambda m: m["forest"].update(plans=[[{"AllRows": {}}, 10**18]]), "plans are not those of 3 trees"),
     "no plans": (lambda m: m["forest"].update(plans=[[{"AllRows": {}}, 0]] * 3), "plans are not those of 3 trees"),
     "objective": (lambda m: m["forest"].update(objective={"ClassObjective": {"n_classes": 2**30}}), "n_classes|values"),

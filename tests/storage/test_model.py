@@ -230,13 +230,13 @@ def test_components_of_ones_own(tmp_path):
         model = model_of("RandomForestClassifier", splitter=splitter).fit(X, Y)
         again = assert_comes_back(model, X, path, [Halves])
         assert again.splitter is Halves if splitter is Halves else again.splitter.scale == 0.75
-        with pytest.raises(ModelFileError, match=r"it needs 'Halves', which is no part of dforest; hand it over: components=\["):
+        with pytest.raises(ModelFileError, match=r"it needs 'Halves', which is not part of dforest; .* load: components=\["):
             dforest.load(path)
     model = Forest(4, random_state=0, oob_score=False).fit(X, Y)
     assert_comes_back(model, X, path, [Forest])
     with pytest.raises(ModelFileError, match="it needs 'Forest'"):
         dforest.load(path)
-    with pytest.raises(ModelFileError, match="components has .* where there should be a class of estimators"):
+    with pytest.raises(ModelFileError, match="components has .*, but the file needs a class of estimators"):
         dforest.load(path, components=[type("Forest", (), {})])
     with pytest.raises(ValueError, match="components holds 3; allowed are classes and functions"):
         dforest.load(path, components=[3])

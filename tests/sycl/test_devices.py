@@ -90,12 +90,12 @@ class OwnSplitter(PythonSplitter):
 
 def test_what_can_not_be_grown_there(device):
     name = device.queue.sycl_device.filter_string
-    with pytest.raises(ValueError, match=rf"OwnSplitter\(\) has no code for device='{name}'; it runs on the CPU"):
+    with pytest.raises(ValueError, match=rf"OwnSplitter\(\) is not supported for device='{name}'; it runs on the CPU"):
         RandomForestClassifier(3, splitter=OwnSplitter(), device=name).fit(X, Y)
-    with pytest.raises(ValueError, match=rf"method='dense' with splitter='best' has no code for device='{name}'; allowed there"):
+    with pytest.raises(ValueError, match=rf"method='dense' with splitter='best' is not supported for device='{name}'; allowed"):
         RandomForestClassifier(3, method="dense", device=name).fit(X, Y)
     with dforest.config_context(queue=device.queue):
-        with pytest.raises(ValueError, match="method='dense' with splitter='best' has no code for a queue's device"):
+        with pytest.raises(ValueError, match="method='dense' with splitter='best' is not supported for a queue's device"):
             RandomForestClassifier(3, method="dense").fit(X, Y)
     with pytest.raises(NotFittedError):
         RandomForestClassifier(3, device=name).predict(X)
@@ -120,7 +120,7 @@ def test_wrong_rows(device, model):
 def test_tests_of_a_splitters_own_are_refused(device, own_test):
     forest = RandomForestClassifier(2, splitter=own_test, max_depth=1, random_state=0).fit(X, Y)
     with dforest.config_context(queue=device.queue):
-        with pytest.raises(ValueError, match=r"the forest's tests are those of OwnTest\(\), which has no code for the device"):
+        with pytest.raises(ValueError, match=r"tests are those of OwnTest\(\), which is not supported on the device"):
             forest.predict(X)
 
 
@@ -129,7 +129,7 @@ def test_queue_and_device_must_agree(device, part_queues):
     forest = RandomForestClassifier(3, random_state=0).fit(X, Y)
     with dforest.config_context(queue=device.queue):
         forest.set_params(device=name).predict(X)
-        with pytest.raises(ValueError, match='device="cpu" is the processor without SYCL, but there is a queue'):
+        with pytest.raises(ValueError, match='device="cpu" is the processor without SYCL, but config_context or the arrays'):
             forest.set_params(device="cpu").predict(X)
     with dforest.config_context(queue=part_queues[0]):
         with pytest.raises(ValueError, match=f"device='{name}' is .* is on a part of"):
@@ -180,7 +180,7 @@ def test_without_a_device(device):
     code = "import dforest; info = dforest.devices()[1]; print(info.device, info.usable, info.reason)"
     told = run(code, ONEAPI_DEVICE_SELECTOR="cuda:gpu", OCL_ICD_FILENAMES="")
     assert told.startswith("sycl False dpctl sees no SYCL device")
-    for name, why in {"gpu": "", "cuda": ": SYCL's back end for NVIDIA's GPUs, a plug-in of its runtime, is not there"}.items():
+    for name, why in {"gpu": "", "cuda": ": SYCL's back end for NVIDIA's GPUs, a plug-in of its runtime, is not installed"}.items():
         code = f"import dforest; dforest.DecisionTreeClassifier(device={name!r}).fit([[0], [1]], [0, 1])"
         told = f"DeviceError: device='{name}': there is no such device{why}; dpctl sees no SYCL device"
         with pytest.raises(AssertionError, match=told):

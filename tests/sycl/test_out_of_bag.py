@@ -84,5 +84,5 @@ def test_a_tree_that_draws_every_row(where):
 def test_tests_of_a_splitters_own_are_refused(where, own_test):
     X, y = load_breast_cancer(return_X_y=True)
     forest = dforest.RandomForestClassifier(2, splitter=own_test, max_depth=1, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match=r"the forest's tests are those of OwnTest\(\), which has no code for the device"):
+    with pytest.raises(ValueError, match=r"the forest's tests are those of OwnTest\(\), which is not supported on the device"):
         forest.set_params(device=where).oob_importance(X, y)

@@ -374,7 +374,7 @@ def test_broken_rules_of_compiled_splitters_are_named(compile_module):
     broken = compile_module("broken_splitters", BROKEN)
     check_splitter(broken.Plain)
     for name, rule, shown in [
-        ("Shifted", "what it returns can be used", "Shifted.threshold: .* does not part the values in the node"),
+        ("Shifted", "what it returns can be used", "Shifted.threshold: .* does not separate the values in the node"),
         ("Writing", "no data are written to", r"X\[0, 0\] was"),
         ("Overreaching", "nothing but the data is read", "in one forest"),
         ("Lawless", "what it returns can be used", "Lawless: min_samples_leaf=9 is broken by a split with"),

@@ -162,7 +162,7 @@ def check_range(name, numbers, least, most):
 def check_numbers(name, numbers, is_allowed):
     wrong = ~is_allowed(numbers)
     if wrong.any():
-        raise ValueError(f"{name} holds {numbers[wrong][0]!r}, which is no such number of a forest")
+        raise ValueError(f"{name} holds {numbers[wrong][0]!r}, which is not possible in a forest")
 
 
 def is_impurity(numbers):

@@ -44,7 +44,7 @@ cdef class Judge:
         self.criterion = criterion
         self.splitter = splitter
         if criterion.n_words < 2:
-            raise CriterionError(f"{type(criterion).__name__}.configure does not call its base's")
+            raise CriterionError(f"{type(criterion).__name__}.configure must call the method of its base class")
         self.first_weight = objective.weight_words.start
         self.n_weights = objective.n_weights
         self.keeps_values = objective.keeps_values
@@ -53,7 +53,7 @@ cdef class Judge:
         criterion.attach(most_records)
         splitter.attach(data, criterion, most_records)
         if splitter.cuts is None:
-            raise SplitterError(f"{type(splitter).__name__}.attach does not call its base's")
+            raise SplitterError(f"{type(splitter).__name__}.attach must call the method of its base class")
         self.statistics = <int64_t*> malloc(criterion.n_words * sizeof(int64_t))
         if self.statistics == NULL:
             raise MemoryError()

@@ -48,7 +48,7 @@ cdef int refuse_split(Splitter splitter, DataView data, const Node* node, const 
         if split.threshold != split.threshold:
             raise SplitterError(f"{name}.find_split: the threshold of a split of feature {feature} is not a number; a search "
                                 "ends with store_split, which sets it")
-        raise SplitterError(f"{name}.threshold: {split.threshold} of feature {feature} does not part the values in the node "
+        raise SplitterError(f"{name}.threshold: {split.threshold} of feature {feature} does not separate the values in the node "
                             f"as its code {split.code} does")
 
 

@@ -66,7 +66,7 @@ cdef class NodeView:
 
     cdef const Node* opened(self) except NULL:
         if self.node == NULL:
-            raise RuntimeError("this node has been divided; a node can be asked only in the call it was given to")
+            raise RuntimeError("this node has been split already; a node can only be used during the call that it was passed to")
         return self.node
 
     cdef Py_ssize_t feature_number(self, feature) except -1:
@@ -191,7 +191,7 @@ cdef class NodeView:
     def path_features(self):
         cdef const Node* node = self.opened()
         if node.path_features == NULL:
-            raise RuntimeError(f"{type(self.splitter).__name__}: path_features needs needs_path_features")
+            raise RuntimeError(f"{type(self.splitter).__name__}: path_features needs needs_path_features=True")
         return frozen(np.array([node.path_features[k] for k in range(node.n_path_features)], np.int64))
 
     def values(self, feature):
@@ -322,7 +322,8 @@ cdef class NodeView:
         array = np.ascontiguousarray(given, dtype)
         if array.shape != (self.n_records,):
             name = type(self.splitter).__name__
-            raise SplitterError(f"{name}: an array for {self.n_records} records has the shape {array.shape}")
+            raise SplitterError(f"{name}: an array has the shape {array.shape}; allowed is {(self.n_records,)}, a number "
+                                "for each record")
         return array
 
     cdef Divisions divisions(self):
@@ -346,7 +347,7 @@ cdef int take_cut(NodeView view, Py_ssize_t feature, given, Split* best) except 
         codes = code_range(node, column)
         if not isinstance(given, Integral):
             name = type(splitter).__name__
-            raise SplitterError(f"{name}: code={given!r} of feature {feature}; allowed is an integer, after which to cut")
+            raise SplitterError(f"{name}: code={given!r} of feature {feature}; allowed is an integer, the code to cut after")
         code = given
         if (code < <int64_t> codes.lowest or codes.highest <= codes.lowest and not codes.has_missing
                 or code > <int64_t> codes.highest):
@@ -362,7 +363,8 @@ cdef int take_cut(NodeView view, Py_ssize_t feature, given, Split* best) except 
         if not isinstance(number, Integral):
             raise SplitterError(f"{type(splitter).__name__}: category {number!r} of feature {feature}; allowed are integers")
         if not 0 <= number < column.n_codes:
-            raise SplitterError(f"{type(splitter).__name__}: category {number} of feature {feature}; it has {column.n_codes}")
+            raise SplitterError(f"{type(splitter).__name__}: category {number} of feature {feature}, which has {column.n_codes} "
+                                "categories")
         category = number
         categories.left_ones[category >> 6] |= categories.present[category >> 6] & (<uint64_t> 1 << (category & 63))
     splitter.cuts.find_subset(node, column, &splitter.rules, best)

@@ -241,7 +241,7 @@ cdef class Splitter:
         if node.on_path == NULL:
             with gil:
                 name = type(self).__name__
-                raise RuntimeError(f"{name}: is_on_path needs needs_path_features, to be set in __cinit__")
+                raise RuntimeError(f"{name}: is_on_path needs needs_path_features=True, set in __cinit__")
         return in_subset(node.on_path, <uint32_t> feature)
 
     cdef int share_features(self, const Node* node, Py_ssize_t n, Split* out) except -1 nogil:

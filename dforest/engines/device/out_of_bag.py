@@ -29,12 +29,12 @@ class OutOfBagRows:
     def __init__(self, device, packed, X, target, draws):
         if packed.splitter is not None:
             raise ValueError(
-                f"the forest's tests are those of {packed.splitter!r}, which has no code for the device {device.name!r}; "
-                "they run on the CPU: device=None"
+                f"the forest's tests are those of {packed.splitter!r}, which is not supported on the device {device.name!r}; "
+                "allowed is device=None, which uses the CPU"
             )
         for plan in set(draws.plans):
             if not plan.leaves_rows_out:
-                raise ValueError(f"sampling={plan!r} leaves no rows out, which estimates out of bag on a device are made from")
+                raise ValueError(f"sampling={plan!r} leaves no rows out, and out-of-bag estimates need rows that a tree left out")
         self.device, self.packed, self.draws = device, packed, draws
         self.n, self.n_features = X.shape
         self.copy = ForestCopy(device, packed)

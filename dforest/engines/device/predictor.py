@@ -63,8 +63,8 @@ class DevicePredictor:
     def __init__(self, device, packed):
         if packed.splitter is not None:
             raise ValueError(
-                f"the forest's tests are those of {packed.splitter!r}, which has no code for the device {device.name!r}; "
-                "they run on the CPU: device=None"
+                f"the forest's tests are those of {packed.splitter!r}, which is not supported on the device {device.name!r}; "
+                "allowed is device=None, which uses the CPU"
             )
         self.device, self.packed, self.copy = device, packed, _copy_of(device, packed)
 

@@ -190,9 +190,9 @@ class Training:
         have, array = self.tuning.batch_bytes, self.tuning.array_bytes
         if need > have or in_array > array:
             raise DeviceError(
-                f"a tree of {self.n_rows} rows needs {need / 2**20:.0f} MiB on {self.device.name!r}, beside the data, and "
-                f"{in_array / 2**20:.0f} MiB in one array; {have / 2**20:.0f} MiB are for trees, and {array / 2**20:.0f} MiB for "
-                "one array"
+                f"a tree of {self.n_rows} rows needs {need / 2**20:.0f} MiB on {self.device.name!r} in addition to the data, and "
+                f"{in_array / 2**20:.0f} MiB of it in one array; available are {have / 2**20:.0f} MiB for trees, and "
+                f"{array / 2**20:.0f} MiB for one array"
             )
         size = max(1, min(have // need, array // in_array, 2 * self.device.n_units))
         return [slice(first, first + size) for first in range(0, n_trees, size)]

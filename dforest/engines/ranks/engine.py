@@ -120,8 +120,8 @@ class RankSession(Session):
         if need > have:
             raise MemoryError(
                 f"{n_trees} trees like the first one, of {n_nodes} nodes, take at least {need / 2**20:.1f} MiB on every rank, "
-                f"as each gets the whole forest; this one has {have / 2**20:.1f} MiB, its share of a machine with {self._n_here} "
-                "of the ranks. max_depth, max_leaf_nodes, min_samples_leaf and max_samples make trees smaller"
+                f"as each gets the whole forest; this rank has {have / 2**20:.1f} MiB, its share of the memory of a machine with "
+                f"{self._n_here} ranks. max_depth, max_leaf_nodes, min_samples_leaf and max_samples make trees smaller"
             )
 
     def _make_shard(self, seeds, dealt):
