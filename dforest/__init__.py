@@ -52,13 +52,21 @@ __all__ = [
 
 
 def get_include():
-    """The folder that dforest's C headers are found from.
+    """Return the folder that contains dforest's C headers, for compiling extensions against them.
 
-    They are named from there, as in dforest's `.pxd` files: ``rules/random.h``, ``core/predict/walk.h``.
+    A splitter, criterion or loss of your own that is written in Cython is such an extension.
 
     Returns
     -------
     str
-        To be added to the include path of an extension that cimports `dforest.core` or `dforest.rules`.
+        Folder to be added to the include path of an extension that cimports `dforest.core` or `dforest.rules`. Headers are
+        named from there, as in dforest's `.pxd` files: ``rules/random.h``, ``core/predict/walk.h``.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import dforest
+    >>> Path(dforest.get_include()).name
+    'dforest'
     """
     return str(Path(__file__).parent)

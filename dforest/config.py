@@ -19,19 +19,19 @@ _UNCHANGED = object()
 
 @contextmanager
 def config_context(*, queue=_UNCHANGED, communicator=_UNCHANGED):
-    """Settings for a block of code, which hold in the thread that runs it.
+    """Context manager for settings of a block of code: where estimators work, and which processes fit together.
 
-    A setting that is not given stays what an outer block has set.
+    The settings hold in the thread that runs the block. A setting that is not given stays what an outer block has set.
 
     Parameters
     ----------
     queue : dpctl.SyclQueue or None, optional
-        Estimators whose parameter `device` is None work on this queue's device inside the block; an estimator whose
-        `device` is another one raises ValueError. None means no queue, even if an outer block has set one.
+        SYCL queue on whose device estimators work inside the block if their parameter `device` is None. An estimator whose
+        `device` is a different one raises ValueError. None means no queue, even if an outer block has set one.
     communicator : dforest.spmd.communicator.Communicator, mpi4py.MPI.Comm or None, optional
-        Calls of `fit` inside the block are made by all ranks of the communicator, each with rows of its own, and give each
-        of them the forest of all rows; so are calls of `oob_importance`. None means that each process works on its own, even
-        if an outer block has set one.
+        Processes ("ranks") that call `fit` and `oob_importance` together inside the block, each with rows of its own. Each of
+        them gets the forest of all rows. None means that each process works on its own, even if an outer block has set a
+        communicator.
 
     Examples
     --------

@@ -1,8 +1,9 @@
-"""Forests of rows that lie on the workers of a Dask cluster: no row leaves its worker, and the forest is that of one process.
+"""Forests that are grown on the workers of a Dask cluster: no row leaves its worker, and the forest is that of one process.
 
-The estimators of this module are those of `dforest`, with the same parameters; `fit` takes collections of Dask. Each worker that
-has partitions is a rank (see `dforest.spmd`), whichever partitions it has: the order of the rows is that of the partitions, and
-the forest depends on this order alone. With ``warm_start=True`` other workers than before may add trees.
+The estimators of this module have the parameters of those of `dforest`, and their method `fit` takes Dask collections. The
+workers that have partitions grow the forest together; each of them is a *rank* (see `dforest.spmd`). The order of the rows is that
+of the partitions, and the forest depends on this order alone, not on which worker has which partitions. With ``warm_start=True``,
+other workers than before may add trees.
 
 Words: a *partition* is a block of rows of a dask array, a partition of a dask dataframe, or what a delayed value stands for.
 """
@@ -39,38 +40,38 @@ class _OnWorkers:
     """What makes a forest fit on, and predict for, the workers of a Dask cluster."""
 
     def fit(self, X, y, sample_weight=None, groups=None, client=None):
-        """Grow the trees, on the workers that have the rows.
+        """Grow the trees of the forest on the workers that have the training rows.
 
         Parameters
         ----------
         X : dask array of shape (n_rows, n_features), dask dataframe, or list of delayed arrays or dataframes
-            As for the estimator of `dforest` of this name. Sizes of partitions need not be known, and the categories of a
-            column may differ by partition.
+            Training rows, as for the estimator of this name in `dforest`. Sizes of partitions need not be known, and partitions
+            may differ in the categories of a column.
         y : dask array of shape (n_rows,), dask series, or list of delayed arrays
-            Of as many partitions as X, each of as many rows.
+            Targets, in the same number of partitions as X, with the same numbers of rows.
         sample_weight, groups : dask array of shape (n_rows,), dask series, or list of delayed arrays, optional
-            Of as many partitions as X, each of as many rows.
+            Weights and groups of the rows, in the same number of partitions as X, with the same numbers of rows.
         client : distributed.Client, optional
-            Of the cluster; by default the last one that was made. Not an asynchronous one.
+            Client of the cluster, not an asynchronous one. None means the client that was made last.
 
         Returns
         -------
         self
-            With the attributes of an ordinary fit to all rows, except for those of out-of-bag estimates that have an entry for
-            each row. `fit_report_` tells what the first rank did.
+            The fitted forest, with the attributes of an ordinary fit to all rows, except for out-of-bag attributes that have an
+            entry for each row. `fit_report_` describes what the first worker did.
 
         Raises
         ------
         ValueError
-            If a parameter or the data are not as described; the message names the rank that has found it. The estimator is then
+            If a parameter or the data are not as described; the message names the worker by its rank. The estimator is then left
             as it was, as after any other error.
         RankError
-            If a worker leaves the cluster; within ten seconds.
+            Within ten seconds, if a worker leaves the cluster.
 
         Notes
         -----
-        Partitions are persisted while the estimator fits. Where `n_jobs` is None, a rank works on as many threads as its worker
-        has. A rank does not keep its worker from other tasks.
+        Partitions are persisted during the fit. If `n_jobs` is None, each worker uses as many threads as it has. Workers can do
+        other tasks at the same time.
         """
         client = client or default_client()
         given = {"X": X, "y": y, "sample_weight": sample_weight, "groups": groups}
@@ -93,21 +94,23 @@ class _OnWorkers:
         return self
 
     def predict(self, X):
-        """Predict for the rows of X.
+        """Predict the class or the target of each row.
 
         Parameters
         ----------
         X : dask array, dask dataframe, list of delayed arrays or dataframes, or array-like
+            Rows with the columns of the training data.
 
         Returns
         -------
         dask array of shape (n_rows,), list of delayed arrays, or ndarray of shape (n_rows,)
-            Lazy, but for an ordinary X.
+            Predictions as the estimator of this name in `dforest` makes them. They are lazy for Dask collections, and an
+            ndarray for other X.
         """
         return self._lazy("predict", X, self._kind_of_targets())
 
     def to_local(self):
-        """The estimator of `dforest` that has this one's parameters, and its trees if it is fitted."""
+        """Return an estimator of `dforest` with the parameters of this one and, if it is fitted, with its trees."""
         kind = next(kind for kind in type(self).__mro__ if not issubclass(kind, _OnWorkers) and hasattr(kind, "fit"))
         local = kind.__new__(kind)
         local.__dict__.update(self.__dict__)
@@ -138,40 +141,54 @@ class _ClassesOnWorkers(_OnWorkers):
     """What classifiers have besides."""
 
     def predict_proba(self, X):
-        """Predict the probabilities of the classes for the rows of X.
+        """Predict the probability of each class for each row.
 
         Parameters
         ----------
         X : dask array, dask dataframe, list of delayed arrays or dataframes, or array-like
+            Rows with the columns of the training data.
 
         Returns
         -------
         dask array of shape (n_rows, n_classes), list of delayed arrays, or ndarray of shape (n_rows, n_classes)
-            In the order of `classes_`. Lazy, but for an ordinary X.
+            Probabilities, with columns in the order of `classes_`. They are lazy for Dask collections, and an ndarray for
+            other X.
         """
         check_is_fitted(self)
         return self._lazy("predict_proba", X, np.dtype(np.float64), len(self.classes_))
 
     def predict_log_proba(self, X):
-        """Predict the logarithms of the probabilities of the classes for the rows of X: see `predict_proba`."""
+        """Predict the natural logarithm of the probability of each class for each row: see `predict_proba`."""
         check_is_fitted(self)
         return self._lazy("predict_log_proba", X, np.dtype(np.float64), len(self.classes_))
 
 
 class RandomForestClassifier(_ClassesOnWorkers, dforest.RandomForestClassifier):
-    """`dforest.RandomForestClassifier`, fitted to rows on the workers of a Dask cluster."""
+    """`dforest.RandomForestClassifier` for rows that lie on the workers of a Dask cluster.
+
+    Parameters and attributes are those of `dforest.RandomForestClassifier`, and `to_local` returns such an estimator.
+    """
 
 
 class RandomForestRegressor(_OnWorkers, dforest.RandomForestRegressor):
-    """`dforest.RandomForestRegressor`, fitted to rows on the workers of a Dask cluster."""
+    """`dforest.RandomForestRegressor` for rows that lie on the workers of a Dask cluster.
+
+    Parameters and attributes are those of `dforest.RandomForestRegressor`, and `to_local` returns such an estimator.
+    """
 
 
 class ExtraTreesClassifier(_ClassesOnWorkers, dforest.ExtraTreesClassifier):
-    """`dforest.ExtraTreesClassifier`, fitted to rows on the workers of a Dask cluster."""
+    """`dforest.ExtraTreesClassifier` for rows that lie on the workers of a Dask cluster.
+
+    Parameters and attributes are those of `dforest.ExtraTreesClassifier`, and `to_local` returns such an estimator.
+    """
 
 
 class ExtraTreesRegressor(_OnWorkers, dforest.ExtraTreesRegressor):
-    """`dforest.ExtraTreesRegressor`, fitted to rows on the workers of a Dask cluster."""
+    """`dforest.ExtraTreesRegressor` for rows that lie on the workers of a Dask cluster.
+
+    Parameters and attributes are those of `dforest.ExtraTreesRegressor`, and `to_local` returns such an estimator.
+    """
 
 
 def _is_of_dask(given):

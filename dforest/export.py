@@ -154,30 +154,32 @@ def _test_text(decision_tree, node, names, number, most_labels, at_most="<="):
 def export_text(
     decision_tree, *, feature_names=None, class_names=None, max_depth=10, spacing=3, decimals=2, show_weights=False
 ):
-    """The rules of a tree as text, in the form of ``sklearn.tree.export_text``.
+    """Return the rules of a tree as text, in the form of ``sklearn.tree.export_text``.
+
+    A test of categories reads ``name in {a, b}`` and ``name not in {a, b}``; missing values, and labels that did not occur in
+    the node in training, belong to ``not in``.
 
     Parameters
     ----------
     decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
-        A fitted tree; the trees of a forest are in its `estimators_`.
+        A fitted tree, such as one of the `estimators_` of a forest.
     feature_names : array-like of shape (n_features,), default=None
         Names of the features. None means `feature_names_in_` of the tree; if it has none, "feature_0", "feature_1", ...
     class_names : array-like of shape (n_classes,), default=None
         Names of the classes, in the order of `classes_`. None means `classes_`.
     max_depth : int, default=10
-        Deepest level of tests that is shown. Of a subtree below it, only the depth is shown.
+        Deepest level of tests that is shown, from 0 on. Of a subtree below it, only the depth is shown.
     spacing : int, default=3
-        Number of characters by which each level is indented.
+        Number of characters, from 1 on, by which each level is indented.
     decimals : int, default=2
         Number of decimals of thresholds, weights and values.
     show_weights : bool, default=False
-        Whether the weight of each class in a leaf is shown, for classification.
+        Whether to show the weight of each class in a leaf, for classification.
 
     Returns
     -------
     str
-        Tests of categories read ``name in {a, b}`` and ``name not in {a, b}``; missing values and
-        labels unknown at the node belong to ``not in``.
+        The rules, a line for each test and each leaf.
 
     Examples
     --------
@@ -365,35 +367,35 @@ def export_graphviz(
     precision=3,
     fontname="helvetica",
 ):
-    """A tree in the DOT language, which Graphviz draws, in the manner of ``sklearn.tree.export_graphviz``.
+    """Write a tree in the DOT language, for Graphviz to draw, in the manner of ``sklearn.tree.export_graphviz``.
 
-    ``dot -Tsvg tree.dot -o tree.svg`` draws a file. Rows for which a node's test is true go left. A test of
-    categories reads ``name in {a, b}``, or ``name not in {a, b}``; missing values and labels unknown at the
-    node belong to ``not in``.
+    The command ``dot -Tsvg tree.dot -o tree.svg`` draws a file. Rows for which a node's test is true go left. A test of
+    categories reads ``name in {a, b}`` or ``name not in {a, b}``; missing values, and labels that did not occur in the node in
+    training, belong to ``not in``.
 
     Parameters
     ----------
     decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
-        A fitted tree; the trees of a forest are in its `estimators_`.
+        A fitted tree, such as one of the `estimators_` of a forest.
     out_file : str, object with a method `write`, or None, default=None
-        The path of a file to be written in UTF-8, or a text file that is open. None means that the text is returned.
+        Path of a file to be written in UTF-8, or an open text file. None means that the text is returned.
     max_depth : int, default=None
-        Deepest level of nodes that is drawn; below it a box says "(...)". None means all levels.
+        Deepest level of nodes that is drawn, from 0 on; a box "(...)" stands for what is below. None means all levels.
     feature_names : array-like of shape (n_features,), default=None
         Names of the features. None means `feature_names_in_` of the tree; if it has none, "x[0]", "x[1]", ...
     class_names : array-like of shape (n_classes,) or bool, default=None
         Names of the classes, in the order of `classes_`. True means "y[0]", "y[1]", ...; None or False means that no class
         is named.
     label : {"all", "root", "none"}, default="all"
-        Which boxes say what the numbers in them are.
+        Which boxes have labels that say what the numbers in them are.
     filled : bool, default=False
         Whether boxes are coloured, as by `plot_tree`.
     leaves_parallel : bool, default=False
         Whether all leaves are drawn on one level, at the bottom.
     impurity : bool, default=True
-        Whether impurities are shown.
+        Whether to show impurities.
     node_ids : bool, default=False
-        Whether the nodes' numbers are shown, as `apply` returns them.
+        Whether to show the numbers of nodes, as the tree's method `apply` returns them.
     proportion : bool, default=False
         Whether to show shares instead of numbers of samples and weights of classes.
     rotate : bool, default=False
@@ -410,7 +412,7 @@ def export_graphviz(
     Returns
     -------
     str or None
-        The text, if `out_file` is None.
+        The text in the DOT language, if `out_file` is None; else None.
 
     Examples
     --------

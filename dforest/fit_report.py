@@ -7,40 +7,49 @@ _SECONDS = ("build_seconds", "upload_seconds", "train_seconds", "wait_seconds")
 
 @dataclass(frozen=True)
 class FitReport:
-    """What growing the trees of the last `fit` took; ``print`` it.
+    """Report on where the last `fit` grew its trees, and how much time and memory that took.
 
-    Seconds stay with the process that measured them: in a copy that was pickled they are None, so that equal fits give
-    equal pickles.
+    It is the attribute `fit_report_` of fitted estimators; ``print`` shows it. Seconds belong to the process that measured
+    them: in a pickled copy they are None, so that equal fits give equal pickles.
 
     Attributes
     ----------
     device : str
-        "cpu", which is the processor without SYCL, or the name of a SYCL device. For "cpu", all attributes that follow, except
-        for `n_trees`, `train_seconds` and `n_ranks`, are 0 or empty.
+        Where trees were grown: "cpu", which is the processor without SYCL, or the name of a SYCL device. For "cpu", all
+        attributes that follow, except for `n_trees`, `train_seconds` and `n_ranks`, are 0 or empty.
     n_trees : int
-        How many trees this fit grew; with ``warm_start=True``, the trees that it added.
+        Number of trees that this fit grew; with ``warm_start=True``, the number of trees that it added.
     kernels : dict of str to int
-        The kernels that were run, and how often each was launched.
+        Names of the kernels that ran on the device, and how often each was launched.
     bytes_written, bytes_read : int
-        How much was copied to the device's memory, and back.
+        Bytes that were copied to the device's memory, and from it.
     bytes_most : int
-        The most memory of the device that the fit held at a time.
+        Most bytes of the device's memory that the fit held at a time.
     build_seconds : float
-        How long it took to build the kernels; nearly 0 if this process had built them before.
+        Seconds for building the kernels; nearly 0 if this process had built them before.
     upload_seconds : float
-        How long it took to copy the data to the device's memory.
+        Seconds for copying the data to the device's memory.
     train_seconds : float
-        How long it took to grow the trees, once data and kernels were ready.
+        Seconds for growing the trees, once data and kernels were ready.
     n_ranks : int
-        How many ranks grew the trees together. For 1, the attributes that follow are 0.
+        Number of processes ("ranks") that grew the trees together. If it is 1, the attributes that follow are 0.
     n_rounds : int
-        How often the ranks exchanged something, from the beginning of the fit until the trees were grown.
+        Number of times that the ranks exchanged data, from the beginning of the fit until the trees were grown.
     bytes_sent : int
-        How much this rank sent to others.
+        Bytes that this rank sent to others.
     ship_up_to : int
-        The size of the largest subtree, in records, that one rank finished for all.
+        Size of the largest subtree that a single rank grew on its own, in records, which are distinct rows of a tree.
     wait_seconds : float
-        How long this rank was at exchanging, most of it waiting for others.
+        Seconds that this rank spent exchanging data, mostly waiting for others.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dforest import RandomForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> report = RandomForestClassifier(10, random_state=0).fit(X, y).fit_report_
+    >>> report.device, report.n_trees
+    ('cpu', 10)
     """
 
     device: str
@@ -63,7 +72,7 @@ class FitReport:
 
     @property
     def n_launches(self):
-        """How often kernels were launched in all."""
+        """Number of launches of all kernels together: int."""
         return sum(self.kernels.values())
 
     def __str__(self):

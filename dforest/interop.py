@@ -18,45 +18,63 @@ TREE_UNDEFINED = -2
 
 
 class Tree:
-    """One tree, with the attributes and methods of scikit-learn's tree objects.
+    """A single fitted tree, with the attributes and methods of scikit-learn's tree objects.
 
-    Tools that read `tree_` of scikit-learn's estimators find here what they look for. The arrays
-    are read-only: the forest predicts, so a changed copy would change nothing.
+    It is the attribute `tree_` of single trees, for tools that read this attribute of scikit-learn's estimators. Nodes are
+    numbered in depth-first preorder, and the root is 0. The arrays are read-only, as predictions don't use them.
 
     Parameters
     ----------
     forest : Forest
-        A forest of one tree.
+        A forest of one tree: the attribute `forest_` of a single tree.
 
     Attributes
     ----------
-    node_count, capacity, n_leaves, n_features : int
+    node_count, capacity : int
+        Number of nodes.
+    n_leaves : int
+        Number of leaves.
+    n_features : int
+        Number of features.
     max_depth : int
-        Depth of the deepest leaf; the root's is 0.
+        Depth of the deepest leaf; the root's depth is 0.
     n_outputs : int
+        Number of outputs, which are the columns of y.
     n_classes : ndarray of shape (n_outputs,), dtype intp
-        The number of classes of each output; 1 for regression.
+        Number of classes of each output; 1 for regression.
     max_n_classes : int
         The largest number in `n_classes`.
     children_left, children_right : ndarray of shape (node_count,), dtype intp
-        Numbers of the children; -1 for leaves.
+        Numbers of the left and the right child of each node; -1 for leaves.
     feature : ndarray of shape (node_count,), dtype intp
-        The feature that a node tests; -2 for leaves.
+        Number of the feature that each node tests; -2 for leaves.
     threshold : ndarray of shape (node_count,), dtype float64
-        A row goes left if x <= threshold. -2 for leaves. NaN where categories are tested (see
-        `categories_left`), and where a splitter makes a test of its own, for which `feature` stands.
-        The threshold of such a node alone raises ValueError: a reader who goes from node to node, as
-        ``sklearn.tree.export_graphviz`` does, would take a test for what it isn't.
+        Threshold of each node: a row goes left if x <= threshold. It is -2 for leaves, and NaN where a node tests
+        categories (see `categories_left`) or makes a test of a splitter's own. Reading the threshold of a single such node
+        raises ValueError, so that a tool that goes from node to node, as ``sklearn.tree.export_graphviz`` does, can't
+        misread the test.
     missing_go_to_left : ndarray of shape (node_count,), dtype uint8
         1 where a row whose value is missing goes left, else 0; 0 for leaves.
     impurity : ndarray of shape (node_count,), dtype float64
+        Impurity of each node, by the criterion.
     n_node_samples : ndarray of shape (node_count,), dtype intp
-        The draws that reach a node: for a tree of a forest, a row that its bootstrap drew twice
-        counts twice.
+        Number of draws that reach each node. In the tree of a forest, a row that was drawn twice counts twice.
     weighted_n_node_samples : ndarray of shape (node_count,), dtype float64
-        The total weight of the draws that reach a node, class weights included.
+        Total weight of the draws that reach each node, class weights included.
     value : ndarray of shape (node_count, n_outputs, max_n_classes), dtype float64
-        Class shares, 0 for classes that an output does not have, or the value that a leaf there would predict.
+        Shares of the classes in each node, with 0 for classes that an output does not have; for regression, the number that
+        the node would predict as a leaf.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dforest import DecisionTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y).tree_
+    >>> tree.children_left.tolist(), tree.children_right.tolist()
+    ([1, -1, -1], [2, -1, -1])
+    >>> int(tree.feature[0]), float(tree.threshold[0])
+    (2, 2.45)
     """
 
     def __init__(self, forest):
@@ -114,18 +132,19 @@ class Tree:
         return table
 
     def categories_left(self, node):
-        """The categories that go left at a node.
+        """Return the categories that go left at a node.
 
         Parameters
         ----------
         node : int
+            Number of the node.
 
         Returns
         -------
         ndarray of int64, or None
-            Numbers of categories, ascending: places in ``categories_[feature]`` of the estimator.
-            Categories that didn't occur at the node in training go where missing values go
-            (`missing_go_to_left`). None if the node is a leaf or tests no categories.
+            Numbers of categories in ascending order, which are places in ``categories_[feature]`` of the estimator.
+            Categories that did not occur in the node in training go where missing values go (`missing_go_to_left`).
+            None if the node is a leaf or tests no categories.
         """
         subset = self._forest.subset_of(node)
         if subset is None:
@@ -135,17 +154,17 @@ class Tree:
         return numbers[np.isin(numbers, subset) != self.missing_go_to_left[node]]
 
     def predict(self, X):
-        """The values of the leaves that rows reach.
+        """Return the value of the leaf that each row reaches.
 
         Parameters
         ----------
         X : ndarray of shape (n_rows, n_features), dtype float32 or float64
-            Categories and levels as their numbers, missing values as NaN.
+            Rows, with categories and levels as their numbers and missing values as NaN; a sparse matrix is allowed too.
 
         Returns
         -------
         ndarray of shape (n_rows, max_n_classes) or (n_rows, n_outputs, max_n_classes), dtype float64
-            Class shares, or means, of one output or of several.
+            Shares of the classes or, for regression, predicted numbers; the second shape is that of several outputs.
         """
         found = self._forest.packed().mean(_check_array(X), 1)
         if self.n_outputs == 1:
@@ -153,20 +172,20 @@ class Tree:
         return self._by_output(found)
 
     def apply(self, X):
-        """The numbers of the leaves that rows reach, ndarray of shape (n_rows,), dtype intp; X as for `predict`."""
+        """Return the number of the leaf that each row reaches: ndarray of shape (n_rows,), dtype intp; X as for `predict`."""
         return self._forest.packed().apply(_check_array(X), 1)[:, 0].astype(np.intp, copy=False)
 
     def decision_path(self, X):
-        """The nodes that rows pass, sparse matrix of shape (n_rows, node_count); X as for `predict`."""
+        """Return the nodes that each row passes: a sparse matrix of shape (n_rows, node_count); X as for `predict`."""
         return path_matrix(self._forest, self._forest.packed().apply(_check_array(X), 1))
 
     def compute_feature_importances(self, normalize=True):
-        """Compute the importance of each feature by impurity.
+        """Compute the impurity-based importance of each feature.
 
         Parameters
         ----------
         normalize : bool, default=True
-            Scale them to sum 1, unless all are 0.
+            Whether to scale the importances to sum to 1, unless all are 0.
 
         Returns
         -------
@@ -178,7 +197,7 @@ class Tree:
         return decrease / decrease.sum() if normalize and decrease.any() else decrease
 
     def compute_node_depths(self):
-        """Levels of the nodes, ndarray of shape (node_count,), dtype int64; the root's is 1, as in scikit-learn."""
+        """Return the level of each node: ndarray of shape (node_count,), dtype int64. The root's is 1, as in scikit-learn."""
         return self._forest.depths() + 1
 
 

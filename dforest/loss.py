@@ -1,7 +1,7 @@
-"""Losses of boosted trees. Give one, or its class, to `HistGradientBoostingClassifier` or `...Regressor` as `loss`.
+"""Losses of boosted trees. Give an object or a class to `HistGradientBoostingClassifier` or `...Regressor` as `loss`.
 
-The built-in ones stand behind ``loss="squared_error"`` and the other names. To write your own in Python, over arrays, subclass
-`PythonLoss`; in Cython, `Loss`, whose contract is the head of ``dforest/core/boost/loss.pxd``.
+The built-in losses have names, such as ``loss="squared_error"``. To write a loss of your own in Python, over NumPy arrays,
+subclass `PythonLoss`; in Cython, subclass `Loss`, whose contract is the head of ``dforest/core/boost/loss.pxd``.
 """
 
 from dforest.core.boost.loss import Loss, PythonLossBase
@@ -11,38 +11,41 @@ __all__ = ["Loss", "LossError", "PythonLoss"]
 
 
 class PythonLoss(PythonLossBase):
-    """A loss written in Python, over NumPy arrays: trees ask it once a round.
+    """Base class of losses that are written in Python, over NumPy arrays; they are asked once in each round of trees.
 
-    A row's raw prediction is what the leaves of all trees and a constant add up to. In regression, and of two classes, it is a
-    number, and the arrays that methods are given have the shape (n_rows,); of more classes it is one for each, and arrays of raw
-    predictions have the shape (n_rows, n_classes). Targets are float64: finite numbers, or numbers of classes, 0, 1, ..., in the
-    order of `classes_`. Arrays are copies, and may be written to.
+    A row's *raw prediction* is the sum of a constant and of the values of its leaves in all trees. For regression and for two
+    classes it is one number, and arrays that methods are given have the shape (n_rows,). For more classes there is a number for
+    each class, and arrays of raw predictions have the shape (n_rows, n_classes). Targets are float64: finite numbers, or the
+    numbers of classes, 0, 1, ..., in the order of `classes_`. Arrays are copies, and may be written to.
 
-    A subclass overrides ``gradient_hessian(y_true, raw_prediction)``: the first and the second derivative of each row's loss by
-    its raw prediction, two arrays shaped like `raw_prediction`. And where it is needed:
+    A subclass must override ``gradient_hessian(y_true, raw_prediction)``, which returns the first and the second derivative of
+    each row's loss by its raw prediction, as two arrays shaped like `raw_prediction`. It may also override or set:
 
-    - ``loss(y_true, raw_prediction)``: the loss of each row, an array of shape (n_rows,), for early stopping by the loss.
-    - ``inverse_link(raw_prediction)``: what is predicted, numbers or probabilities. By default numbers are what raw predictions
-      are; the probability of the second of two classes is 1 / (1 + exp(-raw_prediction)), and those of several are in
-      proportion to exp(raw_prediction). Of two classes it is that of the second one; the second is predicted where raw
-      predictions are above 0, and of several classes the one with the highest.
-    - ``fit_intercept_only(y_true, sample_weight)``: the constant that raw predictions begin with, one number, or one for each of
-      several classes. `sample_weight` is None if all weights are 1. By default Newton's steps look for the constant that loses
-      least.
-    - ``leaf_value(y_true, raw_prediction, sample_weight)``, with the attribute ``need_update_leaves_values = True``: the number
-      that a leaf of these rows adds to their raw predictions, before the learning rate. By default that is Newton's step, minus
-      the sum of gradients over that of Hessians. Not for more than two classes.
-    - ``constant_hessian = True``: the Hessian is 1 for all rows, and the second array is not looked at; it may be None.
-    - ``in_y_true_range(y_true)``: whether all targets are allowed, a bool.
-    - ``configure(n_classes)``, with n_classes 0 for regression: raises ValueError for the task that it is not for, and calls
-      the method of its base class.
+    - ``loss(y_true, raw_prediction)`` returns the loss of each row, an array of shape (n_rows,). Early stopping by the loss
+      needs it.
+    - ``inverse_link(raw_prediction)`` returns predictions: numbers, or probabilities of classes. By default, predicted numbers
+      are the raw predictions, the probability of the second of two classes is 1 / (1 + exp(-raw_prediction)), and the
+      probabilities of more classes are in proportion to exp(raw_prediction). For two classes the method returns the probability
+      of the second one. Which class is predicted follows from raw predictions: the second one where they are above 0, and of
+      more classes the one with the highest.
+    - ``fit_intercept_only(y_true, sample_weight)`` returns the constant that raw predictions begin with: one number, or one for
+      each of more than two classes. `sample_weight` is None if all weights are 1. By default, the constant of least loss is
+      searched by Newton's method.
+    - ``leaf_value(y_true, raw_prediction, sample_weight)``, together with the attribute ``need_update_leaves_values = True``,
+      returns the number that a leaf with these rows adds to their raw predictions, before the learning rate. By default this is
+      Newton's step, minus the sum of gradients divided by the sum of Hessians. It is not for more than two classes.
+    - ``constant_hessian = True`` says that the second derivative is 1 for all rows. The second array is then ignored, and may
+      be None.
+    - ``in_y_true_range(y_true)`` returns whether all targets are allowed, as a bool.
+    - ``configure(n_classes)``, where n_classes is 0 for regression, raises ValueError for the task that the loss is not for, and
+      calls the method of its base class.
 
-    A row's derivatives may depend on this row alone: then the trees are the same whatever the number of threads, and a warm start
-    goes on with the trees of one fit.
+    If the derivatives of a row depend on this row alone, the trees are the same on any number of threads, and a warm start gives
+    the trees of a single fit.
 
-    Each parameter of the constructor is kept as an attribute of its name. A method that raises ends the fit with that
-    exception; an answer of the wrong shape, a number that is not finite or beyond 2**500, or a negative Hessian raises
-    `LossError`, a ValueError.
+    Each argument of the constructor must be kept as an attribute of the same name. If a method raises an exception, the fit
+    ends with it. An array of the wrong shape, a number that is not finite or is beyond 2**500 in magnitude, or a negative second
+    derivative raises `LossError`, which is a ValueError.
 
     Examples
     --------
@@ -62,20 +65,72 @@ class PythonLoss(PythonLossBase):
     """
 
     def gradient_hessian(self, y_true, raw_prediction):
-        """The first and the second derivative of each row's loss: see the class."""
+        """Return the first and the second derivative of each row's loss; a subclass must override it.
+
+        Parameters
+        ----------
+        y_true : ndarray of shape (n_rows,), dtype float64
+            Targets; for classification the numbers of the classes.
+        raw_prediction : ndarray of shape (n_rows,) or (n_rows, n_classes), dtype float64
+            Raw predictions of the rows.
+
+        Returns
+        -------
+        gradient, hessian : ndarray, shaped like `raw_prediction`
+            The derivatives of each row's loss by its raw prediction. The second array is ignored, and may be None, with
+            ``constant_hessian = True``.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define gradient_hessian")
 
     def loss(self, y_true, raw_prediction):
-        """The loss of each row: see the class."""
+        """Return the loss of each row, which ``scoring="loss"`` needs.
+
+        Parameters
+        ----------
+        y_true : ndarray of shape (n_rows,), dtype float64
+            Targets; for classification the numbers of the classes.
+        raw_prediction : ndarray of shape (n_rows,) or (n_rows, n_classes), dtype float64
+            Raw predictions of the rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Finite numbers.
+        """
         raise NotImplementedError(
             f'{type(self).__name__} does not define loss, which scoring="loss" needs; allowed are other values of scoring, and '
             "early_stopping=False"
         )
 
     def inverse_link(self, raw_prediction):
-        """What is predicted: see the class. None: as the class says of the default."""
+        """Return predictions, given raw predictions.
+
+        Parameters
+        ----------
+        raw_prediction : ndarray of shape (n_rows,) or (n_rows, n_classes), dtype float64
+            Raw predictions of the rows.
+
+        Returns
+        -------
+        ndarray, shaped like `raw_prediction`, or None
+            Numbers, or for classification probabilities; for two classes, the probability of the second one. None means the
+            default that the class describes.
+        """
         return None
 
     def leaf_value(self, y_true, raw_prediction, sample_weight):
-        """What a leaf of some rows adds to their raw predictions: see the class."""
+        """Return the number that a leaf adds to the raw predictions of its rows, before the learning rate.
+
+        It is asked for only with ``need_update_leaves_values = True``, and never with more than two classes.
+
+        Parameters
+        ----------
+        y_true, raw_prediction, sample_weight : ndarray of shape (n,), dtype float64
+            Targets, raw predictions and weights of the rows in the leaf.
+
+        Returns
+        -------
+        float
+            A finite number.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define leaf_value, which need_update_leaves_values=True needs")

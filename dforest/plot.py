@@ -55,29 +55,30 @@ def plot_tree(
 ):
     """Draw a tree with matplotlib, in the manner of ``sklearn.tree.plot_tree``.
 
-    Rows for which a node's test is true go left. A test of categories reads ``name in {a, b}``, or
-    ``name not in {a, b}``; missing values and labels unknown at the node belong to ``not in``.
+    Rows for which a node's test is true go left. A test of categories reads ``name in {a, b}`` or
+    ``name not in {a, b}``; missing values, and labels that did not occur in the node in training, belong to
+    ``not in``.
 
     Parameters
     ----------
     decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
-        A fitted tree; the trees of a forest are in its `estimators_`.
+        A fitted tree, such as one of the `estimators_` of a forest.
     max_depth : int, default=None
-        Deepest level of nodes that is drawn; below it a box says "(...)". None means all levels.
+        Deepest level of nodes that is drawn, from 0 on; a box "(...)" stands for what is below. None means all levels.
     feature_names : array-like of shape (n_features,), default=None
         Names of the features. None means `feature_names_in_` of the tree; if it has none, "x[0]", "x[1]", ...
     class_names : array-like of shape (n_classes,) or bool, default=None
         Names of the classes, in the order of `classes_`. True means "y[0]", "y[1]", ...; None or False means that no class
         is named.
     label : {"all", "root", "none"}, default="all"
-        Which boxes say what the numbers in them are.
+        Which boxes have labels that say what the numbers in them are.
     filled : bool, default=False
         Whether boxes are coloured. For classification, the class of most weight gives the hue, which is paler where its
         lead over the second one is smaller; for regression, larger values give a stronger colour.
     impurity : bool, default=True
-        Whether impurities are shown.
+        Whether to show impurities.
     node_ids : bool, default=False
-        Whether the nodes' numbers are shown, as `apply` returns them.
+        Whether to show the numbers of nodes, as the tree's method `apply` returns them.
     proportion : bool, default=False
         Whether to show shares instead of numbers of samples and weights of classes.
     rounded : bool, default=False
@@ -85,20 +86,19 @@ def plot_tree(
     precision : int, default=3
         Number of decimals of thresholds, impurities and values.
     ax : matplotlib.axes.Axes, default=None
-        The axes, which are cleared and drawn on. None means the current ones.
+        Axes to draw on, which are cleared first. None means the current axes.
     fontsize : int, default=None
         Size of the font in points. None means the largest that fits the axes.
 
     Returns
     -------
     list of matplotlib.text.Annotation
-        The boxes in preorder; after the root's children the words at their edges, "True" and
-        "False".
+        The boxes in preorder, and after each child of the root the word at its edge, "True" or "False".
 
     Raises
     ------
     ImportError
-        If matplotlib is not installed.
+        If matplotlib is not installed: the extra ``dforest[plot]`` has it.
 
     Examples
     --------

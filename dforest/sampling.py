@@ -1,9 +1,9 @@
 """Sampling: which rows each tree of a forest is grown on. Give an object to a forest as `bootstrap`.
 
-A `Sampling` is asked once per fit for the plan of its trees, a `SamplingPlan`, from which all else follows: any tree's draws are
-computed from the plan and the tree's seed whenever they are needed, on any number of threads and on devices. For a sampling of
-your own, subclass `Sampling`, and have `plan` return one of the plans here: a `Strata` or `Groups` of arrays that you have made.
-The head of ``dforest/core/sampling.pxd`` is the contract of plans of other kinds, which are written in Cython.
+A `Sampling` is asked once in each fit for the plan of the trees, a `SamplingPlan`. The draws of a tree follow from the plan and
+the tree's seed, and are computed whenever they are needed, on any number of threads and on devices. For a sampling of your own,
+subclass `Sampling`, and let its method `plan` return one of the plans of this module, such as a `Strata` or `Groups` made of your
+own arrays. Plans of other kinds are written in Cython; the head of ``dforest/core/sampling.pxd`` is their contract.
 """
 
 from abc import ABC, abstractmethod
@@ -36,26 +36,33 @@ _WITHOUT_REPLACEMENT = 0.632  # of rows: a bootstrap draws this share of the row
 
 
 class SampledRows(NamedTuple):
-    """What a `Sampling` is told of the training rows, which are those of positive weight.
+    """Description of the training rows, which the method `plan` of a `Sampling` is given.
 
-    If several ranks have rows, these are the rows of all of them, in the order in which one process would have them, and each
-    rank asks for a plan.
+    Only rows of positive weight count as training rows. If several processes have rows, these are the rows of all of them, in the
+    order in which one process would have them, and each process asks for a plan.
 
     Attributes
     ----------
     n_rows : int
         Number of training rows.
     classes : ndarray of shape (n_rows,), dtype int32, or None
-        The number of each row's class; None in regression, and where the sampling does not need classes.
+        Number of the class of each row; None for regression, and if the sampling does not need classes.
     labels : ndarray of shape (n_classes,), or None
-        The classes by number; None where `classes` is.
+        The class labels by number; None if `classes` is None.
     weight : ndarray of shape (n_rows,), dtype uint32, or None
-        Integers in the proportions of the rows' weights, those of classes included; None means that all are equal, and is what a
-        sampling is told that has not set `ignores_weights`.
+        Integers in proportion to the weights of the rows, class weights included. None means that all weights are equal; it is
+        always None for a sampling that has not set `ignores_weights`.
     groups : ndarray of shape (n_rows,), or None
-        What `fit` was given as `groups`.
+        Group of each row, as `fit` was given them.
     max_samples : int, float or None
-        The forest's parameter.
+        The forest's parameter `max_samples`.
+
+    Examples
+    --------
+    >>> from dforest.sampling import RowSampling, SampledRows
+    >>> rows = SampledRows(1000, classes=None, labels=None, weight=None, groups=None, max_samples=0.5)
+    >>> RowSampling().plan(rows)
+    Bootstrap(n_draws=500)
     """
 
     n_rows: int
@@ -67,9 +74,26 @@ class SampledRows(NamedTuple):
 
 
 class Sampling(ABC):
-    """How trees draw their rows: base class.
+    """Base class of samplings, which say how the trees of a forest draw their rows.
 
-    Objects are compared, copied and pickled with the forests that have them as a parameter; a frozen dataclass does this well.
+    A subclass overrides `plan`. As objects are compared, copied and pickled together with the forests that have them as a
+    parameter, a subclass is best a frozen dataclass. It may set three attributes of the class: ``ignores_weights = True`` if rows
+    are drawn by their weights, so that each draw counts as 1 in trees; ``needs_groups = True`` if `fit` must be given groups; and
+    ``needs_classes = False`` if the plan does not depend on classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dforest import RandomForestRegressor
+    >>> from dforest.sampling import Sampling, Strata
+    >>> class RecentRows(Sampling):
+    ...     def plan(self, rows):  # half of the draws from the last tenth of the rows
+    ...         recent = np.arange(rows.n_rows) >= 0.9 * rows.n_rows
+    ...         return Strata(recent.astype(np.uint32), np.array([50, 50]), True)
+    >>> X = np.arange(100.0)[:, None]
+    >>> forest = RandomForestRegressor(10, bootstrap=RecentRows(), random_state=0).fit(X, X[:, 0])
+    >>> int((forest.estimators_samples_[0] >= 90).sum())
+    50
     """
 
     # Whether rows are drawn by their weights, so that trees count each draw as 1.
@@ -81,20 +105,22 @@ class Sampling(ABC):
 
     @abstractmethod
     def plan(self, rows):
-        """The sampling plan for some training rows.
+        """Return the sampling plan of a fit, which all of its trees share.
 
         Parameters
         ----------
         rows : SampledRows
+            Description of the training rows.
 
         Returns
         -------
         SamplingPlan
+            How each tree draws from these rows.
 
         Raises
         ------
         ValueError
-            If there is none for these rows.
+            If such rows can't be drawn in this way.
         """
 
 
@@ -116,20 +142,30 @@ def _count(max_samples, n, replace, what):
 
 @dataclass(frozen=True)
 class RowSampling(Sampling):
-    """Rows are drawn with equal chances.
+    """A sampling that draws rows with equal chances: ``bootstrap=True`` or, without replacement, ``"subsample"``.
 
-    `max_samples` of the forest is the number of draws of a tree, or a share of the rows; None means as many draws as rows if they
-    are drawn with replacement.
+    The forest's parameter `max_samples` is the number of draws of a tree, or a share of the rows. None means as many draws as
+    there are rows if they are drawn with replacement.
 
     Parameters
     ----------
     replace : bool, default=True
-        Whether rows are drawn with replacement, which is the bootstrap. If not, all rows that a tree draws are different, and
+        Whether rows are drawn with replacement, which is the bootstrap. If False, all rows that a tree draws are different, and
         ``max_samples=None`` means 63.2 % of the rows, which is the share that a bootstrap draws at least once.
 
     References
     ----------
     P. Buehlmann, B. Yu, "Analyzing bagging", Annals of Statistics 30(4), 2002.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dforest import RandomForestClassifier
+    >>> from dforest.sampling import RowSampling
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(10, bootstrap=RowSampling(replace=False), max_samples=0.5, random_state=0).fit(X, y)
+    >>> len(forest.estimators_samples_[0])
+    75
     """
 
     replace: bool = True
@@ -142,23 +178,39 @@ class RowSampling(Sampling):
 
 @dataclass(frozen=True)
 class StratifiedSampling(Sampling):
-    """Each class has a fixed number of draws in every tree.
+    """A sampling that draws a fixed number of rows from each class in every tree, for classification.
+
+    ``bootstrap="stratified"`` stands for ``StratifiedSampling()``, and "balanced" for ``StratifiedSampling("balanced")``.
 
     Parameters
     ----------
     sizes : None, "balanced" or dict, default=None
-        None gives classes draws in proportion to their rows, `max_samples` of the forest in all, and at least one each.
-        "balanced" draws equally often from each class, and as often as the smallest class has rows, which makes a balanced random
-        forest [1]_; a float `max_samples` is then a share of the smallest class's rows, and an int the number of draws from all
-        classes together. A dict has, for each class, an int as the number of draws, or a float as the share of the class's rows;
-        `max_samples` must then be None.
+        Number of draws from each class:
+
+        - None gives each class draws in proportion to its rows, and at least one; `max_samples` of the forest is the number of
+          all draws.
+        - "balanced" draws equally often from each class, as often as the smallest class has rows, which makes a balanced random
+          forest [1]_. `max_samples` may then be a float, a share of the rows of the smallest class, or an int, the number of
+          draws from all classes together.
+        - A dict has an entry for each class: an int is the number of draws, and a float a share of the rows of the class.
+          `max_samples` must then be None.
     replace : bool, default=True
-        Whether the rows of a class are drawn with replacement. If not, ``max_samples=None`` means 63.2 % of all rows if `sizes`
+        Whether the rows of a class are drawn with replacement. If False, ``max_samples=None`` means 63.2 % of all rows if `sizes`
         is None, and as many rows of each class as the smallest class has if `sizes` is "balanced".
 
     References
     ----------
     .. [1] C. Chen, A. Liaw, L. Breiman, "Using random forest to learn imbalanced data", University of California, Berkeley, 2004.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dforest import RandomForestClassifier
+    >>> from dforest.sampling import StratifiedSampling
+    >>> X, y = np.arange(100.0)[:, None], np.arange(100) >= 90
+    >>> forest = RandomForestClassifier(10, bootstrap=StratifiedSampling({False: 20, True: 20}), random_state=0).fit(X, y)
+    >>> int(y[forest.estimators_samples_[0]].sum())
+    20
     """
 
     sizes: object = None
@@ -241,11 +293,22 @@ class StratifiedSampling(Sampling):
 
 @dataclass(frozen=True)
 class WeightedSampling(Sampling):
-    """Rows are drawn with replacement, with chances in proportion to their weights; in a tree each draw then counts as 1.
+    """A sampling that draws rows with replacement, with chances in proportion to their weights: ``bootstrap="weighted"``.
 
-    The forests of scikit-learn treat `sample_weight` in this way from version 1.9 on. A row's chance is in proportion to the
-    product of its weight and that of its class (`class_weight`). `max_samples` of the forest is the number of draws of a tree, or
-    a share of the rows; None means as many draws as rows.
+    Each draw counts as 1 in the tree. The forests of scikit-learn treat `sample_weight` in this way from version 1.9 on. The
+    chance of a row is in proportion to the product of its sample weight and the weight of its class (`class_weight`). The
+    forest's parameter `max_samples` is the number of draws of a tree, or a share of the rows; None means as many draws as there
+    are rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dforest import RandomForestRegressor
+    >>> from dforest.sampling import WeightedSampling
+    >>> X, weight = np.arange(100.0)[:, None], np.where(np.arange(100) < 50, 1000.0, 1.0)
+    >>> forest = RandomForestRegressor(10, bootstrap=WeightedSampling(), random_state=0).fit(X, X[:, 0], weight)
+    >>> bool((forest.estimators_samples_[0] < 50).mean() > 0.95)
+    True
     """
 
     ignores_weights = True
@@ -258,20 +321,31 @@ class WeightedSampling(Sampling):
 
 @dataclass(frozen=True)
 class GroupSampling(Sampling):
-    """Groups of rows are drawn: a tree is grown on all rows of a group, or on none of them.
+    """A sampling that draws whole groups of rows, such as all rows of a patient: ``bootstrap="group"``.
 
-    Out-of-bag estimates of a row are thus by trees that have seen no row of its group. `fit` is given the group of each row as
-    `groups`. `max_samples` of the forest is a number or a share of groups; None means as many draws as there are groups if they
-    are drawn with replacement.
+    A tree is grown on all rows of a group or on none of them, so out-of-bag predictions for a row come from trees that have seen
+    no row of its group. `fit` must be given the group of each row as `groups`. The forest's parameter `max_samples` is a number
+    or a share of groups; None means as many draws as there are groups if they are drawn with replacement.
 
     Parameters
     ----------
     replace : bool, default=True
-        Whether groups are drawn with replacement. If not, ``max_samples=None`` means 63.2 % of the groups.
+        Whether groups are drawn with replacement. If False, ``max_samples=None`` means 63.2 % of the groups.
 
     References
     ----------
     C. A. Field, A. H. Welsh, "Bootstrapping clustered data", Journal of the Royal Statistical Society B 69(3), 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dforest import RandomForestRegressor
+    >>> from dforest.sampling import GroupSampling
+    >>> X, groups = np.arange(12.0)[:, None], np.repeat(["Ada", "Ben", "Cleo"], 4)
+    >>> sampling = GroupSampling(replace=False)
+    >>> forest = RandomForestRegressor(10, bootstrap=sampling, random_state=0).fit(X, X[:, 0], groups=groups)
+    >>> len(set(groups[forest.estimators_samples_[0]])), len(forest.estimators_samples_[0])
+    (2, 8)
     """
 
     replace: bool = True
@@ -289,23 +363,34 @@ class GroupSampling(Sampling):
 
 @dataclass(frozen=True)
 class BlockSampling(Sampling):
-    """Blocks of consecutive rows are drawn, as for time series, whose neighbouring rows depend on each other.
+    """A sampling that draws blocks of consecutive rows, for time series, whose neighbouring rows depend on each other.
 
-    Blocks don't overlap: the first `length` rows are one, the next `length` rows another, and so on; the last may have fewer.
-    `max_samples` of the forest is a number or a share of blocks; None means as many draws as there are blocks if they are drawn
-    with replacement.
+    Blocks don't overlap: the first `length` rows are one block, the next `length` rows another one, and so on; the last block may
+    have fewer rows. The forest's parameter `max_samples` is a number or a share of blocks; None means as many draws as there are
+    blocks if they are drawn with replacement.
 
     Parameters
     ----------
     length : int
-        Rows of a block.
+        Number of rows of a block, from 1 on.
     replace : bool, default=True
-        Whether blocks are drawn with replacement. If not, ``max_samples=None`` means 63.2 % of the blocks.
+        Whether blocks are drawn with replacement. If False, ``max_samples=None`` means 63.2 % of the blocks.
 
     References
     ----------
     E. Carlstein, "The use of subseries values for estimating the variance of a general statistic from a stationary sequence",
     Annals of Statistics 14(3), 1986.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dforest import RandomForestRegressor
+    >>> from dforest.sampling import BlockSampling
+    >>> X = np.arange(100.0)[:, None]
+    >>> sampling = BlockSampling(length=10, replace=False)
+    >>> forest = RandomForestRegressor(10, bootstrap=sampling, random_state=0).fit(X, X[:, 0])
+    >>> len(set(forest.estimators_samples_[0] // 10)), len(forest.estimators_samples_[0])
+    (6, 60)
     """
 
     length: int

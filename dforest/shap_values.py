@@ -12,26 +12,27 @@ from dforest.extras import needed
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ShapValues:
-    """How much each feature of each row adds to what is predicted for the row.
+    """Shapley values of some rows: how much each feature of each row adds to the prediction for the row.
 
-    ``numpy.asarray(result)`` is `values`.
+    The method `shap_values` of estimators returns it. ``numpy.asarray(result)`` gives `values`.
 
     Attributes
     ----------
     values : ndarray of shape (n_rows, n_features) or (n_rows, n_features, n_outputs), dtype float64
-        In the unit of the prediction. The latter for the probabilities of a classifier, with two classes too, and for boosted
-        trees for more than two classes.
+        The Shapley values, in the unit of the prediction. The second shape is that for the probabilities of forests and single
+        trees, also with two classes, and for boosted trees with more than two classes; an output is a class.
     base_values : float, or ndarray of shape (n_outputs,), dtype float64
-        What is expected of a row of which nothing is known. Beside it, the values of a row add up to the row's prediction.
+        The prediction that is expected if nothing is known of a row. This number and the values of a row add up to the
+        prediction for the row.
     data : ndarray of shape (n_rows, n_features), dtype float32 or float64
-        The rows; labels as their numbers, NaN where a value is missing.
+        The rows that are explained, with labels as their numbers and NaN where a value is missing.
     feature_names : list of str, or None
-        The names of the columns, if the estimator was fitted on a frame.
+        Names of the columns; None if the estimator was not fitted on a data frame.
     output_names : list of str, or None
-        The classes, if values are for one class after the other.
+        The classes as text, if there are values for each class; else None.
     additivity_error : float
-        The largest difference, over rows and outputs, between a prediction and `base_values` with the values added, for these
-        rows. It is what rounding does.
+        The largest difference, over these rows and all outputs, between the prediction and the sum of `base_values` and the
+        values. It comes from rounding alone.
 
     Examples
     --------
@@ -60,18 +61,18 @@ class ShapValues:
         return f"<ShapValues of shape {self.values.shape}, additivity_error={self.additivity_error:.2g}>"
 
     def explanation(self):
-        """Make the object that plots of the library shap take.
+        """Make an object for the plots of the library shap.
 
         Returns
         -------
         shap.Explanation
-            For ``shap.plots.beeswarm``, ``waterfall`` and ``bar``; with several outputs these take that of one, such as
-            ``explanation[:, :, 0]``.
+            The values for ``shap.plots.beeswarm``, ``waterfall`` and ``bar``. If there are several outputs, plots take the
+            values of one of them, such as ``explanation[:, :, 0]``.
 
         Raises
         ------
         ImportError
-            If shap is not installed.
+            If shap is not installed: the extra ``dforest[shap]`` has it.
 
         Examples
         --------
@@ -79,7 +80,7 @@ class ShapValues:
         >>> from dforest import RandomForestClassifier
         >>> X, y = load_iris(return_X_y=True)
         >>> result = RandomForestClassifier(random_state=0).fit(X, y).shap_values(X)
-        >>> result.explanation()[:, :, 0].shape  # doctest: +SKIP
+        >>> result.explanation()[:, :, 0].shape
         (150, 4)
         """
         Explanation = needed("shap", "shap", "explanation()").Explanation

@@ -1,8 +1,8 @@
-"""Splitters: how a node is divided. Give one, or its class, to an estimator as `splitter`.
+"""Splitters: how a node is split. Give an object or a class to an estimator as `splitter`.
 
-The built-in ones stand behind ``splitter="best"`` and ``"random"``. To write your own in Cython, subclass
-`Splitter`, whose contract is the head of ``dforest/core/search/splitter.pxd``; to try an idea in Python, subclass
-`PythonSplitter`.
+The built-in splitters also have names: ``splitter="best"`` and ``"random"`` stand for one of them each, depending on `method`.
+To write a splitter of your own in Cython, subclass `Splitter`, whose contract is the head of
+``dforest/core/search/splitter.pxd``; to try an idea in Python, subclass `PythonSplitter`.
 """
 
 from typing import NamedTuple
@@ -28,16 +28,23 @@ __all__ = [
 
 
 class Cut(NamedTuple):
-    """A split of one feature.
+    """A split of a node by one feature, which the method `find_split` of a `PythonSplitter` may return.
 
     Attributes
     ----------
     feature : int
+        Number of the feature.
     code : int, or array-like of int
-        Records with codes up to this go left. For a categorical feature: the categories whose records go left. Missing
-        values go to the side on which they score more.
+        Where to split: rows with codes up to this one go left (see `NodeView.codes`). For a categorical feature, the codes of
+        the categories that go left. Missing values go to the side on which they score more.
     score : float or None
-        What the split is worth, a number from 0. None means what the criterion says.
+        How good the split is, a number from 0 on. None means the score by the criterion.
+
+    Examples
+    --------
+    >>> from dforest.splitter import Cut
+    >>> Cut(feature=2, code=7)
+    Cut(feature=2, code=7, score=None)
     """
 
     feature: int
@@ -46,16 +53,24 @@ class Cut(NamedTuple):
 
 
 class Test(NamedTuple):
-    """A split by a test of the splitter's own, see `PythonSplitter.goes_left`.
+    """A split of a node by a test of the splitter's own, which the method `find_split` of a `PythonSplitter` may return.
+
+    The splitter's method ``goes_left(payload, X)`` says which rows go left.
 
     Attributes
     ----------
     payload : array-like of float
-        All that the test needs, of any length; kept with the node as float64.
+        The numbers that the test needs, one or more. They are kept with the node as float64.
     feature : int
-        Any feature, which stands for the test where one number has to.
+        Number of a feature that stands for the test where a single feature is needed.
     score : float or None
-        As in `Cut`.
+        How good the split is, a number from 0 on. None means the score by the criterion.
+
+    Examples
+    --------
+    >>> from dforest.splitter import Test
+    >>> Test(payload=[0.3, -0.7, 1.5], feature=1)
+    Test(payload=[0.3, -0.7, 1.5], feature=1, score=None)
     """
 
     __test__ = False  # for pytest: no test of a test suite
@@ -66,33 +81,35 @@ class Test(NamedTuple):
 
 
 class PythonSplitter(PythonSplitterBase):
-    """A splitter written in Python: slow, for trying ideas.
+    """Base class of splitters that are written in Python, which are slow and meant for trying ideas.
 
-    A subclass overrides, from the least to the most:
+    A splitter chooses how a node is split. A subclass overrides one or more methods, from the simplest to the most general:
 
-    - ``best_cut(node, feature)``: where to cut one feature. It returns a code, after which to cut; or
-      ``(code, score)`` to rank it against other features' cuts by a score of its own; or None for no cut. Which features
-      are asked about, and in which order, does not depend on the splitter: `max_features` of them in random order,
-      without those that are constant in the node (which `skip_constant_features` does not even count), and then further
-      ones until one has a cut.
-    - ``find_split(node)``: the whole search. It returns a `Cut`, a `Test`, or None for no valid split.
-    - ``goes_left(payload, X)``: the test. Given the payload of a `Test`, ndarray of float64, and rows, ndarray
-      of shape (n, n_features), it returns which rows go left: ndarray of shape (n,), dtype bool. What it says of
-      a row may depend on the payload, the row and the parameters alone. With this method every split is a `Test`.
-    - ``leaf_records(node)``: which records a leaf keeps, ndarray of shape (n_records,), dtype bool; without this
-      method, a leaf keeps all its records.
-    - ``used_features(payload)``: for importances, the features that a test is about, and the share of the node's impurity
-      decrease that falls to each, as two arrays. `payload` has the bits of the float64 numbers as uint64:
-      ``payload.view(float)`` has the numbers.
-    - ``describe(payload, names)``: for `export_text` and `plot_tree`, a str that says what is true of rows that go left,
-      given the names of the features.
+    - ``best_cut(node, feature)`` says where to split the node by one feature. It returns a code, and rows with codes up to
+      this one go left; or ``(code, score)``, to compare the split with those of other features by a score of its own; or
+      None for no split. The splitter is asked about `max_features` features in random order, without those that are
+      constant in the node, and then about further ones until one has a split; `skip_constant_features` says whether constant
+      features count among the `max_features`.
+    - ``find_split(node)`` makes the whole search. It returns a `Cut`, a `Test`, or None for no valid split.
+    - ``goes_left(payload, X)`` is the test of a splitter that has tests of its own. It is given the payload of a `Test`, an
+      ndarray of float64, and rows, an ndarray of shape (n, n_features), and returns which rows go left, an ndarray of
+      shape (n,), dtype bool. Its answer for a row may depend on the payload, the row and the parameters alone. In a
+      splitter with this method, every split is a `Test`.
+    - ``leaf_records(node)`` says which records (distinct rows) a leaf keeps, as an ndarray of shape (n_records,), dtype bool.
+      Without this method, a leaf keeps all of its records.
+    - ``used_features(payload)`` is asked for importances. It returns the features that a test is about, and the share of the
+      node's impurity decrease that is due to each, as two arrays. `payload` has the bits of the float64 numbers as uint64:
+      ``payload.view(float)`` gives the numbers.
+    - ``describe(payload, names)`` is asked by `export_text` and `plot_tree`. It returns a str that says what is true of rows
+      that go left, given the names of the features.
 
-    `node` is a `dforest.core.search.node_view.NodeView`: values, codes, targets, weights, the features that splits above it
-    use, and random numbers, which must come from ``node.random()`` for the forest to be the same on any number of threads. A
-    method that raises ends the fit, with that exception; a split that breaks a rule raises `SplitterError`.
+    `node` is a `dforest.core.search.node_view.NodeView`: it has the values, codes, targets and weights of the node's rows, and
+    the features that the splits above it use. Random numbers must come from ``node.random()``, so that the forest is the same
+    on any number of threads. If a method raises an exception, the fit ends with it; a split that breaks a rule raises
+    `SplitterError`.
 
-    Each parameter of the constructor is kept as an attribute of its name; each thread has an object of its own, made from
-    the class and its parameters.
+    Each argument of the constructor must be kept as an attribute of the same name. Each thread has an object of its own, which
+    is made from the class and these attributes.
 
     Examples
     --------
@@ -111,11 +128,35 @@ class PythonSplitter(PythonSplitterBase):
     """
 
     def best_cut(self, node, feature):
-        """Where to cut a feature: see the class."""
+        """Return where to split a node by one feature; a subclass overrides this method or `find_split`.
+
+        Parameters
+        ----------
+        node : NodeView
+            The node, which may be asked only during this call.
+        feature : int
+            Number of the feature.
+
+        Returns
+        -------
+        int, (int, float) or None
+            A code, and rows with codes up to this one go left; or such a code and a score; or None for no split.
+        """
         raise NotImplementedError(f"{type(self).__name__} defines neither best_cut nor find_split")
 
     def find_split(self, node):
-        """Ask `best_cut` about features in turn, and return the best cut."""
+        """Return how to split a node: by default, ask `best_cut` about one feature after another, and take the best split.
+
+        Parameters
+        ----------
+        node : NodeView
+            The node, which may be asked only during this call.
+
+        Returns
+        -------
+        Cut, Test or None
+            The split; None if there is no valid one, so that the node is a leaf.
+        """
         best, n_counted = None, 0
         for feature in node.order.tolist():
             if n_counted >= self.max_features and best is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 
-from reference import listed, members  # noqa: E402
+from reference import guides, in_order, listed, members  # noqa: E402
 
 project = "dforest"
 author = "The dforest developers"
@@ -72,5 +72,12 @@ def without_self(app, what, name, obj, options, signature, returns):
     return re.sub(r"^\(self(, )?", "(", re.sub(r": \w+\[.*?\]", "", signature or "")) or signature, returns
 
 
+def add_guides_and_groups(app, what, name, obj, options, lines):
+    """Add links to the user guide to what numpydoc has made of a docstring, and headings of groups of parameters."""
+    groups = getattr(obj, "_parameter_groups", None) if what == "class" else None
+    lines[:] = in_order(lines, guides(name), groups)
+
+
 def setup(app):
     app.connect("autodoc-process-signature", without_self, priority=400)  # before numpydoc
+    app.connect("autodoc-process-docstring", add_guides_and_groups, priority=600)  # after it

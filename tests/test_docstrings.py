@@ -4,15 +4,16 @@ import doctest
 import inspect
 import re
 import sys
+from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 
-import dforest
 from dforest.estimators.attributes import ATTRIBUTES
 from dforest.estimators.boosting_parameters import BOOSTING_PARAMETERS
 from dforest.estimators.declaration import WORDS
-from dforest.estimators.parameters import PARAMETERS
+from dforest.estimators.parameters import OTHERS, PARAMETERS
 
 DOC = Path(__file__).parent.parent / "doc"
 sys.path.insert(0, str(DOC / "_ext"))
@@ -88,15 +89,96 @@ def test_descriptions_of_attributes():
     assert not faults, "\n".join(faults)
 
 
-ESTIMATORS = [name for name in dforest.__all__ if hasattr(getattr(dforest, name), "fit")]
+@pytest.mark.parametrize("table", [PARAMETERS, BOOSTING_PARAMETERS], ids=["trees and forests", "boosted trees"])
+def test_parameters_of_a_group_follow_each_other(table):
+    groups = [group for group, _ in groupby(entry.group for entry in table)]
+    assert len(groups) == len(set(groups)) > 4
+    assert OTHERS not in groups
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_examples_of_estimators(name):
-    estimator = getattr(dforest, name)
-    example = doctest.DocTestParser().get_doctest(estimator.__doc__, {}, name, None, None)
-    assert example.examples, f"the docstring of {name} has no example"
+# Examples
+
+# Public names without an example, and why.
+PROCESSES = "it is used in programs of several processes, as the page about these shows"
+CYTHON = "it is the base of classes in Cython, as the page about these shows"
+RAISED = "it is raised only by a mistake, or by another process"
+WITHOUT_EXAMPLE = {
+    **{name: PROCESSES for name in NAMES if re.fullmatch(r"dforest\.(spmd|dask)\.\w+", name)},
+    **dict.fromkeys(
+        [
+            "dforest.splitter.Splitter",
+            "dforest.splitter.RandomSplitter",
+            "dforest.criterion.ClassCriterion",
+            "dforest.criterion.NumberCriterion",
+            "dforest.loss.Loss",
+            "dforest.core.component.declare_contract",
+        ],
+        CYTHON,
+    ),
+    **dict.fromkeys(
+        ["dforest.errors.ContractError", "dforest.errors.ConversionError", "dforest.errors.RankError"],
+        RAISED,
+    ),
+}
+
+# Packages that examples need, by the last part of the name.
+NEEDED = {
+    "explanation": ["shap"],
+    "ImportanceDisplay": ["matplotlib"],
+    "OutOfBagCurveDisplay": ["matplotlib"],
+    "ProgressBar": ["tqdm"],
+    "plot_tree": ["matplotlib"],
+    "register_onnx_converters": ["skl2onnx"],
+    "Report": ["matplotlib"],
+    "report": ["matplotlib"],
+    "to_onnx": ["onnx", "onnxruntime"],
+    "to_shap": ["shap"],
+    "to_treelite": ["treelite"],
+}
+
+
+def examples(name, text):
+    """The examples of a docstring as a test."""
+    return doctest.DocTestParser().get_doctest(inspect.cleandoc(text or ""), {"__name__": "__main__"}, name, None, None)
+
+
+def has_module(name):
+    try:
+        import_module(name.rpartition(".")[0])
+    except (ImportError, RuntimeError):  # no Dask; no library of MPI
+        return False
+    return True
+
+
+def all_examples():
+    """The docstrings with examples by name; one that several classes share once."""
+    found = {}
+    for name in filter(has_module, NAMES):
+        for what, text in documented(name):
+            if examples(what, text).examples:
+                found.setdefault(text, what)
+    return {what: text for text, what in found.items()}
+
+
+EXAMPLES = all_examples()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_public_has_an_example(name):
+    if not has_module(name):
+        pytest.skip("its module needs a package that is not installed")
+    has_example = bool(examples(name, resolved(name).__doc__).examples)
+    assert has_example == (name not in WITHOUT_EXAMPLE), f"the docstring of {name} has {'an' if has_example else 'no'} example"
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_run(name, tmp_path, monkeypatch):
+    for package in NEEDED.get(name.rpartition(".")[2], ()):
+        pytest.importorskip(package)
+    if "matplotlib" in NEEDED.get(name.rpartition(".")[2], ()):
+        import_module("matplotlib").use("agg")
+    monkeypatch.chdir(tmp_path)
     told = []
     runner = doctest.DocTestRunner()
-    runner.run(example, out=told.append)
+    runner.run(examples(name, EXAMPLES[name]), out=told.append)
     assert runner.summarize(verbose=False).failed == 0, "".join(told)

@@ -11,7 +11,7 @@ import pytest
 DOC = Path(__file__).parent.parent / "doc"
 sys.path.insert(0, str(DOC / "_ext"))
 
-from reference import LEFT_OUT, NAMED, listed, members, resolved  # noqa: E402
+from reference import GUIDES, LEFT_OUT, METHOD_GUIDES, NAMED, guides, in_order, listed, members, resolved  # noqa: E402
 
 NAMES, MODULES = listed((DOC / "api.rst").read_text(encoding="utf-8"))
 PUBLIC = ["dforest", "callback", "criterion", "errors", "loss", "sampling", "splitter", "spmd", "testing"]
@@ -73,6 +73,54 @@ def test_members_are_those_of_dforest():
 
 def test_members_are_named_of_listed_classes():
     assert set(NAMED) | set(LEFT_OUT) <= set(NAMES)
+
+
+def test_names_link_to_pages_that_exist():
+    assert set(GUIDES) == set(NAMES)
+    pages = {page for about in GUIDES.values() for page in about} | set(METHOD_GUIDES.values())
+    lost = sorted(page for page in pages if not (DOC / f"{page}.md").exists())
+    assert not lost, f"there is no {lost[0]}.md in doc"
+    shown = {method for name in SHOWN for method in members(name)["methods"]}
+    assert set(METHOD_GUIDES) <= shown
+    assert guides("dforest.RandomForestRegressor.shap_values") == ["shap"]
+    assert guides("dforest.RandomForestRegressor.fit") == []
+
+
+DOCSTRING = """A forest of trees,
+and more.
+
+The parameters are listed below in groups:
+
+- Size and shape: max_depth,
+  max_leaf_nodes
+- Seed and computation: n_jobs
+
+:Parameters:
+
+    **max_depth** : int
+        As in max_leaf_nodes.
+
+    **max_leaf_nodes** : int
+        No more.
+
+    **n_jobs** : int
+        Threads.
+
+:Attributes:
+
+    **n_jobs** : int
+        Threads."""
+
+
+def test_headings_and_links_are_added():
+    groups = {"Size and shape": ["max_depth", "max_leaf_nodes"], "Seed and computation": ["n_jobs"]}
+    text = "\n".join(in_order(DOCSTRING.splitlines(), ["guide_trees", "maths"], groups))
+    assert text.startswith("A forest of trees,\nand more.\n\nUser guide: :doc:`/guide_trees`, :doc:`/maths`.\n\n")
+    assert "- Size and shape: ``max_depth``,\n  ``max_leaf_nodes``\n- Seed and computation: ``n_jobs``\n" in text
+    headings = re.findall(r"    \.\. rubric:: (.*)\n\n    \*\*(\w+)\*\* : int", text)
+    assert headings == [("Size and shape", "max_depth"), ("Seed and computation", "n_jobs")]
+    assert "As in max_leaf_nodes." in text
+    assert in_order(DOCSTRING.splitlines()) == DOCSTRING.splitlines()
 
 
 def test_the_citation_names_this_version():

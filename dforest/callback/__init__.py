@@ -1,7 +1,7 @@
-"""Callbacks: what watches a fit, and stops it, by ``estimator.set_callbacks(...)``.
+"""Callbacks: objects that watch a fit and may stop it; set them by ``estimator.set_callbacks(...)``.
 
-They are objects of scikit-learn's protocol, `sklearn.callback`. A fit that a callback stops leaves what a fit of as many trees
-leaves, to the bit, on any number of threads and on any device, and goes on by ``warm_start=True``.
+They follow scikit-learn's protocol, ``sklearn.callback``. A forest whose fit a callback has stopped equals the forest of a fit
+of as many trees, to the bit, on any number of threads and on any device, and ``warm_start=True`` goes on with it.
 """
 
 from dforest.callback.checkpoint import Checkpoint

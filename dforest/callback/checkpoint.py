@@ -39,32 +39,33 @@ _FREE = ("n_estimators", "n_jobs", "verbose", "device", "oob_score", "variable_i
 
 
 class Checkpoint(FitRecords):
-    """A callback that writes the trees of a forest to a file while it is grown, and goes on from there.
+    """A callback that writes the trees of a forest to a file while they are grown, so that a later fit can go on from there.
 
-    If a process ends before its fit does, the same fit with the same callback takes the trees from the file, and grows those
-    that lack: the forest is the one of an uninterrupted fit, to the bit. A file of a finished fit serves too: a fit with a
-    greater `n_estimators` goes on from its trees, and one with a smaller `n_estimators` takes the first ones.
+    If a process ends before its fit does, repeat the fit with the same callback: it takes the trees from the file and grows
+    only the missing ones, and the forest is that of an uninterrupted fit, to the bit. The file of a finished fit can be used
+    too: a fit with a greater `n_estimators` goes on from its trees, and one with a smaller `n_estimators` takes the first of
+    them.
 
     Parameters
     ----------
     path : str or path-like
-        The file. It is made if it does not exist.
+        The file, which is made if it does not exist.
     every : int, default=10
-        The file is written to whenever this many trees have come, and when growing ends, in whatever way: then too if the fit
+        Number of trees, from 1 on, after which the file is written to. It is also written to when growing ends, even if the fit
         fails.
 
     Raises
     ------
     ValueError
-        By `fit`, before anything is grown: if the file cannot be written, or another fit is writing to it; if it is not a
-        checkpoint, or damaged; if it was written by another version of dforest, or for other data or parameters, of which the
-        message names one; if ``warm_start=True`` goes on with trees that there are; or if the estimator is not a forest.
+        By `fit`, before any tree is grown: if the file cannot be written, or another fit is writing to it; if it is not a
+        checkpoint, or is damaged; if it was written by another version of dforest, or for other data or parameters, of which
+        the message names one; if ``warm_start=True`` would go on with existing trees; or if the estimator is not a forest.
 
     Notes
     -----
-    Parameters that change no tree may differ from those of the fit that wrote the file: `n_estimators`, `n_jobs`, `device`,
+    Parameters that do not change trees may differ from those of the fit that wrote the file: `n_estimators`, `n_jobs`, `device`,
     `verbose`, `oob_score`, `variable_importance`, `voting`, `keep_training_data` and `ccp_alpha`. If `random_state` is not an
-    integer, the seed is the one in the file.
+    integer, the seed is taken from the file.
 
     Examples
     --------

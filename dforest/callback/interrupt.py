@@ -9,18 +9,18 @@ from dforest.fitting import GrowthInterrupted
 
 
 class KeepOnInterrupt(FitRecords):
-    """A callback by which the first Ctrl-C ends a fit and keeps its trees, and the second one raises.
+    """A callback that lets Ctrl-C end a fit and keep its trees; a second Ctrl-C raises KeyboardInterrupt.
 
-    A forest stops within a second, in the middle of its trees, and keeps those that are finished; other estimators stop at the
-    end of the step that they are at. `n_estimators_`, or `n_iter_`, says how many there are. Where there is no tree yet, or the
+    A forest stops within a second and keeps the trees that are finished; boosted trees stop at the end of the round that is
+    being grown. `n_estimators_` or `n_iter_` says how many trees or rounds there are. As long as there is no tree, or when all
     trees are finished and something else is being computed, Ctrl-C raises KeyboardInterrupt, as it does without this callback.
 
-    Python hands signals to the main thread: the fit must be called there.
+    The fit must be called in the main thread, because Python handles signals there.
 
     Raises
     ------
     ValueError
-        By `fit`, if it is called by another thread than the main thread.
+        By `fit`, if it is called in another thread than the main thread.
 
     Examples
     --------

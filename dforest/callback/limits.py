@@ -11,22 +11,22 @@ from dforest.estimators.validation import check_number
 
 
 class TimeLimit(FitRecords):
-    """A callback that ends a fit when its time is up.
+    """A callback that ends a fit when its time is up, and keeps the trees grown so far.
 
-    The time of a fit begins when its data have been checked. The callback looks at the clock whenever a tree, or a round of
-    boosted trees, is finished, so that a fit takes as much longer as the tree takes that is being grown when the time is up. How
-    many trees there are then depends on the machine; which trees these are does not.
+    The clock starts when the data have been checked, and is looked at whenever a tree, or a round of boosted trees, is finished.
+    So a fit takes longer than the limit by what is left of the tree that is being grown when the time is up. The number of
+    trees depends on the speed of the machine; the trees themselves do not.
 
     Parameters
     ----------
     seconds : float
-        How long a fit may take; a positive number.
+        Time limit of a fit in seconds, a positive number.
 
     Raises
     ------
     LimitError
-        By `fit`, if the time is up before the first tree is begun; the estimator is then as it was. If there are trees of an
-        earlier fit with ``warm_start=True``, the forest keeps these and this one ends without an error after one more tree.
+        By `fit`, if the time is up before the first tree is begun; the estimator is then left as it was. If there are trees of
+        an earlier fit with ``warm_start=True``, these are kept, and the fit ends without an error after one more tree.
 
     Examples
     --------
@@ -59,22 +59,22 @@ class TimeLimit(FitRecords):
 
 
 class MemoryLimit(FitRecords):
-    """A callback that refuses a fit of a forest that would take too much memory, and ends one that takes more than expected.
+    """A callback that refuses to fit a forest that would take too much memory, and ends a fit that takes more than expected.
 
-    When growing begins, memory is estimated as by `estimate_memory`. While trees come, their nodes are counted, and if these are
-    so many more than was estimated that another tree would exceed the limit, the fit ends. Nothing is measured, so that which
-    tree is the last depends on the trees alone.
+    Before the first tree, the memory is estimated, as by the method `estimate_memory`. While trees are grown, their nodes are
+    counted; if there are so many more than expected that another tree would exceed the limit, the fit ends with the trees grown
+    so far. As memory is not measured, which tree is the last depends on the trees alone.
 
     Parameters
     ----------
     max_bytes : int
-        How much a fit may take beside the X and y that it is given; a positive number.
+        Memory limit of a fit in bytes, beside the X and y that it is given, from 1 on.
 
     Raises
     ------
     MemoryError
-        By `fit`, before the first tree is begun: if the estimate for all trees exceeds the limit. The message has the estimate,
-        piece by piece; the estimator is then as it was.
+        By `fit`, before the first tree is begun, if the estimate for all trees exceeds the limit. The message shows the
+        estimate piece by piece; the estimator is left as it was.
     ValueError
         By `fit`, if the estimator is not a forest.
 

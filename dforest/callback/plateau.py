@@ -15,20 +15,20 @@ from dforest.estimators.validation import check_number
 class OutOfBagPlateau(FitRecords):
     """A callback that ends the fit of a forest when its out-of-bag error no longer falls.
 
-    The error is that of `oob_curve_`: each row is predicted by the trees that left it out. Votes are counted as trees come, once,
-    which takes about as long as ``oob_score=True`` does, and somewhat longer if trees are small. Where to stop depends on the
-    trees alone, so it is the same on any number of threads and on any device.
+    The error is that of the attribute `oob_curve_`, for which each row is predicted by the trees that left it out. Computing it
+    takes about as long as ``oob_score=True`` does, and somewhat longer if trees are small. When the fit ends depends on the trees
+    alone, so it is the same on any number of threads and on any device.
 
     Parameters
     ----------
     scorer : callable, default=None
-        A metric or a scorer, of which greater values are better, as `oob_score` takes it: it is called after each tree with the
-        rows that some tree left out. None means the error of `oob_curve_`: the share of misclassified rows, or the mean squared
-        error.
+        A metric or a scorer whose greater values are better, of the kinds that `oob_score` takes. It is called after each tree,
+        for the rows that some tree left out. None means the error of `oob_curve_`: the share of misclassified rows, or the mean
+        squared error.
     rounds : int, default=25
-        The fit ends after this many trees of which none brought a new best value.
+        Number of trees, from 1 on, to wait for a new best value; the fit ends when this many trees in a row brought none.
     tolerance : float, default=0.001
-        By which share of its magnitude a value must be better than the best one so far to be a new best.
+        Share of the magnitude of the best value so far by which a value must be better to be a new best; from 0 on and below 1.
 
     Raises
     ------

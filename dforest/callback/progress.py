@@ -10,22 +10,25 @@ from dforest.extras import install_command
 
 
 class ProgressBar(Callback):
-    """A callback that shows how far a fit is.
+    """A callback that shows the progress of a fit as a bar.
 
-    The bar of one of dforest's estimators is drawn by tqdm, which takes a few microseconds for each tree. Set on a search, it
-    shows the fits inside too, also those of other processes: by `sklearn.callback.ProgressBar`, which needs scikit-learn 1.9 or
-    newer and rich. Where one of the two packages is missing, the other one draws all bars, as far as it can: tqdm those of
-    the process that called `fit`. With scikit-learn before 1.9, callbacks are not told of fits inside of others.
+    The bar of a dforest estimator is drawn by the package tqdm, which takes a few microseconds for each tree. If the callback is
+    set on a search, such as a ``GridSearchCV``, the fits inside of it have bars too, even those in other processes; these are
+    drawn by ``sklearn.callback.ProgressBar``, which needs scikit-learn 1.9 or newer and the package rich. If tqdm or rich is
+    missing, the other one draws all bars; tqdm can show only fits in the process that called `fit`. With scikit-learn before
+    1.9, callbacks are not told of fits inside of other estimators.
 
     Parameters
     ----------
     max_propagation_depth : int or None, default=1
-        How many levels of nested estimators have bars of their own. 0 means the outermost estimator alone, None all levels.
+        Number of levels of nested estimators that have bars of their own, from 0 on. 0 means the outermost estimator alone, and
+        None means all levels.
 
     Raises
     ------
     ImportError
-        If neither tqdm is installed, nor rich with a scikit-learn that has callbacks.
+        If tqdm is not installed, and rich, together with a scikit-learn that has callbacks, is not either: the extra
+        ``dforest[progress]`` has both.
 
     Examples
     --------

@@ -39,42 +39,41 @@ _ROUNDING = 1e-12  # by how much a share of such weights may differ: those that 
 
 
 def from_sklearn(model, *, verify=True):
-    """Make the estimator of dforest that predicts as a fitted one of scikit-learn does.
+    """Convert a fitted forest or tree of scikit-learn to an estimator of dforest that predicts the same.
 
-    It has the parameters that both classes have, where dforest allows the values, and ``method="dense"``. Trees are those of
-    scikit-learn, with their importances, impurities and numbers of rows; ``save``, ``to_onnx`` and the other methods take them as
-    any, and ``warm_start=True`` goes on with them. Which rows they drew is not known: what asks for that, as `oob_score` and
-    `estimators_samples_`, raises ValueError.
+    The trees are those of scikit-learn, with their importances, impurities and numbers of rows. ``save``, ``to_onnx`` and other
+    methods work as for any estimator, and ``warm_start=True`` goes on with the trees. Parameters that both classes have keep
+    their values where dforest allows them, and `method` is "dense". Which rows the trees drew is not known, so `oob_score`,
+    `estimators_samples_` and all else that needs these rows raises ValueError.
 
-    scikit-learn rounds X to float32, and dforest does not: a row of float64 next to a threshold may take another way. For rows of
-    float32, means over trees have the same bits, unless weights that are no integers were given to a classifier; then shares
-    of classes differ by rounding, at most 1e-12.
+    scikit-learn rounds X to float32, and dforest does not, so a row of float64 next to a threshold may take another way. For rows
+    of float32, means over trees have the same bits. There is one exception: if a classifier was fitted with weights that are not
+    integers, the shares of classes differ by rounding, by 1e-12 at most.
 
     Parameters
     ----------
     model : sklearn.base.BaseEstimator
-        A fitted random forest, extremely randomised trees, or one of their single trees, of the classes of these names or a
-        subclass.
+        A fitted RandomForest, ExtraTrees, DecisionTree or ExtraTree classifier or regressor of scikit-learn, or of a subclass.
     verify : bool, default=True
-        Whether to compare what the new estimator predicts with what the model does: for rows of float32 that reach up to 2,000
-        nodes of the trees, with a value at the node's threshold, next to it on either side, or missing. With False, nothing is
+        Whether to compare the predictions of the new estimator with those of the model, for rows of float32 made for up to 2,000
+        nodes of the trees: their value is the node's threshold, next to it on either side, or missing. If False, nothing is
         compared.
 
     Returns
     -------
     estimator
-        Of the class of the same name. It shares nothing with the model.
+        A fitted estimator of the class of the same name in dforest, which shares nothing with the model.
 
     Raises
     ------
     TypeError
         If the model is of another class.
     NotFittedError
-        If it is not fitted.
+        If the model is not fitted.
     ValueError
-        If it has several outputs, or a criterion that is not known by name.
+        If the model has several outputs, or a criterion that dforest does not know by name.
     ConversionError
-        If any prediction differs. The message has the first row for which it does.
+        If any prediction differs. The message shows the first row for which it does.
 
     Examples
     --------

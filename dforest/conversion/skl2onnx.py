@@ -94,16 +94,17 @@ class ContainerGraph(Graph):
 
 
 def register_onnx_converters():
-    """Tell skl2onnx how to convert dforest's classifiers and regressors, so that it converts pipelines that hold them.
+    """Register converters with skl2onnx, so that it can convert scikit-learn pipelines with estimators of dforest.
 
-    A pipeline's ONNX model takes the rows that the pipeline does; its outputs are those of ``estimator.to_onnx()``, arrays
-    without ``ZipMap``. Trees are ``TreeEnsembleRegressor`` of ai.onnx.ml 3, the last version that skl2onnx allows, which has no
-    tests of categories. Nothing is compared; see ``estimator.to_onnx()`` for models that are.
+    Call it once before the conversion. The ONNX model of a pipeline takes the rows that the pipeline takes, and its outputs are
+    those of the model that ``estimator.to_onnx()`` makes. Trees are ``TreeEnsembleRegressor`` of ai.onnx.ml 3, the last version
+    that skl2onnx allows, which can't test categories. Unlike with ``estimator.to_onnx()``, the predictions of the model are not
+    compared with those of the pipeline.
 
     Raises
     ------
     ImportError
-        If skl2onnx is not installed: the extra is ``dforest[onnx]``.
+        If skl2onnx is not installed: the extra ``dforest[onnx]`` has it.
 
     Examples
     --------

@@ -10,35 +10,82 @@ cdef set _declared = set()       # modules that were compiled against this contr
 
 
 class ContractError(RuntimeError):
-    """A splitter, a criterion or a loss broke a rule of its contract."""
+    """Error raised if a splitter, a criterion or a loss breaks a rule of its contract: base of the errors for each kind."""
 
 
 class SplitterError(ContractError):
-    """A splitter broke a rule of its contract."""
+    """Error raised by a fit if a splitter of your own breaks a rule of its contract.
+
+    Examples
+    --------
+    >>> from dforest import DecisionTreeRegressor
+    >>> from dforest.errors import SplitterError
+    >>> from dforest.splitter import PythonSplitter
+    >>> class Wrong(PythonSplitter):
+    ...     def best_cut(self, node, feature):
+    ...         return "in the middle"  # and not a code
+    >>> try:
+    ...     DecisionTreeRegressor(splitter=Wrong()).fit([[0.0], [1.0]], [0.0, 1.0])
+    ... except SplitterError:
+    ...     print("refused")
+    refused
+    """
 
 
 class CriterionError(ContractError):
-    """A criterion broke a rule of its contract."""
+    """Error raised by a fit if a criterion of your own breaks a rule of its contract.
+
+    Examples
+    --------
+    >>> from dforest import DecisionTreeClassifier
+    >>> from dforest.criterion import PythonCriterion
+    >>> from dforest.errors import CriterionError
+    >>> class Negative(PythonCriterion):
+    ...     def impurity(self, statistics):
+    ...         return -statistics.weight
+    >>> try:
+    ...     DecisionTreeClassifier(criterion=Negative()).fit([[0.0], [1.0]], [0, 1])
+    ... except CriterionError:
+    ...     print("refused")
+    refused
+    """
 
 
 class LossError(ContractError, ValueError):
-    """A loss of boosted trees broke a rule of its contract."""
+    """Error raised by a fit if a loss of your own, for boosted trees, breaks a rule of its contract; it is a ValueError too.
+
+    Examples
+    --------
+    >>> from dforest import HistGradientBoostingRegressor
+    >>> from dforest.errors import LossError
+    >>> from dforest.loss import PythonLoss
+    >>> class Negative(PythonLoss):
+    ...     def gradient_hessian(self, y_true, raw_prediction):
+    ...         return raw_prediction - y_true, -1.0 + 0.0 * y_true
+    >>> try:
+    ...     HistGradientBoostingRegressor(loss=Negative()).fit([[0.0], [1.0]], [0.0, 1.0])
+    ... except LossError:
+    ...     print("refused")
+    refused
+    """
 
 
 def declare_contract(str module not None, int version):
-    """Say for which contract a module with splitters, criteria or losses was compiled.
+    """Declare for which version of dforest's contract a module with splitters, criteria or losses was compiled.
+
+    A Cython module with such classes must call it once, at its top level: ``declare_contract(__name__, CONTRACT)``.
 
     Parameters
     ----------
     module : str
-        Its ``__name__``.
+        Name of the module, its ``__name__``.
     version : int
-        `CONTRACT`, cimported from `dforest.core.component`: the number at the time of compilation.
+        The constant `CONTRACT`, cimported from `dforest.core.component`, which keeps its value from the time of compilation.
 
     Raises
     ------
     ImportError
-        If the installed dforest has another contract.
+        If the installed dforest has another version of the contract.
     """
     if version != CONTRACT:
         raise ImportError(
@@ -109,17 +156,17 @@ cdef class Component:
         """No parameters."""
 
     def get_params(self, deep=True):
-        """The parameters by name, as scikit-learn's estimators have them.
+        """Return the parameters by name, as scikit-learn's estimators do: a dict.
 
         Parameters
         ----------
         deep : bool, default=True
-            There is nothing deeper.
+            Ignored, as parameters have no parameters of their own.
         """
         return {name: getattr(self, name) for name in parameter_names(type(self))}
 
     def set_params(self, **parameters):
-        """Change some parameters, by constructing the object anew."""
+        """Change parameters, given by name, by calling the constructor anew; returns this object."""
         given = self.get_params()
         for name in parameters:
             if name not in given:

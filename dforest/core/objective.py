@@ -199,12 +199,22 @@ class Objective(ABC):
 
 @dataclass(frozen=True)
 class ClassObjective(Objective):
-    """Leaves keep the weight of each class, and predict the classes' shares of it.
+    """The objective of trees for classification: leaves keep the weight of each class, and predict the shares of the classes.
+
+    It is the attribute `objective` of a `Forest` grown for classification.
 
     Parameters
     ----------
     n_classes : int
-        From 1.
+        Number of classes, from 1 on.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dforest import RandomForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> RandomForestClassifier(5, random_state=0).fit(X, y).forest_.objective
+    ClassObjective(n_classes=3)
     """
 
     n_classes: int
@@ -238,7 +248,18 @@ class ClassObjective(Objective):
 
 @dataclass(frozen=True)
 class NumberObjective(Objective):
-    """Leaves keep their total weight, the number that they predict, and their impurity."""
+    """The objective of trees for regression: leaves keep their weight, the number that they predict, and their impurity.
+
+    It is the attribute `objective` of a `Forest` grown for regression.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from dforest import RandomForestRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> RandomForestRegressor(5, random_state=0).fit(X, y).forest_.objective
+    NumberObjective()
+    """
 
     has_classes = False
     keeps_values = True
@@ -358,16 +379,25 @@ class MultiOutputNumberObjective(SeveralOutputs, NumberObjective):
 
 @dataclass(frozen=True)
 class SumObjective(NumberObjective):
-    """Leaves keep what they add to a sum that begins with a baseline: raw predictions of boosted trees.
+    """The objective of boosted trees: leaves keep the number that they add to a sum, the raw prediction.
 
-    Other nodes keep the gains of their splits, in units of the loss (`keeps_gains`).
-
-    With several sums, one for each class, trees take turns: tree t adds to sum ``t % n_sums``.
+    It is the attribute `objective` of the `Forest` of boosted trees. Each sum begins with a baseline. For more than two classes
+    there is a sum for each class, and trees take turns: tree t adds to sum ``t % n_sums``. Nodes that are not leaves keep the
+    gains of their splits, in units of the loss (`keeps_gains`).
 
     Parameters
     ----------
     baseline : tuple of float
-        Of each sum.
+        The number that each sum begins with.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dforest import HistGradientBoostingClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = HistGradientBoostingClassifier(max_iter=5, random_state=0).fit(X, y)
+    >>> model.forest_.objective.n_sums, model.forest_.n_trees
+    (3, 15)
     """
 
     baseline: tuple

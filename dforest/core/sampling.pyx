@@ -74,16 +74,28 @@ def _text_of(value):
 
 
 cdef class SamplingPlan:
-    """Which rows a tree draws, and how often: base class of plans, which do not change once they are made.
+    """Base class of sampling plans, which say which rows a tree draws, and how often.
 
-    Two plans are equal if they are of one class and have equal parameters.
+    The draws of a tree follow from the plan, the number of rows and the tree's seed. Plans do not change once they are made. Two
+    plans are equal if they are of one class and have equal parameters. `dforest.sampling.Sampling` objects make plans.
 
     Attributes
     ----------
     leaves_rows_out : bool
-        Whether a tree may leave rows out, and it is known which: these can tell how well it predicts rows that it has not seen.
+        Whether a tree may leave rows out of which it is known that they were left out, so that out-of-bag estimates can be made.
     manner : str
-        How rows are drawn, in words that stand after a number of draws.
+        How rows are drawn, in words for people, such as "with replacement".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dforest import RandomForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(5, random_state=0).fit(X, y).forest_
+    >>> forest.plans[0]
+    Bootstrap(n_draws=150)
+    >>> int(forest.plans[0].counts(150, seed=forest.seeds[0]).sum())
+    150
     """
 
     parameters = ()
@@ -116,7 +128,10 @@ cdef class SamplingPlan:
         """Do nothing: a class without code for `deal` never gets here."""
 
     def count_draws(self, n_rows, seed=None):
-        """How many draws a tree has, of n_rows rows: int. Where trees differ, the average, or that of the tree of this seed."""
+        """Return how many draws a tree makes from `n_rows` rows: int.
+
+        If trees differ in this, it is the average, or, with a seed, the number of draws of the tree of this seed.
+        """
         return self.tree_draws(checked_integer("n_rows", n_rows, 1, MOST_ROWS))
 
     def largest_tree(self, n_rows):
@@ -128,20 +143,21 @@ cdef class SamplingPlan:
         return min(n_rows, self.largest_tree(n_rows))
 
     def counts(self, n_rows, seed, blocks=None):
-        """How often a tree draws each row.
+        """Return how often a tree draws each row.
 
         Parameters
         ----------
         n_rows : int
-            Rows drawn from, below 2**32.
+            Number of rows to draw from, below 2**32.
         seed : int
-            The tree's, below 2**32.
+            Seed of the tree, below 2**32.
         blocks : range, optional
-            Blocks whose rows are asked for, of 4096 rows each; the rows of other blocks cost nothing. None: all blocks.
+            Numbers of the blocks of 4096 rows that are asked for; the rows of other blocks take no time. None means all blocks.
 
         Returns
         -------
         ndarray of shape (n_rows of these blocks,), dtype uint32
+            Number of draws of each row; 0 for a row that the tree leaves out.
 
         Examples
         --------
@@ -203,7 +219,14 @@ cdef class SamplingPlan:
 
 @final
 cdef class AllRows(SamplingPlan):
-    """A plan by which each tree is grown on every row, once."""
+    """A sampling plan by which each tree is grown on every row, once: ``bootstrap=False``.
+
+    Examples
+    --------
+    >>> from dforest.sampling import AllRows
+    >>> AllRows().counts(3, seed=0)
+    array([1, 1, 1], dtype=uint32)
+    """
 
     manner = "each row once"
 
@@ -223,12 +246,19 @@ cdef class AllRows(SamplingPlan):
 
 @final
 cdef class Bootstrap(SamplingPlan):
-    """Rows drawn with replacement, all with equal chances.
+    """A sampling plan by which rows are drawn with replacement, all with equal chances: ``bootstrap=True``.
 
     Parameters
     ----------
     n_draws : int
-        Draws of a tree, from 1 to 2**32 - 1; there may be more draws than rows.
+        Number of draws of a tree, from 1 to 2**32 - 1; there may be more draws than rows.
+
+    Examples
+    --------
+    >>> from dforest.sampling import Bootstrap
+    >>> counts = Bootstrap(100).counts(50, seed=0)
+    >>> len(counts), int(counts.sum())
+    (50, 100)
     """
 
     parameters = ("n_draws",)
@@ -286,14 +316,24 @@ cdef class Bootstrap(SamplingPlan):
 
 @final
 cdef class Subsample(SamplingPlan):
-    """Rows drawn without replacement, all with equal chances; each block has its share of them, but for one row.
+    """A sampling plan by which rows are drawn without replacement, all with equal chances: ``bootstrap="subsample"``.
+
+    Each block of 4096 rows has its share of the draws, but for one row.
 
     Parameters
     ----------
     n_draws : int
-        Draws of a tree, from 1 to 2**32 - 1; where there are fewer rows, all are drawn.
+        Number of draws of a tree, from 1 to 2**32 - 1; if there are fewer rows, all of them are drawn.
     seed : int, optional
-        By which rows are drawn, below 2**32: trees with one such plan have the same rows. None means by the tree's own seed.
+        Seed by which rows are drawn, below 2**32, so that all trees of the plan have the same rows. None means the seed of each
+        tree.
+
+    Examples
+    --------
+    >>> from dforest.sampling import Subsample
+    >>> counts = Subsample(20).counts(50, seed=0)
+    >>> int(counts.sum()), int(counts.max())
+    (20, 1)
     """
 
     parameters = ("n_draws", "seed")

@@ -68,25 +68,34 @@ def _sums_of_blocks(stratum, n_strata, numbers):
 
 @cython.final
 cdef class Strata(SamplingPlan):
-    """A given number of draws from each part of the rows.
+    """A sampling plan by which a given number of rows is drawn from each part ("stratum") of the rows, such as a class.
 
     Parameters
     ----------
     stratum : ndarray of shape (n_rows,), dtype uint32, or None
-        The number of each row's stratum; None means that all rows are one stratum.
+        Number of the stratum of each row; None means that all rows are one stratum.
     n_draws : ndarray of shape (n_strata,), dtype int64
-        Draws of a tree from each stratum, from 0 to 2**32 - 1, and so their sum, which is at least 1. Strata without rows have
-        none.
+        Number of draws of a tree from each stratum, from 0 to 2**32 - 1. Their sum is at least 1 and at most 2**32 - 1. It must
+        be 0 for strata without rows.
     replace : bool
-        Whether rows are drawn with replacement. If not, there are at most as many draws from a stratum as it has rows.
+        Whether rows are drawn with replacement. If False, there are at most as many draws from a stratum as it has rows.
     mass : ndarray of shape (n_rows,), dtype uint32, or None
-        A row's chance is its share of the mass of its stratum. None means that all are equal; without replacement they are.
-        Strata with draws have some mass.
+        Numbers to which the chances of rows are proportional, inside of each stratum. None means equal chances, which is the only
+        possibility without replacement. Strata with draws must have some mass.
 
     Raises
     ------
     TypeError, ValueError
         If the parameters are not as described.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dforest.sampling import Strata
+    >>> plan = Strata(np.array([0, 0, 0, 0, 1, 1], np.uint32), np.array([2, 5]), True)
+    >>> counts = plan.counts(6, seed=0)
+    >>> int(counts[:4].sum()), int(counts[4:].sum())
+    (2, 5)
     """
 
     parameters = ("stratum", "n_draws", "replace", "mass")
@@ -210,24 +219,35 @@ cdef class Strata(SamplingPlan):
 
 @cython.final
 cdef class Groups(SamplingPlan):
-    """Groups of rows are drawn, all with equal chances, and each row is drawn as often as its group.
+    """A sampling plan by which whole groups of rows are drawn, all with equal chances: ``bootstrap="group"``.
+
+    A tree has all rows of a group, as often as the group is drawn, or none of them.
 
     Parameters
     ----------
     group : ndarray of shape (n_rows,), dtype uint32, or None
-        The number of each row's group, where the groups 0, 1, ... are numbered in the order of their first rows. None means that
-        each `length` neighbouring rows are a group; the last one may have fewer.
+        Number of the group of each row, where the groups 0, 1, ... are numbered in the order of their first rows. None means
+        that groups are runs of `length` neighbouring rows, the last of which may be shorter.
     n_draws : int
-        How many groups a tree draws, from 1 to 2**32 - 1; without replacement at most as many as there are.
+        Number of groups that a tree draws, from 1 to 2**32 - 1; without replacement, at most as many as there are groups.
     replace : bool
         Whether groups are drawn with replacement.
     n_rows, length : int, optional
-        Where `group` is None: how many rows there are, and how many of them are a group.
+        Number of rows, and of rows in a group; needed if `group` is None, and not allowed otherwise.
 
     Raises
     ------
     TypeError, ValueError
         If the parameters are not as described.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dforest.sampling import Groups
+    >>> plan = Groups(np.array([0, 0, 1, 1, 2], np.uint32), 2, False)
+    >>> counts = plan.counts(5, seed=0)
+    >>> bool(counts[0] == counts[1] and counts[2] == counts[3])
+    True
     """
 
     parameters = ("group", "n_draws", "replace", "n_rows", "length")

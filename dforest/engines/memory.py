@@ -23,31 +23,44 @@ _LANES = range(3, 9)  # numbers of classes that are counted in lanes, for which 
 
 @dataclass(frozen=True)
 class MemoryEstimate:
-    """Bytes that growing a forest on the processor takes.
+    """Estimate of the memory that growing a forest on the processor takes, in bytes, piece by piece.
+
+    It is the attribute `growth` of what the method `estimate_memory` of forests and single trees returns. Codes are the numbers
+    of bins or ranks that stand for values; a record is a distinct row of a tree.
 
     Attributes
     ----------
     codes, values : int
-        Coded columns, and the values that codes stand for. They are there before, and not in the `total`.
+        Bytes of the coded columns, and of the values that codes stand for. They exist before growing begins, and are not part of
+        `total`.
     buckets : int
-        Of columns of many codes, where splits are searched by buckets first.
+        Bytes of columns with many codes whose splits are searched by groups of codes ("buckets") first.
     rows : int
-        The codes by row, which all threads share.
+        Bytes of the codes row by row, which all threads share.
     records : int
-        Of each thread: the records of a tree, and the scratch of searches and partitions; of data with sparse columns also which
-        record each row is, and codes of one column.
+        Bytes that each thread needs for the records of a tree and for scratch as large; with sparse columns also for the record
+        of each row, and the codes of one column.
     search : int
-        Of each thread: what else is as large as a tree's largest node, codes of one column and lists of its cuts.
+        Bytes that each thread needs for searching the splits of the largest node: codes of one column, and lists of its splits.
     blocks : int
-        Of each thread: codes of subtrees.
+        Bytes that each thread needs for copies of the codes of subtrees.
     tree : int
-        Of each thread: the tree that it writes.
+        Bytes that each thread needs for the tree that it is growing.
     forest : int
-        All trees, put together.
+        Bytes of the grown forest.
     moving : int
-        What the forest's leaves take for a second time, when the trees are grown and the threads' memory is free again.
+        Bytes that the forest's leaves take a second time, when all trees are grown and the threads' memory is free again.
     n_threads : int
-        How many threads grow trees.
+        Number of threads that grow trees.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from dforest import RandomForestClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> growth = RandomForestClassifier(500, n_jobs=1).estimate_memory(X, y).growth
+    >>> growth.n_threads, growth.total >= growth.forest
+    (1, True)
     """
 
     codes: int
@@ -64,17 +77,17 @@ class MemoryEstimate:
 
     @property
     def of_thread(self):
-        """Bytes of scratch that each thread has."""
+        """Bytes of scratch that each thread needs: int."""
         return self.records + self.search + self.blocks + self.tree
 
     @property
     def total(self):
-        """All bytes but those of the coded columns, at the time when there are most."""
+        """Most bytes that are needed at a time, without those of the coded columns: int."""
         return self.forest + max(self.scratch, self.moving)
 
     @property
     def scratch(self):
-        """Bytes beside the forest while trees are grown."""
+        """Bytes that all threads need beside the forest while trees are grown: int."""
         return self.buckets + self.rows + self.n_threads * self.of_thread
 
 

@@ -227,31 +227,32 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
         """The `Targets` of training rows. A collective."""
 
     def fit(self, X, y, sample_weight=None):
-        """Grow the tree on all training rows.
+        """Grow the tree on the training rows.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Numbers or booleans; NaN means missing, infinities are ordinary values. float32 and
-            float64 are taken as they are, all else becomes float64. Categorical columns may hold
-            text too: see `categorical_features`. None, NaN, NA and null are missing. Sparse matrices
-            and arrays of SciPy give the trees of ``X.toarray()``, which is never made as a whole; what
-            they do not store is 0.
+            Training rows: numbers or booleans, and in categorical columns text too (see
+            `categorical_features`). NaN, None, NA and null are missing values, and infinities are ordinary
+            values. float32 and float64 are used as they are, and other types become float64. Sparse
+            matrices and arrays of SciPy give the same trees as ``X.toarray()``, which is never made as a
+            whole; entries that they do not store are 0.
         y : array-like of shape (n_rows,) or (n_rows, n_outputs)
-            Classes of any type, or finite numbers. If there are several columns, the same tree predicts
-            all of them: impurities are means over these outputs.
+            Targets: classes of any type, or finite numbers. If there are several columns ("outputs"), one
+            tree predicts all of them, and impurities are means over the outputs.
         sample_weight : array-like of shape (n_rows,), optional
-            How much a draw of each row counts in impurities and leaves; rows of weight 0 are left
-            out before anything is drawn. Weights don't change how often a row is drawn.
+            Weights of the rows, from 0 on, which count in impurities and leaves; rows of weight 0 are left
+            out. None means that all weights are 1.
 
         Returns
         -------
         self
+            The fitted tree.
 
         Raises
         ------
         ValueError
-            If a parameter or the data are not as described; the estimator is then as it was.
+            If a parameter or the data are not as described; the estimator is then left as it was.
         """
         return self._fit_partitions(lambda rank: [Partition(rank, X, y, sample_weight)])
 
@@ -449,17 +450,18 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
 
     @property
     def n_outputs_(self):
-        """Number of columns of y."""
+        """Number of outputs, which are the columns of y: int."""
         if "forest_" not in self.__dict__:  # as check_is_fitted takes longer than predicting a single row
             check_is_fitted(self)
         return self.forest_.objective.n_outputs
 
     @property
     def feature_importances_(self):
-        """Impurity-based importances, ndarray of shape (n_features,), dtype float64.
+        """Impurity-based importances of the features: ndarray of shape (n_features,), dtype float64.
 
-        The mean over trees of the total impurity decrease that each feature brings. The numbers of each tree
-        are scaled to sum 1 before, and their mean after; all are 0 if no tree has a split.
+        The importance of a feature is the mean over trees of the total impurity decrease that it brings. The
+        importances of each tree are scaled to sum to 1 before the mean is taken, and so are the means. If no
+        tree has a split, all importances are 0.
         """
         check_is_fitted(self)
         decrease = self.forest_.impurity_decrease(relative=True)
@@ -542,13 +544,14 @@ class ClassifierPart(ClassTargets, ClassifierMixin):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
 
         Returns
         -------
         ndarray of shape (n_rows, n_classes), dtype float64
-            Columns in the order of `classes_`: the mean over trees of the class shares of the
-            leaves reached; with ``voting="hard"`` the share of trees that vote for each class. Of several
-            outputs, a list of such arrays.
+            Probabilities, with columns in the order of `classes_`: the mean over trees of the shares of the
+            classes in the leaves that a row reaches; with ``voting="hard"``, the share of the trees that vote
+            for each class. For several outputs, a list of such arrays.
         """
         probability = self._mean(X, getattr(self, "voting", "soft"))
         if self.n_outputs_ == 1:
@@ -560,22 +563,37 @@ class ClassifierPart(ClassTargets, ClassifierMixin):
         return [np.ascontiguousarray(on_host(probability)[:, own]) for own in self.forest_.objective.outputs]
 
     def predict_log_proba(self, X):
-        """Natural logarithms of what `predict_proba` returns; the logarithm of 0 is -inf."""
+        """Predict the natural logarithm of the probability of each class for each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes), dtype float64
+            Logarithms of what `predict_proba` returns; the logarithm of 0 is -inf. For several outputs, a list
+            of such arrays.
+        """
         probability = self.predict_proba(X)
         with np.errstate(divide="ignore"):
             logs = [in_kind(X, np.log(on_host(part))) for part in (probability if self.n_outputs_ > 1 else [probability])]
         return logs if self.n_outputs_ > 1 else logs[0]
 
     def predict(self, X):
-        """The most probable class of each row; of equally probable ones, the first in `classes_`.
+        """Predict the class of each row.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
 
         Returns
         -------
         ndarray of shape (n_rows,) or (n_rows, n_outputs)
+            The most probable class of each row, by `predict_proba`; of equally probable classes, the first in
+            `classes_`.
         """
         packed, *rows = self._ready(X, getattr(self, "voting", "soft"))
         if self.n_outputs_ == 1:
@@ -612,17 +630,18 @@ class RegressorPart(NumberTargets, RegressorMixin):
     """What makes a `TreeEstimator` a regressor."""
 
     def predict(self, X):
-        """The mean over trees of what the leaf that each row reaches predicts.
-
-        A leaf predicts the mean of its training targets, or, with the criterion "absolute_error", their median.
+        """Predict the target of each row.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
 
         Returns
         -------
         ndarray of shape (n_rows,) or (n_rows, n_outputs), dtype float64
+            The mean over trees of the value of the leaf that the row reaches. This value is the mean of the
+            leaf's training targets, or their median with ``criterion="absolute_error"``.
         """
         mean = self._mean(X)
         return in_kind(X, mean.ravel() if self.n_outputs_ == 1 else mean)

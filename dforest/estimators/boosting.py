@@ -51,25 +51,27 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Numbers or booleans, and in columns that are categorical or ordinal text too: see
-            `categorical_features`. NaN, None, NA and null are missing, infinities are ordinary values.
+            Training rows: numbers or booleans, and in categorical and ordinal columns text too (see
+            `categorical_features`). NaN, None, NA and null are missing values, and infinities are ordinary values.
         y : array-like of shape (n_rows,)
-            Classes of any type, or finite numbers.
+            Targets: classes of any type, or finite numbers.
         sample_weight : array-like of shape (n_rows,), optional
-            How much each row counts; rows of weight 0 are left out.
+            Weights of the rows, from 0 on; rows of weight 0 are left out. None means that all weights are 1.
         X_val, y_val : array-like of shape (n_val, n_features) and (n_val,), optional
-            Rows that are scored for early stopping, in place of some that are held out of X.
+            Validation rows and their targets, which are scored for early stopping. None means that some rows of X
+            are held out instead: see `validation_fraction`.
         sample_weight_val : array-like of shape (n_val,), optional
-            How much each of these counts.
+            Weights of the validation rows. None means that all weights are 1.
 
         Returns
         -------
         self
+            The fitted estimator.
 
         Raises
         ------
         ValueError
-            If a parameter or the data are not as described; the estimator is then as it was.
+            If a parameter or the data are not as described; the estimator is then left as it was.
         """
         return self._fit_partitions(lambda rank: [Partition(rank, X, y, sample_weight)], (X_val, y_val, sample_weight_val))
 
@@ -241,31 +243,33 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
 
     @property
     def n_iter_(self):
-        """Number of rounds that were grown."""
+        """Number of rounds that were grown: int, less than `max_iter` if growing stopped early."""
         check_is_fitted(self)
         return self.forest_.n_trees // self.n_trees_per_iteration_
 
     @property
     def feature_importances_(self):
-        """Gain-based importances, ndarray of shape (n_features,), dtype float64.
+        """Gain-based importances of the features: ndarray of shape (n_features,), dtype float64.
 
-        The share of each feature in the gain of all splits of all trees: by how much splits that test it decrease the loss,
-        to second order. All are 0 if no tree has a split.
+        The importance of a feature is its share in the gain of all splits of all trees. The gain of a split is how much it
+        decreases the loss, to second order. All importances are 0 if no tree has a split.
         """
         check_is_fitted(self)
         return gain_shares(self.forest_)
 
     def apply(self, X):
-        """The number of the leaf that each row reaches in each tree.
+        """Return the number of the leaf that each row reaches in each tree.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
+            Rows with the columns of the training data.
 
         Returns
         -------
         ndarray of shape (n_rows, n_rounds) or (n_rows, n_rounds, n_classes), dtype int64
-            The latter if rounds have a tree for each class. Nodes of a tree are numbered in depth-first preorder.
+            Numbers of nodes in their tree: the root is 0, and all other nodes follow in depth-first preorder. The second
+            shape is that of more than two classes, where each round has a tree for each class.
         """
         leaves = self._leaves(X)
         return leaves if self.n_trees_per_iteration_ == 1 else leaves.reshape(len(leaves), -1, self.n_trees_per_iteration_)
@@ -292,11 +296,15 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
 
 @has_parameters("boosting classifier", table=BOOSTING_PARAMETERS)
 class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEstimator):
-    """Gradient-boosted trees for classification.
+    """Gradient-boosted trees for classification: each tree corrects the predictions of those before it.
 
-    Each round grows a tree, or, for more than two classes, a tree for each class, for the gradients of the loss by the raw
-    predictions so far. Trees are grown best first on binned values, missing values go to the side that has more gain, and the
-    trees are the same to the bit whatever the number of threads.
+    A row's *raw prediction* is the sum of a constant and of the values of the leaves that it reaches in all trees;
+    probabilities follow from it. Each round grows a tree (or, for more than two classes, a tree for each class) that
+    decreases the loss of the raw predictions so far, to second order. The values of each feature are sorted into bins, trees
+    are grown best first, and missing values go to the side that has more gain. The trees are the same to the bit on any
+    number of threads.
+
+    {groups}
 
     Parameters
     ----------
@@ -305,6 +313,11 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
     Attributes
     ----------
     {attributes}
+
+    See Also
+    --------
+    HistGradientBoostingRegressor : Gradient-boosted trees for regression.
+    RandomForestClassifier : A random forest, whose trees do not depend on each other.
 
     References
     ----------
@@ -316,8 +329,11 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
     >>> from sklearn.datasets import load_iris
     >>> from dforest import HistGradientBoostingClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> HistGradientBoostingClassifier(random_state=0).fit(X, y).predict(X[:2])
+    >>> model = HistGradientBoostingClassifier(max_iter=20, random_state=0).fit(X, y)
+    >>> model.predict(X[:2])
     array([0, 0])
+    >>> model.n_iter_, model.n_trees_per_iteration_
+    (20, 3)
     """
 
     def _make_loss(self):
@@ -332,15 +348,17 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
             raise ValueError(f"no row of positive weight has the class {label!r}; allowed is one row of each class, or more")
 
     def predict(self, X):
-        """The most probable class of each row; of equally probable ones, the first in `classes_`.
+        """Predict the class of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
+            Rows with the columns of the training data.
 
         Returns
         -------
         ndarray of shape (n_rows,)
+            The most probable class of each row; of equally probable classes, the first in `classes_`.
         """
         raw = self._raw(X)
         return in_kind(X, self.classes_.take(class_numbers(raw)))
@@ -351,71 +369,76 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
+            Rows with the columns of the training data.
 
         Returns
         -------
         ndarray of shape (n_rows, n_classes), dtype float64
-            Columns in the order of `classes_`.
+            Probabilities, with columns in the order of `classes_`.
         """
         raw = self._raw(X)
         return in_kind(X, probabilities(self._loss, raw))
 
     def decision_function(self, X):
-        """Raw predictions, which trees add up.
+        """Return the raw prediction of each row, which is the sum of the values of the leaves that it reaches.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
+            Rows with the columns of the training data.
 
         Returns
         -------
         ndarray of shape (n_rows,) or (n_rows, n_classes), dtype float64
-            Of two classes one number a row: with loss "log_loss" the logarithm of the odds of the second class, with
-            "exponential" half of that. Of more classes a number for each.
+            For two classes, one number for each row: with ``loss="log_loss"`` the logarithm of the odds of the second
+            class, and with "exponential" half of it. For more classes, a number for each class.
         """
         return in_kind(X, decisions(self._raw(X)))
 
     def staged_predict(self, X):
-        """What `predict` would return if the trees of the first round, then of the first two, and so on, were all.
+        """Predict the class of each row by the first round alone, by the first two rounds, and so on.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
+            Rows with the columns of the training data.
 
         Yields
         ------
         ndarray of shape (n_rows,)
-            After each round.
+            What `predict` would return if growing had stopped after this round.
         """
         for raw in self._staged_raw(X):
             yield self.classes_.take(class_numbers(raw))
 
     def staged_predict_proba(self, X):
-        """What `predict_proba` would return if the trees of the first round, then of the first two, and so on, were all.
+        """Predict the probability of each class by the first round alone, by the first two rounds, and so on.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
+            Rows with the columns of the training data.
 
         Yields
         ------
         ndarray of shape (n_rows, n_classes), dtype float64
-            After each round.
+            What `predict_proba` would return if growing had stopped after this round.
         """
         for raw in self._staged_raw(X):
             yield probabilities(self._loss, raw)
 
     def staged_decision_function(self, X):
-        """What `decision_function` would return if the trees of the first round, then of the first two, and so on, were all.
+        """Return the raw prediction of each row by the first round alone, by the first two rounds, and so on.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
+            Rows with the columns of the training data.
 
         Yields
         ------
         ndarray of shape (n_rows,) or (n_rows, n_classes), dtype float64
-            After each round.
+            What `decision_function` would return if growing had stopped after this round.
         """
         for raw in self._staged_raw(X):
             yield decisions(raw)
@@ -423,11 +446,14 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
 
 @has_parameters("boosting regressor", table=BOOSTING_PARAMETERS)
 class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstimator):
-    """Gradient-boosted trees for regression.
+    """Gradient-boosted trees for regression: each tree corrects the predictions of those before it.
 
-    Each round grows a tree for the gradients of the loss by the raw predictions so far. Trees are grown best first on binned
-    values, missing values go to the side that has more gain, and the trees are the same to the bit whatever the number of
-    threads.
+    A row's *raw prediction* is the sum of a constant and of the values of the leaves that it reaches in all trees; for most
+    losses it is the prediction. Each round grows a tree that decreases the loss of the raw predictions so far, to second
+    order. The values of each feature are sorted into bins, trees are grown best first, and missing values go to the side
+    that has more gain. The trees are the same to the bit on any number of threads.
+
+    {groups}
 
     Parameters
     ----------
@@ -436,6 +462,11 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
     Attributes
     ----------
     {attributes}
+
+    See Also
+    --------
+    HistGradientBoostingClassifier : Gradient-boosted trees for classification.
+    RandomForestRegressor : A random forest, whose trees do not depend on each other.
 
     References
     ----------
@@ -447,8 +478,11 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
     >>> from sklearn.datasets import load_diabetes
     >>> from dforest import HistGradientBoostingRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> HistGradientBoostingRegressor(random_state=0).fit(X, y).predict(X).shape
-    (442,)
+    >>> model = HistGradientBoostingRegressor(learning_rate=0.05, random_state=0).fit(X[100:], y[100:])
+    >>> model.predict(X[:100]).shape
+    (100,)
+    >>> model.score(X[:100], y[:100]) > 0.3
+    True
     """
 
     def _make_loss(self):
@@ -463,30 +497,33 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
         return Loss(self.loss)
 
     def predict(self, X):
-        """The mean, the median or the quantile of y, as the loss has it.
+        """Predict the target of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
+            Rows with the columns of the training data.
 
         Returns
         -------
         ndarray of shape (n_rows,), dtype float64
+            Estimates of the mean of the target, or of its median or a quantile, depending on `loss`.
         """
         raw = self._raw(X)
         return in_kind(X, self._loss.predict(raw))
 
     def staged_predict(self, X):
-        """What `predict` would return if the trees of the first round, then of the first two, and so on, were all.
+        """Predict the target of each row by the first round alone, by the first two rounds, and so on.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
+            Rows with the columns of the training data.
 
         Yields
         ------
         ndarray of shape (n_rows,), dtype float64
-            After each round.
+            What `predict` would return if growing had stopped after this round.
         """
         for raw in self._staged_raw(X):
             yield self._loss.predict(raw)

@@ -7,10 +7,14 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from dforest.core.boost.loss import Loss
 from dforest.estimators.constraints import Names, SubclassOf
-from dforest.estimators.parameters import BOOSTING, PARAMETERS, Parameter
+from dforest.estimators.parameters import BOOSTING, COLUMNS, COMPUTATION, PARAMETERS, ROWS, SHAPE, SPLITS, Parameter
 
 CLASSIFIER = frozenset({"boosting classifier"})
 REGRESSOR = frozenset({"boosting regressor"})
+
+# Groups that only boosted trees have.
+ROUNDS = "Loss and rounds"
+STOPPING = "Early stopping"
 
 BOOSTING_PARAMETERS = (
     Parameter(
@@ -18,12 +22,13 @@ BOOSTING_PARAMETERS = (
         '{"log_loss", "exponential"} or Loss',
         "log_loss",
         [Names("log_loss", "exponential"), Loss, SubclassOf(Loss, "dforest.loss")],
-        """Loss that trees are to decrease. "log_loss" is minus the logarithm of the probability of a row's class; of more
-        than two classes, each round grows a tree for each class. "exponential", for two classes, is AdaBoost's: e to the
-        power of -F for rows of the second class, and of F for others, F being the raw prediction. An object, or a class, of
-        `dforest.loss` is a loss of one's own.""",
+        """Loss that the trees are to decrease. "log_loss" is minus the logarithm of the probability of a row's class; with
+        more than two classes, each round grows a tree for each class. "exponential" is the loss of AdaBoost, for two classes:
+        with the raw prediction F, it is exp(-F) for rows of the second class and exp(F) for others. An object, or a class,
+        of `dforest.loss` is a loss of your own.""",
         of=CLASSIFIER,
         by_position=True,
+        group=ROUNDS,
     ),
     Parameter(
         "loss",
@@ -34,38 +39,44 @@ BOOSTING_PARAMETERS = (
             Loss,
             SubclassOf(Loss, "dforest.loss"),
         ],
-        """Loss that trees are to decrease: half the squared error; the absolute error; half the gamma deviance, for targets
-        above 0; half the Poisson deviance, for targets from 0; the pinball loss of `quantile`; Huber's loss, which is half
-        the squared error up to a distance, and linear beyond it: that distance is, in each round, a quantile of the errors.
-        "gamma" and "poisson" predict e to the power of what trees add up. An object, or a class, of `dforest.loss` is a loss of
-        one's own.""",
+        """Loss that the trees are to decrease. "squared_error" is half the squared error, and predicts means.
+        "absolute_error" is the absolute error, and predicts medians. "gamma" is half the gamma deviance, for targets above 0,
+        and "poisson" half the Poisson deviance, for targets from 0 on; with both, the prediction is exp(sum of the trees).
+        "quantile" is the pinball loss of the parameter `quantile`. "huber" is half the squared error up to a distance and
+        linear beyond it, where the distance is, in each round, a quantile of the errors. An object, or a class, of
+        `dforest.loss` is a loss of your own.""",
         of=REGRESSOR,
         by_position=True,
+        group=ROUNDS,
     ),
     Parameter(
         "quantile",
         "float or None",
         None,
         [Interval(Real, 0, 1, closed="both"), None],
-        """The quantile that loss "quantile" predicts; it must be given there. Of loss "huber" the share of rows whose errors
-        count in full; None means 0.9.""",
+        """Quantile that ``loss="quantile"`` predicts, from 0 to 1, which must then be given. With ``loss="huber"``, it is the
+        share of rows whose errors count in full; None means 0.9. Other losses ignore it.""",
         of=REGRESSOR,
+        group=ROUNDS,
     ),
     Parameter(
         "learning_rate",
         "float",
         0.1,
         [Interval(Real, 0, None, closed="neither")],
-        """Factor of what leaves add to predictions.""",
+        """Factor, above 0, by which the values of leaves are multiplied before they are added up. A lower rate needs more
+        rounds.""",
         of=BOOSTING,
+        group=ROUNDS,
     ),
     Parameter(
         "max_iter",
         "int",
         100,
         [Interval(Integral, 1, None, closed="left")],
-        """Largest number of rounds. A round grows one tree, or, for more than two classes, one for each class.""",
+        """Largest number of rounds. A round grows one tree or, for more than two classes, one tree for each class.""",
         of=BOOSTING,
+        group=ROUNDS,
     ),
     Parameter(
         "max_leaf_nodes",
@@ -74,83 +85,105 @@ BOOSTING_PARAMETERS = (
         [Interval(Integral, 2, None, closed="left"), None],
         """Largest number of leaves of a tree: nodes are split in the order of their gain, best first. None means no limit.""",
         of=BOOSTING,
+        group=SHAPE,
     ),
     Parameter(
         "max_depth",
         "int or None",
         None,
         [Interval(Integral, 1, None, closed="left"), None],
-        """A node at this depth is a leaf; the root's depth is 0. None means no limit.""",
+        """Greatest depth of a tree: a node at this depth is a leaf. The root's depth is 0. None means no limit.""",
         of=BOOSTING,
+        group=SHAPE,
     ),
     Parameter(
         "min_samples_leaf",
         "int",
         20,
         [Interval(Integral, 1, None, closed="left")],
-        """Least number of rows on each side of a split. With few hundreds of rows, less is often better.""",
+        """Least number of rows on each side of a split, and so in each leaf. With only some hundreds of training rows, a lower
+        number is often better.""",
         of=BOOSTING,
+        group=SHAPE,
     ),
     Parameter(
         "min_hessian",
         "float",
         1e-3,
         [Interval(Real, 0, None, closed="left")],
-        """Least sum of second derivatives of the loss on each side of a split. Of losses whose second derivative is 1, as of
-        the squared error, this is the weight of the rows.""",
+        """Least sum of second derivatives of the loss on each side of a split, from 0 on. For losses whose second derivative is
+        1, such as the squared error, this sum is the total weight of the rows.""",
         of=BOOSTING,
+        group=SHAPE,
     ),
     Parameter(
         "l2_regularization",
         "float",
         0,
         [Interval(Real, 0, None, closed="left")],
-        """What is added to the sum of second derivatives in a leaf, which makes small leaves add less. It counts in splits
-        too; medians and quantiles in leaves don't depend on it.""",
+        """Number, from 0 on, that is added to the sum of second derivatives in a leaf, which brings the values of small leaves
+        closer to 0. It counts in the gains of splits too, but medians and quantiles in leaves don't depend on it.""",
         of=BOOSTING,
+        group=SHAPE,
     ),
     Parameter(
         "max_features",
         "int or float",
         1.0,
         [Interval(RealNotInt, 0, 1, closed="right"), Interval(Integral, 1, None, closed="left")],
-        """Number of features tried at each node, drawn at random from those that `interaction_cst` allows there: a float is a
-        share of them, rounded up, and an int is this number.""",
+        """Number of features tried at each node, drawn at random from those that `interaction_cst` allows there. An int is this
+        number, and a float, above 0 and up to 1, is a share of them, rounded up.""",
         of=BOOSTING,
-    ),
-    Parameter(
-        "subsample",
-        "float",
-        1.0,
-        [Interval(Real, 0, 1, closed="right")],
-        """Share of the rows that each round draws without replacement, rounded down; its trees are grown from these, and
-        rows that count towards `min_samples_leaf` are these. Below 1 that is stochastic gradient boosting: it takes less
-        time, and the trees are less alike.""",
-        of=BOOSTING,
+        group=SPLITS,
     ),
     Parameter(
         "max_bins",
         "int",
         255,
         [Interval(Integral, 2, 255, closed="both")],
-        """Largest number of bins that a feature's values are sorted into, and of categories of a feature. Missing values have
-        one more bin.""",
+        """Largest number of bins that the values of a feature are sorted into, and of categories of a feature, from 2 to 255.
+        Missing values have one more bin.""",
         of=BOOSTING,
+        group=SPLITS,
+    ),
+    Parameter(
+        "subsample",
+        "float",
+        1.0,
+        [Interval(Real, 0, 1, closed="right")],
+        """Share of the rows that each round draws without replacement, above 0 and up to 1; the number of rows is rounded down.
+        The trees of the round are grown from these rows, and only these count towards `min_samples_leaf`. A share below 1 is
+        stochastic gradient boosting: it takes less time, and the trees are less alike.""",
+        of=BOOSTING,
+        group=ROWS,
+    ),
+    Parameter(
+        "class_weight",
+        'dict, "balanced" or None',
+        None,
+        [dict, StrOptions({"balanced"}), None],
+        """Factors by which the weights of rows are multiplied, by class. A dict maps classes to factors; the factor of a class
+        that it leaves out is 1. "balanced" gives each class the factor total weight / (n_classes * weight of the class). None
+        means 1 for all classes.""",
+        of=CLASSIFIER,
+        group=ROWS,
     ),
     Parameter(
         "categorical_features",
         '"from_dtype", array-like or None',
         "from_dtype",
         ["array-like", StrOptions({"from_dtype"}), None],
-        """Columns whose values are labels without an order, tested by sets of labels ("categories"): a mask, or numbers or
-        names of columns; None means none. "from_dtype" means those of a categorical type of pandas, polars or pyarrow, except
-        for ordered ones that `ordinal_features` takes. Labels are strings, numbers or booleans; 1 and 1.0 are one label.
+        """Columns whose values are labels without an order ("categories"), given as a mask, as numbers or as names of columns;
+        None means none. "from_dtype" means the columns that have a categorical type of pandas, polars or pyarrow, except for
+        ordered ones that `ordinal_features` takes. Labels are strings, numbers or booleans; 1 and 1.0 are one label. A node
+        tests such a column by a set of categories.
 
-        Those categories that have at least 10 rows in a node are ordered by G / (H + 10), with the sums of their rows' first
-        and second derivatives of the loss, and parted in this order. Missing values are one more category. All that a node
-        has not in this order, and labels that were not in training if missing values are not in it either, go together to
-        the side that has more gain.""",
+        In a node, the categories that have at least 10 rows are sorted by G / (H + 10), where G and H are the sums of the first
+        and second derivatives of the loss over their rows, and are parted in this order. Missing values count as one more
+        category. All other categories go together to the side that has more gain. Labels that did not occur in training are
+        treated as missing values.""",
         of=BOOSTING,
+        group=COLUMNS,
     ),
     replace(next(entry for entry in PARAMETERS if entry.name == "ordinal_features"), of=BOOSTING),
     Parameter(
@@ -158,30 +191,24 @@ BOOSTING_PARAMETERS = (
         "array-like of int of shape (n_features,), dict or None",
         None,
         ["array-like", dict, None],
-        """What predictions may do as a feature rises, all others fixed: for 1 they only rise, for -1 they only fall, for 0 they
-        do either. A dict maps names of columns to these numbers. For classification, of two classes, the prediction is the
-        probability of the second one. Categorical features can't be constrained. What leaves add is kept within bounds that
-        the splits of constrained features above them set.""",
+        """Monotonicity constraints: how predictions may change as a feature rises and all others stay fixed. 1 means that they
+        may only rise, -1 that they may only fall, and 0 that there is no constraint. A dict maps names of columns to these
+        numbers. For classification there must be two classes, and the prediction is the probability of the second one.
+        Categorical features can't be constrained. The values of leaves are kept within the bounds that the constrained
+        splits above them set.""",
         of=BOOSTING,
+        group=COLUMNS,
     ),
     Parameter(
         "interaction_cst",
         '{"pairwise", "no_interactions"}, list or tuple of lists/tuples/sets of int, or None',
         None,
         [list, tuple, StrOptions({"pairwise", "no_interactions"}), None],
-        """Which features may be tested on one path from a root to a leaf, and so interact: the numbers of those of a group.
-        Features in none of the groups given form one more. "no_interactions" means that each path has a single feature,
-        "pairwise" two at most. None means no constraint.""",
+        """Interaction constraints: which features may be tested together on one path from a root to a leaf. A list holds groups
+        of numbers of features; features that are in none of them form one more group. "no_interactions" means that each
+        path tests a single feature, and "pairwise" that it tests two at most. None means no constraint.""",
         of=BOOSTING,
-    ),
-    Parameter(
-        "warm_start",
-        "bool",
-        False,
-        ["boolean"],
-        """Whether `fit` keeps the trees there are and adds rounds, up to `max_iter` in all. With the data of the call before,
-        that gives the trees of one call to the bit.""",
-        of=BOOSTING,
+        group=COLUMNS,
     ),
     Parameter(
         "early_stopping",
@@ -190,95 +217,107 @@ BOOSTING_PARAMETERS = (
         [StrOptions({"auto"}), "boolean"],
         """Whether growing stops when scores get no better. "auto" means that it does if X has more than 10,000 rows.""",
         of=BOOSTING,
+        group=STOPPING,
     ),
     Parameter(
         "scoring",
         "str, callable or None",
         "loss",
         [str, callable, None],
-        """What is scored for early stopping, before the first round and after each: "loss" is minus the mean loss, other
-        names are those of scikit-learn's scorers, None is accuracy or R2. A callable is given an estimator, rows and
-        targets, and returns a number, the higher the better; the estimator predicts these rows only, by the rounds so
-        far. Except for "loss", at most 10,000 rows of the training set are scored.""",
+        """Score for early stopping, which is computed before the first round and after each one. "loss" is minus the mean
+        loss, other names are those of scikit-learn's scorers, and None means accuracy or R2. A callable is given an estimator,
+        rows and targets, and returns a number, the higher the better; that estimator predicts these rows only, by the rounds
+        grown so far. Except for "loss", at most 10,000 of the training rows are scored.""",
         of=BOOSTING,
+        group=STOPPING,
     ),
     Parameter(
         "validation_fraction",
         "int, float or None",
         0.1,
         [Interval(RealNotInt, 0, 1, closed="neither"), Interval(Integral, 1, None, closed="left"), None],
-        """Rows that are held out and scored for early stopping, drawn at random: a float is a share of all, and an int their
-        number; of classes, each has its share. None means that the training rows' scores decide. `fit` may be given
-        rows of their own instead.""",
+        """Number of rows that are held out and scored for early stopping, drawn at random and, for classification, from each
+        class in proportion. An int is this number, and a float, between 0 and 1, is a share of all rows. None means that the
+        scores of the training rows decide. If `fit` is given validation rows, none are held out.""",
         of=BOOSTING,
+        group=STOPPING,
     ),
     Parameter(
         "n_iter_no_change",
         "int",
         10,
         [Interval(Integral, 1, None, closed="left")],
-        """Growing stops early when none of this many latest scores is better than the score before them.""",
+        """Number of rounds to wait for a better score: growing stops when none of this many latest scores is better than the
+        score before them.""",
         of=BOOSTING,
+        group=STOPPING,
     ),
     Parameter(
         "tol",
         "float",
         1e-7,
         [Interval(Real, 0, None, closed="left")],
-        """A score is better if it is higher by more than this.""",
+        """Tolerance of early stopping, in the unit of the score: a score is better than another one if it is higher by more
+        than this.""",
         of=BOOSTING,
-    ),
-    Parameter(
-        "verbose",
-        "int",
-        0,
-        ["verbose"],
-        """How often the number of rounds grown is printed, with scores if there are any, on the error stream: 1 prints a
-        line for every tenth of the rounds, 2 for every round, and 0 nothing.""",
-        of=BOOSTING,
+        group=STOPPING,
     ),
     Parameter(
         "random_state",
         "int, RandomState or None",
         None,
         ["random_state"],
-        """Seed of the random numbers, which decide what rows are held out and what features are tried. Equal numbers give
-        equal trees, whatever `n_jobs`.""",
+        """Seed of the random numbers, which decide which rows are held out or drawn and which features are tried. An int gives
+        equal trees in each fit to the same data, whatever `n_jobs` is; None, or a RandomState object, gives others in each
+        fit.""",
         of=BOOSTING,
-    ),
-    Parameter(
-        "class_weight",
-        'dict, "balanced" or None',
-        None,
-        [dict, StrOptions({"balanced"}), None],
-        """Factors of the rows' weights by class. A dict maps classes to factors, which are 1 for classes that it
-        leaves out. "balanced" makes them total weight / (n_classes * weight of the class). None means 1.""",
-        of=CLASSIFIER,
+        group=COMPUTATION,
     ),
     Parameter(
         "n_jobs",
         "int or None",
         None,
         [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
-        """Number of threads of `fit` and of prediction, as in joblib: None means 1, or what
-        ``joblib.parallel_config`` says; -1 means all cores that the process may use, -2 all but one. If
-        `n_jobs` is None or negative, the thread count is capped by the OpenMP limit, so nested parallelism
-        doesn't oversubscribe cores; ``threadpoolctl.threadpool_limits`` or ``OMP_NUM_THREADS`` set it. The trees
-        do not depend on `n_jobs`: all threads grow one tree together. Data of few rows get fewer threads.""",
+        """Number of threads for fitting and predicting, as in joblib: None means 1, or what ``joblib.parallel_config`` says;
+        -1 means all cores that the process may use, and -2 all but one. If `n_jobs` is None or negative, the thread count is
+        capped by the OpenMP limit, so nested parallelism doesn't oversubscribe cores; ``threadpoolctl.threadpool_limits`` or
+        ``OMP_NUM_THREADS`` set that limit. The trees do not depend on `n_jobs`. All threads grow one tree together, and data
+        of few rows get fewer threads.""",
         of=BOOSTING,
+        group=COMPUTATION,
     ),
     Parameter(
         "device",
         "str or None",
         None,
         [str, None],
-        """Where trees are grown and rows go down them. "cpu" is the processor; "gpu", "sycl" (SYCL's default
-        device) or a filter string such as "level_zero:gpu:1" is a SYCL device, which gives the bits of the
-        processor; `dforest.devices` lists what there is. None means the device where X lies, if X is an
-        array on one; else the device of ``dforest.config_context(queue=...)``; else the processor. Devices
-        have no code for the losses "absolute_error", "quantile" and "huber", for `subsample` below 1, for categorical
-        features and for constraints, which raise ValueError. Baselines, scores and staged predictions are computed by
-        the processor.""",
+        """Where trees are grown and predictions are made. "cpu" is the processor; "gpu", "sycl" (SYCL's default device) or a
+        filter string such as "level_zero:gpu:1" is a SYCL device, which gives results equal to the processor's to the bit;
+        `dforest.devices` lists what there is. None means the device where X lies, if X is an array on a device; else the
+        device of ``dforest.config_context(queue=...)``; else the processor. SYCL devices don't support the losses
+        "absolute_error", "quantile" and "huber", `subsample` below 1, categorical features and constraints: these raise
+        ValueError. Baselines, scores and staged predictions are computed by the processor.""",
         of=BOOSTING,
+        group=COMPUTATION,
+    ),
+    Parameter(
+        "warm_start",
+        "bool",
+        False,
+        ["boolean"],
+        """Whether `fit` keeps the trees of earlier calls and adds rounds, up to `max_iter` in all; if False, it grows all trees
+        anew. If the data are those of the earlier calls, the trees are those of a single call, to the bit.""",
+        of=BOOSTING,
+        group=COMPUTATION,
+    ),
+    Parameter(
+        "verbose",
+        "int",
+        0,
+        ["verbose"],
+        """How much is printed on the error stream while trees are grown. 0 prints nothing. 1 prints the number of rounds, and
+        scores if there are any, after every tenth of the rounds, and 2 after every round.""",
+        of=BOOSTING,
+        group=COMPUTATION,
     ),
 )

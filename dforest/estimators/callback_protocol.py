@@ -65,16 +65,17 @@ class CallbackSupportMixin:
     """What lets callbacks be set on an estimator."""
 
     def set_callbacks(self, *callbacks):
-        """Set the callbacks that `fit` tells of its progress.
+        """Set the callbacks that are told of the progress of `fit`.
 
         Parameters
         ----------
-        *callbacks : objects with the methods of `sklearn.callback.FitCallback`
-            None given means that there are none from now on.
+        *callbacks : objects with the methods of ``sklearn.callback.FitCallback``
+            The callbacks, which replace those set before. A call without any removes them.
 
         Returns
         -------
         self
+            This estimator.
         """
         if any(isinstance(one, type) or not all(callable(getattr(one, hook, None)) for hook in _HOOKS) for one in callbacks):
             methods = ", ".join(_HOOKS)

@@ -12,42 +12,43 @@ class ExportPart:
     """What gives a forest, a single tree or boosted trees to other libraries."""
 
     def to_onnx(self, *, dtype=np.float64, verify=True):
-        """Make an ONNX model that predicts the same.
+        """Make an ONNX model that predicts what this estimator predicts.
 
-        Its input is ``"X"``, of shape (n_rows, n_features). The outputs of a classifier are ``"label"`` and
-        ``"probabilities"``, of shape (n_rows,) and (n_rows, n_classes); that of a regressor is ``"variable"``, of shape
-        (n_rows, 1). Categories are what they are in X, integers up to 16,777,216 in magnitude.
+        The model's input is ``"X"``, of shape (n_rows, n_features). The outputs of a classifier are ``"label"`` and
+        ``"probabilities"``, of shape (n_rows,) and (n_rows, n_classes); the output of a regressor is ``"variable"``, of shape
+        (n_rows, 1). Categories are the numbers that they are in X, which must be integers up to 16,777,216 in magnitude.
 
-        With ``dtype=np.float64``, onnxruntime's means over trees and sums of trees have the same bits as here, on any number of
-        threads. Exponentials, which follow the raw predictions of some boosted trees, may differ in their last bits. With
-        ``dtype=np.float32``, rows are of float32, and reach the same leaves as here; what these say is added up in float32.
+        With ``dtype=np.float64``, means over trees and sums of trees that onnxruntime computes have the same bits as here, on any
+        number of threads; exponentials, which follow the raw predictions of some boosted trees, may differ in their last bits.
+        With ``dtype=np.float32``, rows are of float32 and reach the same leaves as here, but the values of these leaves are
+        added up in float32.
 
-        Trees are one operator, ``TreeEnsemble`` of ai.onnx.ml 5. onnxruntime before 1.24 lacks it, or reaches wrong leaves.
+        All trees are one operator, ``TreeEnsemble`` of ai.onnx.ml 5, which onnxruntime runs correctly from version 1.24 on.
 
         Parameters
         ----------
         dtype : {numpy.float64, numpy.float32}, default=numpy.float64
-            The type of X and of what is predicted.
+            The type of X and of predictions.
         verify : bool, default=True
-            Whether to run the model in onnxruntime and to compare what it predicts with what this estimator does: for rows that
-            reach up to 2,000 nodes of the trees, with a value at the node's threshold, next to it on either side, infinite, or
-            missing, or a category on either side, or an unknown one. With False, nothing is compared.
+            Whether to run the model in onnxruntime and to compare its predictions with those of this estimator, for rows made for
+            up to 2,000 nodes of the trees: their value is the node's threshold, next to it on either side, infinite or missing,
+            or it is a category on either side or an unknown one. If False, nothing is compared.
 
         Returns
         -------
         onnx.ModelProto
-            Which ``onnx.save`` writes to a file.
+            The model, which ``onnx.save`` writes to a file.
 
         Raises
         ------
         ValueError
-            If ONNX can't have what the estimator has: categories that are no such integers, labels of levels, tests of a
-            splitter's own, a loss of your own, labels of classes of other types than text, booleans, integers and floats. Also
-            if the model would have more than 2 GiB, or, for float32, more than 16,777,216 distinct leaves.
+            If the estimator has something that ONNX lacks: categories that are not integers as above, labels of ordinal levels,
+            tests of a splitter of your own, a loss of your own, or class labels of other types than text, booleans, integers and
+            floats. Also if the model would have more than 2 GiB or, for float32, more than 16,777,216 distinct leaves.
         ConversionError
-            If any prediction differs. The message has the first row for which it does.
+            If any prediction differs. The message shows the first row for which it does.
         ImportError
-            If onnx, or to verify it onnxruntime, is not installed: the extra is ``dforest[onnx]``.
+            If onnx is not installed, or onnxruntime, which the comparison needs: the extra ``dforest[onnx]`` has both.
 
         Examples
         --------
@@ -64,33 +65,33 @@ class ExportPart:
         return import_module("dforest.conversion.onnx").to_onnx(self, dtype, verify)
 
     def to_treelite(self, *, verify=True):
-        """Make a model of treelite that predicts the same, as cuML's inference and TL2cgen take it.
+        """Make a treelite model that predicts what this estimator predicts, for cuML's inference and TL2cgen.
 
-        Thresholds and leaves are of float64. Predictions by ``treelite.gtil`` have the same bits as here: means over trees, and
-        raw predictions of boosted trees; exponentials that follow these may differ in their last bits. Categories are what they
-        are in X, which treelite allows to be integers from 0.
+        Thresholds and leaves are of float64. Means over trees and raw predictions of boosted trees that ``treelite.gtil``
+        computes have the same bits as here; exponentials, which follow the raw predictions of some boosted trees, may differ in
+        their last bits. Categories are the numbers that they are in X, which must be integers from 0 on.
 
         Parameters
         ----------
         verify : bool, default=True
-            Whether to compare what ``treelite.gtil`` predicts with what this estimator does, on rows as for `to_onnx`. With
+            Whether to compare the predictions of ``treelite.gtil`` with those of this estimator, for rows as in `to_onnx`. If
             False, nothing is compared.
 
         Returns
         -------
         treelite.Model
-            A classifier of two classes whose trees are boosted predicts the probability of the second class; others predict all
-            probabilities.
+            The model. For boosted trees with two classes it predicts the probability of the second class; for other classifiers
+            it predicts the probabilities of all classes.
 
         Raises
         ------
         ValueError
-            If treelite can't have what the estimator has: categories that are no integers from 0, labels of levels, tests of a
-            splitter's own, a loss of your own.
+            If the estimator has something that treelite lacks: categories that are not integers from 0 on, labels of ordinal
+            levels, tests of a splitter of your own, or a loss of your own.
         ConversionError
-            If any prediction differs. The message has the first row for which it does.
+            If any prediction differs. The message shows the first row for which it does.
         ImportError
-            If treelite is not installed: the extra is ``dforest[treelite]``.
+            If treelite is not installed: the extra ``dforest[treelite]`` has it.
 
         Examples
         --------
@@ -105,28 +106,30 @@ class ExportPart:
         return import_module("dforest.conversion.treelite").to_treelite(self, verify)
 
     def to_shap(self, *, verify=True):
-        """Make what `shap.TreeExplainer` takes in place of a model.
+        """Make an object that ``shap.TreeExplainer`` takes in place of a model.
 
-        Values add up to what a forest predicts, the probabilities of a classifier, or to raw predictions of boosted trees.
+        The Shapley values that shap then computes add up to the prediction of a forest, which for a classifier is its
+        probabilities, or to the raw prediction of boosted trees. The method `shap_values` needs no shap.
 
         Parameters
         ----------
         verify : bool, default=True
-            Whether to compare which leaves rows reach in shap's trees with those here, on rows as for `to_onnx`. With False,
-            nothing is compared.
+            Whether to compare the leaves that rows reach in shap's trees with those that they reach here, for rows as in
+            `to_onnx`. If False, nothing is compared.
 
         Returns
         -------
         dict
+            The trees, in the form of ``shap.TreeExplainer``.
 
         Raises
         ------
         ValueError
-            If a column holds categories or labels, or if a splitter makes tests of its own: shap's trees can't.
+            If a column holds categories or labels, or if the splitter makes tests of its own, which shap's trees lack.
         ConversionError
-            If any leaf differs. The message has the first row for which it does.
+            If any leaf differs. The message shows the first row for which it does.
         ImportError
-            If shap is not installed, to verify it: the extra is ``dforest[shap]``.
+            If shap is not installed, which the comparison needs: the extra ``dforest[shap]`` has it.
 
         Examples
         --------
@@ -146,35 +149,35 @@ class ConversionPart(ExportPart):
     """What gives a forest, or a single tree, to other libraries, as scikit-learn's own too."""
 
     def to_sklearn(self, *, verify=True):
-        """Make the scikit-learn estimator of the same name that predicts the same.
+        """Make a fitted scikit-learn estimator that predicts what this estimator predicts.
 
-        It is an estimator of scikit-learn's own class, for tools that ask for one, such as
-        ``partial_dependence(method="recursion")``. It has the parameters that both classes have, where scikit-learn allows the
-        values; others keep scikit-learn's defaults. ``voting="hard"`` is in the values of the leaves.
+        The new estimator is of scikit-learn's own class of the same name, for tools that ask for one, such as
+        ``partial_dependence(method="recursion")``. Parameters that both classes have keep their values where scikit-learn
+        allows them; all others have scikit-learn's defaults. The effect of ``voting="hard"`` is in the values of the leaves.
 
-        scikit-learn's trees round X to float32, so that a row of float64 next to a threshold may take another way than here; for
-        rows of float32 all predictions have the same bits. They are means over trees, which scikit-learn's forests add up in any
-        order if `n_jobs` is above 1, so that last bits differ then. Infinite values, which scikit-learn's estimators refuse,
-        can't be predicted, nor missing values where its parameters rule them out, as `monotonic_cst` does.
+        scikit-learn's trees round X to float32, so that a row of float64 next to a threshold may take another way than here. For
+        rows of float32 all predictions have the same bits, as long as `n_jobs` of the new estimator is 1: with more threads,
+        scikit-learn adds up the trees of a forest in any order. scikit-learn's estimators refuse infinite values, and missing
+        values where a parameter such as `monotonic_cst` rules them out.
 
         Parameters
         ----------
         verify : bool, default=True
-            Whether to compare what the new estimator predicts with what this one does: for rows of float32 that reach up to
-            2,000 nodes of the trees, with a value at the node's threshold, next to it on either side, or missing. With False,
+            Whether to compare the predictions of the new estimator with those of this one, for rows of float32 made for up to
+            2,000 nodes of the trees: their value is the node's threshold, next to it on either side, or missing. If False,
             nothing is compared.
 
         Returns
         -------
         sklearn.base.BaseEstimator
-            A fitted ``sklearn.ensemble.RandomForestClassifier``, for example, which shares nothing with this estimator.
+            A fitted estimator, for example a ``sklearn.ensemble.RandomForestClassifier``, which shares nothing with this one.
 
         Raises
         ------
         ValueError
-            If a column holds categories or labels, or if a splitter makes tests of its own: scikit-learn's trees can't.
+            If a column holds categories or labels, or if the splitter makes tests of its own, which scikit-learn's trees lack.
         ConversionError
-            If any prediction differs. The message has the first row for which it does.
+            If any prediction differs. The message shows the first row for which it does.
 
         Examples
         --------

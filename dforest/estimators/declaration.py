@@ -8,12 +8,16 @@ import json
 import linecache
 import warnings
 from inspect import cleandoc
-from textwrap import indent
+from itertools import groupby
+from textwrap import fill, indent
 
 from sklearn.base import RegressorMixin
 
 from dforest.estimators.attributes import ATTRIBUTES
 from dforest.estimators.parameters import PARAMETERS, WORDS
+
+OVERVIEW = "The parameters are listed below in groups:"
+WIDTH = 100  # characters of a line of the overview
 
 CONSTRUCTOR = """\
 def __init__(self, {arguments}):
@@ -41,7 +45,8 @@ def has_parameters(family, /, *, table=PARAMETERS, **defaults):
     """Decorate an estimator: make its `__init__`, its `_parameter_constraints` and sections of its docstring.
 
     The constructor sets an attribute for each parameter, and does nothing else. ``{parameters}`` and ``{attributes}``
-    in the docstring become the descriptions of the tables.
+    in the docstring become the descriptions of the tables, and ``{groups}`` becomes an overview of the groups of parameters.
+    The attribute `_parameter_groups` has the names of the parameters of each group, for the API reference.
 
     Parameters
     ----------
@@ -84,6 +89,9 @@ def has_parameters(family, /, *, table=PARAMETERS, **defaults):
     def declare(estimator):
         estimator.__init__ = _constructor(estimator, entries, values)
         estimator._parameter_constraints = {entry.name: entry.constraint for entry in entries}
+        estimator._parameter_groups = {
+            group: [entry.name for entry in members] for group, members in groupby(entries, lambda entry: entry.group)
+        }
         estimator.__doc__ = _docstring(estimator, family, entries, values)
         return estimator
 
@@ -117,7 +125,16 @@ def _docstring(estimator, family, entries, values):
         if family in attribute.of
     ]
     doc = cleandoc(estimator.__doc__ or "")
-    return doc.replace("{parameters}", "\n".join(parameters)).replace("{attributes}", "\n".join(attributes))
+    sections = {"groups": overview(estimator._parameter_groups).splitlines(), "parameters": parameters, "attributes": attributes}
+    for name, lines in sections.items():
+        doc = doc.replace(f"{{{name}}}", "\n".join(lines))
+    return doc
+
+
+def overview(groups):
+    """The groups of parameters as a list for the beginning of a docstring, given the names of the parameters of each group."""
+    lines = [fill(f"- {group}: {', '.join(names)}", WIDTH, subsequent_indent="  ") for group, names in groups.items()]
+    return "\n".join([OVERVIEW, "", *lines])
 
 
 def _described(name, kind, doc):

@@ -16,11 +16,13 @@ from dforest.estimators.tree import ExtraTreeRegressor
 
 @has_parameters("embedding", max_depth=5, method="dense")
 class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
-    """Rows as the leaves that they reach in trees of random cuts, which look at no target.
+    """An embedding of rows by random trees, which turns each row into the leaves that it reaches.
 
-    Each leaf of each tree is a column of the result: 1 where a row reaches that leaf, else 0. A cut is drawn at
-    random, of one feature drawn at random. As in scikit-learn, the trees are those of `ExtraTreesRegressor` with
-    ``max_features=1``, grown for targets that are random numbers.
+    Each leaf of each tree is a column of the result, which is 1 where a row reaches that leaf and 0 elsewhere. The trees need
+    no target: each node is split by one feature, drawn at random, at a threshold drawn at random. As in scikit-learn, the
+    trees are those of `ExtraTreesRegressor` with ``max_features=1``, grown for targets that are random numbers.
+
+    {groups}
 
     Parameters
     ----------
@@ -29,6 +31,10 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
     Attributes
     ----------
     {attributes}
+
+    See Also
+    --------
+    ExtraTreesRegressor : A forest of such trees that are grown for given targets.
 
     References
     ----------
@@ -63,21 +69,22 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
     keep_training_data = False
 
     def fit(self, X, y=None, sample_weight=None):
-        """Grow trees of random cuts on training rows.
+        """Grow the random trees on training rows.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Numbers or booleans, or text in categorical columns; None, NaN, NA and null are missing.
+            Training rows: numbers or booleans, or text in categorical columns. None, NaN, NA and null are missing.
         y : object, optional
-            Not looked at; scikit-learn's pipelines pass one.
+            Ignored; it is there for scikit-learn's pipelines, which pass one.
         sample_weight : array-like of shape (n_rows,), optional
-            How much each row counts in `min_weight_fraction_leaf` and in the variance of the random targets;
-            rows of weight 0 are left out.
+            Weights of the rows, from 0 on, for `min_weight_fraction_leaf` and for the variance of the random
+            targets; rows of weight 0 are left out. None means that all weights are 1.
 
         Returns
         -------
         self
+            The fitted embedding.
         """
         return super().fit(X, None, sample_weight)
 
@@ -92,7 +99,7 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
         return [partition._replace(y=rng.uniform(size=_num_samples(partition.X))) for partition in partitions]
 
     def fit_transform(self, X, y=None, sample_weight=None):
-        """Grow the trees, and return the leaves that the rows reach.
+        """Grow the random trees on training rows, and return the leaves that these rows reach.
 
         Parameters
         ----------
@@ -107,17 +114,18 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
         return self.fit(X, y, sample_weight).transform(X)
 
     def transform(self, X):
-        """Make a matrix of the leaves that rows reach.
+        """Return a matrix of the leaves that rows reach.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
 
         Returns
         -------
         sparse matrix, or ndarray with ``sparse_output=False``, of shape (n_rows, n_leaves), dtype float64
-            1 where a row reaches a leaf. Columns are the leaves of the first tree in the order of their
-            numbers, then those of the second, and so on.
+            1 where a row reaches a leaf, else 0. Columns are the leaves of the first tree in the order of their
+            numbers, then those of the second tree, and so on.
         """
         leaf = on_host(self._leaves(X))
         columns = self._column_of_node()[leaf + self.forest_.node_offsets[:-1]]
@@ -136,17 +144,17 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
         return int(np.count_nonzero(self.forest_.feature < 0))
 
     def get_feature_names_out(self, input_features=None):
-        """Names of the columns of `transform`.
+        """Return the names of the columns of what `transform` returns.
 
         Parameters
         ----------
         input_features : array-like of str, optional
-            Only compared with the names seen in `fit`.
+            Names of the columns of X, which are only compared with those seen in `fit`.
 
         Returns
         -------
         ndarray of str objects
-            ``randomtreesembedding_{tree}_{leaf}``, the number of the tree and of the node that is the leaf.
+            ``randomtreesembedding_{tree}_{leaf}``, with the number of the tree and that of the leaf among its nodes.
         """
         check_is_fitted(self)
         _check_feature_names_in(self, input_features, generate_names=False)

@@ -105,29 +105,31 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Numbers or booleans; NaN means missing, infinities are ordinary values. float32 and
-            float64 are taken as they are, all else becomes float64. Categorical columns may hold
-            text too: see `categorical_features`. None, NaN, NA and null are missing. Sparse matrices
-            and arrays of SciPy give the trees of ``X.toarray()``, which is never made as a whole; what
-            they do not store is 0.
+            Training rows: numbers or booleans, and in categorical columns text too (see
+            `categorical_features`). NaN, None, NA and null are missing values, and infinities are ordinary
+            values. float32 and float64 are used as they are, and other types become float64. Sparse
+            matrices and arrays of SciPy give the same trees as ``X.toarray()``, which is never made as a
+            whole; entries that they do not store are 0.
         y : array-like of shape (n_rows,) or (n_rows, n_outputs)
-            Classes of any type, or finite numbers. If there are several columns, the same trees predict
-            all of them: impurities are means over these outputs.
+            Targets: classes of any type, or finite numbers. If there are several columns ("outputs"), the
+            same trees predict all of them, and impurities are means over the outputs.
         sample_weight : array-like of shape (n_rows,), optional
-            How much a draw of each row counts in impurities and leaves; rows of weight 0 are left
-            out before anything is drawn. Weights change how often a row is drawn only with
-            ``bootstrap="weighted"``, where they change nothing else.
+            Weights of the rows, from 0 on, which count in impurities and leaves; rows of weight 0 are left
+            out before anything is drawn. None means that all weights are 1. Weights don't change how often a
+            row is drawn, except with ``bootstrap="weighted"``, where they change nothing else.
         groups : array-like of shape (n_rows,), optional
-            The group of each row, of any type, for ``bootstrap="group"`` and samplings of your own.
+            The group of each row, as a label of any type. They are needed with ``bootstrap="group"``, and with
+            samplings of your own that ask for them, and refused otherwise.
 
         Returns
         -------
         self
+            The fitted forest.
 
         Raises
         ------
         ValueError
-            If a parameter or the data are not as described; the estimator is then as it was.
+            If a parameter or the data are not as described; the estimator is then left as it was.
         """
         return self._fit_partitions(lambda rank: [Partition(rank, X, y, sample_weight, groups)])
 
@@ -344,23 +346,27 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         self.oob_score_ = self.oob_score(*(labels_of(self.classes_, of_rows.T) for of_rows in (true, numbers)))
 
     def oob_importance(self, X, y, sample_weight=None):
-        """Permutation importance on the rows that each tree's bootstrap left out (MDA).
+        """Compute importances by permutation, on the rows that each tree left out (mean decrease of accuracy).
+
+        A feature is important if the errors of trees rise when its values are permuted among the rows. Each tree is asked
+        about the rows that its bootstrap left out, so that no other rows are needed.
 
         Parameters
         ----------
         X, y, sample_weight
-            What the forest was fitted on. Rows of weight 0, or of a class of weight 0, are left out, as they were in
-            the fit; the weights of the others weigh their errors. If several ranks fitted it together (see
-            `dforest.config_context`), all of them call this, each with its own rows, and each is given the importances by
-            all rows; they need not be the ranks that fitted it, but the order of the rows must be the same.
+            The data that the forest was fitted on. Rows of weight 0, or of a class of weight 0, are left out, as they were in
+            the fit; the errors of the other rows are weighted. If several processes fitted the forest together (see
+            `dforest.config_context`), all of them must call this method, each with its own rows, and each is given the
+            importances computed from all rows. They need not be the processes that fitted the forest, but all rows must come
+            in the same order.
 
         Returns
         -------
         Bunch
             importances : ndarray of shape (n_features, n_estimators)
-                The rise of each tree's mean error (misclassification, or squared) when the feature
-                is permuted: positive where that hurts, 0 where a tree doesn't use it. NaN for trees
-                that left out no row.
+                The rise of each tree's mean error (misclassification rate, or squared error) when the feature is
+                permuted. It is positive where that hurts, 0 for a tree that doesn't test the feature, and NaN for
+                a tree that left out no row.
             importances_mean, importances_std : ndarray of shape (n_features,)
                 The mean and the standard deviation (ddof 1) over the trees that left out rows.
             importances_scaled : ndarray of shape (n_features,)
@@ -369,11 +375,22 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         Raises
         ------
         ValueError
-            If the forest has no out-of-bag rows, or was grown on another number of rows, or if ranks have different forests.
+            If the forest has no out-of-bag rows or was grown on another number of rows, or if processes that call this
+            together have different forests.
 
         References
         ----------
         L. Breiman, "Random forests", Machine Learning 45(1), 2001.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from dforest import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> forest = RandomForestClassifier(random_state=0).fit(X, y)
+        >>> result = forest.oob_importance(X, y)
+        >>> X.columns[result.importances_mean.argsort()[::-1][:2]].tolist()
+        ['petal width (cm)', 'petal length (cm)']
         """
         return self._importance_of_partitions(lambda rank: [Partition(rank, X, y, sample_weight)])
 
@@ -412,21 +429,22 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
 
     @property
     def estimators_(self):
-        """The trees one by one, as fitted single-tree estimators that share the forest's arrays.
+        """The trees one by one: a list of fitted single-tree estimators, which share the forest's arrays.
 
-        The `random_state` of each is the seed of the tree. With ``method="dense"`` it grows the tree again, to
-        the bit, on the rows in `estimators_samples_`::
+        These estimators only show what the forest holds: ``prune(..., inplace=False)`` returns a pruned copy of
+        one, but pruning one in place is refused.
+
+        The `random_state` of each estimator is the seed of its tree. With ``method="dense"``, this seed grows the
+        tree again, to the bit, on the rows in `estimators_samples_`::
 
             rows = forest.estimators_samples_[t]
             clone(forest.estimators_[t]).fit(X[rows], y[rows])
 
-        if the tree drew every class and every category and level of X, which are numbered among those present, and
-        for ``criterion="poisson"`` some target above 0, without which it is refused; with `sample_weight`, pass that
-        of the rows too, of which one must need as many bits as any (see "Weights and targets as integers" in the
-        maths). The bins of ``method="hist"`` come from all rows, so a tree of some rows has other ones.
-
-        These estimators show what the forest holds: ``prune(..., inplace=False)`` gives a pruned copy of one,
-        while pruning one in place is refused.
+        There are conditions. Among its rows the tree must have every class, and every category and level of X, as
+        these are numbered in the order of those that occur. With ``criterion="poisson"`` some target must be above
+        0. With `sample_weight`, pass the weights of the rows too; one of them must need as many bits as any weight
+        of the forest's rows (see "Weights and targets as integers" in the maths). With ``method="hist"`` the tree
+        would differ, as bins are made from all rows that are given.
         """
         check_is_fitted(self)
         made_for, trees = self.__dict__.get("_trees", (None, None))
@@ -452,7 +470,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
 
     @property
     def n_estimators_(self):
-        """How many trees there are: fewer than `n_estimators` if a callback ended the fit."""
+        """Number of trees in the fitted forest: int, less than `n_estimators` if a callback ended the fit."""
         check_is_fitted(self)
         return self.forest_.n_trees
 
@@ -472,10 +490,11 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
     def estimators_samples_(self):
         """The rows that each tree was grown on: a list of ndarrays of row numbers, dtype int32.
 
-        The numbers are places in the X that `fit` was given, on this rank if there are several, ascending, each as
-        often as the row was drawn. Their type is int64 if X has more than 2**31 rows. They are drawn again from the
-        trees' seeds at each call. Rows of weight 0 are in none of the lists. Where calls of `fit` with ``warm_start=True``
-        gave this rank other rows, the numbers are places in what the call was given that grew the tree.
+        The numbers are places in the X that `fit` was given, in ascending order; a row that was drawn several times
+        is there as often. Rows of weight 0 are in none of the arrays. The type is int64 if X has more than 2**31
+        rows. The arrays are computed anew from the seeds of the trees whenever they are asked for. If several
+        processes fitted the forest together, the numbers are places in the X of this process. If calls of `fit` with
+        ``warm_start=True`` were given different rows, they are places in the X of the call that grew the tree.
         """
         check_is_fitted(self)
         forest, samples = self.forest_, []
@@ -487,13 +506,13 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
 
     @property
     def estimator(self):
-        """A single tree, not fitted, with the forest's parameters: a pattern of the trees in `estimators_`."""
+        """A single tree, not fitted, with the forest's parameters: what the trees in `estimators_` are copies of."""
         names = set(self._tree_class().get_params()) - {"random_state"}
         return self._tree_class(**{name: getattr(self, name) for name in names if hasattr(self, name)})
 
     @property
     def estimator_(self):
-        """What `estimator` returns, under scikit-learn's name, once the forest is fitted."""
+        """A single tree, not fitted, with the forest's parameters: `estimator` under the name that scikit-learn uses."""
         check_is_fitted(self)
         return self.estimator
 
@@ -513,32 +532,36 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         return trees
 
     def apply(self, X):
-        """The number of the leaf that each row reaches in each tree.
+        """Return the number of the leaf that each row reaches in each tree.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
 
         Returns
         -------
         ndarray of shape (n_rows, n_estimators), dtype int64
-            Nodes of a tree are numbered in depth-first preorder.
+            Numbers of nodes in their tree: the root is 0, and all other nodes follow in depth-first preorder.
         """
         return in_kind(X, self._leaves(X))
 
     def decision_path(self, X):
-        """The nodes that each row passes.
+        """Return the nodes of all trees that each row passes on its way from the root to a leaf.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
 
         Returns
         -------
         indicator : sparse matrix of shape (n_rows, n_nodes)
-            1 where the row passes the node, else 0. The nodes of the trees are side by side.
+            1 where the row passes the node, else 0. The columns are the nodes of the first tree, then those of the
+            second tree, and so on.
         n_nodes_ptr : ndarray of shape (n_estimators + 1,), dtype int64
-            The nodes of tree t have the columns from n_nodes_ptr[t] up to n_nodes_ptr[t + 1].
+            Where the columns of each tree begin: tree t has the columns from n_nodes_ptr[t] up to
+            n_nodes_ptr[t + 1] - 1.
         """
         return self._paths(X), np.array(self.forest_.node_offsets)
 

@@ -23,34 +23,38 @@ class IntervalPart:
     """What forests for regression tell of how far off a prediction may be."""
 
     def predict_interval(self, X, level=0.9, method="oob"):
-        r"""Predict for each row an interval that is meant to hold its target.
+        r"""Predict an interval for each row that is meant to hold its target.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
         level : float, default=0.9
             The share of targets that the intervals are meant to cover, above 0 and below 1.
         method : {"oob", "jackknife+ab", "infinitesimal"}, default="oob"
-            "oob": the prediction plus quantiles of the out-of-bag errors :math:`y_i - \hat y_{(i)}` [1]_. All intervals are
-            equally wide; they are quick to compute.
-            "jackknife+ab": jackknife+ after bootstrap [2]_. For each training row i, the trees that left it out predict
-            :math:`\hat\mu_{-i}(x)`, and their error in row i is :math:`R_i`. The ends are the
-            :math:`\lfloor\alpha(n + 1)\rfloor`-th smallest :math:`\hat\mu_{-i}(x) - R_i` and the
-            :math:`\lceil(1 - \alpha)(n + 1)\rceil`-th smallest :math:`\hat\mu_{-i}(x) + R_i`, with :math:`\alpha` = 1 -
-            `level`; where there is no such number, they are infinite. Targets are covered with a probability of about
-            `level`, and of at least :math:`1 - 2\alpha` whatever their distribution. It takes time in proportion to the rows of
-            X times the training rows times the trees.
-            "infinitesimal": a confidence interval of the expected prediction, not of the target: normal, with the variance of
-            the infinitesimal jackknife, corrected for the number of trees being finite [3]_. It needs many trees: with few, the
-            corrected variance may be negative, and the interval then has no width.
-            In all of them each training row of positive weight counts once, however large its weight is. "jackknife+ab" and
-            "infinitesimal" keep a byte for each tree and training row while they work, and multiply matrices by NumPy, whose
-            library says how many threads it uses; the last bits may depend on them.
+            How intervals are made:
+
+            - "oob": the prediction plus quantiles of the out-of-bag errors :math:`y_i - \hat y_{(i)}` [1]_. All intervals are
+              equally wide; they are quick to compute.
+            - "jackknife+ab": jackknife+ after bootstrap [2]_. For each training row i, the trees that left it out predict
+              :math:`\hat\mu_{-i}(x)`, and their error in row i is :math:`R_i`. The ends are the
+              :math:`\lfloor\alpha(n + 1)\rfloor`-th smallest :math:`\hat\mu_{-i}(x) - R_i` and the
+              :math:`\lceil(1 - \alpha)(n + 1)\rceil`-th smallest :math:`\hat\mu_{-i}(x) + R_i`, with :math:`\alpha` = 1 -
+              `level`; where there is no such number, they are infinite. Targets are covered with a probability of about
+              `level`, and of at least :math:`1 - 2\alpha` whatever their distribution. The time is in proportion to the number of
+              rows of X times that of training rows times that of trees.
+            - "infinitesimal": a confidence interval of the expected prediction, not of the target: normal, with the variance of
+              the infinitesimal jackknife, corrected for the number of trees being finite [3]_. It needs many trees: with few, the
+              corrected variance may be negative, and the interval then has no width.
+
+            With each method, every training row of positive weight counts once, however large its weight is. "jackknife+ab" and
+            "infinitesimal" need a byte for each tree and training row while they work. They multiply matrices by NumPy, whose
+            library decides how many threads it uses; the last bits may depend on these.
 
         Returns
         -------
         ndarray of shape (n_rows, 2), dtype float64
-            The lower and the upper ends.
+            The lower and the upper end of each interval.
 
         Raises
         ------

@@ -24,22 +24,34 @@ _FIXED = 1 << 20  # bytes that any fit takes
 
 @dataclass(frozen=True)
 class FitMemory:
-    """Bytes that a fit takes beside the X and y that it is given; ``print`` it.
+    """Estimate of the memory that a fit takes, in bytes, beside the X and y that it is given.
+
+    The method `estimate_memory` of forests and single trees returns it; ``print`` shows it as a table.
 
     Attributes
     ----------
     data : int
-        Copies of X and y that the fit makes: of other types, with categories as numbers, without rows of weight 0, or kept.
+        Bytes of copies of X and y that the fit makes: with other types, with categories as numbers, without rows of weight 0, or
+        to be kept.
     codes : int
-        The columns as bins or ranks, and the values that these stand for.
+        Bytes of the columns as numbers of bins or ranks, and of the values that these numbers stand for.
     coding : int
-        What coding them takes meanwhile.
+        Bytes that are needed only while these numbers are computed.
     growth : MemoryEstimate
-        What growing takes, piece by piece, and the forest.
+        Bytes that growing the trees takes, piece by piece, and those of the forest.
     estimates : int
-        What out-of-bag estimates and importances by permutation take when the trees are grown.
+        Bytes that out-of-bag estimates and importances by permutation take once the trees are grown.
     n_leaves : int
-        How many leaves a tree has, about.
+        Approximate number of leaves of a tree.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from dforest import RandomForestClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> memory = RandomForestClassifier(500, n_jobs=1).estimate_memory(X, y)
+    >>> memory.forest < memory.total < 64 * 2**20
+    True
     """
 
     data: int
@@ -51,17 +63,17 @@ class FitMemory:
 
     @property
     def forest(self):
-        """Bytes of all trees, put together."""
+        """Bytes of the grown forest, with all of its trees: int."""
         return self.growth.forest
 
     @property
     def scratch(self):
-        """Bytes of what growing takes beside the forest, for all threads."""
+        """Bytes that all threads need beside the forest while they grow it: int."""
         return self.growth.scratch
 
     @property
     def total(self):
-        """The most at a time: while columns are coded, while trees are grown, or afterwards."""
+        """Most bytes that the fit takes at a time, be it while columns are coded, while trees are grown or afterwards: int."""
         return self.data + max(self.codes + max(self.coding, self.growth.total), self.forest + self.estimates)
 
     def __str__(self):
@@ -85,18 +97,18 @@ class MemoryPart:
         """Estimate how much memory `fit` will take.
 
         The data are checked and coded as in `fit`, and a few trees are grown on some of the rows, to learn how many leaves trees
-        have. That takes some hundredths of the time of a fit of many trees, and more where coding is a large part of the fit:
-        for few trees, or many columns. The estimator is left as it is.
+        have. That takes a few hundredths of the time of a fit of many trees, and a larger share for few trees or many columns,
+        where coding is a large part of the fit. The estimator is left as it is.
 
         Parameters
         ----------
         X, y, sample_weight, groups
-            What `fit` would be given.
+            The data that `fit` would be given.
 
         Returns
         -------
         FitMemory
-            Beside X and y themselves.
+            The estimate in bytes, beside X and y themselves; ``print`` shows it as a table.
 
         Raises
         ------

@@ -190,21 +190,23 @@ class NeighbourPart:
         return check_X(self, on_host(X), self._features, reset=False)
 
     def forest_weights(self, X):
-        """The weights of the training rows in predictions.
+        """Return the weight of each training row in the prediction for each row of X.
 
-        A tree weighs each training row by its share in the leaf that a row reaches: its draws times its weight, divided by the
-        sum of these in the leaf. The weights are the means over all trees [1]_ [2]_. A forest of the criterion "squared_error"
-        predicts the mean of the training targets by these weights, and a classifier with ``voting="soft"`` the shares of the
-        classes by them.
+        In a tree, the weight of a training row is its share in the leaf that the row of X reaches: its draws times its sample
+        weight, divided by the sum of these products in the leaf. The weight in the forest is the mean over all trees [1]_ [2]_.
+        A forest with ``criterion="squared_error"`` predicts the mean of the training targets with these weights, and a
+        classifier with ``voting="soft"`` predicts the weighted shares of the classes.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
 
         Returns
         -------
         sparse matrix of shape (n_rows, n_training_rows), dtype float64, CSR
-            Columns are the training rows of positive weight, in their order. Each row sums to 1, but for rounding.
+            Weights, each row of which sums to 1, but for rounding. Columns are the training rows of positive sample weight,
+            in their order.
 
         Raises
         ------
@@ -230,28 +232,31 @@ class NeighbourPart:
         return self._sparse(table, self._blocks(X))
 
     def proximity(self, X=None, kind="gap"):
-        """How close rows are to the training rows, by the leaves that they share.
+        """Return how close each row of X is to each training row, judged by the leaves that they share.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features), optional
-            None means the training rows of positive weight.
+            Rows with the columns of the training data. None means the training rows of positive weight.
         kind : {"gap", "leaf"}, default="gap"
-            "gap": the proximities that preserve the geometry of the forest and its accuracy [1]_: the weights that
-            `forest_weights` has, and for training rows those of the trees that left the row out. A training row that
-            every tree drew has none. They are not symmetric.
-            "leaf": the share of the trees in which the two rows reach the same leaf, whether they were drawn or not [2]_.
+            Which measure of proximity:
+
+            - "gap" preserves the geometry and the accuracy of the forest [1]_. The proximities are the weights that
+              `forest_weights` returns, and for training rows these weights by the trees that left the row out. A training row
+              that every tree drew has no proximities. They are not symmetric.
+            - "leaf" is the share of the trees in which the two rows reach the same leaf, whether the trees drew them or
+              not [2]_.
 
         Returns
         -------
         sparse matrix of shape (n_rows, n_training_rows), dtype float64, CSR
-            Columns are the training rows of positive weight, in their order.
+            Proximities, from 0 to 1. Columns are the training rows of positive weight, in their order.
 
         Raises
         ------
         ValueError
-            If the forest was not fitted with ``keep_training_data=True``; for training rows and "gap", if it was fitted with
-            ``bootstrap=False``.
+            If the forest was not fitted with ``keep_training_data=True``; also for ``kind="gap"`` of training rows, if it was
+            fitted with ``bootstrap=False``.
 
         References
         ----------
@@ -282,21 +287,22 @@ class NeighbourPart:
         return self._sparse(table, self._blocks_out_of_bag())
 
     def outlier_scores(self):
-        r"""How far each training row is from the others of its class, or, in regression, from all others.
+        r"""Return how far each training row is from the others of its class or, in regression, from all others.
 
         With the proximities :math:`p` of ``proximity(kind="leaf")``, the raw measure of row i is
 
         .. math:: r_i = n \Big/ \sum_{j \ne i} p_{ij}^2
 
-        over the n training rows, or those of its class that sum. The scores are the raw measures less their median in the
-        class, divided by the median of their absolute deviations from it [1]_. Values above 10 are suspicious. A row that
-        shares a leaf with no other counts as one that shares a leaf of one tree with one of them; where the median of
-        deviations is 0, scores are 0 at the median, and infinite elsewhere: inf above it, -inf below.
+        where n is the number of training rows, and the sum is over the other training rows, for classification over those of
+        the same class. The score of a row is its raw measure, less the median of these in the class, divided by the median of
+        their absolute deviations from that median [1]_. Scores above 10 are suspicious. A row that shares no leaf with any
+        other row counts as if it shared a leaf with one of them in one tree. Where the median of the deviations is 0, scores
+        are 0 at the median, inf above it and -inf below it.
 
         Returns
         -------
         ndarray of shape (n_training_rows,), dtype float64
-            Of the training rows of positive weight, in their order.
+            Scores of the training rows of positive weight, in their order.
 
         Raises
         ------
@@ -336,21 +342,23 @@ class QuantilePart:
     """What forests for regression tell of the distribution of targets."""
 
     def predict_quantiles(self, X, q):
-        """Quantiles of the target, given a row, by the weights of `forest_weights`.
+        """Predict quantiles of the target for each row, by the weights that `forest_weights` returns.
 
-        The q-quantile is the least training target that has a weight and up to which the weights of all training targets come
-        to q: :math:`\\inf\\{y : F(y \\mid x) \\ge q\\}` [1]_. Sums of weights are rounded; one that is less than q by no more
-        than 2**-40 counts as q.
+        The q-quantile is the least training target for which the weights of all training targets up to it sum to q or more:
+        :math:`\\inf\\{y : F(y \\mid x) \\ge q\\}` [1]_. Targets of weight 0 do not count. As sums of weights are rounded, a sum
+        that is less than q by no more than 2**-40 counts as q.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
         q : float or array-like of shape (n_q,)
-            Numbers from 0 to 1, in any order.
+            Which quantiles: numbers from 0 to 1, in any order.
 
         Returns
         -------
         ndarray of shape (n_rows,) or (n_rows, n_q), dtype float64
+            Quantiles in the unit of the target; the second shape is that for an array of several q.
 
         Raises
         ------

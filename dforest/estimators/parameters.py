@@ -5,6 +5,7 @@ Words:
 - *family*: what an estimator is, as far as its parameters tell: a forest, a single tree or boosted trees, a classifier or a
   regressor, or an embedding. Sets of families say whose a parameter is.
 - *entry*: a `Parameter`, a row of the table `PARAMETERS`. The order of the entries is that of signatures and docstrings.
+- *group*: the title under which docstrings and the API reference list an entry. The entries of a group follow each other.
 
 `dforest.estimators.declaration` makes constructors, constraints and docstrings from the table. An estimator names there the
 defaults in which it differs from the table.
@@ -31,9 +32,24 @@ PREDICTORS = TREES | FORESTS
 IN_TABLE = PREDICTORS | EMBEDDINGS  # families whose parameters are listed here; others have tables of their own
 FAMILIES = IN_TABLE | BOOSTING
 
-# What stands in descriptions for {draws}, {all_draws} and {impurity}.
-_OF_ROWS = {"draws": "rows", "all_draws": "the training rows", "impurity": "the impurity"}
-_OF_DRAWS = {"draws": "draws", "all_draws": "the tree's draws", "impurity": "the impurity"}
+# The groups of parameters.
+ENSEMBLE = "Ensemble and its output"
+SPLITS = "Choice of splits"
+SHAPE = "Size and shape of trees"
+ROWS = "Training rows and their weights"
+COLUMNS = "Kinds of columns, constraints"
+ESTIMATES = "Estimates made in training"
+COMPUTATION = "Seed and computation"
+OTHERS = "Other parameters"
+
+# What stands in descriptions for {draws}, {note}, {all_draws} and {impurity}.
+_OF_ROWS = {"draws": "rows", "note": "", "all_draws": "the training rows", "impurity": "the impurity"}
+_OF_DRAWS = {
+    "draws": "draws",
+    "note": "A row that the tree drew twice counts twice. ",
+    "all_draws": "the tree's draws",
+    "impurity": "the impurity",
+}
 WORDS = {
     **dict.fromkeys(TREES, _OF_ROWS),
     **dict.fromkeys(FORESTS, _OF_DRAWS),
@@ -61,6 +77,8 @@ class Parameter:
         The families whose estimators have the parameter.
     by_position : bool
         Whether it may be given by position; all others are given by name.
+    group : str
+        The title under which it is listed.
     """
 
     name: str
@@ -70,6 +88,7 @@ class Parameter:
     doc: str
     of: frozenset = IN_TABLE
     by_position: bool = False
+    group: str = OTHERS
 
 
 PARAMETERS = (
@@ -78,20 +97,41 @@ PARAMETERS = (
         "int",
         100,
         [Interval(Integral, 1, None, closed="left")],
-        """Number of trees in the forest.""",
+        """Number of trees in the forest, from 1 on. More trees take time and memory in proportion, and don't overfit.""",
         of=FORESTS | EMBEDDINGS,
         by_position=True,
+        group=ENSEMBLE,
+    ),
+    Parameter(
+        "voting",
+        '{"soft", "hard"}',
+        "soft",
+        [StrOptions({"soft", "hard"})],
+        """How the votes of trees are combined. "soft" takes the mean over trees of the shares of the classes in the leaves that
+        a row reaches; "hard" counts one vote of each tree, for the class of most weight in the leaf.""",
+        of=FORESTS & CLASSIFIERS,
+        group=ENSEMBLE,
+    ),
+    Parameter(
+        "sparse_output",
+        "bool",
+        True,
+        ["boolean"],
+        """Whether `transform` returns a sparse matrix or, if False, an ndarray.""",
+        of=EMBEDDINGS,
+        group=ENSEMBLE,
     ),
     Parameter(
         "criterion",
         '{"gini", "entropy", "log_loss", "hellinger"} or Criterion',
         "gini",
         [Names(*CLASS_CRITERIA), Criterion, SubclassOf(Criterion, "dforest.criterion")],
-        """Impurity that splits are to decrease; "log_loss" is another name of "entropy". "hellinger", for two
-        classes, is sqrt(p * (1 - p)): cuts are compared by the Hellinger distance of their sides, which does
-        not depend on how rare a class is. An object, or a class, of `dforest.criterion` is a criterion of
-        your own.""",
+        """Measure of a node's impurity, which splits are chosen to decrease. "gini" is the Gini impurity, and "entropy" the
+        Shannon entropy, of which "log_loss" is another name. "hellinger" is for two classes: sqrt(p * (1 - p)), where p is the
+        share of one of them. It compares splits by the Hellinger distance of their sides, which does not depend on how rare a
+        class is. An object, or a class, of `dforest.criterion` is a criterion of your own.""",
         of=CLASSIFIERS,
+        group=SPLITS,
     ),
     Parameter(
         "criterion",
@@ -102,52 +142,24 @@ PARAMETERS = (
             Criterion,
             SubclassOf(Criterion, "dforest.criterion"),
         ],
-        """Impurity that splits are to decrease. "squared_error" is the mean squared deviation from the mean;
-        "absolute_error" is the mean absolute deviation from the median, which leaves predict, and works on
-        the processor only; "poisson" is half the mean Poisson deviance, for targets from 0, where no cut
-        leaves only targets of 0 on a side. An object, or a class, of `dforest.criterion` is a criterion of
-        your own. "friedman_mse" is a deprecated name of "squared_error": Friedman's improvement of a cut
-        equals the decrease of the squared error.""",
+        """Measure of a node's impurity, which splits are chosen to decrease. "squared_error" is the mean squared deviation
+        from the mean. "absolute_error" is the mean absolute deviation from the median: leaves then predict medians; it works
+        on the processor only. "poisson" is half the mean Poisson deviance, for targets from 0 on; no split may leave a side
+        whose targets are all 0. An object, or a class, of `dforest.criterion` is a criterion of your own. "friedman_mse" is
+        a deprecated name of "squared_error": Friedman's improvement of a split equals the decrease of the squared error.""",
         of=REGRESSORS,
+        group=SPLITS,
     ),
     Parameter(
         "splitter",
         '{"best", "random"} or Splitter',
         "best",
         [Names("best", "random"), Splitter, SubclassOf(Splitter, "dforest.splitter")],
-        """How the cut of a feature is chosen: "best" tries every cut; "random" draws one, uniformly between
-        the node's smallest and largest value. An object, or a class, of `dforest.splitter` is a splitter
-        of your own.""",
+        """How the threshold of a feature is chosen. "best" tries all thresholds and takes the one that decreases the impurity
+        most; "random" draws one, uniformly between the node's smallest and largest value. An object, or a class, of
+        `dforest.splitter` is a splitter of your own.""",
         of=PREDICTORS,
-    ),
-    Parameter(
-        "max_depth",
-        "int or None",
-        None,
-        [Interval(Integral, 1, None, closed="left"), None],
-        """A node at this depth is a leaf; the root's depth is 0. None means no limit.""",
-    ),
-    Parameter(
-        "min_samples_split",
-        "int or float",
-        2,
-        [Interval(Integral, 2, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="right")],
-        """Least number of {draws} in a node that is split: a node of fewer is a leaf. A float is a share of
-        {all_draws}, rounded up.""",
-    ),
-    Parameter(
-        "min_samples_leaf",
-        "int or float",
-        1,
-        [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="neither")],
-        """Least number of {draws} on each side of a split. A float is a share of {all_draws}, rounded up.""",
-    ),
-    Parameter(
-        "min_weight_fraction_leaf",
-        "float",
-        0.0,
-        [Interval(Real, 0.0, 0.5, closed="both")],
-        """Least share of the total weight of {all_draws} on each side of a split.""",
+        group=SPLITS,
     ),
     Parameter(
         "max_features",
@@ -159,63 +171,116 @@ PARAMETERS = (
             StrOptions({"sqrt", "log2"}),
             None,
         ],
-        """Number of features tried at each node: an int is this number, a float a share of all features,
-        "sqrt" and "log2" are functions of their number, and None means all. Where none of the features
-        tried has a valid cut, the search goes on until one has.""",
+        """Number of features that are drawn at random and tried at each node. An int is this number; a float, above 0 and up
+        to 1, is a share of all features; "sqrt" and "log2" are the square root and the base-2 logarithm of the number of all
+        features. Results are rounded down, and are 1 at least. None means all features. Where none of the features tried has
+        a valid split, further ones are tried until one has.""",
         of=PREDICTORS,
+        group=SPLITS,
     ),
     Parameter(
         "skip_constant_features",
         "bool",
         True,
         ["boolean"],
-        """Whether features that are constant in a node are passed over when `max_features` are drawn. The
-        features tried are then all of two values or more in the node, a missing value being one; if there
-        are fewer of these than `max_features`, all of them are tried. If False, constant features count,
-        as in scikit-learn.""",
+        """Whether features that are constant in a node don't count among the `max_features` that are tried there. If True,
+        all features tried have at least two values in the node, where a missing value counts as a value; if there are fewer of
+        these than `max_features`, all of them are tried. If False, constant features count, as in scikit-learn.""",
         of=PREDICTORS,
+        group=SPLITS,
     ),
     Parameter(
-        "random_state",
-        "int, RandomState or None",
+        "method",
+        '{"hist", "dense"}',
+        "hist",
+        [StrOptions({"hist", "dense"})],
+        """Which thresholds are possible. "hist" sorts the values of each feature into at most `max_bins` bins, and puts
+        thresholds between bins, which is fast. "dense" puts them between any two values, which is exact, and slower for best
+        splits; random splits of "dense" have thresholds anywhere between a node's smallest and largest value, and take about
+        as long as those of "hist". Rows in one bin, which by default has about 0.4 % of all rows, can't be told apart by
+        "hist": choose "dense", or more bins, where rare cases matter.""",
+        group=SPLITS,
+    ),
+    Parameter(
+        "max_bins",
+        "int",
+        256,
+        [Interval(Integral, 2, 65535, closed="both")],
+        """Largest number of bins of a feature for ``method="hist"``, from 2 to 65,535; the bin of missing values is one of
+        them. ``method="dense"`` has no bins and ignores it.""",
+        group=SPLITS,
+    ),
+    Parameter(
+        "max_depth",
+        "int or None",
         None,
-        ["random_state"],
-        """Seed of the tree's random numbers, which decide the order in which features are tried, and so
-        ties between them, and random cuts.""",
-        of=TREES,
+        [Interval(Integral, 1, None, closed="left"), None],
+        """Greatest depth of a tree: a node at this depth is a leaf. The root's depth is 0. None means no limit.""",
+        group=SHAPE,
     ),
     Parameter(
         "max_leaf_nodes",
         "int or None",
         None,
         [Interval(Integral, 2, None, closed="left"), Options(Integral, {0}), None],
-        """Largest number of leaves of a tree: nodes are split in the order of their impurity decrease, best
+        """Largest number of leaves of a tree. If it is given, nodes are split in the order of their impurity decrease, best
         first. None or 0 means no limit.""",
+        group=SHAPE,
+    ),
+    Parameter(
+        "min_samples_split",
+        "int or float",
+        2,
+        [Interval(Integral, 2, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="right")],
+        """Least number of {draws} in a node that is split: a node with fewer is a leaf. {note}A float, up to 1, is a share of
+        {all_draws}, rounded up.""",
+        group=SHAPE,
+    ),
+    Parameter(
+        "min_samples_leaf",
+        "int or float",
+        1,
+        [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="neither")],
+        """Least number of {draws} on each side of a split, and so in each leaf. {note}A float, below 1, is a share of
+        {all_draws}, rounded up.""",
+        group=SHAPE,
+    ),
+    Parameter(
+        "min_weight_fraction_leaf",
+        "float",
+        0.0,
+        [Interval(Real, 0.0, 0.5, closed="both")],
+        """Least share of the total weight of {all_draws} on each side of a split, from 0 to 0.5.""",
+        group=SHAPE,
     ),
     Parameter(
         "impurity_threshold",
         "float",
         0.0,
         [Interval(Real, 0.0, None, closed="left")],
-        """A node of lower impurity than this is a leaf.""",
+        """Impurity below which a node is not split but becomes a leaf, in the unit of `criterion`; 0 means no limit.""",
         of=PREDICTORS,
+        group=SHAPE,
     ),
     Parameter(
         "min_impurity_decrease",
         "float",
         0.0,
         [Interval(Real, 0.0, None, closed="left")],
-        """A node is split only if that decreases {impurity} by at least this much, weighted by the node's
-        share of the total weight.""",
+        """Least decrease of {impurity} for which a node is split. The decrease is multiplied by the node's share of the total
+        weight before it is compared with this limit; 0 means no limit.""",
+        group=SHAPE,
     ),
     Parameter(
         "ccp_alpha",
         "float",
         0.0,
         [Interval(Real, 0.0, None, closed="left")],
-        """If above 0, each new tree is cut back once it is grown, by minimal cost-complexity pruning: to the
-        smallest of its subtrees of least impurity + ccp_alpha * leaves.""",
+        """Price of a leaf in minimal cost-complexity pruning, in the unit of `criterion`; 0 means no pruning. Each new tree is
+        cut back once it is grown, to the smallest of its subtrees for which impurity + ccp_alpha * number of leaves is
+        least.""",
         of=PREDICTORS,
+        group=SHAPE,
     ),
     Parameter(
         "bootstrap",
@@ -223,209 +288,203 @@ PARAMETERS = (
         True,
         ["boolean", StrOptions(set(BY_NAME)), Sampling],
         """Which rows each tree is grown on. True draws rows with replacement, and False takes every row once. "subsample"
-        draws without replacement. "stratified" draws from each class in proportion to its rows, and "balanced" from each
-        class as many as the smallest one has. "weighted" draws rows with chances in proportion to their weights, which
-        count no more after that. "group" draws the groups of rows that `fit` is given. Objects of `dforest.sampling` say
-        more, and draw blocks of consecutive rows: see the page on sampling.""",
+        draws without replacement. "stratified" draws from each class in proportion to its rows, and "balanced" draws equally
+        often from each class, as often as the smallest class has rows. "weighted" draws rows with chances in proportion to
+        their weights, and each draw then counts as 1. "group" draws whole groups of rows, which `fit` takes as `groups`. An
+        object of `dforest.sampling` has further settings, or draws blocks of consecutive rows.""",
         of=FORESTS,
-    ),
-    Parameter(
-        "oob_score",
-        "bool or callable",
-        False,
-        ["boolean", callable],
-        """Whether to predict each row by the trees that never drew it, which sets the attributes ``oob_*``
-        and `n_never_oob_`. A callable replaces accuracy or R2 in `oob_score_`: it is given true and
-        predicted values. Metrics of probabilities, such as ``sklearn.metrics.roc_auc_score`` and
-        ``log_loss``, are given probabilities, and so are scorers of ``sklearn.metrics.make_scorer`` that
-        ask for them.""",
-        of=FORESTS,
-    ),
-    Parameter(
-        "sparse_output",
-        "bool",
-        True,
-        ["boolean"],
-        """Whether `transform` returns a sparse matrix or an ndarray.""",
-        of=EMBEDDINGS,
-    ),
-    Parameter(
-        "n_jobs",
-        "int or None",
-        None,
-        [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
-        """Number of threads of `fit` and of prediction, as in joblib: None means 1, or what
-        ``joblib.parallel_config`` says; -1 means all cores that the process may use, -2 all but one. If
-        `n_jobs` is None or negative, the thread count is capped by the OpenMP limit, so nested parallelism
-        doesn't oversubscribe cores: joblib sets that limit in its worker processes, and
-        ``threadpoolctl.threadpool_limits`` or ``OMP_NUM_THREADS`` set it anywhere. The forest does not depend on
-        `n_jobs`: a tree is grown by all threads that have nothing else to do. Data of few rows get fewer
-        threads. All calls of a process share its threads, of which it starts no more than it may use
-        cores, or than the largest `n_jobs` so far; where the system grants fewer, fewer do the work.""",
-        of=FORESTS | EMBEDDINGS,
-    ),
-    Parameter(
-        "random_state",
-        "int, RandomState or None",
-        None,
-        ["random_state"],
-        """Seed of the forest's random numbers. Equal numbers give equal forests, whatever `n_jobs`.""",
-        of=FORESTS | EMBEDDINGS,
-    ),
-    Parameter(
-        "verbose",
-        "int",
-        0,
-        ["verbose"],
-        """What is printed on the error stream while trees are grown. 1 shows how many there are, how much time is
-        left and, with ``oob_score=True``, their out-of-bag error: in one line that is written anew in a terminal,
-        and elsewhere in a line for every tenth of the trees. 2 prints a line for every tree, and 0 nothing.""",
-        of=FORESTS | EMBEDDINGS,
-    ),
-    Parameter(
-        "keep_training_data",
-        "bool",
-        False,
-        ["boolean"],
-        """Whether the forest keeps copies of the training rows, for `forest_weights`, `proximity`, `outlier_scores` and, in
-        regression, `predict_quantiles` and `predict_interval`. They are pickled with it.""",
-        of=FORESTS,
-    ),
-    Parameter(
-        "warm_start",
-        "bool",
-        False,
-        ["boolean"],
-        """Whether `fit` keeps the trees there are and adds more, up to `n_estimators`. Where it adds none, out-of-bag
-        estimates, if there are any, stay as they are.""",
-        of=FORESTS | EMBEDDINGS,
-    ),
-    Parameter(
-        "class_weight",
-        'dict, list of dict, {"balanced", "balanced_subsample"} or None',
-        None,
-        [dict, list, StrOptions({"balanced", "balanced_subsample"}), None],
-        """Factors of the rows' weights by class. A dict maps classes to factors, which are 1 for classes that it
-        leaves out. "balanced" makes them total weight / (n_classes * weight of the class), where weights
-        are sums over the training rows; "balanced_subsample" makes them for each tree, by that formula of
-        sums over the tree's draws. None means 1. Of several outputs, a list has a dict for each, and the factors of
-        all outputs are multiplied.""",
-        of=FORESTS & CLASSIFIERS,
-    ),
-    Parameter(
-        "class_weight",
-        'dict, list of dict, "balanced" or None',
-        None,
-        [dict, list, StrOptions({"balanced"}), None],
-        """Factors of the rows' weights by class. A dict maps classes to factors, which are 1 for classes that it
-        leaves out. "balanced" makes them total weight / (n_classes * weight of the class). None means 1. Of several
-        outputs, a list has a dict for each, and the factors of all outputs are multiplied.""",
-        of=TREES & CLASSIFIERS,
+        group=ROWS,
     ),
     Parameter(
         "max_samples",
         "int, float or None",
         None,
         [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0.0, None, closed="neither"), None],
-        """Number of draws of each tree: an int is this number, a float a share of the rows of positive weight, rounded,
-        and None means as many as there are such rows. With replacement there may be more draws than rows, so the
-        share may be above 1. Without it there are at most as many draws as rows, and None means 63.2 % of them. Where
-        groups or blocks of rows are drawn, these are counted in place of rows. Needs `bootstrap`.""",
+        """Number of draws of each tree. An int is this number, and a float is a share of the rows of positive weight, rounded;
+        drawn with replacement, this share may be above 1. None means as many draws as there are such rows, or 63.2 % of them
+        if rows are drawn without replacement. Where groups or blocks of rows are drawn, these are counted instead of rows.
+        Values other than None need `bootstrap`.""",
         of=FORESTS,
+        group=ROWS,
     ),
     Parameter(
-        "method",
-        '{"hist", "dense"}',
-        "hist",
-        [StrOptions({"hist", "dense"})],
-        """Where cuts are looked for: "hist" looks between the bins that a feature's values are sorted into;
-        "dense" between all of its values, which is exact, and slower for best splits. Random splits of
-        "dense" have thresholds anywhere between a node's smallest and largest value, at about the price of
-        bins. Rules about fewer rows than a bin holds, 0.4 % of them by default, escape "hist": choose
-        "dense", or more bins, where rare cases count.""",
+        "class_weight",
+        'dict, list of dict, {"balanced", "balanced_subsample"} or None',
+        None,
+        [dict, list, StrOptions({"balanced", "balanced_subsample"}), None],
+        """Factors by which the weights of rows are multiplied, by class. A dict maps classes to factors; the factor of a class
+        that it leaves out is 1. "balanced" gives each class the factor total weight / (n_classes * weight of the class), where
+        weights are sums over the training rows; "balanced_subsample" uses the same formula for each tree, with sums over the
+        tree's draws. None means 1 for all classes. For several outputs, a list has a dict for each, and the factors of all
+        outputs are multiplied.""",
+        of=FORESTS & CLASSIFIERS,
+        group=ROWS,
     ),
     Parameter(
-        "max_bins",
-        "int",
-        256,
-        [Interval(Integral, 2, 65535, closed="both")],
-        """Largest number of bins of a feature for method "hist", one for missing values included.""",
+        "class_weight",
+        'dict, list of dict, "balanced" or None',
+        None,
+        [dict, list, StrOptions({"balanced"}), None],
+        """Factors by which the weights of rows are multiplied, by class. A dict maps classes to factors; the factor of a class
+        that it leaves out is 1. "balanced" gives each class the factor total weight / (n_classes * weight of the class). None
+        means 1 for all classes. For several outputs, a list has a dict for each, and the factors of all outputs are
+        multiplied.""",
+        of=TREES & CLASSIFIERS,
+        group=ROWS,
     ),
     Parameter(
         "categorical_features",
         '"from_dtype", array-like or None',
         "from_dtype",
         ["array-like", StrOptions({"from_dtype"}), None],
-        """Columns whose values are labels without an order, tested by sets of labels ("categories"): a mask,
-        or numbers or names of columns; None means none. "from_dtype" means those of a categorical type of
-        pandas, polars or pyarrow, except for ordered ones that `ordinal_features` takes. Labels are
-        strings, numbers or booleans; 1 and 1.0 are one label.
+        """Columns whose values are labels without an order ("categories"), given as a mask, as numbers or as names of columns;
+        None means none. "from_dtype" means the columns that have a categorical type of pandas, polars or pyarrow, except for
+        ordered ones that `ordinal_features` takes. Labels are strings, numbers or booleans; 1 and 1.0 are one label. A node
+        tests such a column by a set of categories.
 
-        A best split of two classes, or by squared error, is the exact best of all ways to part the
-        categories in two. For more classes, categories are ordered by the share of the node's
-        largest class and parted in that order, a heuristic. Missing values, labels that were not in
-        training, and categories that a node has not seen go to the side of missing values. A column may
-        have up to 256 categories for method "hist", and up to 65,535 for "dense".""",
+        With two classes, or the squared error, a best split is the best of all ways to part the categories in two. With more
+        classes, categories are sorted by the share of the node's largest class, and the best split in this order is taken,
+        which is a heuristic. Missing values, labels that did not occur in training, and categories that did not occur in the
+        node all go to the same side. A column may have up to 256 categories for ``method="hist"``, and up to 65,535 for
+        "dense".""",
+        group=COLUMNS,
     ),
     Parameter(
         "ordinal_features",
         '"from_dtype", array-like or None',
         "from_dtype",
         ["array-like", StrOptions({"from_dtype"}), None],
-        """Columns whose values have an order but no distances: a mask, or numbers or names of columns; None
-        means none. "from_dtype" means those of an ordered categorical type (pandas' ordered categories,
-        polars' Enum, pyarrow's ordered dictionaries) that `categorical_features` does not name; their
-        order is the declared one. Thresholds are values that occur, never amid two. Text of a type
-        without an order is refused; a level that the training type did not declare is taken as missing.""",
+        """Columns whose values have an order but no distances, given as a mask, as numbers or as names of columns; None means
+        none. "from_dtype" means the columns of an ordered categorical type (pandas' ordered categories, polars' Enum,
+        pyarrow's ordered dictionaries) that `categorical_features` does not name; their order is the declared one.
+        Thresholds are values that occur in the column, and never lie between two values. Text of a type without an order is
+        refused; a level that the type of the training column did not declare is taken as missing.""",
+        group=COLUMNS,
     ),
     Parameter(
         "categorical_split",
         '{"subset", "one_hot"}',
         "subset",
         [StrOptions({"subset", "one_hot"})],
-        """How a node parts categories: "subset" parts some of them from the others, "one_hot" one of them
-        from the others.""",
+        """How a node parts the categories of a column: "subset" parts any number of them from the others, and "one_hot" a
+        single one from the others.""",
+        group=COLUMNS,
     ),
     Parameter(
         "monotonic_cst",
         "array-like of int of shape (n_features,), dict or None",
         None,
         ["array-like", dict, None],
-        """What predictions may do as a feature rises, all others fixed: for 1 they only rise, for -1 they only
-        fall, for 0 they do either. A dict maps names of columns to these numbers. For classification, of
-        two classes, the prediction is the probability of the second one. Categorical features can't be
-        constrained. No cut, of any feature, leads out of the bounds that constrained ones above it set.""",
+        """Monotonicity constraints: how predictions may change as a feature rises and all others stay fixed. 1 means that they
+        may only rise, -1 that they may only fall, and 0 that there is no constraint. A dict maps names of columns to these
+        numbers. For classification there must be two classes, and the prediction is the probability of the second one.
+        Categorical features can't be constrained. No split, of any feature, leads out of the bounds that the constrained
+        splits above it set.""",
         of=PREDICTORS,
+        group=COLUMNS,
     ),
     Parameter(
-        "device",
-        "str or None",
-        None,
-        [str, None],
-        """Where trees are grown and rows go down them. "cpu" is the processor; "gpu", "sycl" (SYCL's default
-        device) or a filter string such as "level_zero:gpu:1" is a SYCL device, which gives the bits of the
-        processor; `dforest.devices` lists what there is. None means the device where X lies, if X is an
-        array on one; else the device of ``dforest.config_context(queue=...)``; else the processor. Trees
-        are grown on a SYCL device by method "hist", or by random splits; importances by impurity and
-        pruning run on the processor.""",
+        "oob_score",
+        "bool or callable",
+        False,
+        ["boolean", callable],
+        """Whether to estimate the forest's error out of bag: each row is predicted by the trees that never drew it, and the
+        attributes ``oob_*`` and `n_never_oob_` are set. A callable replaces accuracy or R2 in `oob_score_`: it is called with
+        true and predicted values. Metrics of probabilities, such as ``sklearn.metrics.roc_auc_score`` and ``log_loss``, are
+        called with probabilities, and so are scorers of ``sklearn.metrics.make_scorer`` that ask for them.""",
+        of=FORESTS,
+        group=ESTIMATES,
     ),
     Parameter(
         "variable_importance",
         '{"mdi", "mda_raw", "mda_scaled"} or None',
         None,
         [StrOptions({"mdi", "mda_raw", "mda_scaled"}), None],
-        """What to compute as `variable_importance_`: "mdi" is the mean over trees of the impurity decrease
-        that a feature brings; "mda_raw" is the mean over trees of the rise of the error on rows left out
-        when the feature is permuted; "mda_scaled" is "mda_raw" divided by its standard error.""",
+        """Importance of features that `fit` is to compute as `variable_importance_`. "mdi" is the mean over trees of the
+        impurity decrease that a feature brings. "mda_raw" is the mean over trees of the rise of the error, on the rows that a
+        tree left out, when the feature is permuted; "mda_scaled" is "mda_raw" divided by its standard error. None means that
+        none is computed.""",
         of=FORESTS,
+        group=ESTIMATES,
     ),
     Parameter(
-        "voting",
-        '{"soft", "hard"}',
-        "soft",
-        [StrOptions({"soft", "hard"})],
-        """How the votes of trees are put together: "soft" takes the mean of their class shares, "hard" counts
-        one vote of each.""",
-        of=FORESTS & CLASSIFIERS,
+        "keep_training_data",
+        "bool",
+        False,
+        ["boolean"],
+        """Whether the forest keeps copies of the training rows, which the methods `forest_weights`, `proximity`,
+        `outlier_scores` and, in regression, `predict_quantiles` and `predict_interval` need. The copies are pickled with the
+        forest.""",
+        of=FORESTS,
+        group=ESTIMATES,
+    ),
+    Parameter(
+        "random_state",
+        "int, RandomState or None",
+        None,
+        ["random_state"],
+        """Seed of the tree's random numbers, which decide in which order features are tried, which of equally good splits is
+        taken, and random thresholds. An int gives an equal tree in each fit to the same data; None, or a RandomState object,
+        gives another one in each fit.""",
+        of=TREES,
+        group=COMPUTATION,
+    ),
+    Parameter(
+        "random_state",
+        "int, RandomState or None",
+        None,
+        ["random_state"],
+        """Seed of the forest's random numbers. An int gives an equal forest in each fit to the same data, whatever `n_jobs`
+        is; None, or a RandomState object, gives another one in each fit.""",
+        of=FORESTS | EMBEDDINGS,
+        group=COMPUTATION,
+    ),
+    Parameter(
+        "n_jobs",
+        "int or None",
+        None,
+        [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
+        """Number of threads for fitting and predicting, as in joblib: None means 1, or what ``joblib.parallel_config`` says;
+        -1 means all cores that the process may use, and -2 all but one. If `n_jobs` is None or negative, the thread count is
+        capped by the OpenMP limit, so nested parallelism doesn't oversubscribe cores: joblib sets that limit in its worker
+        processes, and ``threadpoolctl.threadpool_limits`` or ``OMP_NUM_THREADS`` set it anywhere. The forest does not depend
+        on `n_jobs`. Idle threads help to grow trees that others have begun, and data of few rows get fewer threads. All calls
+        in a process share one set of threads, so calls at the same time don't multiply them; where the system grants fewer
+        threads, fewer do the work.""",
+        of=FORESTS | EMBEDDINGS,
+        group=COMPUTATION,
+    ),
+    Parameter(
+        "device",
+        "str or None",
+        None,
+        [str, None],
+        """Where trees are grown and predictions are made. "cpu" is the processor; "gpu", "sycl" (SYCL's default device) or a
+        filter string such as "level_zero:gpu:1" is a SYCL device, which gives results equal to the processor's to the bit;
+        `dforest.devices` lists what there is. None means the device where X lies, if X is an array on a device; else the
+        device of ``dforest.config_context(queue=...)``; else the processor. On a SYCL device, trees are grown by
+        ``method="hist"`` or with random splits; importances by impurity and pruning run on the processor.""",
+        group=COMPUTATION,
+    ),
+    Parameter(
+        "warm_start",
+        "bool",
+        False,
+        ["boolean"],
+        """Whether `fit` keeps the trees of earlier calls and adds more, up to `n_estimators` in all; if False, it grows all
+        trees anew. A call that adds no trees leaves out-of-bag estimates, if there are any, as they are.""",
+        of=FORESTS | EMBEDDINGS,
+        group=COMPUTATION,
+    ),
+    Parameter(
+        "verbose",
+        "int",
+        0,
+        ["verbose"],
+        """How much is printed on the error stream while trees are grown. 0 prints nothing. 1 shows how many trees there are,
+        how much time is left and, with ``oob_score=True``, the out-of-bag error: in one line that is updated in a terminal,
+        and elsewhere in a new line after every tenth of the trees. 2 prints a line for every tree.""",
+        of=FORESTS | EMBEDDINGS,
+        group=COMPUTATION,
     ),
 )

@@ -11,31 +11,31 @@ class ReportPart:
     """What makes a `ForestEstimator` report."""
 
     def report(self, X=None, y=None, *, path=None):
-        """What there is to know about the forest, as one HTML page that needs no network.
+        """Make a report about the forest: one HTML page, which needs no network.
 
-        The page shows the data and the parameters; the error out of bag by the number of trees, and whether more would help;
-        how well rows are predicted, and how far probabilities can be taken at their word; importances by impurity and by
-        permutation; how predictions depend on the six most important features; rows by their proximity; the sizes of the
-        trees, and one of them; seed, versions and a digest of the forest. What can't be shown says why. A forest that is
-        fitted with ``oob_score=True`` has more to show.
+        The page shows the data and the parameters; the out-of-bag error by the number of trees, and whether more trees would
+        help; how well rows are predicted, and how reliable probabilities are; importances by impurity and by permutation; how
+        predictions depend on the six most important features; rows arranged by their proximity; the sizes of the trees, and one
+        tree; and the seed, versions and a digest of the forest. Where something can't be shown, the page says why. There is more
+        to show if the forest was fitted with ``oob_score=True``.
 
-        Slow parts are made from some of the rows, drawn with a fixed seed: the page says from how many.
+        Parts that would take long are computed from some of the rows, drawn with a fixed seed; the page says from how many.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features), optional
-            Rows to show the forest with: best such as it was not grown on. It recognises the ones that it was grown on, if
-            they come in their order, and then shows predictions out of bag. None means that the page shows only what the
+            Rows to show the forest with, preferably rows that it was not grown on. If they are the training rows in their order,
+            the forest recognises them, and the page shows out-of-bag predictions. None means that the page shows only what the
             forest itself knows.
         y : array-like of shape (n_rows,), optional
-            The targets of these rows. None means that nothing is said about the quality of predictions.
+            The true targets of these rows. None means that the page says nothing about the quality of predictions.
         path : str or path-like, optional
-            The file to write. Whether that is possible is tried before anything is computed.
+            A file to write the page to. Whether it can be written is tried before anything is computed.
 
         Returns
         -------
         dforest.report.report.Report
-            Notebooks show it; `save` writes it, and ``str`` gives its text.
+            The report. Notebooks show it, its method `save` writes it to a file, and ``str`` gives its HTML.
 
         Raises
         ------
@@ -44,9 +44,9 @@ class ReportPart:
         OSError
             If the file can't be written.
         ValueError
-            If X or y don't fit the forest, or y is there without X.
+            If X or y don't fit the forest, or if y is given without X.
         TypeError
-            If X or y are collections of Dask.
+            If X or y are Dask collections.
 
         Examples
         --------

@@ -10,31 +10,41 @@ class SavingPart:
         """Write the estimator to a file, from which `dforest.load` reads it again.
 
         The file is a safetensors file: a header of JSON, and arrays that any language can read. It holds parameters, classes,
-        names and categories of columns, all trees, and whatever else `fit` set; no code. Callbacks are not part of it. What is
-        at the path is replaced once the whole file is written; if that fails, it stays as it was.
+        names and categories of columns, all trees, and whatever else `fit` set. It holds no code and no callbacks. An existing
+        file is replaced once the whole new file is written; if writing fails, it stays as it was.
 
-        Estimators of `dforest.spmd` and `dforest.dask` are written as those of `dforest` that they stand for.
+        Estimators of `dforest.spmd` and `dforest.dask` are written as the estimators of `dforest` that they stand for.
 
         Parameters
         ----------
         path : str or path-like
-            Where to; ``.safetensors`` is the usual suffix.
+            The file to write; ``.safetensors`` is the usual suffix.
         serving : bool, default=True
-            Whether to write the trees a second time, packed for prediction: 8 or 16 bytes for each node. Processes that load
-            such a file predict from pages that all of them share, and pack nothing. Without, the file is several times
-            smaller.
+            Whether to write the trees a second time, packed for prediction, with 8 or 16 bytes for each node. Processes that
+            load such a file share the memory of these packed trees, and predict at once. If False, the file is several times
+            smaller, and each process packs the trees itself.
 
         Raises
         ------
         NotFittedError
             If the estimator is not fitted.
         ValueError
-            If a parameter or an attribute can't be written, a device say that is no name; the message names it.
+            If a parameter or an attribute can't be written, such as a device that is not given by name; the message names it.
         OSError
             If the file can't be written.
 
         Examples
         --------
-        See `dforest.load`.
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> import dforest
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = dforest.RandomForestClassifier(10, random_state=0).fit(X, y)
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder, "iris.safetensors")
+        ...     forest.save(path)
+        ...     dforest.load(path).n_estimators_
+        10
         """
         import_module("dforest.storage.model").save(self, path, serving)

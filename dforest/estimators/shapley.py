@@ -18,36 +18,37 @@ class ShapPart:
     """What tells how much each feature adds to a prediction."""
 
     def shap_values(self, X, background=None):
-        r"""How much each feature of a row adds to what is predicted for the row: Shapley values [1]_.
+        r"""Compute Shapley values: how much each feature of a row adds to the prediction for the row [1]_.
 
-        The value of feature :math:`i` is the mean, over all orders in which the features of a row may become known, of what
-        knowing :math:`i` changes in the expected prediction. So values add up to the prediction, less the one that is expected
-        of a row of which nothing is known. They are exact but for rounding, and have the same bits on any number of threads.
+        Suppose that the features of a row become known one after another. The Shapley value of a feature is the mean, over all
+        orders in which this can happen, of how much the expected prediction changes when the feature becomes known. So the
+        values of a row add up to its prediction, less the prediction that is expected if nothing is known of a row. They are
+        exact but for rounding, and have the same bits on any number of threads.
 
-        What is expected where features are not known is asked of the trees or of other rows:
+        There are two ways to compute what is expected while some features are not known:
 
-        - ``background=None``: where a node tests a feature that is not known, a row goes to both sides, by the shares that they
-          have in the weight of the node's training draws [2]_.
-        - with a background, features that are not known have the values of a row of the background, and the mean over all rows
-          of it is taken [3]_.
+        - ``background=None`` asks the trees: where a node tests a feature that is not known, the row goes to both sides, with
+          the shares that they have in the weight of the node's training draws [2]_.
+        - With a background, a feature that is not known has the value that it has in a row of the background, and the mean over
+          all these rows is taken [3]_.
 
-        Explained are class probabilities of classifiers, with the forest's `voting`; means of forests and trees for regression;
-        and raw predictions of boosted trees, such as the logarithm of the odds. It is computed by the processor, whatever
-        `device` says.
+        The predictions that are explained are the class probabilities of forests and single trees for classification (by the
+        forest's `voting`), the predictions of forests and single trees for regression, and the raw predictions of boosted trees,
+        such as the logarithm of the odds. The values are computed by the processor, whatever `device` says.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Rows as `predict` takes them.
+            Rows whose predictions are to be explained, as `predict` takes them.
         background : array-like of shape (n_background, n_features), optional
-            Rows as `predict` takes them, one at least; some hundreds of training rows are usual. None means that the trees tell
-            what is expected.
+            At least one row, as `predict` takes them; some hundreds of training rows are usual. None means that the trees are
+            asked.
 
         Returns
         -------
         dforest.ShapValues
-            Its `values` have the shape (n_rows, n_features), or, for class probabilities and for boosted trees of more than two
-            classes, (n_rows, n_features, n_classes).
+            An object whose `values` have the shape (n_rows, n_features) or, for class probabilities and for boosted trees with
+            more than two classes, (n_rows, n_features, n_classes).
 
         Raises
         ------

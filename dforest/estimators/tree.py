@@ -23,7 +23,7 @@ from dforest.weights import TrainingRows
 
 _CHECK_INPUT = """
 check_input : bool, default=True
-    Accepted for code written for scikit-learn's trees, and not used: X is always checked, which takes
+    Ignored; it is there for code written for scikit-learn's trees. X is always checked, which takes
     little time for arrays of float32 or float64."""
 
 
@@ -70,51 +70,51 @@ class DecisionTree(TreeEstimator):
 
     @property
     def max_features_(self):
-        """How many features are tried at each node before the search may stop."""
+        """Number of features that are tried at each node before the search may stop: int."""
         check_is_fitted(self)
         return count_features(self.max_features, self.n_features_in_)
 
     def get_depth(self):
-        """The depth of the deepest leaf; a root alone has depth 0."""
+        """Return the depth of the deepest leaf: int. The depth of the root is 0."""
         check_is_fitted(self)
         return int(self.forest_.depths().max())
 
     def get_n_leaves(self):
-        """The number of leaves of the tree."""
+        """Return the number of leaves of the tree: int."""
         check_is_fitted(self)
         return int((self.forest_.feature < 0).sum())
 
     def prune(self, X, y, sample_weight=None, inplace=True):
-        """Cut the tree back by the errors it makes on rows it was not grown on [1]_.
+        """Cut the tree back by the errors that it makes on other rows than those it was grown on [1]_.
 
-        From the leaves up, a node becomes a leaf if that makes no more errors than what is left of its
-        branch; a node that no row reaches becomes a leaf too. The new leaf predicts what the node's
-        training rows say. The result is the smallest of all prunings that make the fewest errors on the
-        rows; sums of squared deviations are compared exactly.
+        This is reduced-error pruning. From the leaves up, a node becomes a leaf if that makes no more errors
+        than what is left of the subtree below it; a node that no row reaches becomes a leaf too. The new leaf
+        predicts what the node's training rows say. The result is the smallest of all pruned trees that make
+        the fewest errors on the given rows; sums of squared deviations are compared exactly.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Rows with the columns of the training data. Missing values go where they go in prediction.
         y : array-like of shape (n_rows,)
-            Classes of the training data, or finite numbers.
+            True targets of these rows: classes of the training data, or finite numbers.
         sample_weight : array-like of shape (n_rows,), optional
-            How much the error of each row counts, which is a wrong class or the squared deviation.
+            Weight of the error of each row, which is a wrong class or the squared deviation; None means 1.
             `class_weight` does not change it.
         inplace : bool, default=True
-            Whether this tree is pruned, or a copy of it. One of a forest's `estimators_` can't be pruned
-            in place: the forest would go on predicting with the tree as it was.
+            Whether this tree itself is pruned; if False, a pruned copy is returned. A tree of a forest's
+            `estimators_` can't be pruned in place, as the forest would go on predicting with the unpruned tree.
 
         Returns
         -------
         estimator
-            This tree or the copy.
+            This tree, or the pruned copy.
 
         Raises
         ------
         ValueError
-            If X has other columns, or y other labels, than there were in training, or if a tree of a
-            forest would be pruned in place. The tree stays as it was.
+            If X has other columns, or y other labels, than there were in training, or if the tree of a
+            forest would be pruned in place. The tree is then left as it was.
 
         References
         ----------
@@ -148,13 +148,15 @@ class DecisionTree(TreeEstimator):
         return pruned
 
     def cost_complexity_pruning_path(self, X, y, sample_weight=None):
-        """The subtrees that minimal cost-complexity pruning passes through as `ccp_alpha` rises [1]_.
+        """Compute the subtrees that minimal cost-complexity pruning passes through as `ccp_alpha` rises [1]_.
+
+        A new tree with the parameters of this one, except for ``ccp_alpha=0``, is grown on the data. This
+        tree need not be fitted, and is left as it is.
 
         Parameters
         ----------
         X, y, sample_weight
-            Training data, as `fit` takes them. A tree with this one's parameters, except ``ccp_alpha=0``, is
-            grown on them.
+            Training data, as `fit` takes them.
 
         Returns
         -------
@@ -162,44 +164,56 @@ class DecisionTree(TreeEstimator):
             ccp_alphas : ndarray of shape (n_subtrees,)
                 The lowest `ccp_alpha` that leads to each subtree; 0 for the whole tree.
             impurities : ndarray of shape (n_subtrees,)
-                The sum over each subtree's leaves of their share of the weight times their impurity.
+                The impurity of each subtree: the sum over its leaves of their share of the weight times their
+                impurity.
 
         References
         ----------
         .. [1] L. Breiman, J. Friedman, R. Olshen, C. Stone, "Classification and Regression Trees",
            1984, chapter 3.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from dforest import DecisionTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> path = DecisionTreeClassifier(max_depth=2, random_state=0).cost_complexity_pruning_path(X, y)
+        >>> path.ccp_alphas.round(2).tolist()
+        [0.0, 0.26, 0.33]
         """
         tree = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
         alphas, impurities = pruning.cost_complexity_path(tree.forest_)
         return Bunch(ccp_alphas=alphas, impurities=impurities)
 
     def apply(self, X, check_input=True):
-        """The number of the leaf that each row reaches.
+        """Return the number of the leaf that each row reaches.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
 
         Returns
         -------
         ndarray of shape (n_rows,), dtype int64
-            Nodes are numbered in depth-first preorder.
+            Numbers of nodes: the root is 0, and all other nodes follow in depth-first preorder.
         """
         return in_kind(X, self._leaves(X).ravel())
 
     apply.__doc__ = _with_check_input(apply)
 
     def decision_path(self, X, check_input=True):
-        """The nodes that each row passes.
+        """Return the nodes that each row passes on its way from the root to a leaf.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
 
         Returns
         -------
         sparse matrix of shape (n_rows, n_nodes)
-            1 where the row passes the node, else 0.
+            1 where the row passes the node, else 0; nodes have the numbers that `apply` returns.
         """
         return self._paths(X)
 
@@ -208,7 +222,13 @@ class DecisionTree(TreeEstimator):
 
 @has_parameters("tree classifier")
 class DecisionTreeClassifier(ConversionPart, ShapPart, ClassifierPart, DecisionTree):
-    """A decision tree for classification.
+    """A single decision tree for classification.
+
+    The tree splits the training rows again and again, each time by one feature, until the leaves hold rows of one class or a
+    limit is reached. A row is predicted by the leaf that it reaches: the probability of a class is its share in the leaf.
+    Missing values, categorical columns and sparse matrices need no preparation.
+
+    {groups}
 
     Parameters
     ----------
@@ -217,6 +237,14 @@ class DecisionTreeClassifier(ConversionPart, ShapPart, ClassifierPart, DecisionT
     Attributes
     ----------
     {attributes}
+
+    See Also
+    --------
+    DecisionTreeRegressor : A single decision tree for regression.
+    RandomForestClassifier : A forest of such trees, which mostly predicts better.
+    ExtraTreeClassifier : A single tree that draws thresholds at random.
+    export_text : The rules of a tree as text.
+    plot_tree : A drawing of a tree.
 
     References
     ----------
@@ -227,8 +255,11 @@ class DecisionTreeClassifier(ConversionPart, ShapPart, ClassifierPart, DecisionT
     >>> from sklearn.datasets import load_iris
     >>> from dforest import DecisionTreeClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y).predict(X[:2])
+    >>> tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    >>> tree.predict(X[:2])
     array([0, 0])
+    >>> tree.get_n_leaves()
+    3
     """
 
     def predict(self, X, check_input=True):
@@ -243,7 +274,14 @@ class DecisionTreeClassifier(ConversionPart, ShapPart, ClassifierPart, DecisionT
 
 @has_parameters("tree regressor")
 class DecisionTreeRegressor(ConversionPart, ShapPart, RegressorPart, DecisionTree):
-    """A decision tree for regression.
+    """A single decision tree for regression.
+
+    The tree splits the training rows again and again, each time by one feature, until the leaves hold rows of one target or a
+    limit is reached. A row is predicted by the leaf that it reaches: by the mean of the leaf's training targets, or, with
+    ``criterion="absolute_error"``, by their median. Missing values, categorical columns and sparse matrices need no
+    preparation.
+
+    {groups}
 
     Parameters
     ----------
@@ -252,6 +290,14 @@ class DecisionTreeRegressor(ConversionPart, ShapPart, RegressorPart, DecisionTre
     Attributes
     ----------
     {attributes}
+
+    See Also
+    --------
+    DecisionTreeClassifier : A single decision tree for classification.
+    RandomForestRegressor : A forest of such trees, which mostly predicts better.
+    ExtraTreeRegressor : A single tree that draws thresholds at random.
+    export_text : The rules of a tree as text.
+    plot_tree : A drawing of a tree.
 
     References
     ----------
@@ -262,8 +308,11 @@ class DecisionTreeRegressor(ConversionPart, ShapPart, RegressorPart, DecisionTre
     >>> from sklearn.datasets import load_diabetes
     >>> from dforest import DecisionTreeRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> DecisionTreeRegressor(random_state=0).fit(X, y).score(X, y)
-    1.0
+    >>> tree = DecisionTreeRegressor(max_leaf_nodes=8, random_state=0).fit(X, y)
+    >>> tree.predict(X).shape
+    (442,)
+    >>> tree.get_n_leaves()
+    8
     """
 
     def predict(self, X, check_input=True):
@@ -274,7 +323,12 @@ class DecisionTreeRegressor(ConversionPart, ShapPart, RegressorPart, DecisionTre
 
 @has_parameters("tree classifier", splitter="random", max_features="sqrt", method="dense")
 class ExtraTreeClassifier(DecisionTreeClassifier):
-    """An extremely randomised tree for classification: what `ExtraTreesClassifier` is a forest of.
+    """A single extremely randomised tree for classification, which draws thresholds at random.
+
+    At each node the tree draws some features at random, and one threshold for each of them, and takes the best of these
+    splits. `ExtraTreesClassifier` is a forest of such trees, and mostly predicts better.
+
+    {groups}
 
     Parameters
     ----------
@@ -283,6 +337,12 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     Attributes
     ----------
     {attributes}
+
+    See Also
+    --------
+    ExtraTreeRegressor : A single extremely randomised tree for regression.
+    ExtraTreesClassifier : A forest of such trees.
+    DecisionTreeClassifier : A single tree that searches for the best thresholds.
 
     References
     ----------
@@ -293,14 +353,20 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     >>> from sklearn.datasets import load_iris
     >>> from dforest import ExtraTreeClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> ExtraTreeClassifier(random_state=0).fit(X, y).score(X, y)
+    >>> tree = ExtraTreeClassifier(random_state=0).fit(X, y)
+    >>> tree.score(X, y)  # on the rows that it was grown on
     1.0
     """
 
 
 @has_parameters("tree regressor", splitter="random", max_features=1.0, method="dense")
 class ExtraTreeRegressor(DecisionTreeRegressor):
-    """An extremely randomised tree for regression: what `ExtraTreesRegressor` is a forest of.
+    """A single extremely randomised tree for regression, which draws thresholds at random.
+
+    At each node the tree draws one threshold at random for each of the features that it tries, all of them by default, and
+    takes the best of these splits. `ExtraTreesRegressor` is a forest of such trees, and mostly predicts better.
+
+    {groups}
 
     Parameters
     ----------
@@ -309,6 +375,12 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     Attributes
     ----------
     {attributes}
+
+    See Also
+    --------
+    ExtraTreeClassifier : A single extremely randomised tree for classification.
+    ExtraTreesRegressor : A forest of such trees.
+    DecisionTreeRegressor : A single tree that searches for the best thresholds.
 
     References
     ----------
@@ -319,6 +391,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     >>> from sklearn.datasets import load_diabetes
     >>> from dforest import ExtraTreeRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> ExtraTreeRegressor(random_state=0).fit(X, y).score(X, y)
+    >>> tree = ExtraTreeRegressor(random_state=0).fit(X, y)
+    >>> tree.score(X, y)  # on the rows that it was grown on
     1.0
     """

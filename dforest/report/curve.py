@@ -26,18 +26,29 @@ LEAST_TREES = 20  # for which a law is fitted
 
 @dataclass(frozen=True)
 class Trend:
-    """The law ``limit + slope / n`` of the error of n trees.
+    """A fitted law of how the out-of-bag error falls with the number of trees: error of n trees = limit + slope / n.
+
+    `dforest.OutOfBagCurveDisplay` fits and draws it.
 
     Attributes
     ----------
     limit : float
-        The error of infinitely many trees.
+        The error that infinitely many trees would have, in the unit of the error.
     slope : float
-        Negative if the error rises as trees are added.
+        How fast the error approaches the limit; negative if it rises as trees are added.
     spread : float
-        The standard deviation of what single trees add to T times the error of T trees.
+        Standard deviation of the chance deviations that single trees add to T times the error of T trees.
     first, last : int
-        The least and the greatest number of trees that it was fitted to.
+        Least and greatest number of trees that the law was fitted to.
+
+    Examples
+    --------
+    >>> from dforest.report.curve import Trend
+    >>> trend = Trend(limit=0.1, slope=2.0, spread=0.0, first=25, last=100)
+    >>> round(trend.at(100), 3), round(trend.at(200), 3)
+    (0.12, 0.11)
+    >>> round(trend.gain(100), 3)
+    0.01
     """
 
     limit: float
@@ -47,15 +58,15 @@ class Trend:
     last: int
 
     def at(self, n_trees):
-        """The error of a number of trees, or of an array of numbers."""
+        """Return the error of forests with this number of trees, or of an array of numbers of trees."""
         return self.limit + self.slope / n_trees
 
     def gain(self, n_more):
-        """How much lower the error is expected to be with so many trees more than `last`."""
+        """Return how much lower the error of `last` + `n_more` trees is expected to be than that of `last` trees."""
         return self.slope / self.last - self.slope / (self.last + n_more)
 
     def chance(self, n_more):
-        """The standard deviation of the change of the error, with so many trees more than `last`, that chance brings."""
+        """Return the standard deviation of the change of the error that `n_more` trees beside `last` bring by chance."""
         return self.spread * math.sqrt(1 / self.last - 1 / (self.last + n_more))
 
 

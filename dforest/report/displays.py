@@ -42,29 +42,31 @@ class _Display:
 
 
 class OutOfBagCurveDisplay(_Display):
-    """The error out of bag by the number of trees, and what more trees would bring.
+    """A picture of the out-of-bag error by the number of trees, which also shows what more trees would bring.
 
-    It is recommended to use `from_estimator` to make one. All parameters are stored as attributes.
+    Use `from_estimator` to make and draw it. All parameters are stored as attributes.
 
     Parameters
     ----------
     oob_curve : ndarray of shape (n_trees,)
-        The error out of bag of the first 1, 2, ... trees; NaN where there is none.
+        The out-of-bag error of the first 1, 2, ... trees; NaN where there is none.
     error_name : str, default="Out-of-bag error"
-        What the errors are called.
+        Name of the error, for the label of the axis.
     estimator_name : str, default=None
         Name of the estimator, for a legend. None means that there is no name.
 
     Attributes
     ----------
     trend : dforest.report.curve.Trend or None
-        The law, limit + slope / number of trees, that the curve follows; None if there are fewer than 20 trees.
+        The law, limit + slope / number of trees, that was fitted to the curve; None if there are fewer than 20 trees.
     line_ : matplotlib Artist
-        The curve.
+        The line of the curve.
     trend_line_ : matplotlib Artist or None
-        The law, up to twice the number of trees.
+        The line of the law, drawn up to twice the number of trees.
     ax_ : matplotlib Axes
+        The axes that hold the lines.
     figure_ : matplotlib Figure
+        The figure that holds the axes.
 
     Examples
     --------
@@ -90,22 +92,23 @@ class OutOfBagCurveDisplay(_Display):
         Parameters
         ----------
         estimator : estimator
-            A forest fitted with ``oob_score=True``.
+            A forest of dforest that was fitted with ``oob_score=True``.
         name : str, default=None
-            Name for a legend. None means that of the estimator's class.
+            Name for a legend. None means the name of the estimator's class.
         trend, ax, **kwargs
-            As `plot` takes them.
+            Passed on to `plot`.
 
         Returns
         -------
         OutOfBagCurveDisplay
+            The picture, which has been drawn.
 
         Raises
         ------
         ValueError
-            If it is no forest, or was fitted without ``oob_score=True``.
+            If the estimator is not a forest, or was fitted without ``oob_score=True``.
         ImportError
-            If matplotlib is not installed.
+            If matplotlib is not installed: the extra ``dforest[plot]`` has it.
         """
         _check_forest(estimator, cls.__name__)
         curve = getattr(estimator, "oob_curve_", None)
@@ -118,22 +121,23 @@ class OutOfBagCurveDisplay(_Display):
         return cls(curve, error_name=error_name, estimator_name=name).plot(trend=trend, ax=ax, **kwargs)
 
     def plot(self, ax=None, *, name=None, trend=True, **kwargs):
-        """Draw the curve into axes of matplotlib.
+        """Draw the curve on axes of matplotlib.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            None means those of a new figure.
+            Axes to draw on. None means the axes of a new figure.
         name : str, default=None
             Name for a legend. None means `estimator_name`.
         trend : bool, default=True
-            Whether to draw the law that the curve follows, up to twice the number of trees.
+            Whether to draw the fitted law too, up to twice the number of trees.
         **kwargs : dict
-            Passed on to `matplotlib.axes.Axes.plot` for the curve.
+            Passed on to ``matplotlib.axes.Axes.plot`` for the curve.
 
         Returns
         -------
         OutOfBagCurveDisplay
+            This object.
         """
         ax = self._axes(ax)
         curve = np.asarray(self.oob_curve)
@@ -158,16 +162,18 @@ class OutOfBagCurveDisplay(_Display):
 
 
 class ImportanceDisplay(_Display):
-    """How important features are, with the spread of the estimates.
+    """A picture of the importances of features, as bars with lines for the spread of the estimates.
 
-    It is recommended to use `from_estimator` to make one. All parameters are stored as attributes.
+    Use `from_estimator` to make and draw it. All parameters are stored as attributes.
 
     Parameters
     ----------
     importances_mean, importances_std : ndarray of shape (n_features,)
+        The importances and their standard deviations.
     feature_names : list of str
+        Names of the features.
     kind : {"impurity", "permutation", "oob"}, default="impurity"
-        What the numbers are: see `from_estimator`.
+        The kind of the importances, for the label of the axis: see `from_estimator`.
     estimator_name : str, default=None
         Name of the estimator, for a title. None means that there is no name.
 
@@ -176,8 +182,11 @@ class ImportanceDisplay(_Display):
     features_ : ndarray
         Numbers of the features that were drawn, from the top.
     bars_ : matplotlib BarContainer
+        The bars.
     ax_ : matplotlib Axes
+        The axes that hold the bars.
     figure_ : matplotlib Figure
+        The figure that holds the axes.
 
     Examples
     --------
@@ -207,33 +216,39 @@ class ImportanceDisplay(_Display):
         Parameters
         ----------
         estimator : estimator
-            A forest of dforest.
+            A fitted forest of dforest.
         X : array-like of shape (n_rows, n_features), default=None
+            Rows, which all kinds but "impurity" need.
         y : array-like of shape (n_rows,), default=None
-            Rows and their targets; needed unless the kind is "impurity".
+            True targets of these rows.
         kind : {"impurity", "permutation", "oob"}, default="impurity"
-            "impurity": `feature_importances_`, the mean over trees of the decrease in impurity that a feature brings, with the
-            standard deviation over trees. "permutation": how much the score falls when the feature's values are permuted,
-            by `sklearn.inspection.permutation_importance`, with the standard deviation over permutations; best on rows
-            held out. "oob": how much the error rises on the rows that each tree left out, by `oob_importance`, with the
-            standard deviation over trees; X and y are what the forest was fitted on.
+            Kind of the importances:
+
+            - "impurity": the mean over trees of the decrease of impurity that a feature brings (`feature_importances_`), with
+              the standard deviation over trees.
+            - "permutation": how much the score falls when the values of a feature are permuted, by
+              ``sklearn.inspection.permutation_importance``, with the standard deviation over permutations; it is best computed
+              on rows that were held out.
+            - "oob": how much the error on the rows that each tree left out rises when the values of a feature are permuted
+              (`oob_importance`), with the standard deviation over trees; X and y must be the training data.
         scoring, n_repeats, random_state
-            Passed on to `permutation_importance`.
+            Passed on to ``permutation_importance``.
         features, max_features, ax, **kwargs
-            As `plot` takes them.
+            Passed on to `plot`.
         name : str, default=None
             Name for a title. None means that there is no title.
 
         Returns
         -------
         ImportanceDisplay
+            The picture, which has been drawn.
 
         Raises
         ------
         ValueError
-            If it is no forest, or the kind is unknown or needs X and y.
+            If the estimator is not a forest, or if the kind is unknown or needs X and y.
         ImportError
-            If matplotlib is not installed.
+            If matplotlib is not installed: the extra ``dforest[plot]`` has it.
         """
         _check_forest(estimator, cls.__name__)
         if kind not in KINDS:
@@ -262,19 +277,20 @@ class ImportanceDisplay(_Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            None means those of a new figure.
+            Axes to draw on. None means the axes of a new figure.
         features : array-like of int, default=None
-            Numbers of the features to draw, from the top. None means the most important ones, in this order.
+            Numbers of the features to draw, from the top. None means the most important ones, the most important at the top.
         max_features : int, default=20
-            The most features that are drawn where `features` is None.
+            Largest number of features that are drawn if `features` is None.
         name : str, default=None
             Name for a title. None means `estimator_name`.
         **kwargs : dict
-            Passed on to `matplotlib.axes.Axes.barh`.
+            Passed on to ``matplotlib.axes.Axes.barh``.
 
         Returns
         -------
         ImportanceDisplay
+            This object.
         """
         ax = self._axes(ax)
         mean, std = np.asarray(self.importances_mean), np.asarray(self.importances_std)

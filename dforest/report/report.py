@@ -12,14 +12,28 @@ HEIGHT = 720  # of a report in a notebook, in pixels
 
 
 class Report:
-    """One HTML page on a forest.
+    """A report about a forest: one HTML page, which notebooks show.
+
+    The method `report` of forests returns it.
 
     Attributes
     ----------
     html : str
-        The page. ``str`` gives it too.
+        The text of the page, which ``str(report)`` gives too.
     name : str
-        The name of the estimator's class.
+        Name of the forest's class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dforest import RandomForestClassifier
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> forest = RandomForestClassifier(20, oob_score=True, random_state=0).fit(X, y)
+    >>> report = forest.report()
+    >>> report.name
+    'RandomForestClassifier'
+    >>> "</html>" in report.html
+    True
     """
 
     def __init__(self, html, name):
@@ -38,15 +52,17 @@ class Report:
         return f'<iframe {frame} srcdoc="{html.escape(self.html, quote=True)}"></iframe>'
 
     def save(self, path):
-        """Write the page to a file, in UTF-8; one that is there is replaced.
+        """Write the page to a file in UTF-8, which replaces an existing file.
 
         Parameters
         ----------
         path : str or path-like
+            The file; ``.html`` is the usual suffix.
 
         Returns
         -------
         self
+            This report.
 
         Raises
         ------

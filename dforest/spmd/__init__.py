@@ -1,8 +1,8 @@
-"""Fits by several processes, each of which has some of the rows; all of them get the forest of all rows.
+"""Fits by several processes together, each of which has some of the rows; all of them get the forest of all rows.
 
-The estimators of this module fit together with all ranks of MPI: in a program that ``mpiexec`` starts several times, each process
-calls `fit` with rows of its own. The forest depends on the rows and on their order, which is that of the ranks; how the rows are
-cut up among ranks, and how many ranks there are, changes no bit of it. See the page on rows in several processes for more.
+The estimators of this module are for programs that ``mpiexec`` starts several times: each process, or *rank*, of MPI calls `fit`
+with rows of its own. The forest depends on the rows and on their order, which is that of the ranks. It does not depend on how
+many ranks there are, nor on how the rows are divided among them. The page on rows in several processes says more.
 """
 
 from importlib import import_module

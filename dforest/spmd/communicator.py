@@ -113,18 +113,29 @@ def error_of(letter):
 
 
 class Communicator(ABC):
-    """One rank's end of what connects the ranks.
+    """Base class of communicators, through which the processes of a common fit exchange data.
+
+    Each process is a *rank* and has a communicator of its own. All ranks call the same methods in the same order, each with its
+    own data; no call returns before the data of all other ranks that it needs have come.
 
     Parameters
     ----------
     rank, size : int
-        The number of this rank, and how many ranks there are.
+        Number of this rank, from 0 on, and number of all ranks.
 
     Attributes
     ----------
     traffic : Traffic
+        Numbers of exchanges and of bytes sent so far.
     room : int
-        Bytes of scratch that a rank may always take, so that there are few rounds: more where a round takes long.
+        Bytes of scratch that a rank may always use to make do with fewer exchanges; more where an exchange takes long.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dforest.spmd.threads import ThreadGroup  # its ranks are threads, each with a communicator
+    >>> ThreadGroup(2).run(lambda communicator: communicator.sum(np.array([1, 10 * communicator.rank])).tolist())
+    [[2, 10], [2, 10]]
     """
 
     room = 1 << 22
@@ -164,20 +175,20 @@ class Communicator(ABC):
 
     @contextmanager
     def together(self):
-        """A piece of work that all ranks do together: a context manager, which every rank enters.
+        """Context manager for a piece of work that all ranks do together, so that an error of one rank ends it on all.
 
-        Inside, work goes by the communicator that it yields, and so do fits: one by another communicator would not hear of an
-        error that ends this piece of work on another rank.
+        Every rank enters it. Inside, use the communicator that it yields, also for fits: another communicator would not hear of
+        an error of another rank.
 
         Yields
         ------
         Communicator
-            Of the same ranks, for the collectives of this piece of work.
+            A communicator of the same ranks, for this piece of work.
 
         Raises
         ------
         BaseException
-            What was raised inside, with a message that names the rank; on every rank.
+            On every rank, the exception that one of them raised inside; its message names that rank.
         """
         ranks = self._duplicate()
         ranks._around = self
@@ -215,18 +226,18 @@ class Communicator(ABC):
         self.traffic.bytes_sent += n_bytes
 
     def exchange(self, parts):
-        """Send each rank an array, and get one from each.
+        """Send an array to each rank, and get an array from each.
 
         Parameters
         ----------
         parts : list of ndarray
-            For each rank, in order, an array; all of one dtype, which may be of records but not of Python objects, and of one
-            shape but for its first number. All ranks hand in the same dtype and shape.
+            An array for each rank, in the order of their numbers. All arrays, on all ranks, have the same dtype, which may be
+            structured but must not hold Python objects, and the same shape, except for its first number.
 
         Returns
         -------
         list of ndarray
-            From each rank, in order, what it had for this one.
+            The array that each rank had for this one, in the order of their numbers.
         """
         parts = [np.ascontiguousarray(part) for part in parts]
         kinds = {(part.dtype, part.shape[1:]) for part in parts}
@@ -241,17 +252,17 @@ class Communicator(ABC):
         return self._exchange(parts)
 
     def gather(self, array):
-        """The arrays that the ranks hand in, on every rank.
+        """Collect the arrays of all ranks on every rank.
 
         Parameters
         ----------
         array : ndarray
-            Of one dtype and shape, but for the shape's first number, on all ranks.
+            The array of this rank. It has the same dtype on all ranks, and the same shape, except for its first number.
 
         Returns
         -------
         list of ndarray
-            By rank.
+            The arrays of all ranks, in the order of their numbers.
         """
         return self.exchange([array] * self.size)
 
@@ -289,16 +300,16 @@ class Communicator(ABC):
         return self._reduce_scattered(np.add, array)
 
     def sum(self, array):
-        """The sum of arrays of integers, of one shape on all ranks."""
+        """Return the sum of the ranks' arrays, which hold integers and have the same shape on all ranks."""
         check_integers(array)
         return self._reduce(np.add, array)
 
     def least(self, array):
-        """The least of each entry of arrays of numbers, none of them NaN, of one shape on all ranks; never -0.0 but 0.0."""
+        """Return the least number of each entry of the ranks' arrays, which have the same shape and no NaN; 0.0 for -0.0."""
         return _without_sign_of_zero(self._reduce(np.minimum, array))
 
     def greatest(self, array):
-        """The greatest of each entry of arrays of numbers, none of them NaN, of one shape on all ranks; never -0.0 but 0.0."""
+        """Return the greatest number of each entry of the ranks' arrays, which have the same shape and no NaN; 0.0 for -0.0."""
         return _without_sign_of_zero(self._reduce(np.maximum, array))
 
     def _reduce(self, ufunc, array):

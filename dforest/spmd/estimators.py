@@ -19,32 +19,64 @@ class _OfAllRanks:
 
 
 class RandomForestClassifier(_OfAllRanks, dforest.RandomForestClassifier):
-    """`dforest.RandomForestClassifier`, fitted by all ranks of ``MPI.COMM_WORLD`` together, each with rows of its own."""
+    """`dforest.RandomForestClassifier` for programs of several MPI processes, which fit it together.
+
+    Each process of ``MPI.COMM_WORLD`` calls `fit` with rows of its own, and gets the fitted estimator of all rows. Parameters,
+    methods and attributes are those of `dforest.RandomForestClassifier`.
+    """
 
 
 class RandomForestRegressor(_OfAllRanks, dforest.RandomForestRegressor):
-    """`dforest.RandomForestRegressor`, fitted by all ranks of ``MPI.COMM_WORLD`` together, each with rows of its own."""
+    """`dforest.RandomForestRegressor` for programs of several MPI processes, which fit it together.
+
+    Each process of ``MPI.COMM_WORLD`` calls `fit` with rows of its own, and gets the fitted estimator of all rows. Parameters,
+    methods and attributes are those of `dforest.RandomForestRegressor`.
+    """
 
 
 class ExtraTreesClassifier(_OfAllRanks, dforest.ExtraTreesClassifier):
-    """`dforest.ExtraTreesClassifier`, fitted by all ranks of ``MPI.COMM_WORLD`` together, each with rows of its own."""
+    """`dforest.ExtraTreesClassifier` for programs of several MPI processes, which fit it together.
+
+    Each process of ``MPI.COMM_WORLD`` calls `fit` with rows of its own, and gets the fitted estimator of all rows. Parameters,
+    methods and attributes are those of `dforest.ExtraTreesClassifier`.
+    """
 
 
 class ExtraTreesRegressor(_OfAllRanks, dforest.ExtraTreesRegressor):
-    """`dforest.ExtraTreesRegressor`, fitted by all ranks of ``MPI.COMM_WORLD`` together, each with rows of its own."""
+    """`dforest.ExtraTreesRegressor` for programs of several MPI processes, which fit it together.
+
+    Each process of ``MPI.COMM_WORLD`` calls `fit` with rows of its own, and gets the fitted estimator of all rows. Parameters,
+    methods and attributes are those of `dforest.ExtraTreesRegressor`.
+    """
 
 
 class DecisionTreeClassifier(_OfAllRanks, dforest.DecisionTreeClassifier):
-    """`dforest.DecisionTreeClassifier`, fitted by all ranks of ``MPI.COMM_WORLD`` together, each with rows of its own."""
+    """`dforest.DecisionTreeClassifier` for programs of several MPI processes, which fit it together.
+
+    Each process of ``MPI.COMM_WORLD`` calls `fit` with rows of its own, and gets the fitted estimator of all rows. Parameters,
+    methods and attributes are those of `dforest.DecisionTreeClassifier`.
+    """
 
 
 class DecisionTreeRegressor(_OfAllRanks, dforest.DecisionTreeRegressor):
-    """`dforest.DecisionTreeRegressor`, fitted by all ranks of ``MPI.COMM_WORLD`` together, each with rows of its own."""
+    """`dforest.DecisionTreeRegressor` for programs of several MPI processes, which fit it together.
+
+    Each process of ``MPI.COMM_WORLD`` calls `fit` with rows of its own, and gets the fitted estimator of all rows. Parameters,
+    methods and attributes are those of `dforest.DecisionTreeRegressor`.
+    """
 
 
 class HistGradientBoostingClassifier(_OfAllRanks, dforest.HistGradientBoostingClassifier):
-    """`dforest.HistGradientBoostingClassifier`, fitted by all ranks of ``MPI.COMM_WORLD`` together, each with rows."""
+    """`dforest.HistGradientBoostingClassifier` for programs of several MPI processes, which fit it together.
+
+    Each process of ``MPI.COMM_WORLD`` calls `fit` with rows of its own, and gets the fitted estimator of all rows. Parameters,
+    methods and attributes are those of `dforest.HistGradientBoostingClassifier`.
+    """
 
 
 class HistGradientBoostingRegressor(_OfAllRanks, dforest.HistGradientBoostingRegressor):
-    """`dforest.HistGradientBoostingRegressor`, fitted by all ranks of ``MPI.COMM_WORLD`` together, each with rows."""
+    """`dforest.HistGradientBoostingRegressor` for programs of several MPI processes, which fit it together.
+
+    Each process of ``MPI.COMM_WORLD`` calls `fit` with rows of its own, and gets the fitted estimator of all rows. Parameters,
+    methods and attributes are those of `dforest.HistGradientBoostingRegressor`.
+    """

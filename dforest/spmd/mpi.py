@@ -45,22 +45,22 @@ def world():
 
 
 class MpiCommunicator(ByteCommunicator):
-    """The processes of a communicator of mpi4py.
+    """A communicator whose ranks are the processes of a communicator of mpi4py.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Intracomm
-        It is duplicated for every piece of common work and not used otherwise.
+        Communicator of the processes, which is duplicated for every piece of common work and not used otherwise.
 
     Raises
     ------
     ValueError
-        If it is null or an intercommunicator.
+        If the communicator is null or an intercommunicator.
 
     Notes
     -----
-    A process that ends by an exception outside of common work leaves the others waiting for it. Python started as
-    ``mpiexec -n 4 python -m mpi4py script.py`` ends all of them then.
+    If a process ends by an exception outside of common work, the others wait for it forever. To end all of them in this case,
+    start Python as ``mpiexec -n 4 python -m mpi4py script.py``.
 
     Examples
     --------

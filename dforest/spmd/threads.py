@@ -13,17 +13,26 @@ from dforest.spmd.communicator import Communicator, error_of, letter_of
 
 
 class ThreadGroup:
-    """What connects the ranks of one group.
+    """A group of ranks that are threads of one process, for tests and for trying what several processes will do.
 
     Parameters
     ----------
     size : int
-        How many ranks there are.
+        Number of ranks.
 
     Attributes
     ----------
     communicators : list of ThreadCommunicator
-        The end of each rank.
+        The communicator of each rank.
+
+    Examples
+    --------
+    >>> from dforest.spmd.threads import ThreadGroup
+    >>> def add_up(communicator):
+    ...     with communicator.together() as ranks:
+    ...         return ranks.total(ranks.rank)
+    >>> ThreadGroup(3).run(add_up)
+    [3, 3, 3]
     """
 
     def __init__(self, size):
@@ -34,12 +43,17 @@ class ThreadGroup:
         self.communicators = [ThreadCommunicator(self, rank, size) for rank in range(size)]
 
     def run(self, function):
-        """Call a function on a thread for each rank, with the rank's communicator.
+        """Call a function in a thread for each rank, all of them at the same time.
+
+        Parameters
+        ----------
+        function : callable
+            It is given the communicator of its rank.
 
         Returns
         -------
         list
-            What the calls return, or the exceptions that they raise, by rank.
+            For each rank, what its call returned, or the exception that it raised.
         """
         with ThreadPoolExecutor(len(self.communicators)) as pool:
             calls = [pool.submit(function, communicator) for communicator in self.communicators]

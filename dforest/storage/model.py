@@ -138,36 +138,38 @@ _PACKED = ("slots", "words", "n_first", "depth", "values", "bases")
 
 
 def load(path, mmap=True, components=()):
-    """Read an estimator from a file that ``estimator.save`` wrote.
+    """Read an estimator from a file that its method `save` wrote.
 
-    No code of the file is run, and no class is imported because the file names it. What the file says is checked before it is
-    used: a damaged file raises ModelFileError. No length that a file names takes memory which its arrays do not fill; trees of
-    large forests take four to eight times the bytes that they have in the file, and twice as much while they are read.
+    No code of the file is run, and no class is imported because the file names it. Everything is checked before it is used; a
+    damaged file raises ModelFileError. A damaged length can't make `load` reserve more memory than the file's arrays fill. The
+    trees of large forests take four to eight times as many bytes as in the file, and twice as many while they are read.
 
     Parameters
     ----------
     path : str or path-like
         The file.
     mmap : bool, default=True
-        Whether to map the file into memory rather than to copy it. Processes that map one file share its pages. If it was
-        written with ``serving=True``, the estimator predicts from these pages: the trees themselves stay in the file until
-        something else asks for them, importances say, and are checked then, which may raise ModelFileError. With False, trees
-        are read and checked now, and packed anew by the first prediction.
+        Whether to map the file into memory instead of copying it. Processes that map one file share its memory. If the file was
+        written with ``serving=True``, the estimator predicts from that memory. The trees themselves then stay in the file until
+        something else needs them, such as importances; they are checked only then, which may raise ModelFileError. If False,
+        trees are read and checked at once, and packed for prediction when they first predict.
     components : sequence, default=()
-        The splitters, criteria and losses of one's own that the estimator was fitted with, as classes; functions that it has
-        as parameters; and its own class, if that is a subclass of one of dforest's. They are found by their ``__qualname__``.
+        What a file can't hold: classes of splitters, criteria and losses of your own that the estimator was fitted with,
+        functions among its parameters, and its own class, if that is a subclass of one of dforest's. They are found by their
+        ``__qualname__``.
 
     Returns
     -------
     estimator
-        Of the class that was saved. It predicts with the same bits.
+        A fitted estimator of the class that was saved, whose predictions have the same bits.
 
     Raises
     ------
     ModelFileError
-        If the file is not a model file, or damaged, or of a later version, or needs a component that is not handed over.
+        If the file is not a model file, is damaged, was written in a later version of the format, or needs a component that is
+        not given.
     OSError
-        If there is no such file, or it can't be read.
+        If there is no such file, or if it can't be read.
     ValueError
         If another argument is not as described.
 

@@ -27,16 +27,27 @@ _lock = Lock()
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """A device, or a reason why there is none.
+    """Description of a device that estimators may work on, or the reason why there is none.
+
+    `dforest.devices` returns a list of such descriptions.
 
     Attributes
     ----------
     device : str
-        What the parameter `device` of an estimator takes.
+        Value for the parameter `device` of estimators.
     name : str
+        Name of the device for people; empty if there is no device.
     usable : bool
+        Whether estimators can work on the device.
     reason : str
-        Why it is not usable; empty if it is.
+        Why the device is not usable; empty if it is.
+
+    Examples
+    --------
+    >>> import dforest
+    >>> processor = dforest.devices()[0]
+    >>> processor.device, processor.usable
+    ('cpu', True)
     """
 
     device: str
@@ -46,13 +57,13 @@ class DeviceInfo:
 
 
 def devices():
-    """List the devices that trees can be grown on.
+    """List the devices that trees can be grown on: the processor, and SYCL devices such as GPUs.
 
     Returns
     -------
     list of DeviceInfo
-        First "cpu", the processor, which dforest uses without SYCL; then every SYCL device. Where there is none, an entry
-        "sycl" that is not usable tells why.
+        The first entry is "cpu", the processor, which needs no SYCL; then comes every SYCL device. If there are none, an entry
+        "sycl" that is not usable has the reason.
 
     Examples
     --------

@@ -1,5 +1,7 @@
-"""For tests: naive twins of dforest's core in plain Python, and `check_splitter`, `check_criterion` and
-`engine_check.check_engine`, which tell whether a splitter, a criterion or an engine keeps its contract.
+"""Tests of parts of your own: whether a splitter, a criterion or an engine keeps the rules of its contract.
+
+`check_splitter`, `check_criterion` and `engine_check.check_engine` are for users; other modules have what dforest's own tests
+need, such as naive versions of its core in plain Python.
 """
 
 from dforest.testing.conformance import ConformanceError

@@ -25,12 +25,25 @@ TASKS = {"two classes": 2, "four classes": 4, "regression": 0}
 
 
 class ConformanceError(AssertionError):
-    """A splitter or a criterion breaks a rule of its contract.
+    """Error raised by `check_splitter` and `check_criterion` if a splitter or a criterion breaks a rule of its contract.
 
     Attributes
     ----------
     rule : str
-        The rule, as it should be.
+        The rule that is broken.
+
+    Examples
+    --------
+    >>> from dforest.criterion import PythonCriterion
+    >>> from dforest.testing import ConformanceError, check_criterion
+    >>> class Negative(PythonCriterion):
+    ...     def impurity(self, statistics):
+    ...         return -statistics.weight
+    >>> try:
+    ...     check_criterion(Negative, tasks=["two classes"])
+    ... except ConformanceError as error:
+    ...     print(error.rule)
+    what it returns can be used
     """
 
     def __init__(self, message, rule):

@@ -45,36 +45,42 @@ class EveryCut(PythonSplitter):
 
 
 def check_criterion(criterion, *, tasks=None, complete=True, own_score=False, alone=True, methods=("hist", "dense")):
-    """Raise unless a criterion keeps the rules of its contract, as far as small forests show it.
+    """Check that a criterion keeps the rules of its contract, as far as small forests show it; raise an error if not.
 
     Parameters
     ----------
     criterion : Criterion, or a subclass
+        The criterion; a class is called without arguments.
     tasks : sequence of {"two classes", "four classes", "regression"}, default=None
-        The tasks that it is tried with. None means all that its `configure` does not refuse.
+        Tasks that the criterion is tried with. None means all that its method `configure` does not refuse.
     complete : bool, default=True
-        Whether its impurities are complete: 0 for a pure node, and never below. They are not if they leave out a term that
-        all cuts of a node have in common.
+        Whether impurities are complete: 0 for a pure node, and never below 0. They are incomplete if they leave out a term that
+        all splits of a node have in common.
     own_score : bool, default=False
-        Whether its scan scores cuts by something else than the weight times the decrease of its impurity.
+        Whether the criterion scores splits by something else than the node's weight times the decrease of its impurity.
     alone : bool, default=True
-        Whether the score of a cut does not depend on the other cuts that are scored with it.
+        Whether the score of a split does not depend on the other splits that are scored with it.
     methods : sequence of {"hist", "dense"}
-        The methods that it is tried with.
+        Values of `method` that the criterion is tried with; by default both.
 
     Raises
     ------
     ConformanceError
-        A rule is broken; the message names the class and the rule, and the numbers that show it. A kind of AssertionError.
+        If a rule is broken. The message names the class and the rule, and has the numbers that show it. It is an
+        AssertionError.
 
     Notes
     -----
-    The rules: `configure` refuses tasks that the criterion is not for with ValueError. A question that is asked again gets
-    an equal answer, also from clones and pickles. Of many cuts the first of the best is found, with the score that it has
-    alone; scores are finite, not below 0, and equal to the weight times the decrease of impurity. Impurities are finite, not
-    below 0, and 0 for a pure node. A forest grown again is equal to the bit: on 1, 2 and 8 threads, whether codes are copied
-    or not, and whichever nodes and trees came before. Leaf values are finite. Data are not written to, and nothing around
-    them is read.
+    These are the rules:
+
+    - `configure` raises ValueError for tasks that the criterion is not for.
+    - A question that is asked again gets an equal answer, also from clones and pickled copies.
+    - Of many splits the first of the best ones is found, with the score that it has alone. Scores are finite, not below 0, and
+      equal to the weight times the decrease of impurity.
+    - Impurities are finite, not below 0, and 0 for a pure node; leaf values are finite.
+    - A forest that is grown again is equal to the bit: on 1, 2 and 8 threads, whether codes are copied or not, and whichever
+      nodes and trees came before.
+    - Data are not written to, and no memory around them is read.
 
     Examples
     --------

@@ -78,18 +78,27 @@ def assert_equal_trees(trees, others):
 
 
 def check_engine(engine, seed=0):
-    """Check that an engine does what `dforest.engines.base` says.
+    """Check that an engine, which says where trees are grown, does what `dforest.engines.base` demands; raise an error if not.
+
+    Trees that the engine grows for random problems are compared with those that the processor grows on one thread.
 
     Parameters
     ----------
-    engine : Engine
+    engine : dforest.engines.base.Engine
+        The engine.
     seed : int, default=0
-        The seed of the random problems.
+        Seed of the random problems.
 
     Raises
     ------
     AssertionError
-        If it does not.
+        If the engine breaks a rule.
+
+    Examples
+    --------
+    >>> from dforest.engines.cpu import CpuEngine
+    >>> from dforest.testing.engine_check import check_engine
+    >>> check_engine(CpuEngine(2))
     """
     for kind in ("classes", "weighted classes", "balanced classes", "numbers"):
         for rules in ({}, {"max_leaf_nodes": 9}, {"max_depth": 3, "min_samples_leaf": 4}):

@@ -18,43 +18,48 @@ from dforest.testing.grown_trees import GrownTree, check_scores
 
 
 def check_splitter(splitter, *, tasks=tuple(TASKS), mixed=True, own_score=False):
-    """Raise unless a splitter keeps the rules of its contract, as far as small forests show it.
+    """Check that a splitter keeps the rules of its contract, as far as small forests show it; raise an error if not.
 
-    Forests are grown on generated rows: for two classes, four classes and regression; of numbers, and with missing values,
-    a categorical column and weights; by every method that the splitter is for. It takes seconds for a compiled splitter,
-    up to a minute for one in Python.
+    Forests are grown on generated rows, for two classes, four classes and regression. The rows hold numbers, and in a second
+    round also missing values, a categorical column and weights. All values of `method` that the splitter is for are tried. The
+    check takes some seconds for a compiled splitter, and up to a minute for one in Python.
 
     Parameters
     ----------
     splitter : Splitter, or a subclass
+        The splitter; a class is called without arguments.
     tasks : sequence of {"two classes", "four classes", "regression"}
-        The tasks that it is tried with.
+        Tasks that the splitter is tried with; by default all three.
     mixed : bool, default=True
-        Whether it is tried with missing values and categorical columns too.
+        Whether the splitter is tried with missing values, categorical columns and weights too.
     own_score : bool, default=False
-        Whether it ranks splits by a score of its own, in place of the criterion's. If so, `min_impurity_decrease` and
-        `max_leaf_nodes`, which look at scores, are not checked.
+        Whether the splitter ranks splits by a score of its own instead of the criterion's. If so, `min_impurity_decrease` and
+        `max_leaf_nodes`, which use scores, are not checked.
 
     Raises
     ------
     ConformanceError
-        A rule is broken; the message names the class and the rule, and the numbers that show it. A kind of AssertionError.
+        If a rule is broken. The message names the class and the rule, and has the numbers that show it. It is an
+        AssertionError.
 
     Notes
     -----
-    The rules: a forest grown again is equal to the bit, on 1, 2 and 8 threads that share all they can, depth first or best
-    first, whether codes are copied or not, whichever nodes and trees came before, and from clones, pickles, and parameters
-    that were got and set. Every row of the training set goes down the grown tree as it did in training, alone or among
-    others, and no split leaves a side empty.
-    Limits on leaves, depth and nodes hold. Scores are the decrease of impurity. Importances, out-of-bag estimates and paths
-    exist and are finite. Exceptions come through and leave the estimator as it was. Data are not written to, and nothing
-    around them is read.
+    These are the rules:
 
-    This can only make it probable that memory outside of the data is left alone. To prove it for rows of your own, compile
-    the module of the splitter with ``-fsanitize=address -fno-omit-frame-pointer -g``, link it with
-    ``-fsanitize=address``, and run the check in a Python that has loaded the sanitizer first:
-    ``LD_PRELOAD=$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 python ...``. Memory of `malloc` is then
-    guarded wherever this module reads or writes it, that of dforest too.
+    - A forest that is grown again is equal to the bit: on 1, 2 and 8 threads that share all they can, depth first or best first,
+      whether codes are copied or not, whichever nodes and trees came before, and with clones, pickled copies, and objects made
+      from the parameters.
+    - Each training row goes down the grown tree as it did in training, alone or among others, and no side of a split is empty.
+    - Limits on leaves, depth and nodes hold, and scores are the decrease of impurity.
+    - Importances, out-of-bag estimates and paths exist and are finite.
+    - Exceptions end the fit and leave the estimator as it was.
+    - Data are not written to, and no memory around them is read.
+
+    The check can only make it probable that memory outside of the data is left alone. To prove it for rows of your own, compile
+    the module of the splitter with ``-fsanitize=address -fno-omit-frame-pointer -g``, link it with ``-fsanitize=address``, and
+    run the check in a Python that has loaded the sanitizer first:
+    ``LD_PRELOAD=$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 python ...``. All memory from ``malloc``,
+    dforest's too, is then guarded wherever this module reads or writes it.
 
     Examples
     --------

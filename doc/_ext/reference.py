@@ -1,4 +1,4 @@
-"""What the API reference shows: the names that api.rst lists, and the members on the page of each class.
+"""What the API reference shows: the names that api.rst lists, the members on the page of each class, and links to the guide.
 
 `conf.py` hands this to the templates of autosummary, and tests compare it with the public names. Members of estimators are all
 that classes of dforest define: what scikit-learn's base classes add is told in api.rst. Of other classes they are named here.
@@ -45,6 +45,73 @@ NAMED = {
 # Members of all forests that these classes have, but for which they have no use.
 LEFT_OUT = {"dforest.RandomTreesEmbedding": {"estimators_samples_", "feature_importances_", "oob_importance"}}
 
+# Pages of the documentation, without suffix, and the public names that link to them, all names without "dforest.".
+_ABOUT = {
+    "guide_choice guide_trees guide_methods sampling guide_columns guide_imbalance guide_oob": "RandomForestClassifier "
+    "ExtraTreesClassifier",
+    "guide_choice guide_trees guide_methods sampling guide_columns guide_oob": "RandomForestRegressor ExtraTreesRegressor",
+    "guide_choice ensembles guide_columns own_loss": "HistGradientBoostingClassifier HistGradientBoostingRegressor",
+    "guide_choice guide_methods guide_columns": "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier "
+    "ExtraTreeRegressor",
+    "guide_methods guide_columns": "RandomTreesEmbedding",
+    "guide_choice": "export_text export_graphviz plot_tree",
+    "guide_importances": "ImportanceDisplay",
+    "guide_oob": "OutOfBagCurveDisplay",
+    "guide_methods": "splitter.HistSplitter splitter.RandomHistSplitter splitter.DenseSplitter splitter.RandomDenseSplitter",
+    "guide_columns": "errors.UnseenLabelsWarning",
+    "guide_resources": "fit_report.FitReport estimators.memory.FitMemory engines.memory.MemoryEstimate "
+    "core.predict.predictor.Predictor",
+    "shap": "ShapValues",
+    "report": "report.report.Report report.curve.Trend",
+    "callbacks": "callback.OutOfBagPlateau callback.TimeLimit callback.MemoryLimit callback.KeepOnInterrupt "
+    "callback.Checkpoint callback.ProgressBar errors.LimitError",
+    "sampling": "sampling.RowSampling sampling.StratifiedSampling sampling.WeightedSampling sampling.GroupSampling "
+    "sampling.BlockSampling sampling.Sampling sampling.SampledRows sampling.SamplingPlan sampling.AllRows sampling.Bootstrap "
+    "sampling.Subsample sampling.Strata sampling.Groups",
+    "own_splitter": "splitter.Splitter splitter.RandomSplitter splitter.PythonSplitter splitter.Cut splitter.Test "
+    "core.search.node_view.NodeView testing.check_splitter errors.SplitterError",
+    "own_criterion": "criterion.Criterion criterion.ClassCriterion criterion.NumberCriterion criterion.PythonCriterion "
+    "criterion.Statistics testing.check_criterion errors.CriterionError",
+    "own_loss": "loss.Loss loss.PythonLoss errors.LossError",
+    "maths": "criterion.Gini criterion.Entropy criterion.Hellinger criterion.SquaredError criterion.Poisson "
+    "criterion.AbsoluteError",
+    "own_splitter own_criterion own_loss": "get_include core.component.declare_contract errors.ContractError",
+    "own_splitter own_criterion": "testing.ConformanceError",
+    "internals": "testing.engine_check.check_engine core.forest.arrays.Forest core.forest.node_table.NodeTable "
+    "core.objective.ClassObjective core.objective.NumberObjective core.objective.SumObjective",
+    "migration": "interop.Tree",
+    "conversion": "from_sklearn register_onnx_converters errors.ConversionError",
+    "files security": "load",
+    "files": "errors.ModelFileError",
+    "devices distributed": "config_context",
+    "devices": "devices sycl.devices.DeviceInfo errors.DeviceError",
+    "distributed": "spmd.RandomForestClassifier spmd.RandomForestRegressor spmd.ExtraTreesClassifier spmd.ExtraTreesRegressor "
+    "spmd.DecisionTreeClassifier spmd.DecisionTreeRegressor spmd.HistGradientBoostingClassifier "
+    "spmd.HistGradientBoostingRegressor spmd.communicator.Communicator spmd.mpi.MpiCommunicator spmd.threads.ThreadGroup "
+    "dask.RandomForestClassifier dask.RandomForestRegressor dask.ExtraTreesClassifier dask.ExtraTreesRegressor "
+    "errors.RankError",
+}
+GUIDES = {f"dforest.{name}": pages.split() for pages, names in _ABOUT.items() for name in names.split()}
+
+# The same of methods of estimators.
+METHOD_GUIDES = {
+    "estimate_memory": "guide_resources",
+    "forest_weights": "neighbours",
+    "oob_importance": "guide_importances",
+    "outlier_scores": "neighbours",
+    "predict_interval": "neighbours",
+    "predict_quantiles": "neighbours",
+    "proximity": "neighbours",
+    "report": "report",
+    "save": "files",
+    "set_callbacks": "callbacks",
+    "shap_values": "shap",
+    "to_onnx": "conversion",
+    "to_shap": "conversion",
+    "to_sklearn": "conversion",
+    "to_treelite": "conversion",
+}
+
 
 def listed(text):
     """The full names in the tables of api.rst, given its text, in their order, and the modules that it describes."""
@@ -71,6 +138,14 @@ def members(name):
     found = {member: _found(shown, member) for member in names}
     attributes = [member for member, value in found.items() if not _is_called(value)]
     return {"methods": [member for member in names if member not in attributes], "attributes": attributes}
+
+
+def guides(name):
+    """The pages about a public name, or about a method of an estimator, given its full name: a list, which may be empty."""
+    owner, _, method = name.rpartition(".")
+    if owner in GUIDES and method in METHOD_GUIDES:
+        return [METHOD_GUIDES[method]]
+    return GUIDES.get(name, [])
 
 
 def _own(estimator, module):
@@ -101,3 +176,36 @@ def _found(kind, name):
 
 def _is_called(member):
     return callable(member) or isinstance(member, classmethod | staticmethod) or hasattr(member, "check")
+
+
+def in_order(lines, guides=(), groups=None):
+    """The lines that numpydoc has made of a docstring, with links to pages of the user guide, and groups of parameters.
+
+    Parameters
+    ----------
+    lines : list of str
+    guides : sequence of str
+        Names of pages, without suffix. The links to them follow the summary.
+    groups : dict, optional
+        The names of parameters by group. A heading stands over the first parameter of each group, and in the overview of the
+        groups names are set as code.
+    """
+    first = {names[0]: group for group, names in (groups or {}).items()}
+    named = re.compile(rf"\b({'|'.join(name for names in (groups or {}).values() for name in names)})\b")
+    found, section = [], ""
+    for line in lines:
+        if re.fullmatch(r":[A-Z][\w ]*:|\.\. rubric:: .*", line):
+            section = line
+        entry = re.match(r"( +)\*\*(\w+)\*\* : ", line)
+        if groups and section == ":Parameters:" and entry and entry[2] in first:
+            found += [f"{entry[1]}.. rubric:: {first[entry[2]]}", ""]
+        elif groups and not section and re.match(r"- |  \w", line):
+            title, colon, names = line.rpartition(": ")
+            line = title + colon + named.sub(r"``\1``", names)
+        found.append(line)
+    if guides:
+        start = next((i for i, line in enumerate(found) if line.strip()), 0)
+        end = next((i for i in range(start, len(found)) if not found[i].strip()), len(found))
+        links = ", ".join(f":doc:`/{page}`" for page in guides)
+        found[end:end] = ["", f"User guide: {links}.", ""]
+    return found

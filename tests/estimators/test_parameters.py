@@ -155,7 +155,7 @@ def test_help_shows_the_signature(kind):
 # Docstrings
 
 
-SECTION = re.compile(r"^(\w+)\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", re.DOTALL | re.MULTILINE)
+SECTION = re.compile(r"^(\w[\w ]*)\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", re.DOTALL | re.MULTILINE)
 ENTRY = re.compile(r"^(\w.*?) : (.*)\n((?:(?: +.*)?\n)*)", re.MULTILINE)
 
 

@@ -22,18 +22,21 @@ cdef enum:
 
 
 cdef class Loss:
-    """Base class of losses for boosted trees; see the contract in loss.pxd.
+    """Base class of losses of your own for boosted trees.
+
+    Losses that are written in Cython derive from it, and those that are written in Python from `PythonLoss`. The contract of the
+    former is the head of ``dforest/core/boost/loss.pxd``.
 
     Attributes
     ----------
     constant_hessian : bool
-        Whether the Hessian is 1 for all rows.
+        Whether the second derivative ("Hessian") is 1 for all rows.
     need_update_leaves_values : bool
-        Whether `leaf_value` says what leaves are.
+        Whether the method `leaf_value` says what values leaves have.
     n_classes : int
-        0 for regression.
+        Number of classes; 0 for regression.
     n_outputs : int
-        Raw predictions of a row: 1, or `n_classes` if there are more than two.
+        Number of raw predictions of a row: 1, or `n_classes` if there are more than two classes.
     """
 
     constant_hessian = False
@@ -43,12 +46,12 @@ cdef class Loss:
         self.n_outputs = 1
 
     def configure(self, Py_ssize_t n_classes=0):
-        """Take the settings that the estimator hands to its loss.
+        """Set what the loss must know of the task; estimators call this method before trees are grown.
 
         Parameters
         ----------
         n_classes : int
-            0: regression.
+            Number of classes; 0 for regression.
 
         Raises
         ------
@@ -62,7 +65,7 @@ cdef class Loss:
                              f"{n_classes} classes, and allowed are two")
 
     def configured(self, n_classes):
-        """A loss of the same class and parameters that knows the number of classes: see `configure`."""
+        """Return a copy of this loss, with its class and its parameters, that is configured for `n_classes`: see `configure`."""
         cdef Loss loss = self.__sklearn_clone__()
         loss.configure(n_classes)
         if loss.n_classes != n_classes:
@@ -70,23 +73,32 @@ cdef class Loss:
         return loss
 
     def in_y_true_range(self, y_true):
-        """Whether all targets are allowed: bool. By default they are."""
-        return True
-
-    def fit_intercept_only(self, y_true, sample_weight=None):
-        """What raw predictions begin with: the constants that lose least.
-
-        By default they are looked for from 0 by Newton's steps, which are halved until the sum of gradients becomes smaller.
+        """Return whether all targets are allowed: bool. By default, all finite numbers are.
 
         Parameters
         ----------
         y_true : ndarray of shape (n_rows,), dtype float64
+            Targets; for classification the numbers of the classes.
+        """
+        return True
+
+    def fit_intercept_only(self, y_true, sample_weight=None):
+        """Return the constants that raw predictions begin with: those of least loss.
+
+        By default they are searched by Newton's method, which starts at 0 and halves a step until the sum of gradients
+        becomes smaller.
+
+        Parameters
+        ----------
+        y_true : ndarray of shape (n_rows,), dtype float64
+            Targets; for classification the numbers of the classes.
         sample_weight : ndarray of shape (n_rows,), dtype float64, optional
-            Positive. None: all are 1.
+            Weights of the rows, all above 0. None means that all are 1.
 
         Returns
         -------
         float, or ndarray of shape (n_outputs,)
+            The constant, or one for each of several raw predictions.
         """
         raw = np.zeros(self.n_outputs)
         sums = self._sums_of_derivatives(y_true, sample_weight, raw)
@@ -122,17 +134,19 @@ cdef class Loss:
                          for part in (gradient, hessian)])
 
     def derivatives(self, const double[::1] y_true not None, const double[:, ::1] raw not None):
-        """Gradients and Hessians, checked.
+        """Return the first and second derivatives of each row's loss by its raw predictions, after checking them.
 
         Parameters
         ----------
         y_true : ndarray of shape (n_rows,), dtype float64
+            Targets; for classification the numbers of the classes.
         raw : ndarray of shape (n_rows, n_outputs), dtype float64
+            Raw predictions.
 
         Returns
         -------
         gradient, hessian : ndarray of shape (n_rows, n_outputs), dtype float64
-            The latter None with `constant_hessian`.
+            The derivatives; the second array is None with `constant_hessian`.
         """
         cdef Loss asked = self.configured(self.n_classes)
         cdef int64_t n = y_true.shape[0]
@@ -165,7 +179,7 @@ cdef class Loss:
                          f"are finite numbers{least}, up to 2**500 in magnitude")
 
     def values(self, const double[::1] y_true not None, const double[:, ::1] raw not None):
-        """The loss of each row, checked: ndarray of shape (n_rows,), dtype float64. Parameters as for `derivatives`."""
+        """Return the loss of each row, after checking it: ndarray of shape (n_rows,). Parameters are those of `derivatives`."""
         cdef Loss asked = self.configured(self.n_classes)
         cdef int64_t n = y_true.shape[0]
         result = np.empty(n)
@@ -180,7 +194,7 @@ cdef class Loss:
         return result
 
     def predictions(self, const double[:, ::1] raw not None):
-        """What is predicted, checked: ndarray of shape (n_rows, n_outputs), dtype float64."""
+        """Return predictions, given raw predictions of shape (n_rows, n_outputs), after checking them: ndarray of this shape."""
         cdef Loss asked = self.configured(self.n_classes)
         cdef int64_t n = raw.shape[0]
         result = np.empty((n, self.n_outputs))

@@ -37,70 +37,93 @@ _LINE = 8                      # values that fill a line of a cache
 
 
 class Forest:
-    """The trees of a forest, for good: attributes can't be set, and arrays can't be written to.
+    """All trees of a fitted forest, as flat arrays that describe nodes and leaves.
+
+    It is the attribute `forest_` of fitted estimators. A forest does not change: attributes can't be set, and arrays can't be
+    written to.
+
+    The nodes of a tree are numbered from 0 in depth-first preorder, so the left child of a node has the next number. Arrays with
+    an entry for each node have the nodes of tree t at the places node_offsets[t] to node_offsets[t + 1] - 1. Leaves are described
+    in tables whose rows several equal leaves share. A *payload* is what a test needs beside a feature and a threshold: a set of
+    categories, or the numbers of a splitter's own test. Nodes that have one come in the order of their numbers.
 
     Parameters
     ----------
     arrays : dict of ndarray
-        By name, those of the attributes below that are of nodes, leaves and payloads; copied.
+        The attributes below that describe nodes, leaves and payloads, by name; they are copied.
     n_rows, n_features, objective, n_categories, criterion, seed, seeds, plans, weight_exponent, splitter
-        The other attributes; arrays among them are copied.
+        The other attributes below; arrays among them are copied.
 
     Raises
     ------
     TypeError, ValueError
-        If an array has another type or length than below, or they are not those of trees: see `check_forest`.
+        If an array has another type or length than described below, or if the arrays don't describe trees.
 
     Attributes
     ----------
     node_offsets : ndarray of shape (n_trees + 1,), dtype int64
+        Place of the first node of each tree in the arrays of nodes, and at the end the number of all nodes.
     feature : ndarray of shape (n_nodes,), dtype int32
-        The feature a node tests; -1: a leaf.
+        Number of the feature that each node tests; -1 for a leaf.
     threshold : ndarray of shape (n_nodes,), dtype float32 or float64
-        A row goes left if x <= threshold. In the precision of the training data. NaN where the
-        feature is categorical.
+        Threshold of each node, in the precision of the training data: a row goes left if x <= threshold. NaN where the feature
+        is categorical.
     link : ndarray of shape (n_nodes,), dtype uint32
-        Where an inner node leads, its right child, or a leaf, its row in the leaf tables: `right_child` and `leaf_row`.
+        For a node that is not a leaf, the number of its right child (`right_child`); for a leaf, its row in the tables of leaves
+        (`leaf_row`).
     missing_left : ndarray of shape (n_nodes,), dtype bool
-        Where a row goes whose value is missing. Categorical features: where a row goes whose
-        category is not in the node's subset.
+        Whether a row whose value is missing goes left. For a categorical feature, whether a row whose category is not in the
+        node's set goes left.
     payload_words : ndarray of shape (n_words,), dtype uint64
-        Of all payloads. Of subsets: category c is in a subset if its word c // 64, from the first, has the bit
-        c % 64, counted from the lowest; words of 0 at the end are left out. Of a splitter's own tests: what its
-        `goes_left` takes.
+        Words of all payloads. In a set of categories, category c is a member if bit c % 64, counted from the lowest, of word
+        c // 64 is 1; words of 0 at the end are left out. A splitter's own test is given them by its method `goes_left`.
     payload_offsets : ndarray of shape (n_payloads + 1,), dtype int64
-        Payload i has the words payload_offsets[i] to payload_offsets[i + 1].
+        Payload i has the words from payload_offsets[i] up to payload_offsets[i + 1] - 1.
     leaf_draws : ndarray of shape (n_leaves,), dtype int64
-        Draws of the bootstrap that reached the leaf.
+        Number of draws that reach each leaf; a row that the tree drew twice counts twice.
     leaf_weight : ndarray of shape (n_leaves, n_classes) or (n_leaves, 1), dtype int64
-        Their integer weights, by class if the objective has classes, and those of several outputs side by side; times
-        2**-weight_exponent of the tree they are sample weights.
-    leaf_value : ndarray of shape (n_leaves,), or (n_leaves, n_outputs) of several outputs, dtype float64
-        Regression: what the leaf predicts, the mean or median of its targets, kept to the bounds that
-        constraints set; empty for classification.
+        Integer weights of these draws, for classification by class, with the classes of several outputs side by side. Multiplied
+        by 2**-weight_exponent of the tree, they are sample weights.
+    leaf_value : ndarray of shape (n_leaves,) or (n_leaves, n_outputs), dtype float64
+        For regression, the number that each leaf predicts: the mean or median of its targets, kept within the bounds that
+        constraints set. It is empty for classification. The second shape is that of several outputs.
     leaf_impurity : ndarray of shape (n_leaves,), dtype float64
-        Regression: the impurity; empty for classification, where it follows from `leaf_weight`.
+        For regression, the impurity of each leaf. It is empty for classification, where it follows from `leaf_weight`.
     inner : ndarray of shape (n_inner, n_judged), dtype float64
-        Of each node that is no leaf, in their order: if the objective keeps gains, what it would add as a leaf (0 where that
-        is not known) and the gain of its split, twice what that takes off the loss to second order; of the criterion
-        absolute_error, its value and impurity. Else these follow from the leaves, and this is empty.
+        For boosted trees, two numbers for each node that is not a leaf: what it would add as a leaf (0 where that is not known),
+        and the gain of its split, which is twice what the split takes off the loss, to second order. For the criterion
+        "absolute_error", the node's value and impurity. It is empty for other forests, where these follow from the leaves.
     seed : int
-        What the seeds of further trees would follow from: a forest's, or that of a tree alone.
+        Seed from which the seeds of further trees would follow; for a single tree, the tree's seed.
     seeds : ndarray of shape (n_trees,), dtype uint32
-        Of each tree's random streams.
+        Seed of each tree.
     plans : tuple of SamplingPlan
-        Of each tree: with its seed and `n_rows`, which rows it drew (`row_counts`).
+        Sampling plan of each tree. The plan, the tree's seed and its `n_rows` say which rows it drew (`row_counts`).
     weight_exponent : ndarray of shape (n_trees,), dtype int64
+        For each tree, the exponent of the power of two by which sample weights were multiplied to make integer weights.
     n_rows : ndarray of shape (n_trees,), dtype int64
-        Rows of positive weight that each tree drew from.
+        For each tree, the number of rows of positive weight that it drew from.
     n_features : int
+        Number of features.
     objective : Objective
-        What trees were grown to predict: see `dforest.core.objective`.
+        What the trees were grown to predict: `ClassObjective`, `NumberObjective` or `SumObjective`, for example.
     n_categories : ndarray of shape (n_features,), dtype int32
-        0 for features that are not categorical.
+        Number of categories of each feature; 0 for features that are not categorical.
     criterion : str or Criterion
+        Criterion by which the trees were grown.
     splitter : Splitter or None
-        Whose own tests all tests are; None: they are of numbers and categories.
+        Splitter whose own tests all nodes make; None if nodes test thresholds and categories.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dforest import RandomForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(3, max_depth=1, random_state=0).fit(X, y).forest_
+    >>> forest.n_trees, forest.node_offsets.tolist()
+    (3, [0, 3, 6, 9])
+    >>> (forest.feature < 0).tolist()  # which nodes are leaves
+    [False, True, True, False, True, True, False, True, True]
     """
 
     _NAMES = ("node_offsets", *NODE_ARRAYS, "leaf_draws", "leaf_weight", "leaf_value", "leaf_impurity", "inner",
@@ -298,13 +321,13 @@ class Forest:
         return np.searchsorted(np.flatnonzero(self.feature >= 0), self.node_offsets)
 
     def payload_of(self, node):
-        """The payload of a node, given its place in the node arrays.
+        """Return the payload of a node, given its place in the arrays of nodes.
 
         Returns
         -------
         ndarray, dtype uint64, or None
-            The words of its subset (`subset_of` tells the categories), or of the splitter's own test. None for a leaf, and
-            for a test of a feature by a threshold.
+            Words of the node's set of categories (`subset_of` returns the categories), or of the splitter's own test. None for a
+            leaf, and for a node that tests a threshold.
         """
         i = np.searchsorted(self._payload_nodes, node)
         if i == len(self._payload_nodes) or self._payload_nodes[i] != node:
@@ -312,24 +335,25 @@ class Forest:
         return self.payload_words[self.payload_offsets[i] : self.payload_offsets[i + 1]]
 
     def subset_of(self, node):
-        """The categories in the subset of a node, given its place in the node arrays.
+        """Return the set of categories of a node, given its place in the arrays of nodes.
 
         Returns
         -------
         ndarray of int64, or None
-            Ascending numbers of categories; None if the node has no subset.
+            Numbers of the categories in ascending order; None if the node tests no categories.
         """
         words = None if self.splitter is not None else self.payload_of(node)
         return None if words is None else np.flatnonzero(np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little"))
 
     def tests_by_feature(self, t):
-        """Which features the inner nodes of a tree test, and how much of each test is about them.
+        """Return which features the nodes of tree `t` test, and how much of each test is about each of them.
 
         Returns
         -------
         node, feature : ndarray of shape (n,), dtype int64
+            Number of a node that is not a leaf, and of a feature that it tests.
         share : ndarray of shape (n,), dtype float64
-            Above 0; of sum 1 over the features of a node.
+            Share of the test that is about the feature, above 0; the shares of a node sum to 1.
         """
         t = self._number(t)
         first = self.node_offsets[t]
@@ -353,12 +377,12 @@ class Forest:
 
     @property
     def right_child(self):
-        """`link`, where it is read of inner nodes: the number of each one's right child, as the left one's is its own + 1."""
+        """The array `link`, to be read for nodes that are not leaves: the number of the right child of each node."""
         return self.link
 
     @property
     def leaf_row(self):
-        """`link`, where it is read of leaves: each one's row in the leaf tables."""
+        """The array `link`, to be read for leaves: the row of each leaf in the tables of leaves."""
         return self.link
 
     @property
@@ -374,19 +398,20 @@ class Forest:
         return n_draws
 
     def row_counts(self, t):
-        """How often tree t drew each of the rows that it drew from: ndarray of shape (n_rows[t],), dtype uint32.
+        """Return how often tree `t` drew each row: ndarray of shape (n_rows[t],), dtype uint32.
 
-        Drawn again at each call, by the tree's sampling plan and its seed.
+        Only rows of positive weight are counted. The draws are computed anew at each call, from the tree's sampling plan and its
+        seed.
         """
         t = self._number(t)
         return self.plans[t].counts(int(self.n_rows[t]), int(self.seeds[t]))
 
     def as_dict(self):
-        """The arrays of nodes and leaves, by name. Forests are equal if all of these have the same bytes."""
+        """Return the arrays of nodes and leaves by name: a dict. Forests have equal trees if all arrays have equal bytes."""
         return {name: getattr(self, name) for name in self._NAMES}
 
     def tree(self, t):
-        """A forest of tree t alone; it shares the arrays of this one."""
+        """Return a forest of tree `t` alone, which shares the arrays of this one."""
         t = self._number(t)
         first, last = self.node_offsets[t], self.node_offsets[t + 1]
         arrays = self.as_dict()
@@ -407,17 +432,17 @@ class Forest:
         return {name: getattr(self, name)[trees] if name in _OF_TREES else getattr(self, name) for name in _SETTINGS}
 
     def cut_back(self, cut):
-        """The forest in which some inner nodes have become leaves, and what was below them is gone.
+        """Return a new forest in which some nodes have become leaves, and all that was below them is gone.
 
         Parameters
         ----------
         cut : ndarray of shape (n_nodes,), dtype bool
-            Which nodes; leaves stay leaves, and nodes below another one don't matter.
+            Which nodes become leaves; nodes that are leaves already stay leaves.
 
         Returns
         -------
         Forest
-            What its new leaves hold follows from the leaves that were below them: see `node_table`.
+            The new forest. What its new leaves hold follows from the leaves that were below them: see `node_table`.
         """
         if type(cut) is not np.ndarray or cut.dtype != np.bool_ or cut.shape != self.feature.shape:
             raise ValueError(f"cut must be an array of bool with the shape {self.feature.shape}")
@@ -467,7 +492,10 @@ class Forest:
         return self._of_outputs[output]
 
     def leaf_class(self):
-        """The class of most weight in each leaf, of equals the lower one: ndarray of shape (n_leaves,), dtype int32."""
+        """Return the number of the class of most weight in each leaf: ndarray of shape (n_leaves,), dtype int32.
+
+        Of classes with equal weights it is the lowest number.
+        """
         return self.leaf_weight.argmax(axis=1).astype(np.int32)
 
     def leaf_votes(self, voting="soft"):
@@ -509,19 +537,20 @@ class Forest:
         return votes, leaf
 
     def predictor(self, voting="soft", n_threads=1):
-        """An object that predicts, for serving.
+        """Make an object that predicts fast, for serving.
 
         Parameters
         ----------
         voting : {"soft", "hard"}, default="soft"
-            For classification: shares of the leaves, or of the trees' votes.
+            For classification, whether probabilities are means of the shares of the classes in leaves ("soft"), or shares
+            of the trees that vote for a class ("hard").
         n_threads : int, default=1
-            Where rows are many enough for more than one.
+            Largest number of threads; few rows get fewer.
 
         Returns
         -------
-        Predictor
-            See `dforest.core.predict.predictor.Predictor`.
+        dforest.core.predict.predictor.Predictor
+            The object, which shares the forest's arrays.
         """
         if voting not in ("soft", "hard"):
             raise ValueError(f'voting={voting!r}; allowed are "soft" and "hard"')
@@ -535,7 +564,7 @@ class Forest:
         return PackedForest(self, self.leaf_votes(voting), self.leaf_row[self.feature < 0])
 
     def depths(self):
-        """Depth of every node, ndarray of shape (n_nodes,), dtype int64; a root's is 0."""
+        """Return the depth of each node: ndarray of shape (n_nodes,), dtype int64. The depth of a root is 0."""
         depth = np.zeros(len(self.feature), np.int64)
         cdef int64_t[::1] to = depth
         cdef const int32_t[::1] feature = self.feature
@@ -557,19 +586,20 @@ class Forest:
         return int(np.frexp(np.abs(value).max(initial=0.0))[1])
 
     def node_table(self, t, exponent=0):
-        """What holds for each node of a tree.
+        """Return a table of the nodes of a tree, with their draws, weights, values and impurities.
 
         Parameters
         ----------
         t : int
-            The tree.
+            Number of the tree.
         exponent : int
-            Regression: as if all targets had been divided by 2**exponent. It has no effect where the objective keeps gains.
+            For regression, compute the table as if all targets had been divided by 2**exponent. It has no effect for boosted
+            trees.
 
         Returns
         -------
-        NodeTable
-            See `dforest.core.forest.node_table.NodeTable`.
+        dforest.core.forest.node_table.NodeTable
+            The table, with the nodes in preorder.
         """
         t = self._number(t)
         nodes = slice(self.node_offsets[t], self.node_offsets[t + 1])
@@ -586,19 +616,19 @@ class Forest:
         return number_table(*tree, value, self.leaf_impurity, inner, self.criterion, exponent)
 
     def impurity_decrease(self, relative=False):
-        """Total impurity decrease of each feature in each tree.
+        """Return the total impurity decrease that each feature brings in each tree.
 
         Parameters
         ----------
         relative : bool
-            Leave out a common factor, for which squares of targets could leave float64's range.
+            Whether to leave out a factor that all numbers have in common. With this factor, squares of large targets could
+            leave the range of float64.
 
         Returns
         -------
         ndarray of shape (n_trees, n_features), dtype float64
-            The sum of p(t) * (impurity decrease at t) over the nodes t that test the feature, where
-            p(t) is the share of the tree's weight that reaches t [1]_. If the objective keeps gains, the sum of these
-            divided by the tree's rows.
+            The sum of p(t) * (impurity decrease at t) over the nodes t that test the feature, where p(t) is the share of the
+            tree's weight that reaches t [1]_. For boosted trees, the sum of gains divided by the number of the tree's rows.
 
         References
         ----------

@@ -26,19 +26,34 @@ from dforest.core.search.regression import Poisson
 
 
 NodeTable = namedtuple("NodeTable", ["draws", "weight", "value", "impurity", "decrease"])
-NodeTable.__doc__ = """What holds for each of the n nodes of a tree, in preorder.
+NodeTable.__doc__ = """Table of the n nodes of a tree: how many draws reach each of them, what it predicts, and how impure it is.
+
+The method `node_table` of a `Forest` returns it. Nodes come in preorder, the root first.
 
 Attributes
 ----------
 draws : ndarray of shape (n,), dtype int64
-    Draws of the bootstrap that reached the node.
+    Number of draws that reach the node; a row that the tree drew twice counts twice.
 weight : ndarray of shape (n, n_classes) or (n, 1), dtype int64
-    Their integer weights, by class; of several outputs, those of all classes of one after those of another.
+    Integer weights of these draws, by class; for several outputs, those of all classes of one output after those of another.
 value : ndarray of shape (n, n_classes) or (n, n_outputs), dtype float64
-    The classes' shares of the weight, or the number that the node would predict of each output as a leaf.
+    Shares of the classes in the weight; for regression, the number that the node would predict for each output as a leaf.
 impurity : ndarray of shape (n,), dtype float64
+    Impurity of the node, by the criterion; 0 for boosted trees, where it is not known.
 decrease : ndarray of shape (n,), dtype float64
-    The node's integer weight times the impurity decrease of its split; 0 for a leaf. Of a tree that keeps gains, these.
+    The node's integer weight times the impurity decrease of its split, or, for boosted trees, the gain of its split; 0 for
+    a leaf.
+
+Examples
+--------
+>>> from sklearn.datasets import load_iris
+>>> from dforest import DecisionTreeClassifier
+>>> X, y = load_iris(return_X_y=True)
+>>> table = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y).forest_.node_table(0)
+>>> table.draws.tolist()
+[150, 50, 100]
+>>> table.weight.tolist()
+[[50, 50, 50], [50, 0, 0], [0, 50, 50]]
 """
 
 _NUMBERS = {"squared_error": DF_SQUARED_ERROR, "friedman_mse": DF_SQUARED_ERROR, "poisson": DF_POISSON,

@@ -11,16 +11,17 @@ from dforest.core.predict.packed cimport PackedForest
 
 
 cdef class Predictor:
-    """Predictions by a forest, bare: nothing is converted, copied or looked up by name.
+    """An object for fast predictions in serving, even of single rows, which does not convert or check more than it must.
 
-    Made by `Forest.predictor`. Any number of threads may use one at a time; the GIL is released
-    while rows go down the trees. A call costs little more than that, from a single row on.
+    The method `predictor` of a `Forest` makes it. Any number of threads may use one predictor at the same time, as the GIL is
+    released while rows go down the trees.
 
     Attributes
     ----------
     n_features : int
+        Number of columns of X.
     n_outputs : int
-        The number of classes; 1 for regression; of boosted trees the number of raw predictions.
+        Number of classes; 1 for regression; for boosted trees, the number of raw predictions of a row.
 
     Examples
     --------
@@ -59,25 +60,26 @@ cdef class Predictor:
         return self.packed.n_outputs
 
     def predict(self, X not None):
-        """Class shares or means, with the bits of the estimator's `predict_proba` or `predict`.
+        """Predict probabilities of classes or, for regression, numbers, for one row or for several.
 
-        Of boosted trees: raw predictions, with the bits of `decision_function`.
+        The results equal those of the estimator's `predict_proba` or `predict` to the bit. For boosted trees they are raw
+        predictions, equal to those of `decision_function`.
 
         Parameters
         ----------
         X : ndarray of shape (n_rows, n_features) or (n_features,), dtype float32 or float64
-            Rows, or one row; C-contiguous. NaN is missing; categories and levels are their numbers,
-            the places of the labels in ``categories_`` of the estimator.
+            Several rows, or a single one, as a C-contiguous array. NaN means missing. Categories and levels must be given as
+            their numbers, which are the places of labels in the attribute ``categories_`` of the estimator.
 
         Returns
         -------
         ndarray of shape (n_rows, n_outputs) or (n_rows,), dtype float64
-            Of one row: ndarray of shape (n_outputs,), or float.
+            Predictions; for a single row, an ndarray of shape (n_outputs,), or a float.
 
         Raises
         ------
         ValueError, TypeError
-            If X is something else.
+            If X is not as described.
         """
         cdef Rows rows = Rows(X, self.packed.n_features, self.packed.splitter)
         cdef double mean
@@ -92,17 +94,18 @@ cdef class Predictor:
         return result if self.is_flat or rows.is_single else result.reshape(rows.n, self.packed.n_outputs)
 
     def predict_class(self, X not None):
-        """The number of the most probable class, of equally probable ones the lowest; for classification.
+        """Predict the number of the most probable class for each row, for classification.
 
         Parameters
         ----------
-        X : ndarray
-            As for `predict`.
+        X : ndarray of shape (n_rows, n_features) or (n_features,), dtype float32 or float64
+            Rows as in `predict`.
 
         Returns
         -------
-        ndarray of shape (n_rows,), dtype int64; of one row: int
-            Places in ``classes_`` of the estimator.
+        ndarray of shape (n_rows,), dtype int64, or int for a single row
+            Numbers of classes, which are places in the attribute ``classes_`` of the estimator; of equally probable classes,
+            the lowest.
         """
         cdef Rows rows = Rows(X, self.packed.n_features, self.packed.splitter)
         cdef int64_t most

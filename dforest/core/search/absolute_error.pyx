@@ -65,7 +65,18 @@ cdef const uint64_t* sort_by_target(const Node* node, uint64_t* keys, uint64_t* 
 
 
 cdef class AbsoluteError(SquaredError):
-    """Mean absolute deviation from the node's median."""
+    """The absolute error as a criterion: the mean absolute deviation of a node's targets from their median.
+
+    It is for regression, and ``criterion="absolute_error"`` stands for it. Leaves predict the median of their targets.
+
+    Examples
+    --------
+    >>> from dforest import DecisionTreeRegressor
+    >>> from dforest.criterion import AbsoluteError
+    >>> tree = DecisionTreeRegressor(criterion=AbsoluteError(), max_leaf_nodes=2, min_samples_leaf=3)
+    >>> tree.fit([[0], [1], [2], [3], [4], [5]], [0.0, 0.0, 0.0, 4.0, 5.0, 90.0]).predict([[0], [5]]).tolist()
+    [0.0, 5.0]
+    """
 
     def __cinit__(self, *args, **kwargs):
         self.is_additive = False

@@ -63,7 +63,22 @@ cdef Py_ssize_t evenest(Criterion criterion, const int64_t* left, Py_ssize_t n, 
 
 
 cdef class Criterion:
-    """Base class of criteria, which score cuts; its contract is the head of criterion.pxd."""
+    """Base class of criteria, which measure the impurity of nodes and score splits.
+
+    Criteria of classes derive from `ClassCriterion`, those of numbers from `NumberCriterion`, and those that are written in
+    Python from `PythonCriterion`. The contract of criteria in Cython is the head of ``dforest/core/search/criterion.pxd``.
+
+    A *statistic* is a sum over a set of draws, as words of 64 bits: the number of draws, their integer weight, and further words
+    that depend on the criterion. For criteria of classes these are the weights of the classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dforest.criterion import Gini
+    >>> criterion = Gini().configure(n_classes=2)
+    >>> criterion.impurity_of(np.array([4, 4, 2, 2]))  # four draws of weight 1, two of each class
+    0.5
+    """
 
     def __cinit__(self, *args, **kwargs):
         self.scratch = NULL
@@ -74,20 +89,21 @@ cdef class Criterion:
         free(self.scratch)
 
     def configure(self, Py_ssize_t n_classes=0, bint wide=False):
-        """Take the settings that the forest hands to its criterion.
+        """Set what the criterion must know of the task; forests call this method once, before trees are grown.
 
         Parameters
         ----------
         n_classes : int
-            0: regression.
+            Number of classes; 0 for regression.
         wide : bool
-            Regression: whether sums of weight times target may leave 63 bits and are kept in two words, the
-            low 31 bits and the rest: needed where the largest weight times the number of draws is above
-            2**31.
+            For regression, whether sums of weight times target may need more than 63 bits and are kept in two
+            words, the low 31 bits and the rest. This is needed if the largest weight times the number of draws is
+            above 2**31.
 
         Returns
         -------
         self
+            This criterion.
 
         Raises
         ------
@@ -99,7 +115,7 @@ cdef class Criterion:
         return self
 
     def clone(self):
-        """A criterion of the same class and parameters, for as many classes and sums as wide."""
+        """Return a copy of this criterion, with its class, its parameters and its settings of `configure`."""
         return self.__sklearn_clone__().configure(self.n_classes, self.is_wide)
 
     cdef int fail(self, error) except -1:
@@ -217,21 +233,23 @@ cdef class Criterion:
         return 0
 
     def score_cuts(self, const int64_t[:, ::1] left not None, const int64_t[::1] total not None, bint base=False):
-        """The best of some cuts, by this criterion's scan or by the base class's.
+        """Return the best of some splits of a node, and its score.
 
         Parameters
         ----------
         left : ndarray of shape (n, n_words), dtype int64
-            Statistics of the left sides.
+            Statistics of the left sides of the splits.
         total : ndarray of shape (n_words,), dtype int64
-            The node's.
+            Statistic of the node.
         base : bool
-            Score from `impurity` alone.
+            Whether to compute scores from impurities alone, as the base class does, even if this criterion computes
+            them otherwise.
 
         Returns
         -------
         (int, float)
-            The first cut of highest score, and that score; (-1, -1.0) if none is allowed.
+            Number of the split with the highest score, the first of several, and that score; (-1, -1.0) if no split is
+            allowed.
         """
         cdef double score
         cdef Py_ssize_t best
@@ -245,7 +263,7 @@ cdef class Criterion:
         return best, score
 
     def impurity_of(self, const int64_t[::1] statistic not None):
-        """Impurity of a set of draws, given its statistic of n_words words."""
+        """Return the impurity of a set of draws, given its statistic: ndarray of shape (n_words,), dtype int64."""
         if statistic.shape[0] != self.n_words:
             raise ValueError(f"statistics of {type(self).__name__} have {self.n_words} words")
         impurity = self.impurity(&statistic[0])
@@ -254,7 +272,11 @@ cdef class Criterion:
 
 
 cdef class ClassCriterion(Criterion):
-    """A criterion on class weights: words 2, 3, ... of a statistic are the weights of the classes."""
+    """Base class of criteria for classification, whose statistics hold the weight of each class.
+
+    The words 2, 3, ... of a statistic are the weights of the classes 0, 1, ...; `Criterion` says what a statistic is. Subclasses
+    are written in Cython.
+    """
 
     def configure(self, Py_ssize_t n_classes=0, bint wide=False):
         if n_classes < 1:
@@ -330,21 +352,52 @@ cdef class RuleCriterion(ClassCriterion):
 
 
 cdef class Gini(RuleCriterion):
-    """Gini impurity, 1 - sum of p_k**2."""
+    """The Gini impurity as a criterion: 1 - sum of p_k**2, where p_k are the shares of the classes in a node.
+
+    It is for classification, and ``criterion="gini"`` stands for it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dforest.criterion import Gini
+    >>> Gini().configure(n_classes=2).impurity_of(np.array([4, 4, 3, 1]))  # four draws, of which three are of class 0
+    0.375
+    """
 
     def __cinit__(self, *args, **kwargs):
         self.number = DF_GINI
 
 
 cdef class Entropy(RuleCriterion):
-    """Shannon entropy in bits, -sum of p_k * log2(p_k)."""
+    """The Shannon entropy in bits as a criterion: -sum of p_k * log2(p_k), where p_k are the shares of the classes in a node.
+
+    It is for classification, and ``criterion="entropy"`` or "log_loss" stands for it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dforest.criterion import Entropy
+    >>> Entropy().configure(n_classes=2).impurity_of(np.array([4, 4, 2, 2]))  # four draws, two of each class
+    1.0
+    """
 
     def __cinit__(self, *args, **kwargs):
         self.number = DF_ENTROPY
 
 
 cdef class Hellinger(RuleCriterion):
-    """Of two classes, what Hellinger distance makes of an impurity: sqrt(p * (1 - p))."""
+    """The impurity that belongs to the Hellinger distance, as a criterion: sqrt(p * (1 - p)), where p is the share of a class.
+
+    It is for two classes, and ``criterion="hellinger"`` stands for it. Splits are compared by the Hellinger distance of their
+    sides, which does not depend on how rare a class is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dforest.criterion import Hellinger
+    >>> Hellinger().configure(n_classes=2).impurity_of(np.array([4, 4, 2, 2]))  # four draws, two of each class
+    0.5
+    """
 
     def __cinit__(self, *args, **kwargs):
         self.number = DF_HELLINGER

@@ -10,10 +10,20 @@ cdef extern from "core/search/random_cut.h" nogil:
 
 
 cdef class HistSplitter(Splitter):
-    """Splitter that looks for the best cut between bins of values.
+    """The splitter that searches all thresholds between bins of values: ``splitter="best"`` with ``method="hist"``.
 
-    The threshold is the upper edge of a bin: of the last that goes left, or, if the node has none of
-    the next ones, of the one in the middle of these.
+    The threshold is the upper edge of the last bin that goes left. If the next bins are empty in the node, it is the
+    upper edge of the one in the middle of these.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dforest import DecisionTreeClassifier
+    >>> from dforest.splitter import HistSplitter
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(splitter=HistSplitter(), method="hist", random_state=0).fit(X, y)
+    >>> tree.score(X, y)
+    1.0
     """
 
     def __cinit__(self, *args, **kwargs):
@@ -27,8 +37,21 @@ cdef class HistSplitter(Splitter):
 
 
 cdef class RandomHistSplitter(RandomSplitter):
-    """Random binned split: at the edge nearest to a threshold uniform between the smallest value of the
-    node's lowest bin and the largest of its highest."""
+    """The splitter that draws thresholds between bins of values: ``splitter="random"`` with ``method="hist"``.
+
+    For each feature it draws a number, uniformly between the smallest value of the node's lowest bin and the largest value
+    of its highest bin, and takes the edge of bins that is nearest to it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dforest import DecisionTreeClassifier
+    >>> from dforest.splitter import RandomHistSplitter
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(splitter=RandomHistSplitter(), method="hist", random_state=0).fit(X, y)
+    >>> tree.score(X, y)
+    1.0
+    """
 
     def __cinit__(self, *args, **kwargs):
         self.method = "hist"

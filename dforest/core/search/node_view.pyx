@@ -27,38 +27,55 @@ def frozen(array):
 
 
 cdef class NodeView:
-    """A node that is to be divided, while a method of a splitter is asked about it.
+    """A node that is to be split, as the methods of a `PythonSplitter` see it.
+
+    It may be asked only during the call that it was given to. All arrays are read-only copies.
 
     Attributes
     ----------
     n_records : int
-        Distinct rows; arrays by record have this length. A row that was drawn several times is one record.
+        Number of records, which are the distinct rows of the node: a row that the tree drew several times is one record.
     n_draws : int
-        With repetitions.
+        Number of draws in the node: a row that the tree drew several times counts as often.
     depth : int
-        0: the root.
+        Depth of the node; the root's depth is 0.
     path : int
         A 64-bit key of the node.
     seed : int
-        The tree's, below 2**32: for what is drawn once for each tree. All else comes from `random`.
+        Seed of the tree, below 2**32, for what is drawn once for each tree. Use the method `random` for all other random
+        numbers.
     n_features, n_classes : int
-        n_classes is 0 for regression. Of several outputs, it is a tuple with the number of each.
+        Numbers of features and of classes; n_classes is 0 for regression. For several outputs, it is a tuple with the
+        number for each.
     min_draws : int
+        Least number of draws on each side of a split.
     min_weight : float
-        The fewest draws, and the least weight, that each side of a split may have.
+        Least weight of each side of a split.
     rows, counts, weights : ndarray of shape (n_records,), dtype uint32
-        Numbers of the rows among those of positive weight; how often each was drawn; integer weight of a draw.
+        For each record, the number of its row among the training rows of positive weight, how often the row was drawn, and
+        the weight of a draw as an integer.
     targets : ndarray of shape (n_records,) or (n_records, n_outputs)
-        Class numbers, int32; or exact targets, float64.
+        Target of each record: numbers of classes, int32, or for regression the targets, float64.
     X : ndarray of shape (n_records, n_features), dtype float32 or float64
-        Missing values are NaN, categories their numbers.
+        Rows of the records, with missing values as NaN and categories as their numbers.
     statistics : ndarray of shape (n_words,), dtype int64
-        Draws, weight, and the criterion's own words.
+        Sums over the node: number of draws, weight, and further words of the criterion.
     order : ndarray of shape (n_features,), dtype int64
-        All features, in the random order in which the built-in splitters try them.
+        Numbers of all features, in the random order in which the built-in splitters try them.
     path_features : ndarray of shape (n,), dtype int64
-        The features that the splits on the path from the root to this node use, each once, in order of first use. Of
-        a `Test`, its `feature` counts.
+        Numbers of the features that the splits on the path from the root to this node use, each once, in the order of
+        their first use. For a `Test`, its attribute `feature` counts.
+
+    Examples
+    --------
+    >>> from dforest import DecisionTreeRegressor
+    >>> from dforest.splitter import PythonSplitter
+    >>> class Middle(PythonSplitter):
+    ...     def best_cut(self, node, feature):
+    ...         print(f"depth {node.depth}: {node.n_records} records, values {node.values(feature).tolist()}")
+    ...         return 1  # the code after which to split
+    >>> tree = DecisionTreeRegressor(splitter=Middle(), max_depth=1).fit([[3.0], [4.0], [5.0]], [0.0, 0.0, 1.0])
+    depth 0: 3 records, values [3.0, 4.0, 5.0]
     """
 
     cdef void close(self) noexcept:
@@ -195,7 +212,7 @@ cdef class NodeView:
         return frozen(np.array([node.path_features[k] for k in range(node.n_path_features)], np.int64))
 
     def values(self, feature):
-        """A feature's values: ndarray of shape (n_records,), dtype float64; NaN if missing."""
+        """Return the value of each record in a feature: ndarray of shape (n_records,), dtype float64; NaN if missing."""
         cdef const Node* node = self.opened()
         cdef Py_ssize_t i, j = self.feature_number(feature)
         result = np.empty(node.n)
@@ -205,7 +222,11 @@ cdef class NodeView:
         return frozen(result)
 
     def codes(self, feature):
-        """A feature's codes: ndarray of shape (n_records,), dtype uint32. `n_codes` if missing."""
+        """Return the code of each record in a feature: ndarray of shape (n_records,), dtype uint32.
+
+        Codes are integers from 0 on, in the order of values: numbers of bins with ``method="hist"``, ranks of values with
+        "dense", and numbers of categories. The code of a missing value is `n_codes` of the feature.
+        """
         cdef const Node* node = self.opened()
         cdef const Column* column = &node.columns[self.feature_number(feature)]
         cdef Py_ssize_t i
@@ -216,50 +237,51 @@ cdef class NodeView:
         return frozen(result)
 
     def n_codes(self, feature):
-        """How many codes a feature's values have in all the data."""
+        """Return how many codes the values of a feature have in all training rows: int."""
         return self.opened().columns[self.feature_number(feature)].n_codes
 
     def is_categorical(self, feature):
-        """Whether a feature's codes are categories, without an order."""
+        """Return whether a feature is categorical, so that its codes have no order: bool."""
         return self.opened().columns[self.feature_number(feature)].kind == CATEGORICAL
 
     def is_constant(self, feature):
-        """Whether all records have the same code of a feature."""
+        """Return whether all records of the node have the same code in a feature: bool."""
         cdef const Node* node = self.opened()
         cdef CodeRange codes = code_range(node, &node.columns[self.feature_number(feature)])
         return codes.lowest > codes.highest or (codes.lowest == codes.highest and not codes.has_missing)
 
     def random(self, purpose=0):
-        """Random numbers that depend on the tree's seed, the node and the purpose alone.
+        """Return a generator of random numbers that depend on the tree's seed, the node and the purpose alone.
 
         Parameters
         ----------
         purpose : int
-            Another number gives other random numbers.
+            Any number from 0 on; different numbers give different random numbers.
 
         Returns
         -------
         numpy.random.Generator
-            At the beginning of its sequence.
+            A generator at the beginning of its sequence.
         """
         cdef uint64_t key = self.splitter.seed
         counter = [0, 0, 0, DF_CUSTOM + purpose]
         return np.random.Generator(np.random.Philox(key=[key, self.path], counter=counter))
 
     def score_cut(self, feature, code):
-        """The score of a cut by the criterion: the node's weight times the decrease of its impurity.
+        """Return the criterion's score of a split by a feature: the node's weight times the decrease of its impurity.
 
         Parameters
         ----------
         feature : int
+            Number of the feature.
         code : int, or array-like of int
-            Records of codes up to this go left; or, of a categorical feature, those of these categories. Missing
-            values go where they score more.
+            Where to split: records with codes up to this one go left. For a categorical feature, the codes of the
+            categories that go left. Missing values go to the side on which they score more.
 
         Returns
         -------
         float
-            -1.0 if the cut breaks a rule, or is none.
+            The score, from 0 on; -1.0 if a side would be empty or the split breaks another rule.
         """
         cdef Split best
         best.score = -1.0
@@ -268,17 +290,17 @@ cdef class NodeView:
         return best.score
 
     def score_sides(self, left):
-        """The score of a division.
+        """Return the criterion's score of any division of the node's records into two sides.
 
         Parameters
         ----------
         left : array-like of shape (n_records,), dtype bool
-            The records on the left.
+            For each record, whether it goes left.
 
         Returns
         -------
         float
-            -1.0 if a side breaks a rule.
+            The score, from 0 on; -1.0 if a side breaks a rule.
         """
         cdef const Node* node = self.opened()
         cdef Split best
@@ -290,22 +312,23 @@ cdef class NodeView:
         return best.score
 
     def best_along(self, values):
-        """The best cut of numbers that no feature has, such as a sum of features, by the criterion.
+        """Return the best split, by the criterion, of numbers that no feature has, such as a sum of features.
 
         Parameters
         ----------
         values : array-like of shape (n_records,)
-            Of the records. NaN: missing.
+            A number for each record; NaN means missing.
 
         Returns
         -------
         score : float
-            As for `score_cut`; -1.0 if no cut is valid.
+            Score as in `score_cut`; -1.0 if no split is valid.
         threshold : float
-            Records of values up to this go left: amid two of the node's values, or infinity, where the missing ones
-            are cut off from the rest. NaN if no cut is valid.
+            Records with numbers up to this one go left. It lies in the middle between two of the numbers, or is
+            infinity if missing ones are parted from all others, or NaN if no split is valid.
         missing_left : bool
-            Where missing ones go: the side that scores more; if the node has none, the one of more draws.
+            Whether missing numbers go left: to the side on which they score more, or, if there are none, to the side
+            of more draws.
         """
         cdef const Node* node = self.opened()
         cdef Split best

@@ -58,7 +58,10 @@ cdef extern from "core/search/best_cut.h" nogil:
 
 
 cdef class NumberCriterion(Criterion):
-    """A criterion on the weight and the sum of quantised targets: see regression.pxd."""
+    """Base class of criteria for regression, whose statistics hold the weighted sum of targets as an integer.
+
+    Targets are quantised for this sum: see ``dforest/core/search/regression.pxd``. Subclasses are written in Cython.
+    """
 
     def __cinit__(self, *args, **kwargs):
         self.is_additive = False
@@ -200,7 +203,18 @@ def quantise(const double[::1] y not None):
 
 
 cdef class SquaredError(NumberCriterion):
-    """Mean squared deviation from the node's mean, on quantised targets."""
+    """The squared error as a criterion: the mean squared deviation of a node's targets from their mean.
+
+    It is for regression, and ``criterion="squared_error"`` stands for it. Sums are of targets that are quantised to integers.
+
+    Examples
+    --------
+    >>> from dforest import DecisionTreeRegressor
+    >>> from dforest.criterion import SquaredError
+    >>> tree = DecisionTreeRegressor(criterion=SquaredError(), max_depth=1).fit([[0], [1], [2], [3]], [0.0, 0.0, 2.0, 4.0])
+    >>> tree.predict([[0], [3]]).tolist()
+    [0.0, 3.0]
+    """
 
     def __cinit__(self, *args, **kwargs):
         self.is_additive = True
@@ -277,15 +291,24 @@ cdef class SquaredError(NumberCriterion):
 
 
 cdef class Poisson(SquaredError):
-    """Half the mean Poisson deviance of non-negative targets, mean of y * ln(y / mean y).
+    """The Poisson deviance as a criterion: half its mean, which is the mean of y * ln(y / mean y), for targets y from 0 on.
 
-    Its decrease by a cut is the sum over sides of w_S * ybar * h(x_S) / w with the sides' relative
-    deviations x_S = (ybar_S - ybar) / ybar and h of numerics.h: the terms of first order sum to 0. No
-    side may have targets of 0 only, whose deviance from any later target is infinite.
+    It is for regression, and ``criterion="poisson"`` stands for it. No side of a split may have targets of 0 only, whose deviance
+    from any later target is infinite. The decrease by a split is the sum over its sides S of w_S * ybar * h(x_S) / w, where
+    x_S = (ybar_S - ybar) / ybar is the relative deviation of a side and h a function of ``numerics.h``; the terms of first
+    order sum to 0.
 
     References
     ----------
     P. McCullagh, J. Nelder, "Generalized Linear Models", 1989, section 2.3.
+
+    Examples
+    --------
+    >>> from dforest import DecisionTreeRegressor
+    >>> from dforest.criterion import Poisson
+    >>> tree = DecisionTreeRegressor(criterion=Poisson(), max_depth=1).fit([[0], [1], [2], [3]], [1, 1, 4, 6])
+    >>> tree.predict([[0], [3]]).tolist()
+    [1.0, 5.0]
     """
 
     cdef int open_node(self, Node* node) except -1 nogil:

@@ -115,25 +115,30 @@ cdef int try_features(void* context, void* own) except -1 nogil:
 
 
 cdef class Splitter:
-    """Base class of splitters, which choose the cut of a node; its contract is the head of splitter.pxd."""
+    """Base class of splitters, which choose how a node is split.
+
+    Splitters that are written in Cython derive from it, and those that are written in Python from `PythonSplitter`. The contract
+    of the former is the head of ``dforest/core/search/splitter.pxd``.
+    """
 
     def configure(self, Py_ssize_t max_features, bint one_hot=False, dict tuning=None, bint skip_constant_features=True):
-        """Take the settings that the forest hands to its splitter.
+        """Set what the splitter must know of the forest's parameters; forests call this method before trees are grown.
 
         Parameters
         ----------
         max_features : int
-            Features tried at a node before the search may stop.
+            Number of features that are tried at a node before the search may stop.
         one_hot : bool
-            Whether categories are divided from the rest one by one, instead of by subsets.
+            Whether a node parts only a single category from the others, instead of any number of them.
         tuning : dict
-            Size thresholds of the machinery; they change speed, never the forest.
+            Size thresholds of the implementation, which change the speed and never the forest.
         skip_constant_features : bool
             Whether features that are constant in a node don't count among `max_features`.
 
         Returns
         -------
         self
+            This splitter.
         """
         self.max_features = max_features
         self.skip_constant_features = skip_constant_features
@@ -149,7 +154,7 @@ cdef class Splitter:
         free(self.marks)
 
     def clone(self):
-        """A splitter of this class and with these parameters, attached to no data."""
+        """Return a copy of this splitter, with its class, its parameters and its settings of `configure`, without data."""
         splitter = self.__sklearn_clone__()
         return splitter.configure(self.max_features, self.one_hot, self.tuning, self.skip_constant_features)
 
@@ -158,33 +163,37 @@ cdef class Splitter:
         return self.is_built_in
 
     def used_features(self, payload):
-        """Which features a test of this splitter's own is about, for importances.
+        """Return which features a test of this splitter's own is about, for importances.
 
         Parameters
         ----------
         payload : ndarray of shape (n_words,), dtype uint64
+            Payload of the test.
 
         Returns
         -------
         features : ndarray of int
+            Numbers of the features. The method may return None in place of both arrays: the test is then about the
+            node's `feature` alone.
         shares : ndarray of float
-            Of the node's impurity decrease, of sum 1. None, in place of both: the node's `feature` alone.
+            Share of each of these features in the node's impurity decrease; they sum to 1.
         """
         return None
 
     def describe(self, payload, names):
-        """What is true of the rows that go left by a test of this splitter's own, for people to read.
+        """Return a text for people that says what is true of rows that go left by a test of this splitter's own.
 
         Parameters
         ----------
         payload : ndarray of shape (n_words,), dtype uint64
+            Payload of the test.
         names : list of str
-            Of the features.
+            Names of the features.
 
         Returns
         -------
         str or None
-            None: all there is to say is which features the test is about.
+            The text. None means that only the features that the test is about can be named.
         """
         return None
 
@@ -438,11 +447,11 @@ cdef class Splitter:
 
 
 cdef class RandomSplitter(Splitter):
-    """Base class of splitters that draw one random cut of each feature.
+    """Base class of splitters that draw one random split for each feature, written in Cython.
 
-    A continuous column is cut where `draw_cut` says, an ordinal one after a code uniform between the
-    node's lowest and the one before its highest; of a categorical one, a random subset of the
-    categories in the node is cut off. A column of one value and missing values has one cut, between
+    A continuous column is split where the method `draw_cut` says. An ordinal column is split after a code that is drawn
+    uniformly from the node's lowest code up to the one before its highest. Of a categorical column, a random subset of
+    the categories in the node goes left. A column with a single value and missing values has one possible split, between
     the two.
     """
 
