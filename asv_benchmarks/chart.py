@@ -17,7 +17,10 @@ from libraries import LIBRARIES
 RATIOS = {"fit": "Training", "predict": "Prediction"}
 AXES = {"rows": "training rows", "columns": "columns", "trees": "trees", "threads": "threads"}
 OURS = "#c2410c"
-OTHERS = ["#2563a8", "#0f8a6d", "#8b5cc6", "#c08a00", "#5c6670", "#b83280"]
+OTHERS = {
+    "dforest-dense": "#e8956a", "sklearn": "#2563a8", "sklearnex": "#0f8a6d", "lightgbm": "#c08a00", "xgboost": "#8b5cc6",
+    "ydf": "#b83280",
+}  # fmt: skip
 
 
 def per_row(point, milliseconds):
@@ -103,6 +106,8 @@ def draw_growth(results, folder, stem):
         The charts.
     """
     pyplot = pyplot_for_files()
+    from matplotlib.ticker import LogLocator
+
     drawn = []
     for name, label in AXES.items():
         others = [other for other in AXES if other != name]
@@ -112,9 +117,15 @@ def draw_growth(results, folder, stem):
             continue
         figure, axes = pyplot.subplots(2, 2, figsize=(6.6, 6.2), layout="constrained", sharex=True)
         libraries = list(points[0].runs)
+        colours = dict.fromkeys(libraries, "#5c6670") | {
+            library: OTHERS[library.removesuffix("-boosted")]
+            for library in libraries
+            if library.removesuffix("-boosted") in OTHERS
+        }
+        colours[libraries[0]] = OURS
         for axis, (title, (measurement, number_of)) in zip(axes.flat, GROWTH.items(), strict=True):
             found = [medians(point.runs, measurement) for point in points]
-            for library, colour in zip(libraries, [OURS, *OTHERS], strict=False):
+            for library, colour in colours.items():
                 there = [(point, of_point[library]) for point, of_point in zip(points, found, strict=True) if library in of_point]
                 axis.plot(
                     [getattr(point, name) for point, _ in there], [number_of(point, median) for point, median in there],
@@ -126,6 +137,9 @@ def draw_growth(results, folder, stem):
             axis.set_yscale("log")
             varied = [getattr(point, name) for point in points]
             axis.set_xticks(varied, [f"{number:,}" if number < 10_000 else f"{number // 1000:,}k" for number in varied])
+            low, high = axis.get_ylim()
+            axis.yaxis.set_major_locator(LogLocator(subs=(1,) if high > 100 * low else (1, 2, 5)))
+            axis.yaxis.set_major_formatter("{x:,g}")
             axis.minorticks_off()
             axis.grid(axis="y", color="#dddddd")
             axis.spines[["top", "right"]].set_visible(False)

@@ -401,8 +401,8 @@ cdef class PackedForest:
         cdef Py_ssize_t n = rows.n, n_outputs = self.n_outputs, n_trees = job.n_trees, end = job.first_tree + job.n_trees
         cdef Py_ssize_t t, i
         cdef df_packed forest = self.forest        # from the first tree on
-        # One row down many trees at a time, or many rows down one: the one that leaves fewer lanes without work.
-        cdef bint by_row = n * lanes(n_trees) < n_trees * lanes(n) and self.splitter is None
+        # Few rows may go down many trees at a time, if that leaves fewer lanes without work; else many rows go down one tree.
+        cdef bint by_row = n < DF_LANES and n * lanes(n_trees) < n_trees * DF_LANES and self.splitter is None
         cdef int mode = rows.mode
         cdef Py_ssize_t n_at = lanes(max(n, n_trees)), n_slots
         # Trees of at most so many slots are copied, and go to rows in tiles.
