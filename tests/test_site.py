@@ -63,3 +63,16 @@ def test_source_is_that_of_compiled_modules_alone():
     assert cython_source.tags_of(path.read_text(encoding="utf-8"))["Splitter"][0] == "class"
     assert cython_source.source_of("dforest.export") is None
     assert cython_source.source_of("dforest.no_such_module") is None
+
+
+@pytest.mark.parametrize(
+    ("place", "mended"),
+    [
+        ("dforest.core.forest.Tree", "dforest.Tree"),
+        ("dforest.core.forest.Tree.grow", "dforest.Tree.grow"),
+        ("dforest.Tree.grow", "dforest.Tree.grow"),
+    ],
+)
+def test_links_back_to_the_reference(place, mended):
+    link = f'<a href="../api/dforest.Tree.html#{place}">'
+    assert cython_source.BACK.sub(cython_source.back_link, link) == f'<a href="../api/dforest.Tree.html#{mended}">'

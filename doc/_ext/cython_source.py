@@ -1,8 +1,15 @@
-"""Source pages of compiled modules: what sphinx.ext.viewcode asks for is read from their `.pyx` files."""
+"""Source pages of compiled modules: what sphinx.ext.viewcode asks for is read from their `.pyx` files.
+
+Links from source pages back to the reference are mended too: viewcode takes all names of a module to be documented as names of
+one module, but `dforest.devices` and `dforest.sycl.devices.DeviceInfo` have one source.
+"""
 
 import re
 from importlib.util import find_spec
 from pathlib import Path
+
+# A link to a page of the reference, which is called as the name it is about.
+BACK = re.compile(r'(href="[^"]*/api/([\w.]+)\.html#)([\w.]+)"')
 
 # The beginning of a class or function, or of a method one level deeper.
 BEGINS = re.compile(
@@ -53,6 +60,20 @@ def find_source(app, name):
     return code, tags_of(code)
 
 
+def back_link(match):
+    """A link to a place in a page of the reference, with the name of that place as the page has it."""
+    before, page, place = match.groups()
+    *_, rest = f".{place}.".partition(f".{page.rpartition('.')[2]}.")
+    return f'{before}{page}{"." + rest.rstrip(".") if rest else ""}"'
+
+
+def mend_back_links(app, page, template, context, doctree):
+    if page.startswith("_modules/"):
+        context["body"] = BACK.sub(back_link, context["body"])
+
+
 def setup(app):
+    app.setup_extension("sphinx.ext.viewcode")  # which makes the event
     app.connect("viewcode-find-source", find_source)
+    app.connect("html-page-context", mend_back_links)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
