@@ -17,7 +17,7 @@ from dforest.estimators.attributes import ATTRIBUTES
 from dforest.estimators.parameters import PARAMETERS, WORDS
 
 OVERVIEW = "The parameters are listed below in groups:"
-WIDTH = 100  # characters of a line of the overview
+WIDTH = 100  # characters of a line of the overview and of descriptions
 
 CONSTRUCTOR = """\
 def __init__(self, {arguments}):
@@ -138,8 +138,10 @@ def overview(groups):
 
 
 def _described(name, kind, doc):
-    """An entry of a numpydoc section."""
-    return f"{name} : {kind}\n{indent(cleandoc(doc), '    ')}"
+    """An entry of a numpydoc section, whose paragraphs are filled anew: words have been put into them."""
+    paragraphs = cleandoc(doc).split("\n\n")
+    text = "\n\n".join(fill(part, WIDTH, break_long_words=False, break_on_hyphens=False) for part in paragraphs)
+    return f"{name} : {kind}\n{indent(text, '    ')}"
 
 
 def _literal(value):
