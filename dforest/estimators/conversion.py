@@ -67,9 +67,10 @@ class ExportPart:
     def to_treelite(self, *, verify=True):
         """Make a treelite model that predicts what this estimator predicts, for cuML's inference and TL2cgen.
 
-        Thresholds and leaves are of float64. Means over trees and raw predictions of boosted trees that ``treelite.gtil``
-        computes have the same bits as here; exponentials, which follow the raw predictions of some boosted trees, may differ in
-        their last bits. Categories are the numbers that they are in X, which must be integers from 0 on.
+        Thresholds and leaves are of float64. Rows reach the same leaves, and means over trees that ``treelite.gtil``
+        computes have the same bits as here. Predictions of boosted trees may differ in their last bits: ``treelite.gtil``
+        adds up their leaves in another order, from the baseline on. Categories are the numbers that they are in X, which
+        must be integers from 0 on.
 
         Parameters
         ----------
