@@ -90,7 +90,7 @@ def draw_ratios(results, path):
         bars = axis.barh(names, list(of_libraries.values()), color=[OURS, *["#7d93a8"] * (len(names) - 1)])
         axis.bar_label(bars, [f"{ratio:.2g}" if ratio < 10 else f"{ratio:.0f}" for ratio in of_libraries.values()], padding=4)
         axis.set_xlim(0, 1.12 * max([*of_libraries.values(), 1.0]))
-        axis.set_title(f"{title}, times dforest's", loc="left", fontsize=12, fontweight="bold")
+        axis.set_title(f"{title} time, {names[0]} = 1", loc="left", fontsize=12, fontweight="bold")
         axis.spines[["top", "right", "bottom"]].set_visible(False)
         axis.tick_params(left=False, bottom=False, labelbottom=False)
         axis.invert_yaxis()

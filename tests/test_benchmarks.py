@@ -135,7 +135,7 @@ def test_comparison(tmp_path):
     assert all("(×" in cell for cell, first in zip(theirs[:-1], ours, strict=False) if cell != "—" and first != "0")
     assert float(ours[-1]) > 40
     drawn = (tmp_path / "chart.svg").read_text(encoding="utf-8")
-    assert all(title in drawn for title in ["Training, times dforest", "Prediction, times dforest", "scikit-learn"])
+    assert all(title in drawn for title in ["Training time, dforest = 1", "Prediction time, dforest = 1", "scikit-learn"])
     finished = run_script("chart.py", tmp_path / "peers.json", tmp_path)
     assert finished.returncode == 0, finished.stderr
     assert (tmp_path / "peers.svg").read_text(encoding="utf-8") == drawn
