@@ -1,9 +1,9 @@
 """Forests that are grown on the workers of a Dask cluster: no row leaves its worker, and the forest is that of one process.
 
 The estimators of this module have the parameters of those of `dforest`, and their method `fit` takes Dask collections. The
-workers that have partitions grow the forest together; each of them is a *rank* (see `dforest.spmd`). The order of the rows is that
-of the partitions, and the forest depends on this order alone, not on which worker has which partitions. With ``warm_start=True``,
-other workers than before may add trees.
+workers that have partitions grow the forest together; each of them is a *rank* (see `dforest.spmd`). The order of the rows is
+that of the partitions, and the forest depends on this order alone, not on which worker has which partitions. With
+``warm_start=True``, other workers than before may add trees.
 
 Words: a *partition* is a block of rows of a dask array, a partition of a dask dataframe, or what a delayed value stands for.
 """
