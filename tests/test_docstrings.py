@@ -101,7 +101,7 @@ def test_parameters_of_a_group_follow_each_other(table):
 # Public names without an example, and why.
 PROCESSES = "it is used in programs of several processes, as the page about these shows"
 CYTHON = "it is the base of classes in Cython, as the page about these shows"
-RAISED = "it is raised only by a mistake, or by another process"
+RAISED = "it is raised for a mistake in code, or because of another process"
 WITHOUT_EXAMPLE = {
     **{name: PROCESSES for name in NAMES if re.fullmatch(r"dforest\.(spmd|dask)\.\w+", name)},
     **dict.fromkeys(
@@ -116,7 +116,12 @@ WITHOUT_EXAMPLE = {
         CYTHON,
     ),
     **dict.fromkeys(
-        ["dforest.errors.ContractError", "dforest.errors.ConversionError", "dforest.errors.RankError"],
+        [
+            "dforest.errors.ContractError",
+            "dforest.errors.ConversionError",
+            "dforest.errors.RankError",
+            "dforest.testing.ConformanceError",
+        ],
         RAISED,
     ),
 }

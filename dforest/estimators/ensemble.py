@@ -390,7 +390,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         >>> forest = RandomForestClassifier(random_state=0).fit(X, y)
         >>> result = forest.oob_importance(X, y)
         >>> X.columns[result.importances_mean.argsort()[::-1][:2]].tolist()
-        ['petal width (cm)', 'petal length (cm)']
+        ['petal length (cm)', 'petal width (cm)']
         """
         return self._importance_of_partitions(lambda rank: [Partition(rank, X, y, sample_weight)])
 
@@ -506,7 +506,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
 
     @property
     def estimator(self):
-        """A single tree, not fitted, with the forest's parameters: what the trees in `estimators_` are copies of."""
+        """A single tree, not fitted, with the forest's parameters, of which the trees in `estimators_` are copies."""
         names = set(self._tree_class().get_params()) - {"random_state"}
         return self._tree_class(**{name: getattr(self, name) for name in names if hasattr(self, name)})
 

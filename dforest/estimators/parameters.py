@@ -37,7 +37,7 @@ ENSEMBLE = "Ensemble and its output"
 SPLITS = "Choice of splits"
 SHAPE = "Size and shape of trees"
 ROWS = "Training rows and their weights"
-COLUMNS = "Kinds of columns, constraints"
+COLUMNS = "Kinds of columns and constraints"
 ESTIMATES = "Estimates made in training"
 COMPUTATION = "Seed and computation"
 OTHERS = "Other parameters"
@@ -232,8 +232,8 @@ PARAMETERS = (
         "int or float",
         2,
         [Interval(Integral, 2, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="right")],
-        """Least number of {draws} in a node that is split: a node with fewer is a leaf. {note}A float, up to 1, is a share of
-        {all_draws}, rounded up.""",
+        """Least number of {draws} in a node that is split: a node with fewer is a leaf.
+        {note}A float, above 0 and up to 1, is a share of {all_draws}, rounded up.""",
         group=SHAPE,
     ),
     Parameter(
@@ -241,8 +241,8 @@ PARAMETERS = (
         "int or float",
         1,
         [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="neither")],
-        """Least number of {draws} on each side of a split, and so in each leaf. {note}A float, below 1, is a share of
-        {all_draws}, rounded up.""",
+        """Least number of {draws} on each side of a split, and so in each leaf.
+        {note}A float, above 0 and below 1, is a share of {all_draws}, rounded up.""",
         group=SHAPE,
     ),
     Parameter(
@@ -258,7 +258,7 @@ PARAMETERS = (
         "float",
         0.0,
         [Interval(Real, 0.0, None, closed="left")],
-        """Impurity below which a node is not split but becomes a leaf, in the unit of `criterion`; 0 means no limit.""",
+        """Impurity below which a node is not split but becomes a leaf; 0 means no limit.""",
         of=PREDICTORS,
         group=SHAPE,
     ),
@@ -276,7 +276,7 @@ PARAMETERS = (
         "float",
         0.0,
         [Interval(Real, 0.0, None, closed="left")],
-        """Price of a leaf in minimal cost-complexity pruning, in the unit of `criterion`; 0 means no pruning. Each new tree is
+        """Price of a leaf in minimal cost-complexity pruning, in the unit of the impurity; 0 means no pruning. Each new tree is
         cut back once it is grown, to the smallest of its subtrees for which impurity + ccp_alpha * number of leaves is
         least.""",
         of=PREDICTORS,

@@ -31,19 +31,6 @@ class ConformanceError(AssertionError):
     ----------
     rule : str
         The rule that is broken.
-
-    Examples
-    --------
-    >>> from dforest.criterion import PythonCriterion
-    >>> from dforest.testing import ConformanceError, check_criterion
-    >>> class Negative(PythonCriterion):
-    ...     def impurity(self, statistics):
-    ...         return -statistics.weight
-    >>> try:
-    ...     check_criterion(Negative, tasks=["two classes"])
-    ... except ConformanceError as error:
-    ...     print(error.rule)
-    what it returns can be used
     """
 
     def __init__(self, message, rule):

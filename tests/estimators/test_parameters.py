@@ -292,7 +292,8 @@ def test_an_entry_is_all_that_a_parameter_takes():
 
 def test_constructor_is_shown_and_found_in_tracebacks():
     source = inspect.getsource(PatientForest.__init__)
-    assert source.startswith("def __init__(self, n_estimators=100, *, criterion='entropy', ") and "patience=None" in source
+    assert source.startswith("def __init__(self, n_estimators=100, *, voting='soft', criterion='entropy', ")
+    assert "patience=None" in source
     assert (PatientForest.__init__.__qualname__, PatientForest.__init__.__module__) == ("PatientForest.__init__", __name__)
 
 

@@ -32,7 +32,7 @@ cdef class Predictor:
     >>> predictor = model.forest_.predictor()
     >>> bool((predictor.predict(X) == model.predict(X)).all())
     True
-    >>> predictor.predict(X[5]) == model.predict(X[5:6])[0]
+    >>> bool(predictor.predict(X[5]) == model.predict(X[5:6])[0])  # a single row
     True
     """
 
