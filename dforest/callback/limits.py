@@ -34,7 +34,7 @@ class TimeLimit(FitRecords):
     >>> from dforest import RandomForestClassifier
     >>> from dforest.callback import TimeLimit
     >>> X, y = load_iris(return_X_y=True)
-    >>> forest = RandomForestClassifier(10**6, random_state=0).set_callbacks(TimeLimit(0.1)).fit(X, y)
+    >>> forest = RandomForestClassifier(10**6, random_state=0).set_callbacks(TimeLimit(0.5)).fit(X, y)
     >>> 0 < forest.n_estimators_ < 10**6
     True
     """
