@@ -78,6 +78,9 @@ def check_criterion(criterion, *, tasks=None, complete=True, own_score=False, al
     - Of many splits the first of the best ones is found, with the score that it has alone. Scores are finite, not below 0, and
       equal to the weight times the decrease of impurity.
     - Impurities are finite, not below 0, and 0 for a pure node; leaf values are finite.
+    - In classification, dividing a node does not raise the mean impurity, in which sides count by their weights. A split that
+      raised it would score 0, as if it were useless, without an error. This is checked if impurities are complete, and no
+      score of its own is used.
     - A forest that is grown again is equal to the bit: on 1, 2 and 8 threads, whether codes are copied or not, and whichever
       nodes and trees came before.
     - Data are not written to, and no memory around them is read.
@@ -187,6 +190,8 @@ def check_questions(criterion, n_classes, complete, own_score, alone):
                 place = int(np.argmax(np.abs(scores - base) * allowed))
                 shown = f"{left[place].tolist()} of {total.tolist()} scores {scores[place]}; by impurities, {base[place]}"
                 raise broken(criterion, "scores are the weight times the decrease of impurity", shown)
+            if complete:
+                check_division(criterion, first, left, total)
         if complete:
             pure = total * 0
             pure[[0, 1, 2 + int(total[0]) % n_classes]] = total[1]
@@ -194,6 +199,21 @@ def check_questions(criterion, n_classes, complete, own_score, alone):
                 if not np.isfinite(value) or value < 0 or (statistic is pure and abs(value) > 1e-12):
                     rule = "impurities are finite, not below 0, and 0 for a pure node"
                     raise broken(criterion, rule, f"impurity {value} of {statistic.tolist()}")
+
+
+def check_division(criterion, configured, left, total):
+    """Raise unless the impurity of a node is not below the weighted mean of those of its sides, whichever way it is divided."""
+    impurity = configured.impurity_of(total)
+    for cut in left:
+        sides = [(float(side[1]), configured.impurity_of(side.copy())) for side in (cut, total - cut)]
+        mean = sum(weight * of_side for weight, of_side in sides) / float(total[1])
+        if mean > impurity + 1e-9 * max(1.0, abs(impurity)):
+            shown = (
+                f"{total.tolist()} has the impurity {impurity}; divided into {cut.tolist()} and {(total - cut).tolist()}, "
+                f"the mean is {mean}, and the split scores 0. Multiplied by the weight, an impurity must be concave in the "
+                "class weights"
+            )
+            raise broken(criterion, "dividing a node does not raise the mean impurity", shown)
 
 
 def check_scan(criterion, left, total, found, scores):

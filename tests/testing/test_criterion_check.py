@@ -54,8 +54,26 @@ def test_built_in_criteria_keep_the_rules(criterion):
     check_criterion(criterion)
 
 
+class Reweighted(SlowGini):
+    """Gini impurity of shares in which the first class counts five times: good cuts may raise its mean."""
+
+    def impurity(self, statistics):
+        weight = statistics.class_weight * np.where(np.arange(statistics.class_weight.shape[1]) == 0, 5.0, 1.0)
+        share = weight / weight.sum(axis=1, keepdims=True)
+        return (share * (1 - share)).sum(axis=1)
+
+
+class Costly(Reweighted):
+    """The same impurity, times the weight with these factors, by the weight without: its mean never rises."""
+
+    def impurity(self, statistics):
+        weight = statistics.class_weight.sum(axis=1) + 4 * statistics.class_weight[:, 0]
+        return super().impurity(statistics) * weight / statistics.weight
+
+
 @pytest.mark.slow
 def test_other_criteria_keep_the_rules():
+    check_criterion(Costly)
     check_criterion(AbsoluteError, methods=["dense"])
     check_criterion(SlowGini)
     check_criterion(Variance(), complete=False)
@@ -146,6 +164,7 @@ class Doubled(SlowGini):
         (LastFirst, "of many cuts the first of the best ones is found, with the score it has alone", "alone, cut"),
         (Negative, "what it returns can be used", r"Negative: impurity returned -0\.\d+; allowed are finite numbers from 0"),
         (Impure, "impurities are finite, not below 0, and 0 for a pure node", r"impurity 1\.0 of \["),
+        (Reweighted, "dividing a node does not raise the mean impurity", "must be concave in the class weights"),
         (Twice, "scores are the weight times the decrease of impurity", "by impurities"),
         (NotANumber, "what it returns can be used", "NotANumber: impurity returned nan"),
         (Anything, "configure refuses tasks that the criterion is not for by ValueError", "it took regression; a fit then"),
