@@ -79,7 +79,7 @@ class Tree:
 
     def __init__(self, forest):
         if forest.n_trees != 1:
-            raise ValueError(f"the forest has {forest.n_trees} trees; allowed is one of a single tree, as Forest.tree returns")
+            raise ValueError(f"the forest has {forest.n_trees} trees; allowed is a forest of one tree, as Forest.tree returns it")
         inner = forest.feature >= 0
         numbers = np.arange(len(inner))
         self._forest = forest

@@ -153,7 +153,7 @@ def test_trees_differ_and_strata_are_independent():
         (lambda: Groups(np.array([0, 1], np.uint32), 3, False), "n_draws=3; allowed are numbers from 1 to 2"),
         (lambda: Groups(np.array([0, 1], np.uint32), 1, False, 2, 1), "n_rows=2 and length=1 with group"),
         (lambda: Groups(None, 1, False, 2, 0), "length=0; allowed are numbers from 1"),
-        (lambda: Groups(None, 2**32 - 1, True, 9, 3), "may be more than 4294967295 draws of rows"),
+        (lambda: Groups(None, 2**32 - 1, True, 9, 3), "may make more than 4294967295 draws of rows"),
     ],
 )
 def test_what_no_plan_is_made_of(make, told):

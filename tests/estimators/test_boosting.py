@@ -480,7 +480,7 @@ def test_columns_that_hold_no_numbers():
 def test_several_ranks_are_refused():
     def work(communicator):
         with dforest.config_context(communicator=communicator):
-            with pytest.raises(ValueError, match="HistGradientBoostingClassifier is not supported for a fit by several ranks"):
+            with pytest.raises(ValueError, match="HistGradientBoostingClassifier has no code for a fit by several ranks"):
                 classifier().fit(X_FEW, Y_FEW)
 
     ThreadGroup(2).run(work)

@@ -416,7 +416,7 @@ def test_arguments_of_helpers():
 
 
 def test_a_tree_of_two_trees():
-    with pytest.raises(ValueError, match="a forest of 2 trees; allowed is one of a single tree"):
+    with pytest.raises(ValueError, match="the forest has 2 trees; allowed is a forest of one tree"):
         Tree(two_trees())
 
 

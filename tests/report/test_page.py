@@ -329,7 +329,7 @@ def test_saving(tmp_path):
 def test_a_path_that_can_not_be_written_is_found_first(tmp_path, place, monkeypatch):
     model = RandomForestClassifier(3, random_state=0).fit(*iris())
     monkeypatch.setattr("dforest.report.report.Study", None)  # nothing is computed
-    with pytest.raises(OSError, match=r"path='.*' can't be written: .*; allowed is a file in a folder that is there"):
+    with pytest.raises(OSError, match=r"path='.*' can't be written: .*; allowed is a file in a folder that exists"):
         model.report(*iris(), path=tmp_path / place)
     assert not list(tmp_path.iterdir())
 

@@ -269,12 +269,12 @@ def test_warm_start_goes_on_with_the_same_splitter_only():
     before = dict(vars(grown))
     for splitter in (AxisTest(offset=1.0), "best", SumTest()):
         grown.set_params(n_estimators=6, splitter=splitter)
-        with pytest.raises(ValueError, match=r"splitter=.*but warm_start=True goes on with trees of tests by AxisTest"):
+        with pytest.raises(ValueError, match=r"splitter=.*but warm_start=True goes on with trees that have tests by AxisTest"):
             grown.fit(X, y)
     grown.set_params(n_estimators=4, splitter=before["splitter"])
     assert vars(grown).keys() == before.keys() and grown.forest_ is before["forest_"]
     plain = forest_of(2, n_estimators=2, warm_start=True).fit(X, y).set_params(n_estimators=3, splitter=AxisTest())
-    with pytest.raises(ValueError, match="goes on with trees of tests of single features"):
+    with pytest.raises(ValueError, match="goes on with trees that have tests of single features"):
         plain.fit(X, y)
     assert plain.set_params(splitter=WholeSearch()).fit(X, y).forest_.n_trees == 3
 
