@@ -180,7 +180,8 @@ def test_without_a_device(device):
     code = "import dforest; info = dforest.devices()[1]; print(info.device, info.usable, info.reason)"
     told = run(code, ONEAPI_DEVICE_SELECTOR="cuda:gpu", OCL_ICD_FILENAMES="")
     assert told.startswith("sycl False dpctl sees no SYCL device")
-    for name, why in {"gpu": "", "cuda": ": SYCL's back end for NVIDIA's GPUs, a plug-in of its runtime, is not installed"}.items():
+    plug_in = ": SYCL's back end for NVIDIA's GPUs, a plug-in of its runtime, is not installed"
+    for name, why in {"gpu": "", "cuda": plug_in}.items():
         code = f"import dforest; dforest.DecisionTreeClassifier(device={name!r}).fit([[0], [1]], [0, 1])"
         told = f"DeviceError: device='{name}': there is no such device{why}; dpctl sees no SYCL device"
         with pytest.raises(AssertionError, match=told):
