@@ -214,7 +214,9 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
         if splitter.method not in (None, self.method):
             raise ValueError(f"splitter={splitter!r} works with method={splitter.method!r}, not with {self.method!r}")
         if splitter.has_own_tests and self.monotonic_cst is not None:
-            raise ValueError(f"splitter={splitter!r} makes tests of its own; allowed is monotonic_cst=None")
+            raise ValueError(
+                f"monotonic_cst is given, but splitter={splitter!r} makes tests of its own; allowed is monotonic_cst=None"
+            )
         return splitter.configure(count_features(self.max_features, n_features), self.categorical_split == "one_hot", TUNING,
                                   self.skip_constant_features)  # fmt: skip
 
