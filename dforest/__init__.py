@@ -3,6 +3,7 @@
 from importlib.metadata import version
 from pathlib import Path
 
+import dforest.built  # noqa: F401
 from dforest.config import config_context
 from dforest.conversion.from_sklearn import from_sklearn
 from dforest.conversion.skl2onnx import register_onnx_converters

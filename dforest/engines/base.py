@@ -166,7 +166,7 @@ class Session(ABC):
         Raises
         ------
         ValueError
-            If the targets do not fit the problem, or the engine has no code for it.
+            If the targets do not fit the problem, or the engine does not support it.
         """
         if targets is not None:
             self.problem = self.problem.with_targets(targets)
@@ -241,7 +241,7 @@ class Engine(ABC):
         Raises
         ------
         ValueError
-            If the engine has no code for what the problem asks.
+            If the engine does not support what the problem asks for.
         DeviceError
             If a device cannot be used.
         """

@@ -308,7 +308,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
         return features, rows
 
     def _check_outputs(self, y, partitions, ranks):
-        """Raise ValueError if there is no code for several outputs where the trees are to be grown, or under constraints."""
+        """Raise ValueError if several outputs are not supported where the trees are to be grown, or under constraints."""
         if y.ndim == 1:
             return
         whole = f"y has {y.shape[1]} columns, but "
@@ -325,7 +325,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
             )
 
     def _check_shared(self):
-        """Raise ValueError if there is no code for growing such trees from rows of several ranks or partitions."""
+        """Raise ValueError if such trees can not be grown from rows of several ranks or partitions."""
         splitter = instance_of(Splitter, "splitter", self.splitter)
         check_shared(self.method, splitter, self._own_criterion(), getattr(self, "oob_score", False))
 

@@ -130,7 +130,7 @@ def training_device(estimator, *arrays):
     Raises
     ------
     ValueError
-        If devices have no code for what the parameters say.
+        If devices do not support what the parameters say.
     """
     arrays = [array for array in arrays if array is not None]
     if queue_of(*arrays) is None and estimator.device in (None, "cpu"):

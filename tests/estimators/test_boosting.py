@@ -17,7 +17,6 @@ import dforest
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from dforest.boosting.booster import Stopping
 from dforest.core.sampling import AllRows
-from dforest.spmd.threads import ThreadGroup
 from dforest.testing import boosting as twin
 
 ALL_LOSSES = pytest.mark.parametrize("loss", REGRESSION + CLASSIFICATION)
@@ -475,12 +474,3 @@ def test_columns_that_hold_no_numbers():
     frame = pd.DataFrame({"a": np.arange(150.0), "colour": pd.Categorical(["red", "blue", "red"] * 50)})
     with pytest.raises(ValueError, match="X column 'colour' holds 'red'; allowed are numbers"):
         classifier().fit(frame.astype({"colour": object}), Y_FEW)
-
-
-def test_several_ranks_are_refused():
-    def work(communicator):
-        with dforest.config_context(communicator=communicator):
-            with pytest.raises(ValueError, match="HistGradientBoostingClassifier has no code for a fit by several ranks"):
-                classifier().fit(X_FEW, Y_FEW)
-
-    ThreadGroup(2).run(work)

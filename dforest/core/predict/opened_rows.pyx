@@ -28,6 +28,8 @@ cdef class Rows:
                                  "rows; allowed is X.toarray()")
             self.open_sparse(X)
             return
+        if not isinstance(X, np.ndarray):
+            raise TypeError(f"X is of the type {type(X).__name__}; allowed are arrays of rows, or one row, of float32 or float64")
         PyObject_GetBuffer(X, &self.buffer, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
         self.is_open = True
         cdef bytes kind = self.buffer.format
