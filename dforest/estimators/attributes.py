@@ -78,7 +78,7 @@ ATTRIBUTES = (
     Attribute(
         "n_estimators_",
         "int",
-        "Number of trees in the fitted forest, which is less than `n_estimators` if a callback ended the fit.",
+        "Number of trees in the fitted forest, less than `n_estimators` if a callback (`set_callbacks`) ended the fit.",
         FORESTS | EMBEDDINGS,
     ),
     Attribute("n_features_in_", "int", "Number of columns of the training data."),
@@ -106,8 +106,8 @@ ATTRIBUTES = (
         "categories_",
         "list of length n_features",
         """Labels of each column. For a categorical column this is an ndarray of the labels in training, sorted; for an ordinal
-        column that holds no numbers, an ndarray of the declared levels; for other columns None. Trees test the places 0, 1,
-        ... of labels in these arrays.""",
+        column that holds no numbers, an ndarray of the declared levels; for other columns None. Inside of trees,
+        a label is its index in this array.""",
         IN_TABLE | BOOSTING,
     ),
     Attribute(
@@ -118,7 +118,7 @@ ATTRIBUTES = (
     Attribute(
         "feature_importances_",
         "ndarray of shape (n_features,)",
-        "Importances of the features by the decrease of impurity that they bring; they sum to 1.",
+        "Importances of the features by the impurity decrease that they bring; they sum to 1, or are 0 if no tree has a split.",
         PREDICTORS,
     ),
     Attribute(
@@ -136,15 +136,16 @@ ATTRIBUTES = (
     Attribute(
         "oob_score_",
         "float",
-        """Score of the out-of-bag predictions: accuracy, R2, or what the callable returned. It is set if `oob_score` is
-        given, as the other attributes ``oob_*`` are. If several processes hold the rows, attributes with an entry for each
-        row are about the rows of this process.""",
+        """Score of the out-of-bag predictions: accuracy, R2, or what the callable returned. By default, classes are predicted
+        as `voting` says. It is set unless ``oob_score=False``, as the other attributes ``oob_*`` are. After a fit by several
+        processes (`dforest.spmd`, `dforest.dask`), attributes with an entry for each row are about the rows of this process.""",
         FORESTS,
     ),
     Attribute(
         "oob_error_",
         "float",
-        """Out-of-bag error: for classification, the misclassification rate by the majority of the votes of a row's trees; for
+        """Out-of-bag error: for classification, the misclassification rate by the majority of the votes of a row's trees,
+        whatever `voting` is, so that it may differ from 1 - `oob_score_`; for
         regression, the mean squared error. For several outputs it is the mean over them.""",
         FORESTS,
     ),

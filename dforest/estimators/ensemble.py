@@ -443,7 +443,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         There are conditions. Among its rows the tree must have every class, and every category and level of X, as
         these are numbered in the order of those that occur. With ``criterion="poisson"`` some target must be above
         0. With `sample_weight`, pass the weights of the rows too; one of them must need as many bits as any weight
-        of the forest's rows (see "Weights and targets as integers" in the maths). With ``method="hist"`` the tree
+        of the forest's rows (see "Weights and targets as integers" on the page about the maths). With ``method="hist"`` the tree
         would differ, as bins are made from all rows that are given.
         """
         check_is_fitted(self)
@@ -475,15 +475,15 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         return self.forest_.n_trees
 
     def __len__(self):
-        """The number of trees."""
+        """Return the number of trees of the fitted forest."""
         return len(self.estimators_)
 
     def __getitem__(self, index):
-        """One of the trees."""
+        """Return the tree of an index, or a list of trees for a slice, of `estimators_`."""
         return self.estimators_[index]
 
     def __iter__(self):
-        """The trees one by one."""
+        """Iterate over the trees, as in `estimators_`."""
         return iter(self.estimators_)
 
     @property

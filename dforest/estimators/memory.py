@@ -113,7 +113,7 @@ class MemoryPart:
         Raises
         ------
         ValueError
-            If trees would be grown on a device or by several ranks, for which there is no estimate, or if `fit` would refuse
+            If trees would be grown on a device or by several processes, for which there is no estimate, or if `fit` would refuse
             the parameters or the data.
 
         Examples

@@ -127,9 +127,10 @@ PARAMETERS = (
         "gini",
         [Names(*CLASS_CRITERIA), Criterion, SubclassOf(Criterion, "dforest.criterion")],
         """Measure of a node's impurity, which splits are chosen to decrease. "gini" is the Gini impurity, and "entropy" the
-        Shannon entropy, of which "log_loss" is another name. "hellinger" is for two classes: sqrt(p * (1 - p)), where p is the
-        share of one of them. It compares splits by the Hellinger distance of their sides, which does not depend on how rare a
-        class is. An object, or a class, of `dforest.criterion` is a criterion of your own.""",
+        Shannon entropy, of which "log_loss" is another name. "hellinger" is for two classes, and prefers splits whose sides
+        differ most by the Hellinger distance, which does not depend on how rare a class is; the impurity of a node is then
+        sqrt(p * (1 - p)), where p is the share of one class. A criterion of your own is an instance, or a subclass, of
+        `dforest.criterion.Criterion`.""",
         of=CLASSIFIERS,
         group=SPLITS,
     ),
@@ -145,7 +146,8 @@ PARAMETERS = (
         """Measure of a node's impurity, which splits are chosen to decrease. "squared_error" is the mean squared deviation
         from the mean. "absolute_error" is the mean absolute deviation from the median: leaves then predict medians; it works
         on the processor only. "poisson" is half the mean Poisson deviance, for targets from 0 on; no split may leave a side
-        whose targets are all 0. An object, or a class, of `dforest.criterion` is a criterion of your own. "friedman_mse" is
+        whose targets are all 0. A criterion of your own is an instance, or a subclass, of
+        `dforest.criterion.Criterion`. "friedman_mse" is
         a deprecated name of "squared_error": Friedman's improvement of a split equals the decrease of the squared error.""",
         of=REGRESSORS,
         group=SPLITS,
@@ -155,9 +157,9 @@ PARAMETERS = (
         '{"best", "random"} or Splitter',
         "best",
         [Names("best", "random"), Splitter, SubclassOf(Splitter, "dforest.splitter")],
-        """How the threshold of a feature is chosen. "best" tries all thresholds and takes the one that decreases the impurity
-        most; "random" draws one, uniformly between the node's smallest and largest value. An object, or a class, of
-        `dforest.splitter` is a splitter of your own.""",
+        """How the threshold of a feature is chosen. "best" tries all thresholds that `method` allows, and takes the one that
+        decreases the impurity most; "random" draws one, uniformly between the node's smallest and largest value. A splitter of
+        your own is an instance, or a subclass, of `dforest.splitter.Splitter`.""",
         of=PREDICTORS,
         group=SPLITS,
     ),
@@ -287,11 +289,12 @@ PARAMETERS = (
         'bool, {"subsample", "stratified", "balanced", "weighted", "group"} or Sampling',
         True,
         ["boolean", StrOptions(set(BY_NAME)), Sampling],
-        """Which rows each tree is grown on. True draws rows with replacement, and False takes every row once. "subsample"
-        draws without replacement. "stratified" draws from each class in proportion to its rows, and "balanced" draws equally
-        often from each class, as often as the smallest class has rows. "weighted" draws rows with chances in proportion to
-        their weights, and each draw then counts as 1. "group" draws whole groups of rows, which `fit` takes as `groups`. An
-        object of `dforest.sampling` has further settings, or draws blocks of consecutive rows.""",
+        """Which rows each tree is grown on. True draws rows with replacement, and False takes every row once. "subsample" draws
+        without replacement. "stratified" draws from each class in proportion to its rows, and "balanced" draws equally often
+        from each class, as often as the smallest class has rows. "weighted" draws rows with chances in proportion to their
+        weights, and the weights then have no other effect. "group" draws whole groups of rows, which `fit` takes as `groups`.
+        For further settings, or blocks of consecutive rows, pass an object of a class of `dforest.sampling`, such as
+        `BlockSampling`.""",
         of=FORESTS,
         group=ROWS,
     ),
@@ -301,9 +304,9 @@ PARAMETERS = (
         None,
         [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0.0, None, closed="neither"), None],
         """Number of draws of each tree. An int is this number, and a float is a share of the rows of positive weight, rounded;
-        drawn with replacement, this share may be above 1. None means as many draws as there are such rows, or 63.2 % of them
+        if rows are drawn with replacement, it may be above 1. None means as many draws as there are such rows, or 63.2 % of them
         if rows are drawn without replacement. Where groups or blocks of rows are drawn, these are counted instead of rows.
-        Values other than None need `bootstrap`.""",
+        With ``bootstrap=False`` it must be None.""",
         of=FORESTS,
         group=ROWS,
     ),
@@ -337,10 +340,10 @@ PARAMETERS = (
         '"from_dtype", array-like or None',
         "from_dtype",
         ["array-like", StrOptions({"from_dtype"}), None],
-        """Columns whose values are labels without an order ("categories"), given as a mask, as numbers or as names of columns;
+        """Columns whose values are labels without an order ("categories"), given as a mask, as indices or as names of columns;
         None means none. "from_dtype" means the columns that have a categorical type of pandas, polars or pyarrow, except for
         ordered ones that `ordinal_features` takes. Labels are strings, numbers or booleans; 1 and 1.0 are one label. A node
-        tests such a column by a set of categories.
+        sends a row to one side if the row's label is in a set.
 
         With two classes, or the squared error, a best split is the best of all ways to part the categories in two. With more
         classes, categories are sorted by the share of the node's largest class, and the best split in this order is taken,
@@ -354,10 +357,10 @@ PARAMETERS = (
         '"from_dtype", array-like or None',
         "from_dtype",
         ["array-like", StrOptions({"from_dtype"}), None],
-        """Columns whose values have an order but no distances, given as a mask, as numbers or as names of columns; None means
+        """Columns whose values have an order but no distances, given as a mask, as indices or as names of columns; None means
         none. "from_dtype" means the columns of an ordered categorical type (pandas' ordered categories, polars' Enum,
         pyarrow's ordered dictionaries) that `categorical_features` does not name; their order is the declared one.
-        Thresholds are values that occur in the column, and never lie between two values. Text of a type without an order is
+        A node tests whether a level is at most one of the levels that occur in the column. Text of a type without an order is
         refused; a level that the type of the training column did not declare is taken as missing.""",
         group=COLUMNS,
     ),
@@ -378,8 +381,8 @@ PARAMETERS = (
         """Monotonicity constraints: how predictions may change as a feature rises and all others stay fixed. 1 means that they
         may only rise, -1 that they may only fall, and 0 that there is no constraint. A dict maps names of columns to these
         numbers. For classification there must be two classes, and the prediction is the probability of the second one.
-        Categorical features can't be constrained. No split, of any feature, leads out of the bounds that the constrained
-        splits above it set.""",
+        Categorical features can't be constrained. Constrained splits bound the predictions of all nodes below them: a split of
+        any feature that would break a bound is not made.""",
         of=PREDICTORS,
         group=COLUMNS,
     ),
@@ -391,7 +394,8 @@ PARAMETERS = (
         """Whether to estimate the forest's error out of bag: each row is predicted by the trees that never drew it, and the
         attributes ``oob_*`` and `n_never_oob_` are set. A callable replaces accuracy or R2 in `oob_score_`: it is called with
         true and predicted values. Metrics of probabilities, such as ``sklearn.metrics.roc_auc_score`` and ``log_loss``, are
-        called with probabilities, and so are scorers of ``sklearn.metrics.make_scorer`` that ask for them.""",
+        called with probabilities, and so are scorers that
+        ``sklearn.metrics.make_scorer`` makes with ``response_method="predict_proba"``.""",
         of=FORESTS,
         group=ESTIMATES,
     ),
@@ -400,10 +404,11 @@ PARAMETERS = (
         '{"mdi", "mda_raw", "mda_scaled"} or None',
         None,
         [StrOptions({"mdi", "mda_raw", "mda_scaled"}), None],
-        """Importance of features that `fit` is to compute as `variable_importance_`. "mdi" is the mean over trees of the
-        impurity decrease that a feature brings. "mda_raw" is the mean over trees of the rise of the error, on the rows that a
-        tree left out, when the feature is permuted; "mda_scaled" is "mda_raw" divided by its standard error. None means that
-        none is computed.""",
+        """Importance of features that `fit` is to compute as `variable_importance_`. "mdi" (mean decrease in impurity) is the
+        mean over trees of the impurity decrease that a feature brings; `feature_importances_` is like it, but scaled to sum to
+        1, first in each tree and then in the mean. "mda_raw" (mean decrease in accuracy) is the mean over trees of the rise of
+        the error, on the rows that a tree left out, when the feature is permuted; "mda_scaled" is "mda_raw" divided by its
+        standard error. None means that none is computed.""",
         of=FORESTS,
         group=ESTIMATES,
     ),
@@ -435,7 +440,8 @@ PARAMETERS = (
         None,
         ["random_state"],
         """Seed of the forest's random numbers. An int gives an equal forest in each fit to the same data, whatever `n_jobs`
-        is; None, or a RandomState object, gives another one in each fit.""",
+        is; None gives another one in each fit. A RandomState object is drawn from at each
+        fit, so that a second fit with one object gives another forest.""",
         of=FORESTS | EMBEDDINGS,
         group=COMPUTATION,
     ),
@@ -461,8 +467,8 @@ PARAMETERS = (
         [str, None],
         """Where trees are grown and predictions are made. "cpu" is the processor; "gpu", "sycl" (SYCL's default device) or a
         filter string such as "level_zero:gpu:1" is a SYCL device, which gives results equal to the processor's to the bit;
-        `dforest.devices` lists what there is. None means the device where X lies, if X is an array on a device; else the
-        device of ``dforest.config_context(queue=...)``; else the processor. On a SYCL device, trees are grown by
+        `dforest.devices` lists what there is. None means the device that holds X, if X is an array on a device, such as one of
+        dpnp; else the device of ``dforest.config_context(queue=...)``; else the processor. On a SYCL device, trees are grown by
         ``method="hist"`` or with random splits; importances by impurity and pruning run on the processor.""",
         group=COMPUTATION,
     ),
@@ -472,7 +478,8 @@ PARAMETERS = (
         False,
         ["boolean"],
         """Whether `fit` keeps the trees of earlier calls and adds more, up to `n_estimators` in all; if False, it grows all
-        trees anew. A call that adds no trees leaves out-of-bag estimates, if there are any, as they are.""",
+        trees anew. `n_estimators` must not be less than the number of trees there are, and changed parameters or data affect
+        new trees only. A call that adds no trees leaves out-of-bag estimates, if there are any, as they are.""",
         of=FORESTS | EMBEDDINGS,
         group=COMPUTATION,
     ),
