@@ -79,3 +79,19 @@ class BoostedLosses:
 
     def time_fit(self, loss, weights):
         self.model.fit(self.problem.X, self.y, self.weight)
+
+
+class BoostedRounds:
+    """Prediction by numbers of trees that fill lanes of 16, and one less, of rows that don't."""
+
+    params = [63, 64]
+    param_names = ["rounds"]
+
+    def setup(self, rounds):
+        problem = data.load("friedman", ROWS)
+        self.model = boosted_for(problem, max_iter=rounds, n_jobs=1).fit(problem.X, problem.y)
+        self.rows = problem.X_test[: len(problem.X_test) // 16 * 16 - 1]
+        self.model.predict(self.rows)
+
+    def time_predict(self, rounds):
+        self.model.predict(self.rows)
