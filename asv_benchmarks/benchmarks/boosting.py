@@ -84,8 +84,8 @@ class BoostedLosses:
 class BoostedRounds:
     """Prediction by numbers of trees that fill lanes of 16, and one less, of rows that don't."""
 
-    params = [63, 64]
-    param_names = ["rounds"]
+    params = ([63, 64],)
+    param_names = ("rounds",)
 
     def setup(self, rounds):
         problem = data.load("friedman", ROWS)
