@@ -194,8 +194,8 @@ cdef class Coder:
         x : ndarray of shape (n_stored,), dtype float32 or float64
             The values stored of all columns.
         rows : ndarray of shape (n_stored,), dtype uint32
-            Of these values; in each column ascending. Out: from the beginning of the first column on, the rows that have another
-            code than the implied one, column after column.
+            Of these values; in each column ascending. Out: from the beginning of the first column on that stores a value, the
+            rows that have another code than the implied one, column after column.
         begin, end : ndarray of shape (n_columns,), dtype int64
             Where each column's begin and end.
         values : ndarray of shape (1 or 3, n), dtype float64
@@ -281,7 +281,8 @@ def code_sparse(stored, numbers, kinds, n_rows, max_codes, weight, counts_missin
         codes = np.empty(n, dtype)             # more than are kept, if zeros are stored
         facts = np.empty((own.stop - own.start, 4), np.int64)
         coders[number].code_batch(stored.values, stored.rows, begin[own], end[own], values, codes, facts)
-        rows = stored.rows[begin[own.start] :][: facts[:, 3].sum()]
+        first = own.start + int((n_stored[own] > 0).argmax())   # the column from whose beginning on rows are kept
+        rows = stored.rows[begin[first] :][: facts[:, 3].sum()]
         values = values[:, : facts[:, 0].sum()].astype(stored.values.dtype)
         edges, lows, highs = values if max_codes else 3 * [values[0]]
         if max_codes and (lows == highs).all():

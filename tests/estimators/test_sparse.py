@@ -252,6 +252,20 @@ def test_any_matrix(matrix, method, splitter, n_jobs):
         np.testing.assert_array_equal(part, was)
 
 
+@pytest.mark.parametrize("method", ["hist", "dense"])
+def test_columns_without_values_before_one_with_many(method):
+    """Sparse columns that store nothing, then a column whose rows are mostly stored, then sparse columns that tell the classes."""
+    rng = np.random.default_rng(0)
+    dense = np.zeros((200, 8))
+    dense[:, 2] = rng.normal(size=200)
+    for j in (3, 5, 6):
+        dense[rng.choice(200, 20, replace=False), j] = rng.normal(size=20)
+    y = (dense[:, 3] != 0) + 2 * (dense[:, 6] != 0)
+    model = RandomForestClassifier(5, method=method, random_state=0)
+    found, expected = clone(model).fit(sp.csr_array(dense), y), clone(model).fit(dense, y)
+    assert_same(found, expected)
+
+
 def parts_of(X):
     return (X.data, X.row, X.col) if X.format == "coo" else (X.data, X.indices, X.indptr)
 
