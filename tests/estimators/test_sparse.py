@@ -254,7 +254,7 @@ def test_any_matrix(matrix, method, splitter, n_jobs):
 
 @pytest.mark.parametrize("method", ["hist", "dense"])
 def test_columns_without_values_before_one_with_many(method):
-    """Sparse columns that store nothing, then a column whose rows are mostly stored, then sparse columns that tell the classes."""
+    """Sparse columns that store nothing, then a column that all rows store, then sparse columns that tell the classes."""
     rng = np.random.default_rng(0)
     dense = np.zeros((200, 8))
     dense[:, 2] = rng.normal(size=200)
