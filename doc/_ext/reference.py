@@ -93,7 +93,7 @@ _ABOUT = {
 }
 GUIDES = {f"dforest.{name}": pages.split() for pages, names in _ABOUT.items() for name in names.split()}
 
-# The same of methods of estimators.
+# For a method of estimators, the page of the guide that its description links to.
 METHOD_GUIDES = {
     "estimate_memory": "guide_resources",
     "forest_weights": "neighbours",

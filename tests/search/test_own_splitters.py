@@ -76,7 +76,7 @@ class WholeSearch(PythonSplitter):
 
 
 class ListSearch(WholeSearch):
-    """The same, but the search is its own too."""
+    """A `WholeSearch` that also goes through the features by itself, in `find_split`."""
 
     def find_split(self, node):
         best, n_counted = None, 0

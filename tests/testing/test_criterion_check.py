@@ -64,7 +64,7 @@ class Reweighted(SlowGini):
 
 
 class Costly(Reweighted):
-    """The same impurity, times the weight with these factors, by the weight without: its mean never rises."""
+    """The impurity of `Reweighted`, multiplied by the new weight of the set and divided by its weight: its mean never rises."""
 
     def impurity(self, statistics):
         weight = statistics.class_weight.sum(axis=1) + 4 * statistics.class_weight[:, 0]
