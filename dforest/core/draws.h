@@ -14,7 +14,7 @@
 #include "rules/random.h"
 #include "rules/records.h"
 #include "rules/sampling.h"
-#if defined(__GNUC__) && defined(__x86_64__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -24,80 +24,12 @@ enum {
     DF_WORD_ROOM = DF_WORDS + 4 * DF_PHILOX_LANES
 };
 
-/* Compute blocks of Philox from number `first` on, n of them and up to DF_PHILOX_LANES - 1 more. OUT words : [4 n, rounded up] */
-typedef void (*df_words)(const df_stream *stream, uint32_t first, int n, uint32_t *words);
-
-DF_INLINE void df_words_loop(const df_stream *stream, uint32_t first, int n, uint32_t *words) {
-    for (int done = 0; done < n; done += DF_PHILOX_LANES, words += 4 * DF_PHILOX_LANES) {
-        uint32_t a[DF_PHILOX_LANES], b[DF_PHILOX_LANES], c[DF_PHILOX_LANES], d[DF_PHILOX_LANES];
-        uint32_t k0 = stream->key[0], k1 = stream->key[1];
-        for (int i = 0; i < DF_PHILOX_LANES; i++) {
-            a[i] = first + (uint32_t)(done + i);
-            b[i] = stream->counter[1];
-            c[i] = stream->counter[2];
-            d[i] = stream->counter[3];
-        }
-        for (int round = 0; round < 10; round++) {
-            for (int i = 0; i < DF_PHILOX_LANES; i++) {
-                uint64_t p = (uint64_t)0xD2511F53u * a[i], q = (uint64_t)0xCD9E8D57u * c[i];
-                a[i] = (uint32_t)(q >> 32) ^ b[i] ^ k0;
-                b[i] = (uint32_t)q;
-                c[i] = (uint32_t)(p >> 32) ^ d[i] ^ k1;
-                d[i] = (uint32_t)p;
-            }
-            k0 += 0x9E3779B9u;
-            k1 += 0xBB67AE85u;
-        }
-        for (int i = 0; i < DF_PHILOX_LANES; i++) {
-            words[4 * i] = a[i];
-            words[4 * i + 1] = b[i];
-            words[4 * i + 2] = c[i];
-            words[4 * i + 3] = d[i];
-        }
-    }
-}
-
-static inline void df_words_portable(const df_stream *stream, uint32_t first, int n, uint32_t *words) {
-    df_words_loop(stream, first, n, words);
-}
-
-/* See df_write_records. */
-typedef int64_t (*df_records)(int64_t first, int64_t n, const uint32_t *counts, const int32_t *target, const uint32_t *weight,
-                              df_record *out);
-
-#if defined(__GNUC__) && defined(__x86_64__)
-/* Compilers don't find the multiplication of 32 bits by 32 in each lane of 64, nor put the words in order by few steps: of the
+/* Compute blocks of Philox from number `first` on, n of them and up to DF_PHILOX_LANES - 1 more. OUT words : [4 n, rounded up]
+ *
+ * Compilers don't find the multiplication of 32 bits by 32 in each lane of 64, nor put the words in order by few steps: of the
  * blocks in lanes 0 to 7, `unpack` brings together those of lanes 0, 2, 4 and 6, and of 1, 3, 5 and 7. */
-#define DF_AVX2 __attribute__((target("avx2,bmi2,popcnt")))
-#define DF_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")))
-
-DF_AVX2 static inline void df_words_avx2(const df_stream *stream, uint32_t first, int n, uint32_t *words) {
-    enum { GROUPS = DF_PHILOX_LANES / 4 };
-    const __m256i m0 = _mm256_set1_epi64x(0xD2511F53u), m1 = _mm256_set1_epi64x(0xCD9E8D57u);
-    __m256i a, b, c, d;
-    for (int done = 0; done < GROUPS * ((n + DF_PHILOX_LANES - 1) / DF_PHILOX_LANES); done++, words += 16) {
-        uint32_t k0 = stream->key[0], k1 = stream->key[1];
-        a = _mm256_add_epi32(_mm256_set1_epi64x((uint32_t)(first + 4 * (uint32_t)done)), _mm256_setr_epi64x(0, 2, 1, 3));
-        b = _mm256_set1_epi64x(stream->counter[1]);
-        c = _mm256_set1_epi64x(stream->counter[2]);
-        d = _mm256_set1_epi64x(stream->counter[3]);
-        for (int round = 0; round < 10; round++) {
-            const __m256i p = _mm256_mul_epu32(m0, a), q = _mm256_mul_epu32(m1, c);
-            a = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(q, 32), b), _mm256_set1_epi64x(k0));
-            b = q;
-            c = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(p, 32), d), _mm256_set1_epi64x(k1));
-            d = p;
-            k0 += 0x9E3779B9u;
-            k1 += 0xBB67AE85u;
-        }
-        a = _mm256_blend_epi32(a, _mm256_slli_epi64(b, 32), 0xAA);
-        c = _mm256_blend_epi32(c, _mm256_slli_epi64(d, 32), 0xAA);
-        _mm256_storeu_si256((__m256i *)words, _mm256_unpacklo_epi64(a, c));
-        _mm256_storeu_si256((__m256i *)(words + 8), _mm256_unpackhi_epi64(a, c));
-    }
-}
-
-DF_AVX512 static inline void df_words_avx512(const df_stream *stream, uint32_t first, int n, uint32_t *words) {
+#if defined(__AVX512F__)
+static inline void df_compute_words(const df_stream *stream, uint32_t first, int n, uint32_t *words) {
     enum { GROUPS = DF_PHILOX_LANES / 8 }; /* whose steps are independent, so that none waits for another */
     const __m512i m0 = _mm512_set1_epi64(0xD2511F53u), m1 = _mm512_set1_epi64(0xCD9E8D57u);
     for (int done = 0; done < n; done += DF_PHILOX_LANES) {
@@ -129,10 +61,69 @@ DF_AVX512 static inline void df_words_avx512(const df_stream *stream, uint32_t f
         }
     }
 }
+#elif defined(__AVX2__)
+static inline void df_compute_words(const df_stream *stream, uint32_t first, int n, uint32_t *words) {
+    enum { GROUPS = DF_PHILOX_LANES / 4 };
+    const __m256i m0 = _mm256_set1_epi64x(0xD2511F53u), m1 = _mm256_set1_epi64x(0xCD9E8D57u);
+    __m256i a, b, c, d;
+    for (int done = 0; done < GROUPS * ((n + DF_PHILOX_LANES - 1) / DF_PHILOX_LANES); done++, words += 16) {
+        uint32_t k0 = stream->key[0], k1 = stream->key[1];
+        a = _mm256_add_epi32(_mm256_set1_epi64x((uint32_t)(first + 4 * (uint32_t)done)), _mm256_setr_epi64x(0, 2, 1, 3));
+        b = _mm256_set1_epi64x(stream->counter[1]);
+        c = _mm256_set1_epi64x(stream->counter[2]);
+        d = _mm256_set1_epi64x(stream->counter[3]);
+        for (int round = 0; round < 10; round++) {
+            const __m256i p = _mm256_mul_epu32(m0, a), q = _mm256_mul_epu32(m1, c);
+            a = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(q, 32), b), _mm256_set1_epi64x(k0));
+            b = q;
+            c = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(p, 32), d), _mm256_set1_epi64x(k1));
+            d = p;
+            k0 += 0x9E3779B9u;
+            k1 += 0xBB67AE85u;
+        }
+        a = _mm256_blend_epi32(a, _mm256_slli_epi64(b, 32), 0xAA);
+        c = _mm256_blend_epi32(c, _mm256_slli_epi64(d, 32), 0xAA);
+        _mm256_storeu_si256((__m256i *)words, _mm256_unpacklo_epi64(a, c));
+        _mm256_storeu_si256((__m256i *)(words + 8), _mm256_unpackhi_epi64(a, c));
+    }
+}
+#else
+static inline void df_compute_words(const df_stream *stream, uint32_t first, int n, uint32_t *words) {
+    for (int done = 0; done < n; done += DF_PHILOX_LANES, words += 4 * DF_PHILOX_LANES) {
+        uint32_t a[DF_PHILOX_LANES], b[DF_PHILOX_LANES], c[DF_PHILOX_LANES], d[DF_PHILOX_LANES];
+        uint32_t k0 = stream->key[0], k1 = stream->key[1];
+        for (int i = 0; i < DF_PHILOX_LANES; i++) {
+            a[i] = first + (uint32_t)(done + i);
+            b[i] = stream->counter[1];
+            c[i] = stream->counter[2];
+            d[i] = stream->counter[3];
+        }
+        for (int round = 0; round < 10; round++) {
+            for (int i = 0; i < DF_PHILOX_LANES; i++) {
+                uint64_t p = (uint64_t)0xD2511F53u * a[i], q = (uint64_t)0xCD9E8D57u * c[i];
+                a[i] = (uint32_t)(q >> 32) ^ b[i] ^ k0;
+                b[i] = (uint32_t)q;
+                c[i] = (uint32_t)(p >> 32) ^ d[i] ^ k1;
+                d[i] = (uint32_t)p;
+            }
+            k0 += 0x9E3779B9u;
+            k1 += 0xBB67AE85u;
+        }
+        for (int i = 0; i < DF_PHILOX_LANES; i++) {
+            words[4 * i] = a[i];
+            words[4 * i + 1] = b[i];
+            words[4 * i + 2] = c[i];
+            words[4 * i + 3] = d[i];
+        }
+    }
+}
+#endif
 
-/* Sixteen rows at a time: the fields of those drawn are brought together, and four of each make four records. */
-DF_AVX512 static inline int64_t df_records_avx512(int64_t first, int64_t n, const uint32_t *counts, const int32_t *target,
-                                                  const uint32_t *weight, df_record *out) {
+#if defined(__AVX512F__)
+/* As `df_write_records`, sixteen rows at a time: the fields of those drawn are brought together, and four of each make four
+ * records. */
+static inline int64_t df_write_some_records(int64_t first, int64_t n, const uint32_t *counts, const int32_t *target,
+                                            const uint32_t *weight, df_record *out) {
     /* Record 4 i + j of those drawn is the j-th in lane i of the fields, where `unpack` takes it from, and is written as
      * number 4 j + i would be: so that one gets there which should be number 4 i + j. */
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
@@ -159,19 +150,19 @@ DF_AVX512 static inline int64_t df_records_avx512(int64_t first, int64_t n, cons
     }
     return to - out;
 }
-#define df_records_avx2 df_write_records
+#else
+#define df_write_some_records df_write_records
 #endif
-#define df_records_portable df_write_records
 
 /* n words of a stream from number `first` on, at most DF_WORDS. OUT room : [DF_WORD_ROOM] where they are */
-DF_INLINE const uint32_t *df_words_from(df_words make, const df_stream *stream, int64_t first, int n, uint32_t *room) {
+DF_INLINE const uint32_t *df_words_from(const df_stream *stream, int64_t first, int n, uint32_t *room) {
     const int skipped = (int)(first % 4);
-    make(stream, (uint32_t)(first / 4), (skipped + n + 3) / 4, room);
+    df_compute_words(stream, (uint32_t)(first / 4), (skipped + n + 3) / 4, room);
     return room + skipped;
 }
 
 /* The ones among n bits of a node's stream from the word number `first` on: see df_draws_to_left, even halves. */
-DF_INLINE int64_t df_ones_loop(df_words make, uint32_t seed, uint64_t node, int64_t first, int64_t n) {
+DF_INLINE int64_t df_ones_loop(uint32_t seed, uint64_t node, int64_t first, int64_t n) {
     uint32_t room[DF_WORD_ROOM];
     df_stream stream;
     int64_t n_ones = 0;
@@ -179,7 +170,7 @@ DF_INLINE int64_t df_ones_loop(df_words make, uint32_t seed, uint64_t node, int6
     for (; n > 0; n -= 32 * DF_WORDS, first += DF_WORDS) {
         const int n_whole = n < 32 * DF_WORDS ? (int)(n / 32) : DF_WORDS;
         const int n_bits = n < 32 * DF_WORDS ? (int)(n % 32) : 0; /* of one word more */
-        const uint32_t *word = df_words_from(make, &stream, first, n_whole + (n_bits > 0), room);
+        const uint32_t *word = df_words_from(&stream, first, n_whole + (n_bits > 0), room);
         int ones = 0;
         for (int i = 0; i < n_whole; i++)
             ones += df_ones(word[i]);
@@ -192,8 +183,8 @@ DF_INLINE int64_t df_ones_loop(df_words make, uint32_t seed, uint64_t node, int6
 
 /* How many draws n words of a node's stream make, from the word number `first` on, and how many of them go left: see
  * df_draws_to_left, uneven halves. OUT n_draws */
-DF_INLINE int64_t df_below_loop(df_words make, uint32_t seed, uint64_t node, int64_t first, int64_t n, uint32_t left,
-                                uint32_t right, int64_t *n_draws) {
+DF_INLINE int64_t df_below_loop(uint32_t seed, uint64_t node, int64_t first, int64_t n, uint32_t left, uint32_t right,
+                                int64_t *n_draws) {
     const uint32_t range = left + right, least = (0u - range) % range;
     /* word * range >> 32 is below `left` where word * range is below left * 2^32 */
     const uint32_t end = (uint32_t)((((uint64_t)left << 32) + range - 1) / range);
@@ -203,7 +194,7 @@ DF_INLINE int64_t df_below_loop(df_words make, uint32_t seed, uint64_t node, int
     df_stream_open(&stream, seed, node, DF_BOOTSTRAP_SPLIT);
     for (; n > 0; n -= DF_WORDS, first += DF_WORDS) {
         const int n_here = n < DF_WORDS ? (int)n : DF_WORDS;
-        const uint32_t *word = df_words_from(make, &stream, first, n_here, room);
+        const uint32_t *word = df_words_from(&stream, first, n_here, room);
         uint32_t kept = 0, gone = 0;
         for (int i = 0; i < n_here; i++) {
             const uint32_t is_kept = word[i] * range >= least;
@@ -218,7 +209,7 @@ DF_INLINE int64_t df_below_loop(df_words make, uint32_t seed, uint64_t node, int
 }
 
 /* See df_draw_block. */
-DF_INLINE void df_draw_block_loop(df_words make, uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t *counts) {
+DF_INLINE void df_draw_block_loop(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t *counts) {
     const uint32_t range = (uint32_t)n, least = (0u - range) % range;
     uint32_t room[DF_WORD_ROOM], row[DF_WORDS];
     df_stream stream;
@@ -227,7 +218,7 @@ DF_INLINE void df_draw_block_loop(df_words make, uint32_t seed, int64_t block, i
     df_stream_open(&stream, seed, (uint64_t)block, DF_BOOTSTRAP_DRAW);
     while (n_draws > 0) {
         const int n_here = n_draws < DF_WORDS ? (int)n_draws : DF_WORDS;
-        const uint32_t *word = df_words_from(make, &stream, first, n_here, room);
+        const uint32_t *word = df_words_from(&stream, first, n_here, room);
         uint32_t passed_over = 0;
         int n_rows = n_here;
         for (int i = 0; i < n_here; i++) {
@@ -249,14 +240,13 @@ DF_INLINE void df_draw_block_loop(df_words make, uint32_t seed, int64_t block, i
 }
 
 /* See df_subsample_block. Row i has word i, unless a word is passed over. */
-DF_INLINE void df_subsample_block_loop(df_words make, uint32_t seed, int64_t block, int64_t n, int64_t n_draws,
-                                       uint32_t *counts) {
+DF_INLINE void df_subsample_block_loop(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t *counts) {
     uint32_t room[DF_WORD_ROOM], to_come = (uint32_t)n_draws, passed_over = 0;
     df_stream stream;
     df_stream_open(&stream, seed, (uint64_t)block, DF_SUBSAMPLE_DRAW);
     for (int64_t first = 0; first < n; first += DF_WORDS) {
         const int n_here = n - first < DF_WORDS ? (int)(n - first) : DF_WORDS;
-        const uint32_t *word = df_words_from(make, &stream, first, n_here, room);
+        const uint32_t *word = df_words_from(&stream, first, n_here, room);
         for (int i = 0; i < n_here; i++) {
             const uint32_t range = (uint32_t)(n - first - i);
             const uint64_t product = (uint64_t)word[i] * range;

@@ -11,7 +11,7 @@
 #include "core/search/scan.h"
 #include "core/search/sums.h"
 #include "rules/records.h"
-#if defined(__GNUC__) && defined(__x86_64__)
+#if defined(__AVX512F__)
 #include <immintrin.h>
 #endif
 
@@ -72,28 +72,12 @@ DF_INLINE int df_divide_loop(const df_record *records, int n, uint64_t mask, df_
     return n_left;
 }
 
-/* `df_divide_loop` for each kind by itself. */
-DF_INLINE int df_divide_records(const df_record *records, int n, uint64_t mask, df_sums_kind kind, df_record *to_left,
-                                df_record *to_right, uint64_t *left) {
-    switch (kind) {
-    case DF_PAIR_SUMS:
-        return df_divide_loop(records, n, mask, DF_PAIR_SUMS, to_left, to_right, left);
-    case DF_LANE_SUMS:
-        return df_divide_loop(records, n, mask, DF_LANE_SUMS, to_left, to_right, left);
-    case DF_NUMBER_SUMS:
-        return df_divide_loop(records, n, mask, DF_NUMBER_SUMS, to_left, to_right, left);
-    default:
-        return df_divide_loop(records, n, mask, DF_NO_SUMS, to_left, to_right, left);
-    }
-}
-
-#if defined(__GNUC__) && defined(__x86_64__)
+#if defined(__AVX512F__)
 /* Four records at a time, of two halves each: those that go left come first in one vector, the others in another one, and both
  * are written whole, what is too much to be overwritten next. Of records a, b, c, d, of which b and d go left, halves 2, 3, 6
  * and 7 are the first ones on the left. */
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt"), always_inline)) static inline int
-df_divide_fours(const df_record *records, int n, uint64_t mask, df_sums_kind kind, df_record *to_left, df_record *to_right,
-                uint64_t *left) {
+DF_INLINE int df_divide_some(const df_record *records, int n, uint64_t mask, df_sums_kind kind, df_record *to_left,
+                             df_record *to_right, uint64_t *left) {
     /* By four bits of the mask: the halves of their records, a byte for each, the first ones lowest. */
     static const uint64_t halves[16] = {0x0,        0x0100,     0x0302,         0x03020100, 0x0504,         0x05040100,
                                         0x05040302, 0x050403020100, 0x0706,     0x07060100, 0x07060302,     0x070603020100,
@@ -136,23 +120,23 @@ df_divide_fours(const df_record *records, int n, uint64_t mask, df_sums_kind kin
     }
     return n_left + df_divide_loop(records + i, n - i, mask >> (i & 63), kind, to_left + n_left, to_right + n_right, left);
 }
+#else
+#define df_divide_some df_divide_loop
+#endif
 
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt"))) static int
-df_divide_avx512(const df_record *records, int n, uint64_t mask, df_sums_kind kind, df_record *to_left, df_record *to_right,
-                 uint64_t *left) {
+/* Move records to either side, as `df_divide_loop` does, for each kind by itself. */
+static inline int df_divide_records(const df_record *records, int n, uint64_t mask, df_sums_kind kind, df_record *to_left,
+                                    df_record *to_right, uint64_t *left) {
     switch (kind) {
     case DF_PAIR_SUMS:
-        return df_divide_fours(records, n, mask, DF_PAIR_SUMS, to_left, to_right, left);
+        return df_divide_some(records, n, mask, DF_PAIR_SUMS, to_left, to_right, left);
     case DF_LANE_SUMS:
-        return df_divide_fours(records, n, mask, DF_LANE_SUMS, to_left, to_right, left);
+        return df_divide_some(records, n, mask, DF_LANE_SUMS, to_left, to_right, left);
     case DF_NUMBER_SUMS:
-        return df_divide_fours(records, n, mask, DF_NUMBER_SUMS, to_left, to_right, left);
+        return df_divide_some(records, n, mask, DF_NUMBER_SUMS, to_left, to_right, left);
     default:
-        return df_divide_fours(records, n, mask, DF_NO_SUMS, to_left, to_right, left);
+        return df_divide_some(records, n, mask, DF_NO_SUMS, to_left, to_right, left);
     }
 }
-#define df_divide_avx2 df_divide_records
-#endif
-#define df_divide_portable df_divide_records
 
 #endif

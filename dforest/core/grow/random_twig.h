@@ -79,14 +79,13 @@ DF_INLINE uint64_t df_draft_side(const df_drafts *drafts, int k, int is_wide, in
 }
 
 /* Gather codes, draw cuts and add up sides. room : records, and up to a multiple of 8 */
-DF_INLINE void df_draft_all(const df_twig *twig, df_uniforms uniforms, const df_twig_node *node, df_drafts *drafts,
-                            int room, uint64_t total) {
+DF_INLINE void df_draft_all(const df_twig *twig, const df_twig_node *node, df_drafts *drafts, int room, uint64_t total) {
     const int n = drafts->n;
     for (int k = 0; k < n; k++) {
         drafts->path[k] = df_feature_path(node->path, drafts->feature[k]);
         df_draft_gather(twig->columns + drafts->feature[k], drafts->row, room, drafts->codes[k]);
     }
-    uniforms(twig->seed, drafts->path, n, drafts->u);
+    df_uniforms(twig->seed, drafts->path, n, drafts->u);
     drafts->n_missing = 0;
     for (int k = 0; k < n; k++) {
         const df_coded_column *column = twig->columns + drafts->feature[k];
@@ -204,7 +203,7 @@ DF_INLINE void df_draft_take(const df_twig *twig, const int kind, const df_draft
 }
 
 /* Draw the features of a node of three records or more in their order, some at a time, and keep the best cut. */
-DF_INLINE void df_twig_search_random(df_twig *twig, const int kind, df_uniforms uniforms, df_stream *stream, df_twig_node *node,
+DF_INLINE void df_twig_search_random(df_twig *twig, const int kind, df_stream *stream, df_twig_node *node,
                                      df_twig_open *open) {
     const uint8_t *run = open->run;
     const int room = (node->n + DF_STRIDE - 1) / DF_STRIDE * DF_STRIDE;
@@ -246,7 +245,7 @@ DF_INLINE void df_twig_search_random(df_twig *twig, const int kind, df_uniforms 
             drafts.path[k] = 0;
             drafts.left[k] = drafts.missing[k] = 0;
         }
-        df_draft_all(twig, uniforms, node, &drafts, room, total);
+        df_draft_all(twig, node, &drafts, room, total);
         df_draft_scores(twig, kind, open, n_room, drafts.left, drafts.score);
         if (drafts.n_missing > 0)
             df_draft_turn(twig, kind, open, &drafts, n_room);

@@ -441,15 +441,16 @@ DF_INLINE int df_twig_part(uint8_t *run, int n, uint64_t left) {
 }
 
 /* Splits at random cuts: see random_twig.h. */
-DF_INLINE void df_twig_search_random(df_twig *twig, const int kind, df_uniforms uniforms, df_stream *stream, df_twig_node *node,
+DF_INLINE void df_twig_search_random(df_twig *twig, const int kind, df_stream *stream, df_twig_node *node,
                                      df_twig_open *open);
 DF_INLINE void df_twig_part_two_random(df_twig *twig, df_stream *stream, df_twig_node *node, df_twig_open *open);
 
-/* Grow a twig from its uppermost node. uniforms : for random cuts; NULL: cuts are the best ones */
-DF_INLINE void df_twig_grow_loop(df_twig *twig, const int kind, df_uniforms uniforms) {
+/* Grow a twig from its uppermost node. is_random : cuts are drawn; else they are the best ones */
+DF_INLINE void df_twig_grow_loop(df_twig *twig, const int kind, const int is_random) {
     df_twig_node stack[DF_TWIG + 1]; /* right children still to come */
     df_twig_node *node = &twig->nodes[0];
     df_twig_open open;
+    open.left = 0; /* which a compiler can't see is always set before it is read */
     int n_stack = 0;
     twig->n_nodes = 1;
     for (;;) {
@@ -463,12 +464,12 @@ DF_INLINE void df_twig_grow_loop(df_twig *twig, const int kind, df_uniforms unif
                 open.best_cut = 0;
                 open.missing_left = 0;
                 open.left = 0;
-                if (node->n == 2 && uniforms != NULL)
+                if (node->n == 2 && is_random)
                     df_twig_part_two_random(twig, &stream, node, &open);
                 else if (node->n == 2)
                     df_twig_part_two(twig, &stream, node, &open);
-                else if (uniforms != NULL)
-                    df_twig_search_random(twig, kind, uniforms, &stream, node, &open);
+                else if (is_random)
+                    df_twig_search_random(twig, kind, &stream, node, &open);
                 else
                     df_twig_search(twig, kind, &stream, node, &open);
             }

@@ -50,24 +50,6 @@ DF_INLINE double df_sum_of_lanes(const double *lanes) {
     return (some[0] + some[2]) + (some[1] + some[3]);
 }
 
-/* A call with a number of outputs, which is a constant where it is small: loops over a few outputs take no time then. */
-#define DF_BY_OUTPUTS(k, call)   \
-    {                            \
-        if ((k) == 2) {          \
-            const int64_t few = 2; \
-            call;                \
-        } else if ((k) == 3) {   \
-            const int64_t few = 3; \
-            call;                \
-        } else if ((k) == 4) {   \
-            const int64_t few = 4; \
-            call;                \
-        } else {                 \
-            const int64_t few = k; \
-            call;                \
-        }                        \
-    }
-
 /* The targets of a node of several records as integers, by a scale of each output that has different ones, and what they add up
  * to. Where sums have one word, integers are counted from the mean, rounded down. OUT targets; total : [n_words] */
 DF_INLINE void df_open_numbers_loop(const df_record *records, int64_t n, int64_t k, int is_wide, const df_output_targets *to,
@@ -304,44 +286,5 @@ typedef struct {
     void (*gini_scores)(const int64_t *left, int64_t n, const int64_t *total, int64_t n_words, int64_t n_outputs, double *whole,
                         double *scores);
 } df_output_loops;
-
-#define DF_COMPILE_OUTPUTS(name, attribute)                                                                                     \
-    attribute static void df_open_numbers_##name(const df_record *records, int64_t n, int64_t k, int is_wide,                   \
-                                                 const df_output_targets *to, int64_t *total) {                                 \
-        DF_BY_OUTPUTS(k, df_open_numbers_loop(records, n, few, is_wide, to, total))                                             \
-    }                                                                                                                           \
-    attribute static void df_open_classes_##name(const df_record *records, int64_t n, int64_t k, int64_t n_words,               \
-                                                 const df_output_targets *to, int64_t *total) {                                 \
-        df_open_classes_loop(records, n, k, n_words, to, total);                                                                \
-    }                                                                                                                           \
-    attribute static void df_add_output_##name(const df_outputs *outputs, int64_t *statistic, const df_record *record) {         \
-        DF_BY_OUTPUTS(outputs->n_outputs, df_add_output_loop(outputs, few, statistic, record))                                  \
-    }                                                                                                                           \
-    attribute static void df_count_outputs_##name(const df_outputs *outputs, const df_record *records, int64_t n,               \
-                                                  const void *codes, int width, int64_t n_words, int64_t *counters) {           \
-        DF_BY_OUTPUTS(outputs->n_outputs,                                                                                       \
-                      df_count_outputs_loop(outputs, few, records, n, codes, width, n_words, counters))                         \
-    }                                                                                                                           \
-    attribute static void df_pass_words_##name(int64_t *counters, int64_t n_words, int64_t *sum, int64_t *left) {               \
-        df_pass_words_loop(counters, n_words, sum, left);                                                                       \
-    }                                                                                                                           \
-    attribute static int64_t df_sorted_outputs_##name(const df_outputs *outputs, const uint64_t *keys, int64_t n,               \
-                                                      const df_record *records, int64_t n_words, int64_t *sum, int64_t *left,   \
-                                                      uint32_t *code) {                                                         \
-        DF_BY_OUTPUTS(outputs->n_outputs,                                                                                       \
-                      return df_sorted_outputs_loop(outputs, few, keys, n, records, n_words, sum, left, code))                  \
-    }                                                                                                                           \
-    attribute static void df_square_scores_##name(const int64_t *left, int64_t n, const int64_t *total, int64_t k, int is_wide, \
-                                                  const df_output_squares *outputs, double *scores) {                           \
-        DF_BY_OUTPUTS(k, df_square_scores_loop(left, n, total, few, is_wide, outputs, scores))                                  \
-    }                                                                                                                           \
-    attribute static void df_gini_scores_##name(const int64_t *left, int64_t n, const int64_t *total, int64_t n_words,          \
-                                                int64_t n_outputs, double *whole, double *scores) {                             \
-        df_gini_scores_loop(left, n, total, n_words, n_outputs, whole, scores);                                                 \
-    }                                                                                                                           \
-    static const df_output_loops df_output_loops_##name = {                                                                     \
-        df_open_numbers_##name, df_open_classes_##name, df_add_output_##name, df_count_outputs_##name, df_pass_words_##name,    \
-        df_sorted_outputs_##name, df_square_scores_##name, df_gini_scores_##name,                                               \
-    };
 
 #endif

@@ -14,20 +14,30 @@
 enum { DF_UNIFORMS = 8 }; /* computed at a time */
 
 /* The first uniform number of each of n streams, DF_THRESHOLD of these paths. IN paths, OUT u : [n, rounded up to a multiple of
- * DF_UNIFORMS] */
-typedef void (*df_uniforms)(uint32_t seed, const uint64_t *paths, int n, double *u);
-
-static inline void df_uniforms_portable(uint32_t seed, const uint64_t *paths, int n, double *u) {
-    for (int i = 0; i < n; i++) {
-        df_stream stream;
-        df_stream_open(&stream, seed, paths[i], DF_THRESHOLD);
-        u[i] = df_uniform(&stream);
+ * DF_UNIFORMS]. In vectors, each lane of 64 bits has a word in its low half; its high half may have anything. */
+#if defined(__AVX512F__)
+static inline void df_uniforms(uint32_t seed, const uint64_t *paths, int n, double *u) {
+    const __m512i m0 = _mm512_set1_epi64(0xD2511F53u), m1 = _mm512_set1_epi64(0xCD9E8D57u);
+    for (int i = 0; i < n; i += 8) {
+        uint32_t k0 = seed, k1 = DF_THRESHOLD;
+        __m512i a = _mm512_setzero_si512(), b = a, c = _mm512_loadu_si512(paths + i), d = _mm512_srli_epi64(c, 32);
+        for (int round = 0; round < 10; round++) {
+            const __m512i p = _mm512_mul_epu32(m0, a), q = _mm512_mul_epu32(m1, c);
+            a = _mm512_ternarylogic_epi64(_mm512_srli_epi64(q, 32), b, _mm512_set1_epi64(k0), 0x96);
+            b = q;
+            c = _mm512_ternarylogic_epi64(_mm512_srli_epi64(p, 32), d, _mm512_set1_epi64(k1), 0x96);
+            d = p;
+            k0 += 0x9E3779B9u;
+            k1 += 0xBB67AE85u;
+        }
+        a = _mm512_slli_epi64(_mm512_srli_epi64(_mm512_slli_epi64(a, 32), 37), 26);
+        b = _mm512_srli_epi64(_mm512_slli_epi64(b, 32), 38);
+        _mm512_storeu_pd(u + i, _mm512_mul_pd(_mm512_cvtepu64_pd(_mm512_or_si512(a, b)),
+                                              _mm512_set1_pd(1.0 / 9007199254740992.0)));
     }
 }
-
-#if defined(__GNUC__) && defined(__x86_64__)
-/* Each lane of 64 bits has a word in its low half; its high half may have anything. */
-DF_AVX2 static inline void df_uniforms_avx2(uint32_t seed, const uint64_t *paths, int n, double *u) {
+#elif defined(__AVX2__)
+static inline void df_uniforms(uint32_t seed, const uint64_t *paths, int n, double *u) {
     const __m256i m0 = _mm256_set1_epi64x(0xD2511F53u), m1 = _mm256_set1_epi64x(0xCD9E8D57u);
     for (int i = 0; i < n; i += 4) {
         uint32_t k0 = seed, k1 = DF_THRESHOLD;
@@ -50,25 +60,12 @@ DF_AVX2 static inline void df_uniforms_avx2(uint32_t seed, const uint64_t *paths
             u[i + j] = (double)(int64_t)bits[j] * (1.0 / 9007199254740992.0);
     }
 }
-
-DF_AVX512 static inline void df_uniforms_avx512(uint32_t seed, const uint64_t *paths, int n, double *u) {
-    const __m512i m0 = _mm512_set1_epi64(0xD2511F53u), m1 = _mm512_set1_epi64(0xCD9E8D57u);
-    for (int i = 0; i < n; i += 8) {
-        uint32_t k0 = seed, k1 = DF_THRESHOLD;
-        __m512i a = _mm512_setzero_si512(), b = a, c = _mm512_loadu_si512(paths + i), d = _mm512_srli_epi64(c, 32);
-        for (int round = 0; round < 10; round++) {
-            const __m512i p = _mm512_mul_epu32(m0, a), q = _mm512_mul_epu32(m1, c);
-            a = _mm512_ternarylogic_epi64(_mm512_srli_epi64(q, 32), b, _mm512_set1_epi64(k0), 0x96);
-            b = q;
-            c = _mm512_ternarylogic_epi64(_mm512_srli_epi64(p, 32), d, _mm512_set1_epi64(k1), 0x96);
-            d = p;
-            k0 += 0x9E3779B9u;
-            k1 += 0xBB67AE85u;
-        }
-        a = _mm512_slli_epi64(_mm512_srli_epi64(_mm512_slli_epi64(a, 32), 37), 26);
-        b = _mm512_srli_epi64(_mm512_slli_epi64(b, 32), 38);
-        _mm512_storeu_pd(u + i, _mm512_mul_pd(_mm512_cvtepu64_pd(_mm512_or_si512(a, b)),
-                                              _mm512_set1_pd(1.0 / 9007199254740992.0)));
+#else
+static inline void df_uniforms(uint32_t seed, const uint64_t *paths, int n, double *u) {
+    for (int i = 0; i < n; i++) {
+        df_stream stream;
+        df_stream_open(&stream, seed, paths[i], DF_THRESHOLD);
+        u[i] = df_uniform(&stream);
     }
 }
 #endif

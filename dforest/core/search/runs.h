@@ -4,7 +4,7 @@
 
 #include "core/search/scan.h"
 #include "rules/records.h"
-#if defined(__GNUC__) && defined(__x86_64__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -67,9 +67,48 @@ DF_INLINE uint32_t df_run_small_from(uint32_t sum, uint32_t *counters, int n, ui
     return sum;
 }
 
-static inline uint32_t df_run_small_portable(uint32_t *counters, int n, uint32_t *run) {
+/* Eight or sixteen counters at a time: to each the one before is added, to each sum the one two before, and so on, and to all
+ * the sum of the counters before. */
+#if defined(__AVX512F__)
+static inline uint32_t df_run_small_loop(uint32_t *counters, int n, uint32_t *run) {
+    const __m512i zero = _mm512_setzero_si512();
+    __m512i before = zero;
+    int i = 0;
+    for (; i + 16 <= n; i += 16) {
+        __m512i sum = _mm512_loadu_si512(counters + i);
+        _mm512_storeu_si512(counters + i, zero);
+        sum = _mm512_add_epi32(sum, _mm512_alignr_epi32(sum, zero, 15));
+        sum = _mm512_add_epi32(sum, _mm512_alignr_epi32(sum, zero, 14));
+        sum = _mm512_add_epi32(sum, _mm512_alignr_epi32(sum, zero, 12));
+        sum = _mm512_add_epi32(sum, _mm512_alignr_epi32(sum, zero, 8));
+        sum = _mm512_add_epi32(sum, before);
+        before = _mm512_permutexvar_epi32(_mm512_set1_epi32(15), sum);
+        _mm512_storeu_si512(run + i, sum);
+    }
+    return df_run_small_from((uint32_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(before)), counters + i, n - i, run + i);
+}
+#elif defined(__AVX2__)
+static inline uint32_t df_run_small_loop(uint32_t *counters, int n, uint32_t *run) {
+    const __m256i zero = _mm256_setzero_si256(), upper = _mm256_setr_epi32(0, 0, 0, 0, -1, -1, -1, -1);
+    __m256i before = zero;
+    int i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m256i sum = _mm256_loadu_si256((const __m256i *)(counters + i));
+        _mm256_storeu_si256((__m256i *)(counters + i), zero);
+        sum = _mm256_add_epi32(sum, _mm256_slli_si256(sum, 4));
+        sum = _mm256_add_epi32(sum, _mm256_slli_si256(sum, 8));
+        sum = _mm256_add_epi32(sum, _mm256_and_si256(_mm256_permutevar8x32_epi32(sum, _mm256_set1_epi32(3)), upper));
+        sum = _mm256_add_epi32(sum, before);
+        before = _mm256_permutevar8x32_epi32(sum, _mm256_set1_epi32(7));
+        _mm256_storeu_si256((__m256i *)(run + i), sum);
+    }
+    return df_run_small_from((uint32_t)_mm256_cvtsi256_si32(before), counters + i, n - i, run + i);
+}
+#else
+static inline uint32_t df_run_small_loop(uint32_t *counters, int n, uint32_t *run) {
     return df_run_small_from(0, counters, n, run);
 }
+#endif
 
 /* The sums up to each code that occurs, whose counter is not 0, and these codes, which are `first` and those that follow. The
  * counters become 0. Returns how many codes occur; there is room for one more. No branches: a code that does not occur is
@@ -88,53 +127,9 @@ DF_INLINE int64_t df_run_words_from(uint64_t sum, uint32_t first, uint64_t *coun
     return kept;
 }
 
-static inline int64_t df_run_words_portable(uint64_t *counters, int64_t n, uint64_t *run, uint32_t *codes) {
-    return df_run_words_from(0, 0, counters, n, run, codes);
-}
-
-#if defined(__GNUC__) && defined(__x86_64__)
-/* Eight or sixteen counters at a time: to each the one before is added, to each sum the one two before, and so on, and to all
- * the sum of the counters before. */
-__attribute__((target("avx2"))) static inline uint32_t df_run_small_avx2(uint32_t *counters, int n, uint32_t *run) {
-    const __m256i zero = _mm256_setzero_si256(), upper = _mm256_setr_epi32(0, 0, 0, 0, -1, -1, -1, -1);
-    __m256i before = zero;
-    int i = 0;
-    for (; i + 8 <= n; i += 8) {
-        __m256i sum = _mm256_loadu_si256((const __m256i *)(counters + i));
-        _mm256_storeu_si256((__m256i *)(counters + i), zero);
-        sum = _mm256_add_epi32(sum, _mm256_slli_si256(sum, 4));
-        sum = _mm256_add_epi32(sum, _mm256_slli_si256(sum, 8));
-        sum = _mm256_add_epi32(sum, _mm256_and_si256(_mm256_permutevar8x32_epi32(sum, _mm256_set1_epi32(3)), upper));
-        sum = _mm256_add_epi32(sum, before);
-        before = _mm256_permutevar8x32_epi32(sum, _mm256_set1_epi32(7));
-        _mm256_storeu_si256((__m256i *)(run + i), sum);
-    }
-    return df_run_small_from((uint32_t)_mm256_cvtsi256_si32(before), counters + i, n - i, run + i);
-}
-#define df_run_words_avx2 df_run_words_portable
-
-#define DF_TARGET512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")))
-
-DF_TARGET512 static inline uint32_t df_run_small_avx512(uint32_t *counters, int n, uint32_t *run) {
-    const __m512i zero = _mm512_setzero_si512();
-    __m512i before = zero;
-    int i = 0;
-    for (; i + 16 <= n; i += 16) {
-        __m512i sum = _mm512_loadu_si512(counters + i);
-        _mm512_storeu_si512(counters + i, zero);
-        sum = _mm512_add_epi32(sum, _mm512_alignr_epi32(sum, zero, 15));
-        sum = _mm512_add_epi32(sum, _mm512_alignr_epi32(sum, zero, 14));
-        sum = _mm512_add_epi32(sum, _mm512_alignr_epi32(sum, zero, 12));
-        sum = _mm512_add_epi32(sum, _mm512_alignr_epi32(sum, zero, 8));
-        sum = _mm512_add_epi32(sum, before);
-        before = _mm512_permutexvar_epi32(_mm512_set1_epi32(15), sum);
-        _mm512_storeu_si512(run + i, sum);
-    }
-    return df_run_small_from((uint32_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(before)), counters + i, n - i, run + i);
-}
-
+#if defined(__AVX512F__)
 /* Eight counters at a time; the sums of those that occur are brought together, and written. */
-DF_TARGET512 static inline int64_t df_run_words_avx512(uint64_t *counters, int64_t n, uint64_t *run, uint32_t *codes) {
+static inline int64_t df_run_words_loop(uint64_t *counters, int64_t n, uint64_t *run, uint32_t *codes) {
     const __m512i zero = _mm512_setzero_si512();
     __m512i before = zero;
     __m256i code = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
@@ -157,6 +152,10 @@ DF_TARGET512 static inline int64_t df_run_words_avx512(uint64_t *counters, int64
     }
     return kept + df_run_words_from((uint64_t)_mm_cvtsi128_si64(_mm512_castsi512_si128(before)), (uint32_t)i, counters + i, n - i,
                                     run + kept, codes + kept);
+}
+#else
+static inline int64_t df_run_words_loop(uint64_t *counters, int64_t n, uint64_t *run, uint32_t *codes) {
+    return df_run_words_from(0, 0, counters, n, run, codes);
 }
 #endif
 

@@ -1,0 +1,47 @@
+/* Boosting's part of a set of loops: see core/loops.h. Loops over words are made for each kind of words. */
+#include "core/loops.h"
+
+#define DF_LOOPS_OF_KIND(label, kind)                                                                                          \
+    static void df_boost_fill_##label(const uint8_t *codes, int64_t stride, const int32_t *fine, const uint32_t *times,        \
+                                      const uint32_t *rows, int64_t from, int64_t n, const uint32_t *first, int begin,         \
+                                      int end, uint64_t *words) {                                                              \
+        df_boost_fill_loop(kind, 0, codes, stride, fine, times, rows, from, n, first, begin, end, words);                      \
+    }                                                                                                                          \
+    static void df_boost_fill_times_##label(const uint8_t *codes, int64_t stride, const int32_t *fine, const uint32_t *times,  \
+                                            const uint32_t *rows, int64_t from, int64_t n, const uint32_t *first, int begin,   \
+                                            int end, uint64_t *words) {                                                        \
+        df_boost_fill_loop(kind, 1, codes, stride, fine, times, rows, from, n, first, begin, end, words);                      \
+    }                                                                                                                          \
+    static void df_boost_spill_##label(uint64_t *words, int64_t n_entries, int64_t *g, int64_t *h, int64_t *n) {               \
+        df_boost_spill_loop(kind, words, n_entries, g, h, n);                                                                  \
+    }                                                                                                                          \
+    static void df_boost_cut_##label(const df_boost_entries *entries, int n_codes, int has_missing,                            \
+                                     const df_boost_limits *limits, const df_boost_constraint *constraint,                     \
+                                     df_boost_cut *cut) {                                                                      \
+        df_boost_cut_loop(kind, entries, n_codes, has_missing, limits, constraint, cut);                                       \
+    }                                                                                                                          \
+    static void df_boost_subset_##label(const df_boost_entries *entries, int n_codes, int has_missing,                         \
+                                        const df_boost_limits *limits, const df_boost_constraint *constraint,                  \
+                                        df_boost_cut *cut) {                                                                   \
+        df_boost_subset_loop(kind, entries, n_codes, has_missing, limits, constraint, cut);                                    \
+    }
+
+DF_LOOPS_OF_KIND(narrow, DF_NARROW_WORDS)
+DF_LOOPS_OF_KIND(constant, DF_CONSTANT_WORDS)
+DF_LOOPS_OF_KIND(wide, DF_WIDE_WORDS)
+
+#define DF_EACH_KIND(loop) \
+    {[DF_NARROW_WORDS] = loop##_narrow, [DF_CONSTANT_WORDS] = loop##_constant, [DF_WIDE_WORDS] = loop##_wide}
+
+const df_boost_loops DF_OF_SET(df_boost_loops) = {
+    .fill = DF_EACH_KIND(df_boost_fill),
+    .fill_times = DF_EACH_KIND(df_boost_fill_times),
+    .spill = DF_EACH_KIND(df_boost_spill),
+    .cut = DF_EACH_KIND(df_boost_cut),
+    .subset = DF_EACH_KIND(df_boost_subset),
+    .divide = df_boost_divide_loop,
+    .extent = df_extent_loop,
+    .fine = df_fine_loop,
+    .class_extent = df_class_extent_loop,
+    .class_fine = df_class_fine_loop,
+};

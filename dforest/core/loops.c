@@ -1,0 +1,133 @@
+/* A set of loops: see loops.h. Some are written for any number of records, and made here for the numbers that are frequent. */
+#include "core/loops.h"
+
+#define DF_NO_CUT(cut) \
+    cut->place = 0;    \
+    cut->left = 0;     \
+    cut->score = -1.0;
+
+/* A loop over few records, of the shortest length that is enough. */
+#define DF_FEW_LOOP(n, loop)     \
+    {                            \
+        if ((n) <= 8) {          \
+            const int room = 8;  \
+            loop;                \
+        } else {                 \
+            const int room = 32; \
+            loop;                \
+        }                        \
+    }
+
+static void df_few_pairs(const df_few *few, uint64_t offset, double weight, double first, df_cut *cut) {
+    DF_NO_CUT(cut)
+    if (few->n <= DF_TINY)
+        df_tiny_pairs(few, offset, weight, first, cut);
+    else if (few->n <= 32)
+        df_few_pairs_loop(few, 32, offset, weight, first, cut);
+    else
+        df_few_pairs_loop(few, DF_FEW, offset, weight, first, cut);
+}
+
+static void df_small_pairs(const uint32_t *run, int n, uint32_t offset, double weight, double first, double least, df_cut *cut) {
+    DF_NO_CUT(cut)
+    df_small_pairs_loop(run, n, offset, weight, first, least, cut);
+}
+
+static void df_few_sums(const df_few *few, uint64_t offset, double weight, double mean, double remainder, df_cut *cut) {
+    DF_NO_CUT(cut)
+    if (few->n <= DF_TINY)
+        df_tiny_sums(few, offset, weight, mean, remainder, cut);
+    else
+        DF_FEW_LOOP(few->n, df_few_sums_loop(few, room, offset, weight, mean, remainder, cut))
+}
+
+static void df_few_classes(const df_few *few, uint64_t offset, double weight, const int64_t *draws, int n_classes, df_cut *cut) {
+    DF_NO_CUT(cut)
+    DF_FEW_LOOP(few->n, df_few_classes_loop(few, room, offset, weight, draws, n_classes, cut))
+}
+
+static void df_few_ranks(const uint32_t *code, int n, int32_t *rank) {
+    df_few_ranks_loop(code, n, n <= 32 ? 32 : DF_FEW, rank);
+}
+
+static void df_twig_pairs(df_twig *twig) { df_twig_grow_loop(twig, DF_TWIG_PAIRS, 0); }
+static void df_twig_classes(df_twig *twig) { df_twig_grow_loop(twig, DF_TWIG_CLASSES, 0); }
+static void df_twig_sums(df_twig *twig) { df_twig_grow_loop(twig, DF_TWIG_SUMS, 0); }
+static void df_random_pairs(df_twig *twig) { df_twig_grow_loop(twig, DF_TWIG_PAIRS, 1); }
+static void df_random_classes(df_twig *twig) { df_twig_grow_loop(twig, DF_TWIG_CLASSES, 1); }
+static void df_random_sums(df_twig *twig) { df_twig_grow_loop(twig, DF_TWIG_SUMS, 1); }
+
+/* A register of the set; with SSE2, which does not compare 64 bits, a walk is faster than marks of 64 bits. */
+#if defined(__AVX512F__)
+#define DF_MARKS(bits) df_mark_loop##bits##x64
+#define DF_MARKS64 df_mark64
+#elif defined(__AVX2__)
+#define DF_MARKS(bits) df_mark_loop##bits##x32
+#define DF_MARKS64 df_mark64
+#else
+#define DF_MARKS(bits) df_mark_loop##bits##x16
+#define DF_MARKS64 NULL
+#endif
+
+static void df_mark32(int has_missing, const df_marked *tests, int n_tests, const uint32_t *leaves, const uint32_t *tiles,
+                      size_t size, size_t n, uint32_t *at) {
+    if (has_missing)
+        DF_MARKS(32)(1, tests, n_tests, leaves, tiles, size, n, at);
+    else
+        DF_MARKS(32)(0, tests, n_tests, leaves, tiles, size, n, at);
+}
+
+#if defined(__AVX2__)
+static void df_mark64(int has_missing, const df_marked *tests, int n_tests, const uint32_t *leaves, const uint64_t *tiles,
+                      size_t size, size_t n, uint32_t *at) {
+    if (has_missing)
+        DF_MARKS(64)(1, tests, n_tests, leaves, tiles, size, n, at);
+    else
+        DF_MARKS(64)(0, tests, n_tests, leaves, tiles, size, n, at);
+}
+#endif
+
+#define DF_TEXT_OF(name) #name
+#define DF_TEXT(name) DF_TEXT_OF(name)
+
+const df_loops DF_OF_SET(df_loops) = {
+    .name = DF_TEXT(DF_SET),
+    .gini = df_gini_loop,
+    .gini_lanes = df_gini_lanes_loop,
+    .square = df_square_loop,
+    .few_pairs = df_few_pairs,
+    .small_pairs = df_small_pairs,
+    .few_sums = df_few_sums,
+    .few_classes = df_few_classes,
+    .few_ranks = df_few_ranks,
+    .few_shares = df_few_shares_loop,
+    .gini_reach = df_gini_reach_loop,
+    .before = df_before_loop,
+    .ranks = df_ranks_loop,
+    .rank_sums = df_rank_sums_loop,
+    .extent32 = df_extent32_loop,
+    .extent64 = df_extent64_loop,
+    .side32 = df_side32_loop,
+    .side64 = df_side64_loop,
+    .ones = df_ones_loop,
+    .below = df_below_loop,
+    .draw_block = df_draw_block_loop,
+    .subsample_block = df_subsample_block_loop,
+    .records = df_write_some_records,
+    .pack_classes = df_pack_classes_loop,
+    .pack_sums = df_pack_sums_loop,
+    .pack_small = df_pack_small_loop,
+    .run_small = df_run_small_loop,
+    .run_words = df_run_words_loop,
+    .divide = df_divide_records,
+    .twig = {NULL, df_twig_pairs, df_twig_classes, df_twig_sums},
+    .random_twig = {NULL, df_random_pairs, df_random_classes, df_random_sums},
+    .uniforms = df_uniforms,
+    .mark32 = df_mark32,
+    .mark64 = DF_MARKS64,
+    .wrong_slots = df_wrong_slots_loop,
+    .shapley = df_shapley_loop,
+    .shapley_tables = df_shapley_tables_loop,
+    .boost = &DF_OF_SET(df_boost_loops),
+    .outputs = &DF_OF_SET(df_output_loops),
+};
