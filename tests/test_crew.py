@@ -5,9 +5,11 @@ import threading
 
 import numpy as np
 import pytest
+from probes import crew
 
 from dforest.core.crew import Crew
-from dforest.core.crew_probe import count_items
+
+count_items = crew.count_items
 
 MOST_ITEMS = 1 << 19  # that a word counts
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from probes import draws as probe
+from probes import rules
+from twins import sampling as twins
 
-from dforest.core import draw_probe as probe
 from dforest.core import loops
 from dforest.core.sampling import Bootstrap
 from dforest.core.tree_draws import TreeDraws
-from dforest.rules import probe as rules
 from dforest.rules.arrays import BLOCK
-from dforest.testing import sampling as twins
 from dforest.testing.streams import BOOTSTRAP_DRAW, SUBSAMPLE_DRAW, THRESHOLD, Stream
 
 SEEDS = st.integers(0, 2**32 - 1)

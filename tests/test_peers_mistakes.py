@@ -21,6 +21,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from twins.sampling import Bootstrap
 
 from dforest import (
     DecisionTreeClassifier,
@@ -31,7 +32,6 @@ from dforest import (
     RandomForestRegressor,
 )
 from dforest.core.coding import code_columns
-from dforest.testing.sampling import Bootstrap
 
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from twins import sampling as twins
+from twins.sampling import twin_of
 
 from dforest import DecisionTreeRegressor, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from dforest.core.coding import code_columns
@@ -21,9 +23,7 @@ from dforest.engines import cpu
 from dforest.engines.cpu import CpuEngine
 from dforest.rows import RowShare
 from dforest.rules.arrays import BLOCK
-from dforest.testing import sampling as twins
 from dforest.testing.engine_check import Kept, assert_equal_trees, random_problem
-from dforest.testing.sampling import twin_of
 from dforest.testing.streams import BOOTSTRAP_DRAW, BOOTSTRAP_SPLIT, SUBSAMPLE_DRAW, SUBSAMPLE_SHARE, Stream
 
 # One row, one block, a block's border on either side, several blocks, none of them a power of two.

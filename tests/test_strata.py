@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from twins.sampling import twin_of
 
 from dforest.core.sampling import Bootstrap, Subsample
 from dforest.core.strata import Groups, Strata
 from dforest.core.tree_draws import TreeDraws
 from dforest.rules.arrays import BLOCK
-from dforest.testing.sampling import twin_of
 
 SEED = 4234567890
 SIZES = [1, 2, 37, 4096, 4097, 12289]

@@ -43,10 +43,13 @@ def main(arguments):
         stamp = Path(f"{output}.digest")
         if not before or not stamp.is_file() or digest(options, before) != stamp.read_text(encoding="utf-8"):
             stamp.unlink(missing_ok=True)
-            parsed, _ = parse_command_line([*options, "-M", "-o", str(output), source])
+            made = output.with_suffix(".new.c")
+            parsed, _ = parse_command_line([*options, "-M", "-o", str(made), source])
             if translate(source, parsed).num_errors:
-                output.unlink(missing_ok=True)
                 return 1
+            Path(f"{made}.dep").replace(f"{output}.dep")
+            if not output.is_file() or made.read_bytes() != output.read_bytes():
+                made.replace(output)  # and else what was compiled from it need not be compiled again
             stamp.write_text(digest(options, sources_of(output)), encoding="utf-8")
         everything.update(dict.fromkeys(sources_of(output)))
     escaped = " ".join(str(path).replace(" ", "\\ ") for path in everything)

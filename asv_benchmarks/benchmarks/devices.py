@@ -7,11 +7,12 @@ Without a device, all benchmarks here are skipped.
 import os
 from time import perf_counter
 
+from helpers.device_forests import standing_in, tuned
+from helpers.opencl import offer_processor
+
 from dforest.engines.device import kernel_source
 from dforest.errors import DeviceError
 from dforest.sycl import devices
-from dforest.testing.device_forests import standing_in, tuned
-from dforest.testing.opencl import offer_processor
 
 from . import data
 from .forests import KINDS, ROWS, forest_for

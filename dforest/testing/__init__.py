@@ -1,7 +1,7 @@
 """Tests of parts of your own: whether a splitter, a criterion or an engine keeps the rules of its contract.
 
-`check_splitter`, `check_criterion` and `engine_check.check_engine` are for users; other modules have what dforest's own tests
-need, such as naive versions of its core in plain Python.
+`check_splitter`, `check_criterion` and `engine_check.check_engine` are what users call. The other modules are what these need:
+codes, scores and random streams in plain Python, which splitters and criteria written in Python may use too.
 """
 
 from dforest.testing.conformance import ConformanceError

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from twins import sampling
+from twins.boosting import flatten, grow_booster, predict_raw
 
 from dforest.core import loops
 from dforest.core.boost.booster import Booster
@@ -13,8 +15,7 @@ from dforest.core.boost.constraints import Constraints
 from dforest.core.coding import code_columns
 from dforest.core.data import integer_weights
 from dforest.rules.losses import LOSSES
-from dforest.testing import sampling, streams
-from dforest.testing.boosting import flatten, grow_booster, predict_raw
+from dforest.testing import streams
 from dforest.testing.coding import CATEGORICAL, CONTINUOUS, ORDINAL
 
 ROUNDS = 4

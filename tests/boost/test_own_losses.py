@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
+from twins import boosting as twin
 
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from dforest.core.data import integer_weights
@@ -12,7 +13,6 @@ from dforest.errors import ContractError, LossError
 from dforest.loss import Loss, PythonLoss
 from dforest.rules import losses as rules
 from dforest.rules.baselines import baselines
-from dforest.testing import boosting as twin
 
 SMALL = {"max_iter": 6, "max_leaf_nodes": 7, "min_samples_leaf": 3, "random_state": 0}
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import sklearn
 from helpers.callbacks import CLASSES, FREE, NUMBERS, WEIGHT, Recorder, StopAfter, X, assert_equal_fits, one_line, target_of
+from helpers.device_forests import fit_there, standing_in
+from helpers.host_device import strict_device
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
@@ -26,8 +28,6 @@ from dforest.callback import OutOfBagPlateau
 from dforest.callback.base import Callback, is_step
 from dforest.config import communicator
 from dforest.spmd.threads import ThreadGroup
-from dforest.testing.device_forests import fit_there, standing_in
-from dforest.testing.host_device import strict_device
 
 MODELS = [
     RandomForestClassifier(oob_score=True, variable_importance="mda_scaled"),

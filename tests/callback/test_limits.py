@@ -5,6 +5,8 @@ import time
 import numpy as np
 import pytest
 from helpers.callbacks import assert_equal_fits
+from helpers.device_forests import fit_there, standing_in
+from helpers.host_device import strict_device
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 
@@ -13,8 +15,6 @@ from dforest.callback import MemoryLimit, TimeLimit
 from dforest.callback.base import Callback
 from dforest.errors import LimitError
 from dforest.estimators import memory
-from dforest.testing.device_forests import fit_there, standing_in
-from dforest.testing.host_device import strict_device
 
 X, Y = load_diabetes(return_X_y=True)
 

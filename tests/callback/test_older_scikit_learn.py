@@ -12,7 +12,7 @@ TESTS = Path(__file__).parents[1]
 WITHOUT = """
 import sys
 import sklearn.datasets, sklearn.metrics, sklearn.model_selection, sklearn.ensemble, sklearn.linear_model, sklearn.pipeline
-import dforest.testing.device_forests, dforest.testing.host_device
+import helpers.device_forests, helpers.host_device
 for name in [name for name in sys.modules if name.startswith(("dforest.estimators", "dforest.callback", "dforest.testing"))]:
     del sys.modules[name]
 del sys.modules["dforest"]

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.device_forests import fit_there, random_fit, standing_in
+from helpers.host_device import strict_device
 
 from dforest.engines.device import engine
 from dforest.engines.device.sampling import RowCounts
@@ -11,8 +13,6 @@ from dforest.engines.device.shard import DeviceShard
 from dforest.engines.device.training import Training, Tuning
 from dforest.rules import arrays
 from dforest.rules.records import record
-from dforest.testing.device_forests import fit_there, random_fit, standing_in
-from dforest.testing.host_device import strict_device
 
 
 class Caught(Exception):

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from helpers import device_forests
+from helpers.host_device import strict_device
 from sklearn.base import clone
 
 import dforest
@@ -16,8 +18,7 @@ from dforest.engines.nodes import Nodes
 from dforest.estimators import base as estimators
 from dforest.rules.arrays import ROOT_PATH
 from dforest.rules.records import record
-from dforest.testing import device_forests, engine_check
-from dforest.testing.host_device import strict_device
+from dforest.testing import engine_check
 
 LARGE = 1 << 20  # more than any tree has
 

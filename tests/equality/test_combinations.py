@@ -7,9 +7,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from twins import naive, sampling
 
 import dforest
-from dforest.testing import naive, sampling
 
 ROWS, COLUMNS = 40, 4
 

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
+from twins import naive
+from twins.sampling import twin_of
 
 from dforest import DecisionTreeClassifier, ExtraTreesClassifier, RandomForestClassifier
 from dforest.criterion import Hellinger
-from dforest.testing import check_criterion, naive
-from dforest.testing.sampling import twin_of
+from dforest.testing import check_criterion
 from dforest.testing.scores import hellinger_score
 
 WEIGHTS = st.integers(0, 2**40) | st.integers(0, 5)

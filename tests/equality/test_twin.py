@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from twins import naive
+from twins.sampling import twin_of
 
 import dforest
-from dforest.testing import coding, naive
-from dforest.testing.sampling import twin_of
+from dforest.testing import coding
 
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45, 1.0, np.nextafter(np.float32(1), np.float32(2)), 3e38, -3e38]
 

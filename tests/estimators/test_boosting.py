@@ -12,12 +12,12 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.metrics import accuracy_score, log_loss, r2_score
 from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
+from twins import boosting as twin
 
 import dforest
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from dforest.boosting.booster import Stopping
 from dforest.core.sampling import AllRows
-from dforest.testing import boosting as twin
 
 ALL_LOSSES = pytest.mark.parametrize("loss", REGRESSION + CLASSIFICATION)
 

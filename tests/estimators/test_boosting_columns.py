@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor as ScikitLearns
+from twins import boosting as twin
 
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from dforest.testing import boosting as twin
 
 LOSSES = ("squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma")
 LABELS = np.array(["ant", "bee", "cow", "doe", "elk", "fox", "gnu", "hen"])

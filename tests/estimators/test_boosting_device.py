@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from helpers.boosted_fits import CLASSES, REGRESSION, random_fit
+from helpers.device_forests import fit_there, standing_in
+from helpers.host_device import compile_kernels, load_kernels, strict_device
 from sklearn.base import clone
 
 from dforest import HistGradientBoostingRegressor
@@ -13,9 +16,6 @@ from dforest.engines.device.training import Tuning
 from dforest.errors import DeviceError
 from dforest.loss import PythonLoss
 from dforest.rules.losses import LOSSES
-from dforest.testing.boosted_fits import CLASSES, REGRESSION, random_fit
-from dforest.testing.device_forests import fit_there, standing_in
-from dforest.testing.host_device import compile_kernels, load_kernels, strict_device
 
 TUNINGS = [
     {},

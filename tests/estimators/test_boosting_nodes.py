@@ -11,11 +11,11 @@ from helpers.boosting import CLASSIFICATION, REGRESSION, assert_equal_models, pr
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.inspection import permutation_importance
+from twins import boosting as twin
+from twins.losses import BY_QUANTILE
 
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from dforest.core.forest.arrays import Forest
-from dforest.testing import boosting as twin
-from dforest.testing.losses import BY_QUANTILE
 
 ALL_LOSSES = pytest.mark.parametrize("loss", REGRESSION + CLASSIFICATION)
 

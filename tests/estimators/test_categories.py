@@ -5,6 +5,8 @@ import pickle
 import numpy as np
 import pytest
 from scipy.stats import chisquare
+from twins import naive
+from twins.sampling import twin_of
 
 from dforest import (
     DecisionTreeClassifier,
@@ -14,8 +16,6 @@ from dforest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from dforest.testing import naive
-from dforest.testing.sampling import twin_of
 
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
 TREES = pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])

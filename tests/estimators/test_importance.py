@@ -5,13 +5,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
+from twins import naive
+from twins.sampling import twin_of
 
 from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from dforest.core.predict.out_of_bag import square_exponent
 from dforest.core.predict.permutation import permutation_rise
 from dforest.core.tree_draws import TreeDraws
-from dforest.testing import naive
-from dforest.testing.sampling import twin_of
 
 PERMUTATION = 5  # the purpose of the random streams that permute columns
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])

@@ -6,10 +6,10 @@ from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.exceptions import NotFittedError
+from twins import intervals as twin
 
 import dforest.estimators.intervals
 from dforest import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
-from dforest.testing import intervals as twin
 
 METHODS = ["oob", "jackknife+ab", "infinitesimal"]
 X, Y = load_diabetes(return_X_y=True)

@@ -9,6 +9,7 @@ from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
+from twins import neighbours as twin
 
 import dforest
 from dforest import (
@@ -19,7 +20,6 @@ from dforest import (
     RandomForestRegressor,
 )
 from dforest.spmd.threads import ThreadGroup
-from dforest.testing import neighbours as twin
 
 MODELS = [
     RandomForestRegressor(),

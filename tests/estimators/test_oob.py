@@ -21,9 +21,9 @@ from sklearn.metrics import (
     roc_auc_score,
     top_k_accuracy_score,
 )
+from twins.sampling import twin_of
 
 from dforest import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
-from dforest.testing.sampling import twin_of
 
 CLASSIFIERS = [RandomForestClassifier, ExtraTreesClassifier]
 REGRESSORS = [RandomForestRegressor, ExtraTreesRegressor]

@@ -12,6 +12,9 @@ from sklearn.datasets import load_diabetes, load_iris, load_linnerud
 from sklearn.ensemble import RandomForestRegressor as ScikitForest
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import cross_val_score
+from twins.naive import flatten
+from twins.outputs import grow_outputs
+from twins.sampling import twin_of
 
 from dforest import (
     DecisionTreeClassifier,
@@ -24,9 +27,6 @@ from dforest import (
 )
 from dforest.core import loops
 from dforest.criterion import CriterionError, PythonCriterion
-from dforest.testing.naive import flatten
-from dforest.testing.outputs import grow_outputs
-from dforest.testing.sampling import twin_of
 
 OF_CLASSES = ["gini", "entropy"]
 OF_NUMBERS = ["squared_error", "poisson", "absolute_error"]

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from helpers.device_forests import standing_in
+from helpers.host_device import strict_device
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.metrics import roc_auc_score
@@ -27,8 +29,6 @@ from dforest.sampling import (
     WeightedSampling,
     sampling_of,
 )
-from dforest.testing.device_forests import standing_in
-from dforest.testing.host_device import strict_device
 
 pytestmark = pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 X, Y = load_wine(return_X_y=True)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
+from twins import shapley as twin
 
 import dforest
 from dforest import (
@@ -29,7 +30,6 @@ from dforest import (
 from dforest.core import loops
 from dforest.core.predict.shapley import gauss_points
 from dforest.splitter import PythonSplitter, Test
-from dforest.testing import shapley as twin
 
 MODELS = [
     RandomForestRegressor(3),

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from helpers.host_device import strict_device
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier
@@ -32,7 +33,6 @@ from dforest.engines.device.predictor import DevicePredictor
 from dforest.estimators.base import TreeEstimator
 from dforest.estimators.sparse import in_order
 from dforest.splitter import PythonSplitter
-from dforest.testing.host_device import strict_device
 
 KINDS = [DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier,
          ExtraTreesRegressor]  # fmt: skip

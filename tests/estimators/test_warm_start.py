@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import balanced_accuracy_score
+from twins.sampling import Bootstrap, twin_of
 
 from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from dforest.estimators import oob
 from dforest.estimators.agreement import Partition
-from dforest.testing.sampling import Bootstrap, twin_of
 
 TASKS = pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
 OUT_OF_BAG = pytest.mark.parametrize(

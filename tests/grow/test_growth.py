@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from twins.sampling import Bootstrap, twin_of
 
 from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
 from dforest.testing import coding, scores
-from dforest.testing.sampling import Bootstrap, twin_of
 
 KINDS = {
     "gini": RandomForestClassifier,

@@ -6,13 +6,13 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from helpers import device_forests
+from helpers.host_device import compile_kernels, load_kernels, strict_device
 from sklearn.base import clone
 
 from dforest.engines.device.engine import DeviceEngine
 from dforest.host import HostDevice
-from dforest.testing import device_forests
 from dforest.testing.engine_check import check_engine
-from dforest.testing.host_device import compile_kernels, load_kernels, strict_device
 
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="there is no g++")
 ONE_ITEM = [{name: size for name, size in sizes.items() if name != "n_items"} for sizes in device_forests.TUNINGS]
@@ -95,7 +95,7 @@ def test_sanitizers_find_nothing(tmp_path):
     library = compile_kernels(tmp_path, options)
     runtime = subprocess.run(["g++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout.strip()
     done = subprocess.run(
-        [sys.executable, "-m", "dforest.testing.device_forests", library, "0", "30"],
+        [sys.executable, "-m", "helpers.device_forests", library, "0", "30"],
         env={"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=0", "PATH": "/usr/bin:/bin", "PYTHONSAFEPATH": "1"},
         capture_output=True,
         text=True,

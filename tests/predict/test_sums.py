@@ -4,12 +4,12 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers.host_device import strict_device
 
 from dforest import RandomForestClassifier, RandomForestRegressor
 from dforest.core.forest.arrays import Forest
 from dforest.core.objective import SumObjective
 from dforest.engines.device.predictor import DevicePredictor
-from dforest.testing.host_device import strict_device
 
 
 def sums_of(n_sums, dtype=np.float64, n_trees=12, n=700, missing=False, max_depth=None):

@@ -5,8 +5,9 @@ from itertools import accumulate
 
 import numpy as np
 import pytest
+from probes import rules
 
-from dforest.rules.probe import bin_ends
+bin_ends = rules.bin_ends
 
 
 def test_a_worked_example():

@@ -5,8 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-
-from dforest.rules import boost_probe as rules
+from probes import boosting as rules
 
 
 @pytest.mark.parametrize("bits", [rules.FINE_BITS, 20])

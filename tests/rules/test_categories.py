@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from probes import rules as probe
+from twins import splits
 
-from dforest.rules import probe
-from dforest.testing import splits, streams
+from dforest.testing import streams
 
 
 def test_mean_responses_of_classes():

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from probes import rules as probe
 
-from dforest.rules import arrays, probe
+from dforest.rules import arrays
 from dforest.rules.records import constants, record
 
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-
-from dforest.rules import probe
+from probes import rules as probe
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from helpers.host_device import strict_device
 from scipy import stats
+from twins import splits
 
 from dforest import RandomForestClassifier
 from dforest.core.search.feature_order import FeatureOrder
 from dforest.estimators.base import TreeEstimator
-from dforest.testing import splits, streams
-from dforest.testing.host_device import strict_device
+from dforest.testing import streams
 
 
 class Chosen(streams.Stream):

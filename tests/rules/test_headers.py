@@ -5,11 +5,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from twins import sampling
 
 import dforest
 from dforest.rules import arrays
 from dforest.rules.records import constants, record
-from dforest.testing import sampling, streams
+from dforest.testing import streams
 
 PACKAGE = Path(dforest.__file__).parent
 HEADERS = sorted(path.name for path in (PACKAGE / "rules").glob("*.h"))

@@ -5,10 +5,12 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
+from probes import boosting
 from sklearn._loss import loss as sk
 
 from dforest.rules import losses
-from dforest.rules.boost_probe import elementary
+
+elementary = boosting.elementary
 
 ROW_LOSSES = [name for name in losses.LOSSES if name != "multinomial"]
 PARAMETER = {"quantile": 0.3, "huber": 0.7}

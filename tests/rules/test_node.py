@@ -4,9 +4,10 @@ from math import ldexp
 
 import numpy as np
 import pytest
+from probes import rules as probe
 
 from dforest.problem import GrowthRules
-from dforest.rules import arrays, probe
+from dforest.rules import arrays
 from dforest.rules.baselines import exact_mean
 from dforest.rules.records import constants, record
 from dforest.testing import streams

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from twins import losses
 
 import dforest
-from dforest.testing import losses
 
 SOURCE = """
 #include "rules/keys.h"

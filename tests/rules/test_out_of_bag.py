@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from probes import rules as probe
 
-from dforest.rules import probe
 from dforest.testing import streams
 
 

@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
+from probes import cuts
 
 from dforest.core import loops
 from dforest.core.coded_columns import CodedColumn
 from dforest.core.data import DataView
 from dforest.core.search.absolute_error import AbsoluteError
 from dforest.core.search.criterion import Gini
-from dforest.core.search.probe import Probe
 from dforest.core.search.regression import SquaredError
+
+Probe = cuts.Probe
 
 CONTINUOUS, CATEGORICAL = 0, 2
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+from twins.divisions import best_along
 
 from dforest import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.splitter import PythonSplitter
 from dforest.testing import coding
-from dforest.testing.divisions import best_along
 from dforest.testing.scores import Record
 
 

@@ -5,12 +5,12 @@ from itertools import permutations
 import numpy as np
 import pytest
 from scipy import stats
+from twins import naive
 
 import dforest
 from dforest.core.grow.trainer import tree_seeds
 from dforest.core.search.feature_order import FeatureOrder
 from dforest.splitter import PythonSplitter
-from dforest.testing import naive
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 7, 300])

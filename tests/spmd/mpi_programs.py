@@ -11,7 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.boosted_fits import CLASSES, REGRESSION
+from helpers.boosted_fits import random_fit as random_boosted_fit
 from helpers.collectives import check_collectives
+from helpers.device_forests import differences, random_fit
+from helpers.ranks import CUTS, Cut, sizes
 from mpi4py import MPI
 from sklearn.base import clone
 
@@ -19,10 +23,6 @@ from dforest import HistGradientBoostingClassifier, RandomForestClassifier, conf
 from dforest.config import communicator
 from dforest.spmd import mpi
 from dforest.spmd.mpi import MpiCommunicator, world
-from dforest.testing.boosted_fits import CLASSES, REGRESSION
-from dforest.testing.boosted_fits import random_fit as random_boosted_fit
-from dforest.testing.device_forests import differences, random_fit
-from dforest.testing.ranks import CUTS, Cut, sizes
 
 WORLD = world()
 

@@ -4,14 +4,14 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers.boosted_fits import CLASSES, REGRESSION, random_fit
+from helpers.device_forests import differences, tuned
+from helpers.ranks import CUTS, Cut, fit_by_ranks
 from sklearn.base import clone
 
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor, config_context
 from dforest.engines.ranks import boosting as engine
 from dforest.spmd.threads import ThreadGroup
-from dforest.testing.boosted_fits import CLASSES, REGRESSION, random_fit
-from dforest.testing.device_forests import differences, tuned
-from dforest.testing.ranks import CUTS, Cut, fit_by_ranks
 
 
 @pytest.mark.parametrize("size", [2, 3, 5])

@@ -9,12 +9,12 @@ from threading import Thread
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.device_forests import differences
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import dforest
 from dforest.errors import RankError
-from dforest.testing.device_forests import differences
 
 pytest.importorskip("distributed")
 import dask.array as da  # noqa: E402

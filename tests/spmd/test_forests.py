@@ -5,6 +5,9 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers.device_forests import differences, random_fit, standing_in, tuned
+from helpers.host_device import strict_device
+from helpers.ranks import CUTS, Cut, fit_by_ranks, sizes
 from sklearn.base import clone
 
 import dforest
@@ -12,9 +15,6 @@ from dforest.config import config_context
 from dforest.engines.ranks import engine
 from dforest.spmd.draws import DrawDealer
 from dforest.spmd.threads import ThreadGroup
-from dforest.testing.device_forests import differences, random_fit, standing_in, tuned
-from dforest.testing.host_device import strict_device
-from dforest.testing.ranks import CUTS, Cut, fit_by_ranks, sizes
 
 SIZES = [{"ship_up_to": 0}, {"ship_up_to": 20, "lot_records": 50}, {}, {"ship_up_to": 1 << 62, "n_trees": 3}]
 

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from helpers.ranks import CUTS, Cut, fit_by_ranks
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import r2_score
 
@@ -18,7 +19,6 @@ from dforest.rules.arrays import BLOCK
 from dforest.spmd.communicator import ALONE
 from dforest.spmd.draws import DrawDealer
 from dforest.spmd.threads import ThreadGroup
-from dforest.testing.ranks import CUTS, Cut, fit_by_ranks
 
 SIZES = pytest.mark.parametrize("size", [1, 2, 3, 5, 8])
 OF_ROWS = ["oob_error_per_observation_", "oob_prediction_", "oob_decision_function_"]

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from helpers.ranks import CUTS, Cut, fit_by_ranks
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from twins import naive
 
 import dforest
 from dforest import RandomForestClassifier, RandomForestRegressor
@@ -13,8 +15,6 @@ from dforest.rules.arrays import BLOCK
 from dforest.splitter import PythonSplitter, Test
 from dforest.spmd import permutations
 from dforest.spmd.threads import ThreadGroup
-from dforest.testing import naive
-from dforest.testing.ranks import CUTS, Cut, fit_by_ranks
 
 PERMUTATION = 5  # the purpose of the random streams that permute columns
 NAMES = ["importances", "importances_mean", "importances_std", "importances_scaled"]

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from helpers.device_forests import differences, standing_in
+from helpers.host_device import strict_device
+from helpers.ranks import CUTS, Cut, fit_by_ranks, sizes
 from sklearn.base import clone
 
 from dforest import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
@@ -17,9 +20,6 @@ from dforest.rules.arrays import BLOCK
 from dforest.sampling import BlockSampling, GroupSampling, Sampling, StratifiedSampling
 from dforest.spmd.draws import DrawDealer
 from dforest.spmd.threads import ThreadGroup
-from dforest.testing.device_forests import differences, standing_in
-from dforest.testing.host_device import strict_device
-from dforest.testing.ranks import CUTS, Cut, fit_by_ranks, sizes
 
 OF_ROWS = ["oob_error_per_observation_", "oob_prediction_", "oob_decision_function_"]
 OF_ALL = ["oob_error_", "oob_curve_", "n_never_oob_", "oob_score_", "variable_importance_", "variable_importance_std_"]

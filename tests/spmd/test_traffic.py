@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers.ranks import Cut, fit_by_ranks, sizes
 from sklearn.base import clone
 
 import dforest
@@ -11,7 +12,6 @@ from dforest.engines.levels import Levels
 from dforest.engines.ranks import shipping
 from dforest.engines.ranks.engine import ALL
 from dforest.spmd import binning
-from dforest.testing.ranks import Cut, fit_by_ranks, sizes
 
 N_COLUMNS = 10
 

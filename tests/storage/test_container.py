@@ -8,11 +8,11 @@ import pytest
 import safetensors.numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from twins import model_files as twin
 
 from dforest.core.checksum import checksum
 from dforest.errors import ModelFileError
 from dforest.storage.container import Container, write_container
-from dforest.testing import model_files as twin
 
 ARRAYS = {
     "a": np.arange(5, dtype=np.int32), "empty": np.empty((0, 3), np.float32), "b/c d": np.arange(12.0).reshape(3, 4),

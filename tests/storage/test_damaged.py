@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from twins import model_files as twin
 
 import dforest
 from dforest.core.predict.packed import PackedForest
 from dforest.errors import ModelFileError
-from dforest.testing import model_files as twin
 
 X, Y = load_iris(return_X_y=True)
 

@@ -7,12 +7,12 @@ tests fail without a device.
 import os
 
 import pytest
+from helpers.opencl import offer_processor
 
 from dforest.engines.device import backend
 from dforest.errors import DeviceError
 from dforest.splitter import PythonSplitter, Test
 from dforest.sycl.devices import find_device
-from dforest.testing.opencl import offer_processor
 
 offer_processor()
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from helpers.device_forests import differences, fit_there, standing_in
 from sklearn.base import clone
 
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor, config_context
-from dforest.testing.device_forests import differences, fit_there, standing_in
 
 
 @pytest.mark.parametrize("sizes", [{}, {"subtree_up_to": 0, "chunk": 50, "n_items": 7, "ahead": 4}])

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.device_forests import differences
 from sklearn.datasets import load_breast_cancer
 
 from dforest import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
 from dforest.engines.device.backend import Account
 from dforest.engines.device.recorder import Recorder
-from dforest.testing.device_forests import differences
 
 X, Y = load_breast_cancer(return_X_y=True)
 

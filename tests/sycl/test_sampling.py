@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from twins.sampling import twin_of
 
 from dforest.core.sampling import AllRows, Bootstrap, Subsample
 from dforest.core.strata import Groups, Strata
@@ -9,7 +10,6 @@ from dforest.core.tree_draws import TreeDraws
 from dforest.engines.device.out_of_bag import predict_out_of_bag
 from dforest.engines.device.sampling import PLANS, RowCounts
 from dforest.rules.arrays import BLOCK
-from dforest.testing.sampling import twin_of
 
 
 @pytest.mark.parametrize("n_items", [1, 16])

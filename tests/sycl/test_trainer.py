@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from helpers.device_forests import TUNINGS, differences, fit_there, random_fit, standing_in
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 
@@ -15,7 +16,6 @@ from dforest.criterion import PythonCriterion
 from dforest.engines.device.training import Tuning
 from dforest.errors import DeviceError
 from dforest.sycl.device import SyclDevice
-from dforest.testing.device_forests import TUNINGS, differences, fit_there, random_fit, standing_in
 
 FORESTS = {
     "best": (dforest.RandomForestClassifier, dforest.RandomForestRegressor),

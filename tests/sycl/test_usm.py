@@ -4,12 +4,12 @@ import gc
 
 import numpy as np
 import pytest
+from helpers.device_forests import differences
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor, config_context
 from dforest.config import in_kind, is_on_device, on_host, queue_of
 from dforest.sycl import usm
-from dforest.testing.device_forests import differences
 
 
 class Library:

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from twins import naive, splits
+from twins.sampling import Bootstrap
 
+import dforest
 from dforest.core.grow.trainer import tree_seeds
-from dforest.testing import coding, naive, scores, splits, streams
-from dforest.testing.sampling import Bootstrap
+from dforest.testing import coding, scores, streams
 
 finite = st.floats(-1e6, 1e6)
 
@@ -347,23 +349,25 @@ def test_features_are_tried_on_until_one_can_be_split():
 @pytest.mark.parametrize(
     ("module", "others"),
     [
-        ("naive", ("coding", "sampling", "scores", "splits", "streams")),
-        ("boosting", ("coding", "losses", "sampling", "scores", "splits", "streams")),
+        ("naive", ("twins.sampling", "twins.splits")),
+        ("boosting", ("twins.losses", "twins.sampling", "twins.splits")),
     ],
 )
 def test_nothing_compiled_is_imported(module, others):
     code = """
 import importlib, sys, types
-for name, folder in [("dforest", sys.argv[1]), ("dforest.testing", sys.argv[1] + "/testing")]:
+sys.path.insert(0, sys.argv[1])
+for name, folder in [("dforest", sys.argv[2]), ("dforest.testing", sys.argv[2] + "/testing")]:
     sys.modules[name] = types.ModuleType(name)       # without running the package's own imports
     sys.modules[name].__path__ = [folder]
-importlib.import_module("dforest.testing." + sys.argv[2])
-print(sorted(name for name in sys.modules if name.startswith("dforest")))
+importlib.import_module("twins." + sys.argv[3])
+print(sorted(name for name in sys.modules if name.startswith(("dforest", "twins."))))
 """
-    command = [sys.executable, "-I", "-c", code, str(Path(naive.__file__).parent.parent), module]
+    folders = [str(Path(__file__).parents[1]), str(Path(dforest.__file__).parent)]
+    command = [sys.executable, "-I", "-c", code, *folders, module]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    twin = sorted(f"dforest.testing.{name}" for name in (module, *others))
-    assert output.strip() == str(["dforest", "dforest.testing", *twin])
+    shared = [f"dforest.testing.{name}" for name in ("coding", "scores", "streams")]
+    assert output.strip() == str(["dforest", "dforest.testing", *shared, *sorted((f"twins.{module}", *others))])
 
 
 def test_seeds_of_trees_are_those_of_the_core():

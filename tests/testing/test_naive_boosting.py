@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
+from probes import boosting as boost_probe
 from sklearn._loss.loss import HuberLoss
 from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
+from twins import boosting, losses
+from twins.boosting import flatten, grow_booster, predict_raw
 
-from dforest.rules import baselines, boost_probe
+from dforest.rules import baselines
 from dforest.rules import losses as compiled
-from dforest.testing import boosting, losses, scores
-from dforest.testing.boosting import flatten, grow_booster, predict_raw
+from dforest.testing import scores
 
 ROW_LOSSES = [name for name in compiled.LOSSES if name != "multinomial"]
 PARAMETER = {"quantile": 0.3, "huber": 0.7}

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from twins import naive
 
-from dforest.testing import coding, naive, scores
+from dforest.testing import coding, scores
 
 PRECISE = Context(prec=50)
 

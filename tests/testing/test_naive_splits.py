@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
+from twins import naive, splits
 
-from dforest.testing import coding, naive, scores, splits, streams
+from dforest.testing import coding, scores, streams
 
 PRECISE = Context(prec=50)
 SPLITS = pytest.mark.parametrize("categorical_split", ["subset", "one_hot"])

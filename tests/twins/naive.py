@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from twins.sampling import AllRows
+from twins.splits import Split, best_split, feature_order
 
 from dforest.testing.coding import Scale, columns_of, integer_weights, mean_target, median_target, quantise
-from dforest.testing.sampling import AllRows
 from dforest.testing.scores import TARGET_POWER, Record, impurity, in_units_of_y, statistic
-from dforest.testing.splits import Split, best_split, feature_order
 from dforest.testing.streams import ROOT_PATH, THRESHOLD, Stream, child_path, feature_path
 
 
@@ -58,7 +58,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
     sample_weight : sequence of float, optional
         Positive weights; rows of weight 0 must have been dropped.
     sampling : AllRows or Bootstrap, optional
-        A plan of `dforest.testing.sampling`, which says which rows the tree draws. None means each row once.
+        A plan of `twins.sampling`, which says which rows the tree draws. None means each row once.
     seed : int
         The seed of the tree.
     max_features : int, optional

@@ -2,17 +2,18 @@
 
 It covers what several outputs change, on columns of numbers: targets of each output as integers at a scale of the node's own,
 scores as the mean over the outputs that are not pure, and leaves with a value, or class weights, of each output. Everything else
-is that of `dforest.testing.naive`, whose words it uses. Sums are Python integers; the float expressions follow the core's
+is that of `twins.naive`, whose words it uses. Sums are Python integers; the float expressions follow the core's
 operation by operation.
 """
 
 import math
 
 import numpy as np
+from twins.naive import Node, goes_left
+from twins.sampling import AllRows
+from twins.splits import Split, all_tests, feature_order
 
 from dforest.testing.coding import Scale, columns_of, integer_weights, mean_target, median_target, quantise
-from dforest.testing.naive import Node, goes_left
-from dforest.testing.sampling import AllRows
 from dforest.testing.scores import (
     OF_CLASSES,
     TARGET_POWER,
@@ -24,7 +25,6 @@ from dforest.testing.scores import (
     score_of,
     statistic,
 )
-from dforest.testing.splits import Split, all_tests, feature_order
 from dforest.testing.streams import ROOT_PATH, child_path
 
 SQUARES = ("squared_error", "friedman_mse")
@@ -138,7 +138,7 @@ def grow_outputs(X, y, *, criterion, method, n_classes=None, max_bins=256, sampl
     n_classes : list of int, optional
         Of each output. None means regression.
     criterion, method, max_bins, sample_weight, sampling, seed, max_features, max_depth, ...
-        As of `dforest.testing.naive.grow_tree`.
+        As of `twins.naive.grow_tree`.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """Forests grown on a device and on the CPU, to be compared: random problems, and how to grow on a device that stands in.
 
-Run as a program, ``python -m dforest.testing.device_forests LIBRARY FIRST LAST`` grows the problems of these seeds on a
+Run as a program, ``python -m helpers.device_forests LIBRARY FIRST LAST`` grows the problems of these seeds on a
 `HostDevice` of two threads with the kernels of a library, perhaps one with sanitizers, and on the CPU, predicts and estimates by
 their forests, and fails if anything differs.
 """
@@ -179,7 +179,7 @@ def fit_there(estimator, X, y, sample_weight=None, device="sycl", tuning=None):
 
 def main(library, first, last):
     """Run the program that the module's docstring describes."""
-    from dforest.testing.host_device import load_kernels, strict_device
+    from helpers.host_device import load_kernels, strict_device
 
     kernels = load_kernels(library)
     for seed in range(first, last):

@@ -45,9 +45,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-
-from dforest.testing.coding import CATEGORICAL, ORDINAL, columns_of, integer_weights, scale_exponent
-from dforest.testing.losses import (
+from twins.losses import (
     BY_QUANTILE,
     CONSTANT_HESSIAN,
     baselines,
@@ -56,8 +54,10 @@ from dforest.testing.losses import (
     own_derivatives,
     weighted_quantile,
 )
-from dforest.testing.sampling import Subsample
-from dforest.testing.splits import feature_order
+from twins.sampling import Subsample
+from twins.splits import feature_order
+
+from dforest.testing.coding import CATEGORICAL, ORDINAL, columns_of, integer_weights, scale_exponent
 from dforest.testing.streams import ROOT_PATH, child_path, tree_seed
 
 FINE_BITS, LARGEST_WEIGHT = 30, 2048
