@@ -1,23 +1,37 @@
-"""Settings of the whole test suite."""
+"""Settings of the whole test suite, and modules compiled for it."""
 
 import os
 
 import pytest
-from helpers import compiling
+from helpers import compiling, rings
 
 # Python started by a test imports the installed dforest too, never the source folder in the current directory.
 os.environ["PYTHONSAFEPATH"] = "1"
 
 
-@pytest.hookimpl(tryfirst=True)  # before -m looks at marks
-def pytest_collection_modifyitems(items):
-    """Mark as quick the first case of every test that is not marked as slow."""
-    seen = set()
-    for item in items:
-        test = item.path, getattr(item, "originalname", item.name)
-        if test not in seen and not item.get_closest_marker("slow"):
-            item.add_marker("quick")
-        seen.add(test)
+def pytest_addoption(parser):
+    parser.addoption("--all", action="store_true", help="run all tests, with all their cases, in place of the short ring")
+
+
+def pytest_configure(config):
+    rings.open_ring(config.getoption("all") or any("::" in argument for argument in config.args))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_xdist_auto_num_workers(config):
+    """With `-n auto`, which pyproject.toml asks for: no processes besides this one where one file or less is run."""
+    one_file = len(config.args) == 1 and ".py" in config.args[0]
+    return 0 if one_file or config.option.collectonly else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    if rings.ALL:
+        return
+    kept = rings.Thinning(items).kept
+    left = [item for item in items if item not in kept]
+    items[:] = [item for item in items if item in kept]
+    config.hook.pytest_deselected(items=left)
 
 
 @pytest.fixture(scope="session")

@@ -188,7 +188,6 @@ declare_contract(__name__, 0)
 """
 
 
-@pytest.mark.slow
 def test_compiled_modules_say_for_which_contract(compile_module):
     undeclared = compile_module("undeclared", UNDECLARED)
     for make in (undeclared.Undeclared, type("Below", (undeclared.Undeclared,), {})):
@@ -198,7 +197,6 @@ def test_compiled_modules_say_for_which_contract(compile_module):
         compile_module("outdated", OUTDATED)
 
 
-@pytest.mark.slow
 def test_compiled_constructors_list_their_parameters(compile_module):
     constructed = compile_module("constructed", CONSTRUCTED)
     splitter = constructed.Listed(alpha=2.0)

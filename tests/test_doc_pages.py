@@ -69,6 +69,7 @@ def reader(folder):
     return os.pathsep.join([str(folder / "bin"), os.environ["PATH"]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", FOLLOWED)
 def test_who_follows_a_page_gets_there(page, tmp_path):
     pytest.importorskip("Cython")

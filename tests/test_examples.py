@@ -66,7 +66,6 @@ def table(tmp_path):
     return tmp_path / "houses.csv"
 
 
-@pytest.mark.slow
 def test_bundled_data(tmp_path):
     finished = quickstart("--plot", tmp_path / "importances.png")
     rows = rows_of(finished)
@@ -96,7 +95,7 @@ def test_csv_regression(table, tmp_path):
 
 
 @pytest.mark.parametrize("target", ["size", "floors", "garden"])
-@pytest.mark.slow
+@pytest.mark.slow(after=1)
 def test_csv_classification(table, target):
     rows = rows_of(quickstart("--csv", table, "--target", target))
     assert [row[3] for row in rows] == METHODS

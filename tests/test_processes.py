@@ -117,6 +117,7 @@ def test_a_child_forked_while_others_predict():
     """)
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("limit", ["address space", "no thread", "three threads"])
 def test_fewer_threads_where_the_system_grants_no_more(limit):
     """With the same results. The child has no threads yet."""
@@ -193,6 +194,7 @@ LONG = {
 }
 
 
+@pytest.mark.slow(after=2)
 @pytest.mark.parametrize("n_jobs", [1, 4])
 @pytest.mark.parametrize("work", LONG)
 def test_ctrl_c(work, n_jobs):
@@ -286,7 +288,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize("n_jobs", [1, 4])
-@pytest.mark.slow
+@pytest.mark.slow(after=1)
 def test_an_interrupt_ends_a_fit_in_python(n_jobs):
     process = subprocess.Popen([sys.executable, "-c", LONG_FIT, str(n_jobs)], stdout=subprocess.PIPE, text=True)
     try:

@@ -1,8 +1,10 @@
-"""meson-python, told what else to install before a build with the module for SYCL devices.
+"""meson-python, told what else to install before a build with the module for SYCL devices, and asked for metadata alone.
 
 `pip install .` builds dforest without that module and downloads nothing of SYCL. A build that is told
 ``-Csetup-args=-Dsycl=enabled`` needs the headers of Intel's SYCL runtime: it asks for the version that
 the extra `gpu` names in pyproject.toml.
+
+Where a backend has no metadata alone, pip builds the whole wheel for it, and says "Preparing metadata" all that time.
 """
 
 import tomllib
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import mesonpy
 from mesonpy import build_editable, build_sdist, build_wheel, get_requires_for_build_sdist
+from pyproject_metadata import StandardMetadata
 
 __all__ = [
     "build_editable",
@@ -18,9 +21,16 @@ __all__ = [
     "get_requires_for_build_editable",
     "get_requires_for_build_sdist",
     "get_requires_for_build_wheel",
+    "prepare_metadata_for_build_editable",
+    "prepare_metadata_for_build_wheel",
 ]
 
+TOP = Path(__file__).parents[1]
 WITH_SYCL = "-Dsycl=enabled"
+
+
+def _settings():
+    return tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 def _headers(config_settings):
@@ -28,8 +38,7 @@ def _headers(config_settings):
     arguments = (config_settings or {}).get("setup-args", [])
     if WITH_SYCL not in ([arguments] if isinstance(arguments, str) else arguments):
         return []
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return [name for name in project["optional-dependencies"]["gpu"] if name.startswith("intel-sycl-rt")]
+    return [name for name in _settings()["project"]["optional-dependencies"]["gpu"] if name.startswith("intel-sycl-rt")]
 
 
 def get_requires_for_build_wheel(config_settings=None):
@@ -38,3 +47,14 @@ def get_requires_for_build_wheel(config_settings=None):
 
 def get_requires_for_build_editable(config_settings=None):
     return mesonpy.get_requires_for_build_editable(config_settings) + _headers(config_settings)
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    metadata = StandardMetadata.from_pyproject(_settings(), TOP)
+    folder = Path(metadata_directory, f"{metadata.name}-{metadata.version}.dist-info")
+    folder.mkdir()
+    folder.joinpath("METADATA").write_bytes(bytes(metadata.as_rfc822()))
+    return folder.name
+
+
+prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel

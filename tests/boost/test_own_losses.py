@@ -480,7 +480,6 @@ def compiled(compile_module):
     return compile_module("own_losses", COMPILED)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_compiled_losses_that_repeat_a_built_in_one(compiled, n_jobs):
     X, signal = problem(20_000)
@@ -507,7 +506,6 @@ def test_compiled_losses_that_repeat_a_built_in_one(compiled, n_jobs):
     assert models[0].predict_proba(X).tobytes() == models[1].predict_proba(X).tobytes()
 
 
-@pytest.mark.slow
 def test_compiled_losses_are_checked(compiled, compile_module):
     X, y = np.arange(40_000.0)[:, None], np.arange(40_000) % 3.0
     for loss, kind, message in [

@@ -34,7 +34,7 @@ with open(path, "wb") as file:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize(("n_rows", "n_trees"), [(100, 10**7), (30_000, 10**5)], ids=["small trees", "large trees"])
 def test_ctrl_c_keeps_the_trees(n_rows, n_trees, n_jobs, tmp_path):

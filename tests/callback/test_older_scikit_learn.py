@@ -13,7 +13,7 @@ WITHOUT = """
 import sys
 import sklearn.datasets, sklearn.metrics, sklearn.model_selection, sklearn.ensemble, sklearn.linear_model, sklearn.pipeline
 import helpers.device_forests, helpers.host_device
-for name in [name for name in sys.modules if name.startswith(("dforest.estimators", "dforest.callback", "dforest.testing"))]:
+for name in [name for name in sys.modules if name.startswith(("dforest.estimators", "dforest.callback", "dforest.testing", "helpers"))]:
     del sys.modules[name]
 del sys.modules["dforest"]
 sys.modules["sklearn.callback"] = None
@@ -29,7 +29,7 @@ sys.exit(pytest.main(sys.argv[1:]))
 def test_the_tests_of_callbacks_pass():
     callbacks = [str(path) for path in sorted(TESTS.glob("callback/test_*.py")) if path != Path(__file__)]
     # What is left out is about a search that copies callbacks of scikit-learn's own, or about names that are hidden.
-    chosen = ["-q", "-m", "not slow", "-p", "no:cacheprovider", "--rootdir", str(TESTS.parent)]
+    chosen = ["-q", "-n0", "-p", "no:cacheprovider", "--rootdir", str(TESTS.parent)]
     paths = [*callbacks, str(TESTS / "estimators" / "test_callbacks.py")]
     command = [sys.executable, "-P", "-c", WITHOUT, *chosen, *paths]
     found = subprocess.run(command, capture_output=True, text=True, cwd=TESTS.parent)

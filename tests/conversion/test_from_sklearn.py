@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import sklearn.ensemble
 import sklearn.tree
+from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import is_classifier
@@ -63,7 +64,7 @@ def test_predictions_have_the_same_bits(kind, max_leaf_nodes, tmp_path):
     assert_same(estimator.to_sklearn(), model, rows)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     kind=st.sampled_from(KINDS),

@@ -8,6 +8,7 @@ import onnxruntime
 import pandas as pd
 import pytest
 from helpers.conversion import data_of, held_rows, models, with_own_tests
+from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import is_classifier
@@ -77,7 +78,7 @@ def test_float32_reaches_the_same_leaves(categories, monkeypatch):
         assert found == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(seed=st.integers(0, 10**6), n=st.integers(20, 120), n_trees=st.integers(1, 40), leaves=st.sampled_from([None, 2, 5]))
 def test_any_forest(seed, n, n_trees, leaves):
     X, z = data_of(n, seed, categories=bool(seed % 2))

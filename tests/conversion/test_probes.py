@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers.rings import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -10,7 +11,7 @@ from dforest.conversion.probes import check_same, probe_rows, round_down
 from dforest.errors import ConversionError
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(seed=st.integers(0, 10**6), dtype=st.sampled_from([np.float32, np.float64]), missing=st.booleans())
 def test_every_node_is_passed(seed, dtype, missing):
     rng = np.random.default_rng(seed)
@@ -24,7 +25,7 @@ def test_every_node_is_passed(seed, dtype, missing):
     assert missing or np.isfinite(rows).all()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(seed=st.integers(0, 10**6), infinite=st.booleans(), n_categories=st.sampled_from([2, 5, 70]))
 @example(seed=1, infinite=True, n_categories=5)  # a leaf of what is above minus infinity
 def test_every_node_is_passed_by_categories_and_infinite_values(seed, infinite, n_categories):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import sklearn.ensemble
 import sklearn.tree
+from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier
@@ -62,7 +63,7 @@ def test_predictions_have_the_same_bits(kind, dtype):
     clone(model).fit(np.nan_to_num(X), y)  # it is one that can be fitted, too
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     kind=st.sampled_from(KINDS),

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers.rings import examples
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
@@ -31,7 +32,7 @@ def squared_distance(left, right):
     return total
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @example((4, 0), (0, 1))
 @example((1, 2), (2, 4))
 @example((2**40, 1), (2**40 - 1, 1))
@@ -120,6 +121,5 @@ def test_two_classes_only():
     assert alone.predict([[5]]) == 3
 
 
-@pytest.mark.slow
 def test_it_keeps_the_rules_of_criteria():
     check_criterion(Hellinger, tasks=["two classes"])

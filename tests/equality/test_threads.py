@@ -136,7 +136,7 @@ def test_a_million_rows(task, method, assert_equal):
 
 @pytest.mark.parametrize("method", ["hist", "dense"])
 @pytest.mark.parametrize("criterion", ["gini", "squared_error"])
-@pytest.mark.slow
+@pytest.mark.slow(after=1)
 def test_a_constant_node_never_splits(method, criterion):
     """2**24 draws of one class or target: no rounding makes a gain of them, and noise columns are no excuse."""
     n = 2**24

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers.rings import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twins import naive
@@ -100,7 +101,7 @@ def encoded(x):
 
 @pytest.mark.parametrize("extreme", ["default", "count always", "count and mark always", "insertion sort always",
                                      "radix sort always", "portable loops", "share everything"])
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(problems())
 def test_every_node_is_that_of_the_twin(tuning, assert_twin, extreme, problem):
     X, y, sample_weight, parameters = problem
@@ -124,7 +125,7 @@ def test_every_node_is_that_of_the_twin(tuning, assert_twin, extreme, problem):
         assert_twin(forest, t, twin)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 80), st.integers(2, 12), st.booleans(), st.sampled_from([np.float32, np.float64]))
 def test_bins_are_those_of_the_twin(seed, n, max_codes, weighted, dtype):
     from dforest.core.coding import code_columns
@@ -146,7 +147,7 @@ def test_bins_are_those_of_the_twin(seed, n, max_codes, weighted, dtype):
             assert len(column.values) + has_missing <= most
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.floats(1e-300, 1e300), min_size=1, max_size=20) | st.lists(st.integers(1, 2**31), min_size=1, max_size=9))
 def test_weights_and_targets_are_quantised_as_by_the_twin(numbers):
     from dforest.core.data import integer_weights

@@ -89,6 +89,7 @@ def test_a_subsample_generalises_better_on_noise():
     assert half > whole
 
 
+@pytest.mark.slow(after=2)
 @pytest.mark.parametrize(
     ("load", "kind", "parameters", "margin"),
     [

@@ -97,6 +97,7 @@ def test_unseen_labels_go_where_missing_values_go():
     np.testing.assert_allclose(model.predict([[np.nan], [2.0]]), [20.0, 10.0], atol=0.01)
 
 
+@pytest.mark.slow
 def test_scores_are_near_scikit_learns():
     frame, y = frame_of(4000)
     test, y_test = frame_of(2000, seed=1)

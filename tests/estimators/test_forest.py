@@ -354,7 +354,7 @@ def test_an_error_amid_growth_leaves_the_model_as_it_was(kind, n_jobs, error, mo
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("n_rows", [100, 30000], ids=["small trees", "large trees"])
-@pytest.mark.slow
+@pytest.mark.slow(after=1)
 def test_ctrl_c(n_rows, n_jobs):
     script = f"""
 import numpy as np

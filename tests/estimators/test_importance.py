@@ -260,7 +260,6 @@ def test_a_single_tree():
 
 
 @TASKS
-@pytest.mark.slow
 def test_more_rows_than_a_block_more_features_than_a_word_and_any_number_of_threads(kind):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((5000, 70)).astype(np.float32)

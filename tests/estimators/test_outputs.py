@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -76,7 +77,7 @@ def arrays_of(forest):
         }
     ),
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_a_tree_is_that_of_the_twin(criterion, method, n, n_outputs, seed, weights, bootstrap, loop_set, limits):
     X, numbers, classes = table(n, seed, n_outputs)
     y = classes if criterion in OF_CLASSES else numbers

@@ -6,6 +6,7 @@ import signal
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -79,7 +80,7 @@ def compare(model, X, background=None):
 
 @ALL
 @pytest.mark.filterwarnings("ignore::dforest.errors.UnseenLabelsWarning")
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(st.integers(0, 10**6), st.booleans(), st.sampled_from([np.float32, np.float64]), st.integers(2, 3), st.booleans())
 def test_values_are_those_of_the_twin(model, seed, is_weighted, dtype, n_classes, is_single):
     model, X = problem(model, seed, 20, n_classes, is_single, is_weighted, dtype)
@@ -196,7 +197,6 @@ def test_huge_targets():
     np.testing.assert_allclose(result.values[:, 0], y / 1e308, rtol=1e-6)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n_features", [1, 40])
 def test_deep_chains(n_features):
     """Two thousand levels: each cut takes off a row. With one feature, its value is the prediction less the mean."""
@@ -246,7 +246,6 @@ def test_own_tests_are_refused():
         forest.shap_values(X)
 
 
-@pytest.mark.slow
 def test_an_interrupt_is_heard():
     """What Ctrl-C does ends the work, soon; an alarm stands for it, as SIGINT may be ignored where tests run."""
     rng = np.random.default_rng(0)

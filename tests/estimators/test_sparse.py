@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from helpers.host_device import strict_device
+from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier
@@ -233,7 +234,7 @@ def matrices(draw):
     return X, rng.integers(0, 3, n)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(matrices(), st.sampled_from(["hist", "dense"]), st.sampled_from(["best", "random"]), st.sampled_from([1, 3]))
 def test_any_matrix(matrix, method, splitter, n_jobs):
     X, y = matrix
@@ -290,6 +291,7 @@ def test_many_values_of_a_place_are_added_up_in_their_order():
     np.testing.assert_array_equal(in_order(X).toarray(), X.toarray())
 
 
+@pytest.mark.slow
 def test_many_columns_are_unpacked_some_rows_at_a_time():
     """Blocks of few rows, and one row at a time, where a row has megabytes."""
     rng = np.random.default_rng(0)

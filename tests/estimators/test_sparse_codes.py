@@ -5,6 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -88,7 +89,7 @@ def fits(draw):
     return model, X.astype(draw(st.sampled_from([np.float32, np.float64]))), y, weight, tuning
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(fits(), st.sampled_from([0.05, 0.25, 0.9]))
 def test_forests_are_those_of_dense_x(fit, most_stored):
     model, X, y, weight, tuning = fit

@@ -185,7 +185,7 @@ def run_changes(seed):
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
-@pytest.mark.slow
+@pytest.mark.slow(after=1)
 def test_changed_states(seed):
     script = f"import test_damaged_forests as t; n, told = t.run_changes({seed}); print(n, len(set(told)))"
     found = subprocess.run(

@@ -8,6 +8,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -91,9 +92,8 @@ def pruning_problems(draw):
     return tree.fit(X[:n], y), X[n:], z, weight
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(pruning_problems())
-@pytest.mark.slow
 def test_reduced_error_of_all_prunings(case):
     model, X, y, weight = case
     forest = model.forest_
@@ -178,7 +178,7 @@ def test_a_branch_that_hardly_saves_anything_stays(small):
 
 
 # Node 0 splits into 1, which splits into 2 and 3, and 4.
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.lists(st.floats(allow_nan=False, allow_infinity=False, width=64), min_size=5, max_size=5),
     st.lists(st.tuples(st.sampled_from([2, 3, 4]), st.floats(allow_nan=False, allow_infinity=False)), min_size=1, max_size=9),
@@ -389,7 +389,7 @@ def slow_links(feature, right, decrease):
         cut.add(found[-1][1])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0, 3.7])), max_size=60))
 def test_links_of_any_tree(splits):
     """Trees of any shape, with many links of equal strength."""
@@ -415,7 +415,7 @@ def test_links_of_any_tree(splits):
         assert weakest_links(feature, right, decrease, alpha)[0].tolist() == nodes[:above].tolist()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(pruning_problems(), st.floats(0, 0.5))
 def test_no_pruning_costs_less(case, alpha):
     model, X, y, _ = case

@@ -75,7 +75,6 @@ def test_an_item_after_another_predicts_and_estimates_the_same(kernels, n_items)
 
 
 @needs_compiler
-@pytest.mark.slow
 def test_an_item_after_another_grows_the_same_forests(kernels):
     for seed in range(100, 140):
         estimator, X, y, weight = device_forests.random_fit(seed)

@@ -10,7 +10,7 @@ from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestC
 
 DEPTH = 10_000
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(after=1)
 
 
 def alternating(n=DEPTH + 1):

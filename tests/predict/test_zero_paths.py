@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -60,7 +61,7 @@ def cases(draw):
 
 
 @EXTREMES
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(case=cases(), is_classifier=st.booleans())
 def test_any_rows(case, is_classifier, skips_up_to):
     X, asked, rng = case

@@ -12,7 +12,6 @@ pytest.importorskip("matplotlib")
 X, Y = load_iris(return_X_y=True)
 
 
-@pytest.mark.slow
 def test_reports_take_rows_in_memory():
     from dforest.dask import RandomForestClassifier
 

@@ -209,6 +209,7 @@ class Sums(PythonSplitter):
         return f"{names[0]} + {names[int(j)]} <= {threshold:.3g}"
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("part", [{"criterion": RootOfGini()}, {"splitter": Sums()}], ids=["criterion", "splitter"])
 def test_parts_of_ones_own(part):
     X, y = load_iris(return_X_y=True, as_frame=True)
@@ -226,7 +227,7 @@ def two_of(data):
 
 
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB")
-@pytest.mark.slow
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("case", CASES)
 def test_reports(case):
     model, make = CASES[case]
@@ -254,7 +255,6 @@ def test_a_forest_alone_says_what_is_missing():
     assert "pass their targets as y to report, besides X" in words
 
 
-@pytest.mark.slow
 def test_figures_say_where_they_are_from():
     X, y = iris()
     model = RandomForestClassifier(30, random_state=0, oob_score=True).fit(X, y)
@@ -271,7 +271,6 @@ def test_figures_say_where_they_are_from():
     assert words.count("From 500 of the 3,000 rows of X, drawn at random (seed 0)") == 2
 
 
-@pytest.mark.slow
 def test_all_text_is_text():
     """Names, labels and parameters that look like HTML, or like formulas to matplotlib."""
     X, y = load_breast_cancer(return_X_y=True)

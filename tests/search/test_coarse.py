@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +13,7 @@ from dforest.estimators import base as estimator
 from dforest.testing.scores import gini_score
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 60), st.integers(1, 8), st.booleans(), st.booleans(), st.sampled_from(loops.names()))
 def test_no_cut_inside_a_bucket_is_above_its_bound(seed, n, n_buckets, missing, missing_left, name):
     rng = np.random.default_rng(seed)
@@ -46,7 +47,7 @@ def test_no_cut_inside_a_bucket_is_above_its_bound(seed, n, n_buckets, missing, 
 
 
 @pytest.mark.parametrize("buckets", [1, 2, 7])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 2**32))
 def test_buckets_change_nothing(buckets, seed):
     rng = np.random.default_rng(seed)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,7 +27,7 @@ def class_cuts(rng, n_classes, n_cuts, largest):
 
 
 @pytest.mark.parametrize("kind", [Gini, Entropy])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.integers(0, 2**32), st.integers(2, 6), st.sampled_from([3, 100, 2**24, 2**27, 2**32, 2**57]))
 def test_class_scores_are_those_of_the_twin(kind, seed, n_classes, largest):
     left, total = class_cuts(np.random.default_rng(seed), n_classes, 20, largest)
@@ -40,7 +41,7 @@ def test_class_scores_are_those_of_the_twin(kind, seed, n_classes, largest):
     assert base == pytest.approx(score, rel=1e-6, abs=1e-9 * float(total[1]))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(0, 2**32), st.booleans(), st.sampled_from([1, 1000, 2**31]))
 def test_squared_error_scores_are_those_of_the_twin(seed, wide, span):
     rng = np.random.default_rng(seed)

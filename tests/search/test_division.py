@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers.rings import examples
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from twins.divisions import best_along
@@ -33,7 +34,7 @@ NUMBERS = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @example([0.0, -0.0, np.inf], "gini", 2, 1, 0.0, False, 0)  # the threshold is no -0
 @given(st.lists(NUMBERS, min_size=2, max_size=60), st.sampled_from(["gini", "entropy", "squared_error"]), st.integers(2, 4),
        st.integers(1, 3), st.sampled_from([0.0, 0.2]), st.booleans(), st.integers(0, 2**32))

@@ -287,6 +287,7 @@ def signal(kind, seed, n=1500):
     return X, y > 0 if kind in CLASSIFIERS else y
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("kind", PEERS)
 @METHODS
 def test_scores_with_true_constraints(kind, method):
@@ -306,6 +307,7 @@ def test_scores_with_true_constraints(kind, method):
     assert many > (0.7 if kind in CLASSIFIERS else 0.45)
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("kind", EXTRA)
 @METHODS
 def test_scores_of_random_cuts_with_a_true_constraint(kind, method):

@@ -24,7 +24,7 @@ from helpers import dask_programs as programs  # noqa: E402
 
 import dforest.dask  # noqa: E402
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")]
+pytestmark = [pytest.mark.slow(after=1), pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")]
 KINDS = ["RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"]
 
 

@@ -72,7 +72,7 @@ def test_boosted_trees_are_those_of_one_process(done):
     assert done(3)["boosted"] == [12] * 3
 
 
-@pytest.mark.slow
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("n_ranks", [2, 3])
 def test_collectives_are_those_of_numpy(done, n_ranks):
     assert done(n_ranks)["collectives"] == [160] * n_ranks
@@ -86,38 +86,32 @@ def test_without_mpi4py_it_is_told_how_to_install_it(monkeypatch):
             pass
 
 
-@pytest.mark.slow
 def test_large_arrays_pass(done):
     assert done(2)["large"] == [200_000_000] * 2
 
 
-@pytest.mark.slow
 def test_communicators_of_mpi4py_are_wrapped(done):
     assert done(3)["wrapped"] == [["MpiCommunicator", rank, 3, True] for rank in range(3)]
 
 
-@pytest.mark.slow
 def test_forests_are_those_of_one_process(done):
     assert done(3)["forests"] == [None] * 3
 
 
-@pytest.mark.slow
 def test_draws_by_plans_of_all_rows_are_those_of_one_process(done):
     assert done(3)["sampled"] == [4] * 3
 
 
-@pytest.mark.slow
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("n_ranks", [2, 3])
 def test_random_forests_are_those_of_one_process(done, n_ranks):
     assert done(n_ranks)["random_forests"] == [40] * n_ranks
 
 
-@pytest.mark.slow
 def test_communicators_are_freed(done):
     assert done(2)["freed"] == [2200] * 2
 
 
-@pytest.mark.slow
 def test_errors_on_one_rank_are_raised_on_all_and_work_goes_on(done):
     for rank, report in enumerate(done(3)["errors"]):
         assert len(report) == 60
@@ -147,7 +141,6 @@ def test_an_interrupt_of_one_rank_ends_the_job(tmp_path):
     assert reports["interrupted"] == ["KeyboardInterrupt: on rank 1: "] * 2
 
 
-@pytest.mark.slow
 def test_the_program_of_the_page_runs(tmp_path):
     page = (HERE.parents[1] / "doc" / "distributed.md").read_text(encoding="utf-8")
     program = re.search(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)[1]

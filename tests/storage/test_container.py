@@ -6,6 +6,7 @@ import struct
 import numpy as np
 import pytest
 import safetensors.numpy
+from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twins import model_files as twin
@@ -27,7 +28,7 @@ def test_checksums_of_known_bytes():
 
 
 @given(st.binary(max_size=300), st.integers(1, 3))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_checksums(data, n_threads):
     assert checksum(data, n_threads) == twin.checksum(data)
 

@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 import pytest
+from helpers import rings
+from helpers.rings import examples
 from sklearn.datasets import load_iris
 from twins import model_files as twin
 
@@ -40,7 +42,8 @@ def test_damaged_files(model, serving, tmp_path):
     model.save(path, serving=serving)
     blob, expected, n_refused = path.read_bytes(), looked_at(model), 0
     rng = np.random.default_rng(0)
-    for i in range(300):
+    n_changes = examples(300)
+    for i in range(n_changes):
         path.unlink()
         path.write_bytes(twin.mutated(blob, rng))
         try:
@@ -49,7 +52,8 @@ def test_damaged_files(model, serving, tmp_path):
             n_refused += 1
         else:
             assert same(found, expected)
-    assert 200 < n_refused < 300  # what nobody reads, padding say, may change
+    assert n_changes * 2 / 3 < n_refused
+    assert n_refused < n_changes or not rings.ALL  # what nobody reads, padding say, may change
 
 
 @pytest.mark.parametrize("model", models(), ids=lambda model: type(model).__name__)
@@ -60,7 +64,8 @@ def test_files_with_right_checksums(model, change, tmp_path):
     model.save(path)
     blob, n_refused = path.read_bytes(), 0
     rng = np.random.default_rng(1)
-    for i in range(300):
+    n_changes = examples(300)
+    for i in range(n_changes):
         path.unlink()
         path.write_bytes(change(blob, rng))
         try:
@@ -72,7 +77,7 @@ def test_files_with_right_checksums(model, change, tmp_path):
             looked_at(loaded)
         except (ValueError, TypeError, IndexError):  # labels, say, of which there are fewer
             n_refused += 1
-    assert 30 < n_refused < 300
+    assert n_changes / 10 < n_refused < n_changes
 
 
 @pytest.mark.parametrize("model", models(), ids=lambda model: type(model).__name__)
@@ -90,7 +95,8 @@ def test_slots_that_lead_nowhere(model, is_wide):
         PackedForest(forest, packed.values, None, baseline=baseline, stored=packed._replace(**changes)).mean(rows, 1)
 
     taken()
-    for _ in range(400):
+    n_changes = examples(400)
+    for _ in range(n_changes):
         slots = twin.slots_of(packed)
         at, name = int(rng.integers(len(slots))), str(rng.choice(slots.dtype.names))
         kind = slots[name].dtype.str.replace("f", "u")
@@ -103,7 +109,7 @@ def test_slots_that_lead_nowhere(model, is_wide):
         except ValueError as error:
             assert "packed node that leads nowhere" in str(error)
             n_refused += 1
-    assert 20 < n_refused < 400
+    assert n_changes / 20 < n_refused < n_changes
     for name, array, message in (
         ("slots", packed.slots[:-1], "slots of packed trees has length"), ("slots", packed.slots.view("u1"), "no C-contiguous"),
         ("starts", packed.starts + 1, "starts of packed trees are not"), ("n_first", packed.n_first * 0, "allowed are 1 to 255"),

@@ -231,7 +231,6 @@ cdef class LastNumber(SquaredError):
 """
 
 
-@pytest.mark.slow
 def test_broken_rules_of_compiled_criteria_are_named(compile_module):
     broken = compile_module("broken_criteria", BROKEN_CRITERIA)
     check_criterion(broken.Misclassification)

@@ -377,7 +377,6 @@ def test_seeds_of_trees_are_those_of_the_core():
             assert tree_seeds(seed, trees).tolist() == [streams.tree_seed(seed, tree) for tree in trees]
 
 
-@pytest.mark.slow
 def test_no_two_trees_of_a_forest_share_a_seed():
     for seed in (0, 7, 2**63 - 1):
         seeds = tree_seeds(seed, range(10**6))

@@ -8,6 +8,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
@@ -143,14 +144,14 @@ def check_best(rows, n_categories, criterion, categorical_split, is_exact=True):
 
 @SPLITS
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=st.data())
 def test_the_best_split_is_that_of_all_partitions(criterion, categorical_split, data):
     check_best(*data.draw(columns(criterion)), criterion, categorical_split)
 
 
 @SPLITS
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=st.data())
 def test_the_best_poisson_split_is_that_of_all_partitions(categorical_split, data):
     """Where no category is all 0, so that every partition is valid."""
@@ -161,7 +162,7 @@ def test_the_best_poisson_split_is_that_of_all_partitions(categorical_split, dat
 
 @SPLITS
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "absolute_error"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(data=st.data())
 def test_a_split_has_the_score_of_its_partition(criterion, categorical_split, data):
     """For more classes and for absolute error an order of the categories need not hold the best subset."""

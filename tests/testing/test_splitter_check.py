@@ -92,7 +92,6 @@ def test_splitters_in_python_keep_the_rules(splitter, tasks):
     check_splitter(splitter, tasks=tasks)
 
 
-@pytest.mark.slow
 def test_what_need_not_hold_can_be_said():
     check_splitter(WorstFirst, own_score=True)
     check_splitter(HistSplitter, tasks=["regression"], mixed=False)
@@ -369,7 +368,6 @@ cdef class Neighbourly(Splitter):
 """
 
 
-@pytest.mark.slow
 def test_broken_rules_of_compiled_splitters_are_named(compile_module):
     broken = compile_module("broken_splitters", BROKEN)
     check_splitter(broken.Plain)

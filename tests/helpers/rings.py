@@ -1,0 +1,75 @@
+"""Which tests run: those of the short ring, or all of them (`pytest --all`).
+
+The short ring has every test that is not marked as slow, with as few cases as show each value of each of its parameters, and few
+examples of hypothesis, which are the same in each run. A test marked ``slow(after=n)`` is there with its first n cases.
+"""
+
+import os
+
+from hypothesis import settings
+
+ALL = False  # set before test modules are imported
+TIMES = int(os.environ.get("DFOREST_TEST_EXAMPLES", "1"))
+
+
+def open_ring(is_all):
+    """Set which ring runs, and what is usual there for hypothesis."""
+    global ALL
+    ALL = is_all
+    settings.register_profile("short", max_examples=examples(100), deadline=None, derandomize=True, database=None)
+    settings.register_profile("all", max_examples=examples(100), deadline=None)
+    settings.load_profile("all" if is_all else "short")
+
+
+def examples(n):
+    """How many examples of hypothesis a test gets that has n of them in the long ring.
+
+    The environment variable DFOREST_TEST_EXAMPLES multiplies the examples of the long ring.
+    """
+    return n * TIMES if ALL else min(n, max(8, n // 10))
+
+
+class Thinning:
+    """Says which tests are of the short ring."""
+
+    def __init__(self, items):
+        self.cases = {}  # of each test
+        for item in items:
+            self.cases.setdefault(self.test_of(item), []).append(item)
+        self.kept = {item for cases in self.cases.values() for item in self.few(cases)}
+
+    @staticmethod
+    def test_of(item):
+        return item.path, getattr(item.cls, "__qualname__", None), getattr(item, "originalname", item.name)
+
+    def few(self, cases):
+        """The cases of a test that the short ring has."""
+        slow = cases[0].get_closest_marker("slow")
+        most = len(cases) if slow is None else slow.kwargs.get("after", 0)
+        return self.each_value(cases)[:most] if slow is None or "after" in slow.kwargs else []
+
+    def each_value(self, cases):
+        """Cases in which each value of each parameter occurs: first those in which all values are new."""
+        values = {case: self.values(case) for case in cases}
+        if all(len(own) < 2 for own in values.values()):
+            return cases
+        seen, kept = set(), set()
+        for is_enough in (set.isdisjoint, lambda own, seen: not own <= seen):
+            for case in cases:
+                if case not in kept and is_enough(values[case], seen):
+                    seen |= values[case]
+                    kept.add(case)
+        return [case for case in cases if case in kept]
+
+    @staticmethod
+    def values(case):
+        """The values of a case, one for each list of parameters: what `parametrize` was given together counts as one."""
+        if not hasattr(case, "callspec"):
+            return set()
+        left = dict(case.callspec.params)
+        own = set()
+        for mark in case.iter_markers("parametrize"):
+            names = mark.args[0] if mark.args else mark.kwargs["argnames"]
+            names = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
+            own.add(tuple((name, id(left.pop(name))) for name in names if name in left))
+        return own | {((name, id(value)),) for name, value in left.items()}
