@@ -13,7 +13,8 @@ WITHOUT = """
 import sys
 import sklearn.datasets, sklearn.metrics, sklearn.model_selection, sklearn.ensemble, sklearn.linear_model, sklearn.pipeline
 import helpers.device_forests, helpers.host_device
-for name in [name for name in sys.modules if name.startswith(("dforest.estimators", "dforest.callback", "dforest.testing", "helpers"))]:
+anew = ("dforest.estimators", "dforest.callback", "dforest.testing", "helpers")
+for name in [name for name in sys.modules if name.startswith(anew)]:
     del sys.modules[name]
 del sys.modules["dforest"]
 sys.modules["sklearn.callback"] = None
