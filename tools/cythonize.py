@@ -5,6 +5,7 @@ Options are those of the command `cython`. What was made before is left as it is
 beside each output there is a file that lists these sources, and one with a digest of them. DEPFILE tells ninja of all of them.
 """
 
+import gc
 import hashlib
 import sys
 from pathlib import Path
@@ -38,6 +39,7 @@ def main(arguments):
     options, depfile, names = arguments[:end], arguments[end + 1], arguments[end + 2 :]
     pairs = [(names[i], Path(names[i + 1])) for i in range(0, len(names), 2)]
     everything = {}
+    gc.disable()  # which would take a third of the time, to save half of 500 MB
     for source, output in pairs:
         before = sources_of(output)
         stamp = Path(f"{output}.digest")
