@@ -3,11 +3,10 @@ cimport cython
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.boost.histograms cimport Histograms
-from dforest.core.crew cimport Crew
+from dforest.core.threads cimport Crew, Turn
 from dforest.core.data cimport DataView
 from dforest.core.loops cimport df_boost_constraint, df_boost_cut
 from dforest.core.search.feature_order cimport FeatureOrder
-from dforest.core.threads cimport Turn
 from dforest.rules.boost cimport df_boost_limits
 from dforest.rules.bounds cimport df_bounds
 

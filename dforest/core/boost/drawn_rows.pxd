@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdint cimport int64_t, uint32_t
 
-from dforest.core.crew cimport Crew
+from dforest.core.threads cimport Crew
 
 
 @cython.final

@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from dforest.core.crew cimport Crew
+from dforest.core.threads cimport Crew
 from dforest.core.loops cimport loops
 from dforest.core.sampling cimport count_blocks, rows_of_block
 from dforest.rules.random cimport DF_BLOCK

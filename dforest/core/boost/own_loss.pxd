@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport int64_t, uint32_t
 
 from dforest.core.boost.loss cimport Loss
-from dforest.core.crew cimport Crew
+from dforest.core.threads cimport Crew
 
 cdef extern from "core/boost/gradients.h" nogil:
     ctypedef struct df_known_derivatives:

@@ -2,9 +2,8 @@
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from dforest.core.data cimport DataView
+from dforest.core.data cimport DataView, RowCodes
 from dforest.core.grow.ranker cimport Ranker
-from dforest.core.row_codes cimport RowCodes
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.types cimport Column, Node, Record
 

@@ -12,7 +12,7 @@ column has far more codes than the subtree has records, ranks take the place of 
 
 Blocks lie in one another, where the data are much larger than the *outer* block. That one has the codes of a subtree so large
 that some of its columns, not all of them together, stay in a cache; the inner block has those of a subtree in it. Both are filled
-from the data's codes by row (`dforest.core.row_codes`).
+from the data's codes by row (`dforest.core.data`).
 
 Waiting nodes of an outer block's subtree may be given away to other threads: then their records are numbered by the data's rows
 again. Those of an inner block's subtree are not worth it.
@@ -28,7 +28,7 @@ import numpy as np
 
 from dforest.core.grow.ranker cimport MOST_RANKED
 from dforest.core.prefetch cimport df_prefetch
-from dforest.core.row_codes cimport DF_LINE, df_gather_bytes
+from dforest.core.data cimport DF_LINE, df_gather_bytes
 from dforest.core.types cimport code_at, column_t, data_row
 
 from dforest.rules.records import record

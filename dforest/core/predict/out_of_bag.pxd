@@ -2,7 +2,7 @@
 from dforest.core.predict.opened_rows cimport Rows
 from dforest.core.predict.packed cimport PackedForest
 from dforest.core.predict.walk cimport df_sparse_value
-from dforest.core.tree_draws cimport TreeDraws
+from dforest.core.draws cimport TreeDraws
 from dforest.rules.out_of_bag cimport df_error
 
 
