@@ -2,7 +2,7 @@
 
 A *twig* is a node of at most 32 records and all that is below it. Twigs are grown where a forest is what most are: splits, best
 or random, by columns of numbers, draws of weight 1, no limit that asks for impurities, and a criterion that has twigs among its
-fast scans (`dforest.core.search.scans`). Everything else goes the long way, node by node, to the same trees.
+fast scans (`dforest.core.search.chooser`). Everything else goes the long way, node by node, to the same trees.
 
 A `Twig` belongs to a grower and owns what `df_twig` holds; splitter and judge are the grower's.
 """
@@ -18,7 +18,7 @@ from dforest.core.loops cimport (
     df_twig_scale,
     loops,
 )
-from dforest.core.search.scans cimport FastScans, scans_of
+from dforest.core.search.chooser cimport FastScans, scans_of
 from dforest.core.search.sums cimport NO_SUMS, Sums
 from dforest.core.search.words cimport df_sum_word
 from dforest.core.types cimport CATEGORICAL, CONTINUOUS, Record, Split, data_row
