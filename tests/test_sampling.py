@@ -15,7 +15,7 @@ from dforest import DecisionTreeRegressor, ExtraTreesRegressor, RandomForestClas
 from dforest.core.coding import code_columns
 from dforest.core.data import DataView
 from dforest.core.draws import Groups, Strata, TreeDraws, draw_pieces
-from dforest.core.grow.drawing import Drawing
+from dforest.core.grow.records import Drawing
 from dforest.core.predict.out_of_bag import predict_out_of_bag
 from dforest.core.sampling import AllRows, Bootstrap, DrawnElsewhere, SamplingPlan, Subsample
 from dforest.engines import cpu

@@ -27,7 +27,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from dforest.core.grow.buffers cimport ensure_room
+from dforest.core.grow.tree cimport ensure_room
 from dforest.core.loops cimport DF_BOOST_CODES, df_boost_goes_left, loops
 from dforest.core.sampling cimport count_blocks, rows_of_block
 from dforest.core.threads cimport poll
