@@ -16,7 +16,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from dforest.core.predict.opened_rows cimport Rows
+from dforest.core.predict.packing cimport Rows
 from dforest.core.predict.packed cimport PackedForest
 from dforest.core.predict.totals cimport (
     DF_DIGITS, DF_MOST_EXPONENT, DF_SQUARE_EXPONENT, df_total, df_total_add, df_total_carry, df_total_open,
