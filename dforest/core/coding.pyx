@@ -263,7 +263,7 @@ def code_sparse(stored, numbers, kinds, n_rows, max_codes, weight, counts_missin
         Of these columns: see `CodedColumn`.
     n_rows : int
     max_codes, weight, counts_missing, n_threads
-        As of `dforest.core.coding.code_columns`.
+        As of `code_columns`.
 
     Returns
     -------

@@ -293,7 +293,7 @@ def baselines(loss, const double[::1] y not None, weight=None, Py_ssize_t n_clas
     Parameters
     ----------
     loss : str
-        Of `dforest.rules.losses.LOSSES`.
+        Of `LOSSES`.
     y : ndarray of shape (n_rows,), dtype float64
         Targets that the loss allows, or class numbers, each of which occurs.
     weight : ndarray of shape (n_rows,), dtype uint32, optional

@@ -92,8 +92,8 @@ def expand(small):
     Raises
     ------
     TypeError, ValueError
-        If these are no arrays that `shrink` returns. Whether their numbers are those of a forest is for
-        `dforest.core.forest.state` to say; what is told here is what takes memory or reads beyond arrays.
+        If these are no arrays that `shrink` returns. Whether their numbers are those of a forest is for `check_arrays` to
+        say; what is told here is what takes memory or reads beyond arrays.
     """
     if not isinstance(small, dict):
         raise TypeError(f"the arrays of a forest are a {type(small).__name__}; allowed are those in a dict")

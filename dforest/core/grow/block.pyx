@@ -224,7 +224,7 @@ cdef class Block:
     n_records : int
         Most records of a subtree.
     tuning : dict
-        The fields of `dforest.core.grow.block.Ranker`.
+        The fields of `Ranker`.
     takes_ranks : bool
         Whether ranks may take the place of codes: see `Splitter.takes_ranks`.
     """

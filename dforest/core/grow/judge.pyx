@@ -180,7 +180,7 @@ cdef class Judge:
     cdef int find_foreign_split(self, const Node* node, Split* split) except -1 nogil:
         """The split that a splitter from elsewhere finds, checked before anything is done with it.
 
-        What refuses it is a function of its own: see `dforest.core.grow.judge`.
+        What refuses it is a function of its own: see the head of this module.
         """
         split.threshold = NAN
         split.payload = NULL
