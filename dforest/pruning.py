@@ -14,8 +14,7 @@ References
 
 import numpy as np
 
-from dforest.core.forest.node_table import target_power
-from dforest.core.forest.pruning import fewest_errors, least_squares, weakest_links
+from dforest.core.forest.node_table import fewest_errors, least_squares, target_power, weakest_links
 from dforest.core.threads import each
 
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dforest.core.draws import Groups, Strata
 from dforest.core.sampling import MOST_DRAWS, AllRows, Bootstrap, SamplingPlan, Subsample
-from dforest.core.strata import Groups, Strata
 
 __all__ = [
     "AllRows",

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from dforest.core.component import SplitterError
 from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
-from dforest.core.search.hist import HistSplitter, RandomHistSplitter
-from dforest.core.search.python_splitter import PythonSplitterBase
-from dforest.core.search.splitter import RandomSplitter, Splitter
+from dforest.core.search.python_components import PythonSplitterBase
+from dforest.core.search.splitter import HistSplitter, RandomHistSplitter, RandomSplitter, Splitter
 
 __all__ = [
     "Cut",

@@ -11,8 +11,8 @@ from probes import rules
 from twins import sampling as twins
 
 from dforest.core import loops
+from dforest.core.draws import TreeDraws
 from dforest.core.sampling import Bootstrap
-from dforest.core.tree_draws import TreeDraws
 from dforest.rules.arrays import BLOCK
 from dforest.testing.streams import BOOTSTRAP_DRAW, SUBSAMPLE_DRAW, THRESHOLD, Stream
 

@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "sampling": {"core"},
     "spmd": {"spmd", "errors", "extras"},
     "spmd.binning": {"spmd", *CORE},
-    "spmd.draws": {"core.sampling", "core.tree_draws", "spmd", "rows"},
+    "spmd.draws": {"core.sampling", "core.draws", "spmd", "rows"},
     "spmd.permutations": {"core.predict", "spmd"},
     "fitting": ENGINES,
     "conversion": {"conversion", "errors", "extras"},

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dforest.core.letters import pack, unpack
+from dforest.core.exchange import pack, unpack
 from dforest.rules.records import record
 
 

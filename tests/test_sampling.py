@@ -14,11 +14,10 @@ from twins.sampling import twin_of
 from dforest import DecisionTreeRegressor, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from dforest.core.coding import code_columns
 from dforest.core.data import DataView
-from dforest.core.grow.drawing import Drawing
+from dforest.core.draws import Groups, Strata, TreeDraws, draw_pieces
+from dforest.core.grow.records import Drawing
 from dforest.core.predict.out_of_bag import predict_out_of_bag
 from dforest.core.sampling import AllRows, Bootstrap, DrawnElsewhere, SamplingPlan, Subsample
-from dforest.core.strata import Groups, Strata
-from dforest.core.tree_draws import TreeDraws, draw_pieces
 from dforest.engines import cpu
 from dforest.engines.cpu import CpuEngine
 from dforest.rows import RowShare

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from twins.sampling import twin_of
 
+from dforest.core.draws import Groups, Strata, TreeDraws
 from dforest.core.sampling import Bootstrap, Subsample
-from dforest.core.strata import Groups, Strata
-from dforest.core.tree_draws import TreeDraws
 from dforest.rules.arrays import BLOCK
 
 SEED = 4234567890

@@ -15,8 +15,7 @@ from dforest.core.component import LossError
 from dforest.core.data import integer_weights
 from dforest.core.predict.out_of_bag import add_up, total_of
 from dforest.core.threads import each
-from dforest.rules.baselines import baselines, weighted_quantile
-from dforest.rules.losses import LOSSES, class_predictions, class_values, predictions, values
+from dforest.rules.losses import LOSSES, baselines, class_predictions, class_values, predictions, values, weighted_quantile
 from dforest.weights import integer_weights_of_all
 
 MOST_TARGET = 2.0**500  # in magnitude: squares are in range, and sums of very many too
@@ -108,7 +107,7 @@ class Loss:
         Returns
         -------
         tuple of float
-            One for each sum: see `dforest.rules.baselines.baselines`.
+            One for each sum: see `dforest.rules.losses.baselines`.
         """
         weight = None if weight is None else integer_weights_of_all(weight, ranks)[0]
         together = ranks if ranks.size > 1 else None

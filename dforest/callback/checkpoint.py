@@ -2,7 +2,7 @@
 
 The file is written to at its end alone. It begins with `MAGIC`; then come *records*: 8 bytes that say how long a record is, 4
 bytes of its CRC-32, all little-endian, and the record itself. The first one is a header, JSON: what the trees are grown from.
-Each of the others has the arrays of some trees (`dforest.core.forest.compact`), a NumPy archive. A process that is killed while
+Each of the others has the arrays of some trees (`dforest.core.forest.state`), a NumPy archive. A process that is killed while
 it writes leaves a last record that is too short: it is dropped. No code is read from the file, and arrays are checked like those
 of a pickle.
 """
@@ -22,7 +22,7 @@ import numpy as np
 
 from dforest.callback.base import FitRecords, is_step
 from dforest.core.forest.arrays import Forest
-from dforest.core.forest.compact import shrink
+from dforest.core.forest.state import shrink
 from dforest.core.sparse_rows import parts_of
 from dforest.engines.base import GrownTree
 from dforest.estimators.agreement import comparable

@@ -1,4 +1,4 @@
-/* What the threads of a crew say to each other (C11 with GCC's atomic operations, and C++): see crew.pyx.
+/* What the threads of a crew say to each other (C11 with GCC's atomic operations, and C++): see threads.pyx.
  *
  * One word has how many items a call has, and how many of them have been taken:
  *

@@ -1,4 +1,4 @@
-/* Bytes of columns side by side in rows, and back (C99 and C++): see row_codes.pyx.
+/* Bytes of columns side by side in rows, and back (C99 and C++): see data.pyx.
  *
  * Both ways go by tiles of 16 rows and 16 columns: 16 vectors of 16 bytes are transposed in registers. */
 #ifndef DFOREST_ROW_CODES_H

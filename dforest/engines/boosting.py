@@ -19,7 +19,7 @@ import numpy as np
 from dforest.core.forest.assembly import TreeArrays
 from dforest.core.grow.trainer import tree_seeds
 from dforest.core.search.feature_order import FeatureOrder
-from dforest.rules import arrays, boost_arrays
+from dforest.rules import arrays
 from dforest.rules.losses import LOSSES
 from dforest.rules.records import constants, record
 
@@ -60,7 +60,7 @@ class BoostShard(ABC):
 
     @abstractmethod
     def begin(self, output, words):
-        """Begin the tree of an output: all rows are in its root. Its integers have these `dforest.rules.boost_arrays.Words`."""
+        """Begin the tree of an output: all rows are in its root. Its integers have these `dforest.rules.arrays.Words`."""
 
     @abstractmethod
     def find_cuts(self, places, features):
@@ -174,7 +174,7 @@ class RowWeights:
         """
         if weight is None:
             return cls(None, None, 0, n_rows)
-        if not boost_arrays.takes_times(largest, total):
+        if not arrays.takes_times(largest, total):
             return cls(None, weight, 0, n_rows)
         return cls(integers, None, exponent, total) if largest > 1 else cls(None, None, exponent, n_rows)
 
@@ -213,7 +213,7 @@ class Rounds:
     def grow_round(self):
         """Grow the trees of a round: list of `TreeArrays`."""
         rules, shard = self.rules, self.shard
-        exponents = boost_arrays.fine_exponents(shard.measure())
+        exponents = arrays.fine_exponents(shard.measure())
         if not rules.has_hessian:
             exponents[:, 1] = 0
         extents = shard.refine(np.ldexp(1.0, exponents))
@@ -221,7 +221,7 @@ class Rounds:
         trees = []
         for output in range(rules.n_outputs):
             fine = tuple(exponents[output].tolist())
-            words = boost_arrays.choose_words(
+            words = arrays.choose_words(
                 rules.has_hessian, rules.is_weighted, extents[output], rules.total_weight, fine, self.is_wide
             )
             shard.begin(output, words)
@@ -289,7 +289,7 @@ class _Tree:
             found = found[np.arange(len(some)), found["score"].argmax(axis=1)]
             cuts[searched] = found
             columns = (np.ascontiguousarray(found[name]) for name in ("score", "gradient", "hessian"))
-            gains[searched] = boost_arrays.gains(*columns, rules.l2, self.words.coarse)
+            gains[searched] = arrays.gains(*columns, rules.l2, self.words.coarse)
         self.places = np.concatenate([self.places, places])
         self.cuts, self.gains = np.concatenate([self.cuts, cuts]), np.concatenate([self.gains, gains])
         return first
@@ -312,7 +312,7 @@ class _Tree:
         sums[leaves] = self.shard.add_up(self.places[leaves])
         for number in numbers[~is_leaf][::-1].tolist():
             sums[number] = sums[self.left[number]] + sums[self.left[number] + 1]
-        values = boost_arrays.steps(sums[numbers], self.words.fine, self.rules.learning_rate, self.rules.l2)
+        values = arrays.steps(sums[numbers], self.words.fine, self.rules.learning_rate, self.rules.l2)
         self.shard.move_on(self.places[leaves], values[is_leaf])
         words = np.zeros((len(leaves), N_LEAF_WORDS), np.int64)
         words[:, 0] = words[:, 1] = self.places["n"][leaves]

@@ -7,7 +7,7 @@ import numpy as np
 
 from dforest.core.search.criteria import NAMES
 from dforest.core.search.dense import RandomDenseSplitter
-from dforest.core.search.hist import RandomHistSplitter
+from dforest.core.search.splitter import RandomHistSplitter
 from dforest.engines.nodes import Nodes
 from dforest.rules import arrays
 from dforest.rules.records import constants, record

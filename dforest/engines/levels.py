@@ -10,7 +10,7 @@ draws. A `Levels` owns its tables.
 
 import numpy as np
 
-from dforest.core.grow.pieces import lay_out, take_stretches
+from dforest.core.grow.tree import lay_out, take_stretches
 from dforest.core.search.feature_order import FeatureOrder
 from dforest.engines.nodes import Nodes
 from dforest.rules import arrays
@@ -60,7 +60,7 @@ class Levels:
         return self._assemble(root_references)
 
     def record_table(self, t):
-        """Which rows the leaves of tree t have, once it is grown: as `leaf_table` in `dforest/core/grow/trunk.pxd` says.
+        """Which rows the leaves of tree t have, once it is grown: as `leaf_table` in `dforest/core/grow/tree.pxd` says.
 
         Only where the shard tells: see `Subtrees.leaf_firsts`.
         """

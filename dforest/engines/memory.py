@@ -7,10 +7,9 @@ there are rows, and a bootstrap of as many draws has 0.632 times as many.
 import math
 from dataclasses import dataclass
 
-from dforest.core.data import DataView
+from dforest.core.data import DataView, row_bytes
 from dforest.core.grow.block import block_memory
 from dforest.core.grow.trainer import bucketed_columns
-from dforest.core.row_codes import row_bytes
 from dforest.core.sampling import Bootstrap
 from dforest.core.search.feature_order import MANY_FEATURES
 from dforest.core.search.splitter import RandomSplitter

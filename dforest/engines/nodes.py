@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dforest.core.forest.assembly import TreeArrays
-from dforest.core.grow.pieces import number_children, take_stretches
+from dforest.core.grow.tree import number_children, take_stretches
 
 
 def stretches(firsts, lengths):

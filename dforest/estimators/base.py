@@ -22,8 +22,7 @@ from dforest.core.sampling import AllRows
 from dforest.core.search.criteria import NAMES
 from dforest.core.search.criterion import Criterion
 from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
-from dforest.core.search.hist import HistSplitter, RandomHistSplitter
-from dforest.core.search.splitter import Splitter
+from dforest.core.search.splitter import HistSplitter, RandomHistSplitter, Splitter
 from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.agreement import Partition, check_alike, common_features, common_floats, common_labels, join_labels
 from dforest.estimators.callbacks import with_callbacks

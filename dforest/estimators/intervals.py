@@ -9,9 +9,9 @@ from numbers import Real
 import numpy as np
 from scipy.stats import norm
 
+from dforest.core.draws import TreeDraws
 from dforest.core.predict.out_of_bag import predict_out_of_bag, square_exponent
 from dforest.core.threads import each
-from dforest.core.tree_draws import TreeDraws
 from dforest.estimators.outputs import check_one_output
 from dforest.estimators.validation import check_number, count_threads
 

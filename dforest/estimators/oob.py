@@ -13,6 +13,7 @@ from importlib import import_module
 
 import numpy as np
 
+from dforest.core.draws import TreeDraws
 from dforest.core.predict.out_of_bag import (
     N_DIGITS,
     Tally,
@@ -22,7 +23,6 @@ from dforest.core.predict.out_of_bag import (
     square_exponent,
 )
 from dforest.core.sparse_rows import SparseRows
-from dforest.core.tree_draws import TreeDraws
 from dforest.estimators.validation import count_threads
 from dforest.rules.arrays import BLOCK
 from dforest.spmd.draws import DrawDealer

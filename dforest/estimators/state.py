@@ -1,6 +1,6 @@
 """Whether the attributes of a fitted estimator, as a pickle or a caller hands them over, fit together.
 
-What a forest's arrays must be, the forest checks itself (`dforest.core.forest.check`). Here are the attributes around it: what
+What a forest's arrays must be, the forest checks itself (`dforest.core.forest.state`). Here are the attributes around it: what
 the columns of X are, the classes, and the calls of `fit` that trees came from. Nothing is kept.
 """
 

@@ -1,28 +1,51 @@
-"""The rules of nodes and cuts as functions over arrays, for drivers that decide for many nodes at a time.
+"""The rules of nodes, cuts, leaves and boosted trees as functions over arrays, for drivers that decide for many nodes at a time.
 
-Each is a function of the headers beside this file, called for one node after another. Records are those of records.h; a single
+Most are functions of the headers beside this file, called for one node after another. Records are those of records.h; a single
 one, such as the limits of a fit, is an array of one entry.
+
+What leaves of numbers keep is found in steps, between which the sums of several holders of draws are added up. A leaf's value is
+the mean of its exact targets; its impurity is measured around the mean of its quantised ones (`node.h`). Both need sums over all
+draws of the leaf, of up to 128 bits. Whoever has some of the draws gives sums of its own; added up in any order, those of all
+give the leaf:
+
+    extents of all ──► leaf_sums ──► added up ──► impurity_sums ──► added up ──► leaf_words
+
+Words: a *digit* is one of the four parts, of 32 bits each, that a sum of 128 bits is cut into, lowest first; the highest one has
+the sign. Digits are held in 64 bits, so that those of 2**31 sums can be added up without a carry.
+
+Nodes are `df_grown` records, whose draws are the records from `first` on; a node may have none here. Arrays are borrowed. The
+rules of boosted trees are those of boost.h.
 """
+from typing import NamedTuple
+
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from dforest.rules.criteria cimport df_has_one_class
+from dforest.rules.boost cimport (
+    DF_FINE_BITS, DF_SPILL, DF_WEIGHTED_SPILL, df_absolute_gain, df_boost_limits, df_boost_limits_of, df_choose_words,
+    df_common_score, df_fine_exponent, df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_newton_step, df_takes_times,
+    df_word_kind,
+)
+from dforest.rules.bounds cimport df_clip
+from dforest.rules.criteria cimport (
+    df_add_draws, df_fixed_deviance, df_has_one_class, df_measure, df_measure_deviance, df_measure_squares,
+)
 from dforest.rules.cut cimport df_threshold_of
 from dforest.rules.node cimport (
-    df_absolute_score,
-    df_child_of,
-    df_choose_scale,
-    df_decreases_enough,
-    df_is_leaf_by_size,
-    df_is_narrow,
-    df_is_pure_enough,
-    df_score_exponent,
+    DF_LEAF_BITS, df_absolute_score, df_child_of, df_choose_scale, df_decreases_enough, df_deviance_impurity, df_is_leaf_by_size,
+    df_is_narrow, df_is_pure_enough, df_leaf_mean, df_leaf_offset, df_quantised, df_quantiser, df_quantiser_of, df_score_exponent,
+    df_square_impurity,
 )
+from dforest.rules.numerics cimport df_add_product, df_add_square, df_exact_sum, df_sum_digits, df_sum_of_digits
 from dforest.rules.random cimport DF_BLOCK, DF_ROOT_PATH
-from dforest.rules.records cimport df_column, df_grown, df_limits, df_open_node
+from dforest.rules.records cimport (
+    DF_POISSON, DF_TARGET_SUM, DF_TARGET_SUM_WIDE, df_column, df_grown, df_limits, df_open_node, df_record,
+)
 
 from dforest.rules.records import record
+
 
 BLOCK = DF_BLOCK               # rows of a block of the bootstrap
 ROOT_PATH = DF_ROOT_PATH       # the path of a tree's root
@@ -236,4 +259,269 @@ def thresholds(const df_grown[::1] nodes not None, const df_column[::1] columns 
     cdef double[::1] out = result
     for i in range(nodes.shape[0]):
         out[i] = df_threshold_of(&nodes[i], &columns[0], is_random, &values[0], &highs[0])
+    return result
+
+
+N_STATISTIC = 4                # words of a statistic: draws, weight, sum of quantised targets, its high word
+N_DIGITS = 4                   # of a sum
+
+
+def leaf_sums(const df_grown[::1] nodes not None, const df_record[::1] records not None, const double[::1] y not None,
+              const double[:, ::1] extents not None, bint is_wide):
+    """The first sums over the draws of nodes.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (n_nodes,), dtype df_grown
+    records : ndarray of shape (n_records,), dtype df_record
+    y : ndarray of shape (n_rows,), dtype float64
+        Exact targets.
+    extents : ndarray of shape (n_nodes, 2), dtype float64
+        The least and the greatest target among all draws of each node, whoever has them.
+    is_wide : bool
+        Whether sums of quantised targets have two words.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes, 8), dtype int64
+        The statistic by the node's scale, and the digits of the sum that the value follows from.
+    """
+    cdef Py_ssize_t i, k
+    cdef int32_t exponent
+    cdef double centre
+    cdef df_quantiser scale
+    cdef df_exact_sum total
+    cdef df_record drawn
+    result = np.zeros((nodes.shape[0], N_STATISTIC + N_DIGITS), np.int64)
+    cdef int64_t[:, ::1] out = result
+    for i in range(nodes.shape[0]):
+        scale = df_quantiser_of(nodes[i].centre, nodes[i].exponent)
+        memset(&total, 0, sizeof(total))
+        centre = 0.0
+        exponent = 0
+        if extents[i, 0] < extents[i, 1]:
+            exponent = df_choose_scale(extents[i, 0], extents[i, 1], DF_LEAF_BITS, &centre)
+        for k in range(nodes[i].first, nodes[i].first + nodes[i].n):
+            drawn = records[k]
+            drawn.target = 0
+            if extents[i, 0] < extents[i, 1]:          # else there may be no scale
+                drawn.target = df_quantised(&scale, y[drawn.row])
+                df_add_product(&total, <int64_t> drawn.count * drawn.weight, df_leaf_offset(y[drawn.row], centre, exponent))
+            df_add_draws(DF_TARGET_SUM_WIDE if is_wide else DF_TARGET_SUM, &out[i, 0], &drawn)
+        df_sum_digits(&total, &out[i, 4])
+    return result
+
+
+cdef df_measure measure_of(int64_t criterion, const df_grown* node, const int64_t* statistic, bint is_wide) noexcept nogil:
+    cdef df_measure measure
+    memset(&measure, 0, sizeof(measure))
+    if criterion == DF_POISSON:
+        df_measure_deviance(statistic, is_wide, node.centre, node.exponent, &measure)
+    else:
+        df_measure_squares(statistic, is_wide, &measure)
+    return measure
+
+
+def impurity_sums(int64_t criterion, const df_grown[::1] nodes not None, const df_record[::1] records not None,
+                  const double[::1] y not None, const double[:, ::1] extents not None, const int64_t[:, ::1] sums not None,
+                  bint is_wide):
+    """The second sums over the draws of nodes.
+
+    Parameters
+    ----------
+    criterion : int
+        As records.h numbers them.
+    sums : ndarray of shape (n_nodes, 8), dtype int64
+        What `leaf_sums` gives, added up.
+    nodes, records, y, extents, is_wide
+        As for `leaf_sums`.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes, 4), dtype int64
+        The digits of the sum that the impurity follows from.
+    """
+    cdef Py_ssize_t i, k
+    cdef int64_t weight
+    cdef int32_t target
+    cdef df_quantiser scale
+    cdef df_exact_sum total
+    cdef df_measure measure
+    result = np.zeros((nodes.shape[0], N_DIGITS), np.int64)
+    cdef int64_t[:, ::1] out = result
+    for i in range(nodes.shape[0]):
+        if not extents[i, 0] < extents[i, 1]:
+            continue
+        measure = measure_of(criterion, &nodes[i], &sums[i, 0], is_wide)
+        if criterion == DF_POISSON and measure.centre <= 0.0:
+            continue
+        scale = df_quantiser_of(nodes[i].centre, nodes[i].exponent)
+        memset(&total, 0, sizeof(total))
+        for k in range(nodes[i].first, nodes[i].first + nodes[i].n):
+            weight = <int64_t> records[k].count * records[k].weight
+            target = df_quantised(&scale, y[records[k].row])
+            if criterion == DF_POISSON:
+                df_add_product(&total, weight, df_fixed_deviance(target, &measure))
+            else:
+                df_add_square(&total, target - measure.mean, weight)
+        df_sum_digits(&total, &out[i, 0])
+    return result
+
+
+def leaf_words(int64_t criterion, const df_grown[::1] nodes not None, const double[:, ::1] extents not None,
+               const int64_t[:, ::1] sums not None, const int64_t[:, ::1] squares not None, bint is_wide):
+    """What nodes keep as leaves.
+
+    Parameters
+    ----------
+    sums, squares : ndarray of shape (n_nodes, 8) and (n_nodes, 4), dtype int64
+        What `leaf_sums` and `impurity_sums` give, added up.
+    criterion, nodes, extents, is_wide
+        As for `impurity_sums`.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes, 4), dtype int64
+        Draws, weight, and the bits of value and impurity.
+    """
+    cdef Py_ssize_t i
+    cdef double value, impurity, centre
+    cdef int32_t exponent
+    cdef int score_exponent
+    cdef df_exact_sum total
+    cdef df_measure measure
+    result = np.empty((nodes.shape[0], 4), np.int64)
+    cdef int64_t[:, ::1] out = result
+    for i in range(nodes.shape[0]):
+        value = extents[i, 0]
+        impurity = 0.0
+        if extents[i, 0] < extents[i, 1]:
+            exponent = df_choose_scale(extents[i, 0], extents[i, 1], DF_LEAF_BITS, &centre)
+            total = df_sum_of_digits(&sums[i, 4])
+            value = df_leaf_mean(&total, sums[i, 1], centre, exponent, extents[i, 0], extents[i, 1])
+            measure = measure_of(criterion, &nodes[i], &sums[i, 0], is_wide)
+            total = df_sum_of_digits(&squares[i, 0])
+            score_exponent = df_score_exponent(criterion, nodes[i].exponent)
+            if criterion != DF_POISSON:
+                impurity = df_square_impurity(&total, sums[i, 1], &measure, score_exponent)
+            elif measure.centre > 0.0:
+                impurity = df_deviance_impurity(&total, sums[i, 1], score_exponent)
+        value = df_clip(value, nodes[i].lower, nodes[i].upper)
+        out[i, 0] = sums[i, 0]
+        out[i, 1] = sums[i, 1]
+        memcpy(&out[i, 2], &value, sizeof(value))
+        memcpy(&out[i, 3], &impurity, sizeof(impurity))
+    return result
+
+
+SPILL, WEIGHTED_SPILL = DF_SPILL, DF_WEIGHTED_SPILL    # the most rows of a word, without and with integer weights
+WIDE = int(df_word_kind.DF_WIDE_WORDS)
+
+
+class Words(NamedTuple):
+    """The words of a tree, and what its integers stand for.
+
+    Attributes
+    ----------
+    kind : int
+        A `df_word_kind`.
+    fine : tuple of int
+        The exponents of fine gradients and hessians.
+    coarse : tuple of int
+        Those of coarse ones.
+    """
+
+    kind: int
+    fine: tuple
+    coarse: tuple
+
+
+def takes_times(int64_t largest, int64_t total):
+    """Whether rows' integers are multiplied by integer weights, given the largest of these and their sum: bool."""
+    return bool(df_takes_times(largest, total))
+
+
+def fine_exponents(const double[:, ::1] largest not None):
+    """The exponents of fine integers, given the largest magnitudes of what they stand for: ndarray of int32 of their shape."""
+    cdef Py_ssize_t i, j
+    result = np.empty((largest.shape[0], largest.shape[1]), np.int32)
+    cdef int32_t[:, ::1] out = result
+    for i in range(largest.shape[0]):
+        for j in range(largest.shape[1]):
+            out[i, j] = df_fine_exponent(largest[i, j], DF_FINE_BITS)
+    return result
+
+
+def choose_words(bint has_hessian, bint is_weighted, const int64_t[::1] extent not None, int64_t total, fine, bint is_wide=False):
+    """The `Words` of a tree.
+
+    Parameters
+    ----------
+    has_hessian : bool
+        Whether it has integers.
+    is_weighted : bool
+        Whether derivatives have been multiplied by weights.
+    extent : ndarray of shape (4,), dtype int64
+        The largest fine gradient and hessian in magnitude, and the sums of both.
+    total : int
+        How many rows, or the sum of their integer weights.
+    fine : tuple of int
+        The exponents of fine gradients and hessians.
+    is_wide : bool
+        Whether words are to be wide, wherever there are hessians, whatever the sums.
+    """
+    cdef df_word_kind kind = df_choose_words(
+        not has_hessian, is_weighted, is_wide or df_has_heavy_tail(extent[0], extent[2], total)
+        or df_has_heavy_tail(extent[1], extent[3], total))
+    return Words(int(kind), fine, (fine[0] - df_gradient_shift(kind), fine[1] - df_hessian_shift(kind)))
+
+
+def gains(const double[::1] scores not None, const int64_t[::1] gradient not None, const int64_t[::1] hessian not None, double l2,
+          coarse):
+    """The gains of nodes' cuts in units of the loss; 0 where there is none.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_nodes,), dtype float64
+        Of the best cuts; below 0 where there is none.
+    gradient, hessian : ndarray of shape (n_nodes,), dtype int64
+        Sums of the nodes, of coarse integers.
+    l2 : float
+        In units of the loss.
+    coarse : tuple of int
+        The exponents of coarse integers.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes,), dtype float64
+    """
+    cdef Py_ssize_t i
+    cdef int32_t gradient_exponent = coarse[0], hessian_exponent = coarse[1]
+    cdef df_boost_limits limits = df_boost_limits_of(l2, 0.0, 1, hessian_exponent)
+    cdef double common
+    result = np.zeros(scores.shape[0])
+    cdef double[::1] out = result
+    for i in range(scores.shape[0]):
+        common = df_common_score(limits.l2, <double> gradient[i], <double> hessian[i])
+        if scores[i] > common:
+            out[i] = df_absolute_gain(scores[i] - common, gradient_exponent, hessian_exponent)
+    return result
+
+
+def steps(const int64_t[:, ::1] sums not None, fine, double learning_rate, double l2):
+    """The values of nodes by Newton's steps: ndarray of shape (n_nodes,), dtype float64.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (n_nodes, 2), dtype int64
+        Of fine gradients and hessians.
+    fine : tuple of int
+        Their exponents.
+    """
+    cdef Py_ssize_t i
+    cdef int32_t gradient_exponent = fine[0], hessian_exponent = fine[1]
+    result = np.empty(sums.shape[0])
+    cdef double[::1] out = result
+    for i in range(sums.shape[0]):
+        out[i] = df_newton_step(sums[i, 0], sums[i, 1], gradient_exponent, hessian_exponent, learning_rate, l2)
     return result

@@ -11,11 +11,10 @@ The *judge* of a gap is the rank that adds up what the others answer; each rank 
 
 import numpy as np
 
-from dforest.core.code_writer import CodeRule, edges_between, values_of_keys, write_codes
 from dforest.core.coded_columns import CodedColumn
 from dforest.core.coding import BLOCK_BYTES, code_categories, code_columns
+from dforest.core.column_parts import CodeRule, edges_between, places_of, runs_of, sort_columns, values_of_keys, write_codes
 from dforest.core.shared_bins import Marks, merge_entries
-from dforest.core.sorted_columns import places_of, runs_of, sort_columns
 from dforest.core.threads import each
 
 CONTINUOUS, CATEGORICAL = 0, 2  # kinds of columns

@@ -7,7 +7,7 @@ tells the other ranks of the blocks in which they have rows.
 
 import numpy as np
 
-from dforest.core.tree_draws import TreeDraws, width_of
+from dforest.core.draws import TreeDraws, width_of
 
 
 class DrawDealer:

@@ -7,7 +7,7 @@
 The header says of each array its name, type, shape and place, and has texts by name under ``__metadata__``, as the format has it.
 Between arrays are arrays of bytes that mean nothing, whose names begin with "padding": the format allows no gaps. The first array
 is "checksums": the checksum of all bytes before the arrays, and of each array after itself but for padding, in their order (see
-`dforest.core.checksum`). So the first 8 bytes after the header tell whether it is what was written, before it is read.
+`dforest.core.exchange`). So the first 8 bytes after the header tell whether it is what was written, before it is read.
 
 `write_container` writes; a `Container` is a file that is open for reading. It maps the file into memory, and lends views of it;
 the mapping ends with the last of them. A file is never written to once it is there: `write_container` puts a new one there.
@@ -23,7 +23,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from dforest.core.checksum import checksum
+from dforest.core.exchange import checksum
 from dforest.errors import ModelFileError
 
 ALIGNMENT = 64

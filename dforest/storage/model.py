@@ -10,7 +10,7 @@ model is JSON:
     forest       settings of the forest, whose plans are pairs [plan, how many trees in a row have it]
     packed       {"voting", "is_wide", "n_steps"} if the file has packed trees, else null
 
-`dforest.storage.values` says what values are. The arrays of trees are those of `dforest.core.forest.compact`, named
+`dforest.storage.values` says what values are. The arrays of trees are those of `dforest.core.forest.state`, named
 "trees.feature" and so on; those of packed trees (`PackedArrays`) "packed.slots" and so on, one slot a row.
 
 A file that is mapped is kept by whatever uses a part of it: the packed forest, the arrays among the attributes, and the forest
@@ -28,7 +28,7 @@ from sklearn import config_context
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.core.forest.arrays import Forest
-from dforest.core.forest.compact import shrink
+from dforest.core.forest.state import shrink
 from dforest.core.predict.packing import PackedArrays, slot_bits, slot_size
 from dforest.errors import ModelFileError
 from dforest.estimators.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor

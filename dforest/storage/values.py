@@ -21,6 +21,7 @@ from dforest import criterion, loss, splitter
 from dforest.boosting.losses import Loss, OwnLoss
 from dforest.core.boost.constraints import Constraints
 from dforest.core.component import Component
+from dforest.core.draws import Groups, Strata
 from dforest.core.objective import (
     ClassObjective,
     MultiOutputClassObjective,
@@ -31,7 +32,6 @@ from dforest.core.objective import (
 from dforest.core.sampling import AllRows, Bootstrap, DrawnElsewhere, SamplingPlan, Subsample
 from dforest.core.search.criteria import CRITERIA
 from dforest.core.sparse_rows import SparseRows
-from dforest.core.strata import Groups, Strata
 from dforest.estimators.ensemble import Batch
 from dforest.estimators.features import Features
 from dforest.estimators.neighbours import TrainingData

@@ -12,7 +12,7 @@ from dforest.core.data import integer_weights
 from dforest.errors import ContractError, LossError
 from dforest.loss import Loss, PythonLoss
 from dforest.rules import losses as rules
-from dforest.rules.baselines import baselines
+from dforest.rules.losses import baselines
 
 SMALL = {"max_iter": 6, "max_leaf_nodes": 7, "min_samples_leaf": 3, "random_state": 0}
 

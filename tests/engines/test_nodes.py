@@ -5,14 +5,14 @@ import doctest
 import numpy as np
 import pytest
 
-import dforest.core.grow.pieces
+import dforest.core.grow.tree
 import dforest.engines.nodes
-from dforest.core.grow.pieces import take_stretches
+from dforest.core.grow.tree import take_stretches
 from dforest.engines.nodes import Nodes, stretches
 
 
 def test_examples():
-    for module in (dforest.engines.nodes, dforest.core.grow.pieces):
+    for module in (dforest.engines.nodes, dforest.core.grow.tree):
         assert doctest.testmod(module).failed == 0
 
 

@@ -9,9 +9,9 @@ from twins import naive
 from twins.sampling import twin_of
 
 from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
+from dforest.core.draws import TreeDraws
 from dforest.core.predict.out_of_bag import square_exponent
 from dforest.core.predict.permutation import permutation_rise
-from dforest.core.tree_draws import TreeDraws
 
 PERMUTATION = 5  # the purpose of the random streams that permute columns
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])

@@ -25,7 +25,7 @@ from dforest import (
     RandomForestRegressor,
 )
 from dforest.core.data import integer_weights
-from dforest.core.forest.pruning import least_squares, weakest_links
+from dforest.core.forest.node_table import least_squares, weakest_links
 from dforest.pruning import cost_complexity
 
 TASKS = pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])

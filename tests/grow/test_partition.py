@@ -23,7 +23,7 @@ from libc.string cimport memset
 from dforest.core.component cimport CONTRACT
 from dforest.core.component import declare_contract
 from dforest.core.data cimport DataView
-from dforest.core.grow.partition cimport partition, partition_by_test, partition_summing, partition_together
+from dforest.core.grow.records cimport partition, partition_by_test, partition_summing, partition_together
 from dforest.core.grow.team cimport Task, Team
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.search.sums cimport Sums, SumsKind

@@ -5,7 +5,7 @@ import pytest
 
 from dforest.core.forest.assembly import TreeArrays
 from dforest.core.grow import trainer
-from dforest.core.grow.pieces import join_pieces, number_children
+from dforest.core.grow.tree import join_pieces, number_children
 from dforest.core.sampling import Bootstrap
 from dforest.engines.cpu import CpuEngine
 from dforest.testing.engine_check import Kept, assert_equal_trees, random_problem

@@ -12,9 +12,9 @@ import numpy as np
 from sklearn.base import clone
 
 import dforest
+from dforest.core.draws import TreeDraws
 from dforest.core.predict import out_of_bag
 from dforest.core.predict.permutation import permutation_rise
-from dforest.core.tree_draws import TreeDraws
 from dforest.engines.device import backend
 from dforest.engines.device import out_of_bag as out_of_bag_there
 from dforest.engines.device.predictor import DevicePredictor

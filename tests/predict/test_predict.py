@@ -17,7 +17,7 @@ from dforest import (
     RandomForestRegressor,
 )
 from dforest.core import loops
-from dforest.core.forest.compact import expand, right_children, shrink
+from dforest.core.forest.state import expand, right_children, shrink
 from dforest.core.predict.packed import PackedForest
 from dforest.core.predict.packing import slot_numbers
 from dforest.splitter import PythonSplitter, Test

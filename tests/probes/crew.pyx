@@ -5,8 +5,7 @@ import time
 
 import numpy as np
 
-from dforest.core.crew cimport Crew
-from dforest.core.threads cimport Turn, poll
+from dforest.core.threads cimport Crew, Turn, poll
 
 cdef struct Tally:
     int64_t n_items

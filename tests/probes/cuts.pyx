@@ -8,11 +8,10 @@ from libc.stdlib cimport calloc, free
 import numpy as np
 
 from dforest.core.data cimport DataView
-from dforest.core.search.coarse cimport CoarseSearch
+from dforest.core.search.dense cimport CoarseSearch
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.cut_list cimport LONE, SINGLES, CutList, expand
-from dforest.core.search.cuts cimport Cuts
-from dforest.core.search.side cimport CodeRange
+from dforest.core.search.cuts cimport CodeRange, Cuts
 from dforest.core.types cimport CATEGORICAL, Column, LeafRules, Node, Record, Split, in_subset
 
 

@@ -1,10 +1,10 @@
-"""Exact means, weighted quantiles and baselines (rules/baselines.pyx), against scikit-learn and by hand."""
+"""Exact means, weighted quantiles and baselines (rules/losses.pyx), against scikit-learn and by hand."""
 
 import numpy as np
 import pytest
 from sklearn._loss import loss as sk
 
-from dforest.rules.baselines import baselines, exact_mean, weighted_quantile
+from dforest.rules.losses import baselines, exact_mean, weighted_quantile
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from probes import rules as probe
 
 from dforest.problem import GrowthRules
 from dforest.rules import arrays
-from dforest.rules.baselines import exact_mean
+from dforest.rules.losses import exact_mean
 from dforest.rules.records import constants, record
 from dforest.testing import streams
 from dforest.testing.coding import mean_target, scale_exponent

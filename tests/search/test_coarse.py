@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import dforest
 from dforest.core import loops
-from dforest.core.search import coarse
+from dforest.core.search import dense
 from dforest.estimators import base as estimator
 from dforest.testing.scores import gini_score
 
@@ -35,8 +35,8 @@ def test_no_cut_inside_a_bucket_is_above_its_bound(seed, n, n_buckets, missing, 
     words = (edges[:, 0] | edges[:, 1] << 32).astype(np.uint64)
     loops.use(name)
     args = words, int(offset[0] | offset[1] << 32), float(total.sum()), float(total[0]), floor * (1 - 2.0**-20)
-    reaches, bounds = coarse.gini_reach(*args, False)
-    mixed, _ = coarse.gini_reach(*args, total.sum() <= 4096)
+    reaches, bounds = dense.gini_reach(*args, False)
+    mixed, _ = dense.gini_reach(*args, total.sum() <= 4096)
     loops.use()
     begin = 0
     for i, end in enumerate(ends):

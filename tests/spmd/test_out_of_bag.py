@@ -11,8 +11,8 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import r2_score
 
 from dforest import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from dforest.core.draws import TreeDraws
 from dforest.core.sampling import AllRows, Bootstrap
-from dforest.core.tree_draws import TreeDraws
 from dforest.estimators.scoring import accuracy, r2
 from dforest.rows import RowShare
 from dforest.rules.arrays import BLOCK

@@ -9,8 +9,8 @@ from twins import naive
 
 import dforest
 from dforest import RandomForestClassifier, RandomForestRegressor
+from dforest.core.draws import TreeDraws
 from dforest.core.predict.permutation import Permutations, permute_values, rise_of
-from dforest.core.tree_draws import TreeDraws
 from dforest.rules.arrays import BLOCK
 from dforest.splitter import PythonSplitter, Test
 from dforest.spmd import permutations

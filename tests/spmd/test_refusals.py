@@ -12,7 +12,7 @@ import dforest
 from dforest import RandomForestClassifier, RandomForestRegressor
 from dforest.config import config_context
 from dforest.core.search.criteria import CRITERIA
-from dforest.core.search.hist import HistSplitter
+from dforest.core.search.splitter import HistSplitter
 from dforest.engines.ranks import engine
 from dforest.estimators import base
 from dforest.estimators.agreement import Partition

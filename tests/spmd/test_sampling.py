@@ -12,9 +12,8 @@ from sklearn.base import clone
 
 from dforest import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from dforest.config import config_context
+from dforest.core.draws import Strata, TreeDraws
 from dforest.core.sampling import AllRows, Bootstrap
-from dforest.core.strata import Strata
-from dforest.core.tree_draws import TreeDraws
 from dforest.rows import RowShare
 from dforest.rules.arrays import BLOCK
 from dforest.sampling import BlockSampling, GroupSampling, Sampling, StratifiedSampling

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from dforest.core.code_writer import CodeRule, write_codes
-from dforest.core.sorted_columns import places_of, runs_of, sort_columns
+from dforest.core.column_parts import CodeRule, places_of, runs_of, sort_columns, write_codes
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twins import model_files as twin
 
-from dforest.core.checksum import checksum
+from dforest.core.exchange import checksum
 from dforest.errors import ModelFileError
 from dforest.storage.container import Container, write_container
 

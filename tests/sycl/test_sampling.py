@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from twins.sampling import twin_of
 
+from dforest.core.draws import Groups, Strata, TreeDraws
 from dforest.core.sampling import AllRows, Bootstrap, Subsample
-from dforest.core.strata import Groups, Strata
-from dforest.core.tree_draws import TreeDraws
 from dforest.engines.device.out_of_bag import predict_out_of_bag
 from dforest.engines.device.sampling import PLANS, RowCounts
 from dforest.rules.arrays import BLOCK

@@ -9,7 +9,6 @@ from threadpoolctl import threadpool_limits
 from twins import boosting, losses
 from twins.boosting import flatten, grow_booster, predict_raw
 
-from dforest.rules import baselines
 from dforest.rules import losses as compiled
 from dforest.testing import scores
 
@@ -92,10 +91,10 @@ def test_baselines_have_the_bits_of_the_compiled_ones(loss, weighted):
         n_classes = 3 if loss == "multinomial" else 2
         weight = rng.integers(1, 2**31, n).astype(np.uint32) if weighted else None
         w = weight.tolist() if weighted else [1] * n
-        found = baselines.baselines(loss, y.astype(float), weight, n_classes, 0.25).tolist()
+        found = compiled.baselines(loss, y.astype(float), weight, n_classes, 0.25).tolist()
         assert found == losses.baselines(loss, y.tolist(), w, n_classes, 0.25)
         if not weighted:  # a weight of 1 is none
-            assert found == baselines.baselines(loss, y.astype(float), np.ones(n, np.uint32), n_classes, 0.25).tolist()
+            assert found == compiled.baselines(loss, y.astype(float), np.ones(n, np.uint32), n_classes, 0.25).tolist()
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -46,7 +46,7 @@ def xxh64(data):
 
 
 def checksum(data):
-    """The twin of `dforest.core.checksum.checksum`."""
+    """The twin of `dforest.core.exchange.checksum`."""
     return xxh64(b"".join(struct.pack("<Q", xxh64(data[i : i + PIECE_BYTES])) for i in range(0, len(data), PIECE_BYTES)))
 
 

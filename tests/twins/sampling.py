@@ -1,4 +1,4 @@
-"""The naive twins of sampling plans: `dforest.core.sampling` and `dforest.core.strata` again, slow and plain.
+"""The naive twins of sampling plans: `dforest.core.sampling` and `dforest.core.draws` again, slow and plain.
 
 A twin has the name and the parameters of its plan. It draws all rows at once; where the core counts the ones of a word, a twin
 looks at one bit after another, and where the core goes down a tree of blocks in a loop, a twin calls itself.

@@ -1,15 +1,29 @@
-"""A boosted tree as it grows: see boosted_tree.pyx for the words."""
+"""A boosted tree as it grows, and the rows drawn for its round: see boosted_tree.pyx for the words."""
 cimport cython
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.boost.histograms cimport Histograms
-from dforest.core.crew cimport Crew
 from dforest.core.data cimport DataView
 from dforest.core.loops cimport df_boost_constraint, df_boost_cut
 from dforest.core.search.feature_order cimport FeatureOrder
-from dforest.core.threads cimport Turn
+from dforest.core.threads cimport Crew, Turn
 from dforest.rules.boost cimport df_boost_limits
 from dforest.rules.bounds cimport df_bounds
+
+
+@cython.final
+cdef class DrawnRows:
+    cdef readonly int64_t n_rows, n_drawn
+    cdef uint32_t* order               # [n_rows] those that are drawn, and those left out, each in order
+    cdef const uint32_t* times         # [n_rows] integer weights; NULL: all are 1
+    cdef int64_t total_weight          # sum of `times` of those that are drawn, or their number
+    cdef uint32_t seed                 # of the round
+    cdef int64_t* of_block             # [n_blocks] sums of `times` of the rows drawn of each block
+
+    cdef void draw(self, uint32_t seed, const uint32_t* times, Crew crew) noexcept nogil
+    cdef int64_t n_before(self, int64_t row) noexcept nogil
+    cdef void draw_block(self, int64_t item) noexcept nogil
+
 
 cdef struct BoostNode:
     uint64_t path

@@ -2,14 +2,12 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
-from dforest.core.boost.boosted_tree cimport BoostNode, BoostScale, BoostedTree
-from dforest.core.boost.drawn_rows cimport DrawnRows
+from dforest.core.boost.boosted_tree cimport BoostNode, BoostScale, BoostedTree, DrawnRows
 from dforest.core.boost.histograms cimport Histograms
-from dforest.core.boost.own_loss cimport OwnLoss, df_known_derivatives
-from dforest.core.crew cimport Crew
+from dforest.core.boost.loss cimport OwnLoss, df_known_derivatives
+from dforest.core.threads cimport Crew, Turn
 from dforest.core.data cimport DataView
 from dforest.core.loops cimport df_boost_extent, df_boost_rows
-from dforest.core.threads cimport Turn
 from dforest.rules.bounds cimport df_bounds
 
 cdef extern from "core/boost/quantile.h" nogil:

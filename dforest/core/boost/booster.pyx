@@ -18,7 +18,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from dforest.core.boost.loss cimport Loss
-from dforest.core.grow.buffers cimport ensure_room
+from dforest.core.grow.tree cimport ensure_room
 from dforest.core.loops cimport loops
 from dforest.core.types cimport ORDINAL
 from dforest.rules.boost cimport (

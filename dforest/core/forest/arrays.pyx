@@ -10,7 +10,7 @@ payload. Payloads come in the order of their nodes.
 
 A `Forest` owns its arrays, which are read-only, as it is itself; a forest cut out of another one shares
 them. What reads them relies on that: a fit makes arrays that fit together, and those of a caller or a
-pickle are checked before a forest is made of them (`dforest.core.forest.check`).
+pickle are checked before a forest is made of them (`dforest.core.forest.state`).
 """
 from functools import cache, cached_property
 from operator import index
@@ -20,13 +20,11 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 import numpy as np
 
 from dforest.core.forest.assembly import NODE_ARRAYS, Assembly, TreeArrays
-from dforest.core.forest.compact import expand, shrink
-from dforest.core.forest.check import check_arrays, check_forest, check_settings
-from dforest.core.forest.node_table import class_table, gain_table, number_table, target_power
-from dforest.core.forest.pruning import remaining_nodes
+from dforest.core.forest.state import check_arrays, check_forest, check_settings, expand, shrink
+from dforest.core.forest.node_table import class_table, gain_table, number_table, remaining_nodes, target_power
 from dforest.core.forest.row_table import unique_rows
 from dforest.core.predict.packed import PackedForest
-from dforest.core.predict.packed_check import check_equal
+from dforest.core.predict.packing import check_equal
 from dforest.core.predict.predictor import Predictor
 
 _OF_TREES = ("seeds", "n_rows", "plans", "weight_exponent")
@@ -170,7 +168,7 @@ class Forest:
         settings : dict
             As `settings` returns them.
         read : callable
-            What returns the other arrays by name, made small as by `dforest.core.forest.compact`. Its arrays are checked, and
+            What returns the other arrays by name, made small as by `dforest.core.forest.state`. Its arrays are checked, and
             must be those that the packed trees were made of.
         error : callable
             What makes the exception that is raised if they are not, given a message.

@@ -1,4 +1,4 @@
-"""What holds for every node of a tree, from the leaves up.
+"""What holds for every node of a tree, from the leaves up; which inner nodes are to become leaves; and which nodes remain.
 
 A forest keeps statistics of leaves only. Children come after their parent in preorder, so one pass
 from the last node to the first gives those of inner nodes. With w the weight of a node, i its
@@ -8,21 +8,30 @@ impurity and L, R its children,
 
 where the decrease is formed from what the children differ in, without cancellation.
 
+Words of pruning: a *branch* is a node and all below it; a node is *cut* when its branch becomes a leaf. Nodes are in preorder
+(see `dforest.core.forest.arrays`): the branch of node i is the run of nodes
+
+    i, i + 1, ..., end[i] - 1.
+
 Nothing here is kept: tables are new arrays, the arrays handed in are borrowed.
 """
 from collections import namedtuple
 
-from libc.math cimport ldexp
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.math cimport INFINITY, fabs, ldexp
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 import numpy as np
 
 from dforest.core.search.criterion cimport Criterion
+from dforest.core.threads cimport Turn, current_turn, poll
 from dforest.rules.node cimport df_score_exponent
 from dforest.rules.numerics cimport df_entropy_term
 from dforest.rules.records cimport DF_ABSOLUTE_ERROR, DF_POISSON, DF_SQUARED_ERROR
 
 from dforest.core.search.regression import Poisson
+
+cdef extern from "Python.h":
+    int PyErr_CheckSignals() except -1
 
 
 NodeTable = namedtuple("NodeTable", ["draws", "weight", "value", "impurity", "decrease"])
@@ -234,3 +243,350 @@ def gain_table(const int32_t[::1] feature not None, const uint32_t[::1] link not
             v[i, 0] = inner[n_inner, 0]
             to_decrease[i] = inner[n_inner, 1]
     return NodeTable(draws, weight, value, np.zeros(n), decrease)
+
+
+cdef double UNIT = 2.0 ** -53  # no rounding of a float64 errs by a larger share of it
+cdef double TINY = 2.0 ** -990  # what all numbers below float64's range are worth together, where others are below 1
+
+
+def fewest_errors(const int32_t[::1] feature not None, const uint32_t[::1] right_child not None,
+                  const int64_t[::1] prediction not None, const int64_t[::1] leaf not None,
+                  const int64_t[::1] target not None, const uint32_t[::1] weight):
+    """The cuts that leave the fewest wrong classes on some rows, and of those the smallest tree.
+
+    A node is cut where it makes no more errors as a leaf than its branch does once that is cut as
+    it should be.
+
+    Parameters
+    ----------
+    feature, right_child : ndarray of shape (n,)
+        Of the nodes of one tree.
+    prediction : ndarray of shape (n,), dtype int64
+        The class that each node predicts as a leaf.
+    leaf : ndarray of shape (n_rows,), dtype int64
+        The node that each row ends in.
+    target : ndarray of shape (n_rows,), dtype int64
+        Class numbers.
+    weight : ndarray of shape (n_rows,), dtype uint32, or None
+        What the error of each row counts; None: 1.
+
+    Returns
+    -------
+    ndarray of shape (n,), dtype bool
+        Nodes that are cut; those below another one may be or not.
+    """
+    cdef Py_ssize_t n = feature.shape[0], i, row
+    cdef uint64_t least
+    cdef Turn turn = current_turn()
+    cdef uint64_t[::1] error = np.zeros(n, np.uint64)     # first of nodes, then of branches
+    result = np.zeros(n, np.bool_)
+    cdef uint8_t[::1] cut = result.view(np.uint8)
+    with nogil:
+        for row in range(target.shape[0]):
+            i = 0
+            while True:
+                if target[row] != prediction[i]:
+                    error[i] += weight[row] if weight is not None else 1
+                if feature[i] < 0:
+                    break
+                i = right_child[i] if leaf[row] >= right_child[i] else i + 1
+                poll(&turn, 4)
+        for i in range(n - 1, -1, -1):
+            if feature[i] < 0:
+                continue
+            least = error[i + 1] + error[right_child[i]]
+            if error[i] > least:
+                error[i] = least
+            else:
+                cut[i] = True
+    return result
+
+
+cdef struct Share:             # what the rows that reach a node say
+    int64_t rows
+    uint64_t weight
+    double sum                 # of weight * target, where the largest target is below 1
+    double size                # the same of magnitudes
+    double gain                # what the branch saves in squared error as against the node as a leaf; 0 where it is cut
+    double margin              # how far that may be off
+
+
+cdef inline void add_step(Share* node, const Share* child, double before, double after, int exponent) noexcept nogil:
+    """Add to a node's gain what its child brings: predictions go from `before` to `after` there."""
+    cdef double p = ldexp(before, exponent), q = ldexp(after, exponent), step = q - p, size
+    node.gain += child.gain
+    node.margin += child.margin + 8.0 * UNIT * child.gain
+    if before == after or child.rows == 0:
+        return
+    # w (y - p)^2 - w (y - q)^2 = (q - p) (2 w y - w (p + q)), summed over rows; each of them was rounded twice.
+    node.gain += step * (2.0 * child.sum - <double> child.weight * (p + q))
+    size = fabs(step) * (2.0 * child.size + <double> child.weight * (fabs(p) + fabs(q)))
+    node.margin += 2.0 * UNIT * (<double> child.rows + 16.0) * size + TINY
+
+
+def least_squares(const int32_t[::1] feature not None, const uint32_t[::1] right_child not None,
+                  const double[::1] prediction not None, const int64_t[::1] leaf not None,
+                  const double[::1] target not None, const uint32_t[::1] weight):
+    """The cuts that leave the least squared error on some rows, and of those the smallest tree.
+
+    As `fewest_errors`, but that predictions and targets are numbers (float64), whose errors are
+    compared exactly: what a branch saves is worked out in float64 with a bound of all that was
+    rounded, and in integers where its sign is in doubt.
+    """
+    cdef Py_ssize_t n = feature.shape[0], i, row, b
+    cdef int exponent
+    cdef double w, y
+    cdef Share* node
+    cdef Share[::1] share = np.zeros(n, [("rows", np.int64), ("weight", np.uint64)]
+                                     + [(name, np.float64) for name in ("sum", "size", "gain", "margin")])
+    result = np.zeros(n, np.bool_)
+    cdef uint8_t[::1] cut = result.view(np.uint8)
+    exponent = -int(np.frexp(max(np.abs(target).max(), np.abs(prediction).max()))[1])
+    exact = None
+    with nogil:
+        for row in range(target.shape[0]):
+            node = &share[leaf[row]]
+            w = <double> weight[row] if weight is not None else 1.0
+            y = ldexp(target[row], exponent)
+            node.rows += 1
+            node.weight += <uint64_t> w
+            node.sum += w * y
+            node.size += w * fabs(y)
+    for i in range(n - 1, -1, -1):
+        if feature[i] < 0:
+            continue
+        b = right_child[i]
+        node = &share[i]
+        node.rows = share[i + 1].rows + share[b].rows
+        node.weight = share[i + 1].weight + share[b].weight
+        node.sum = share[i + 1].sum + share[b].sum
+        node.size = share[i + 1].size + share[b].size
+        add_step(node, &share[i + 1], prediction[i], prediction[i + 1], exponent)
+        add_step(node, &share[b], prediction[i], prediction[b], exponent)
+        node.margin *= 1.0 + 2.0 ** -40      # for what was rounded in margins themselves
+        if fabs(node.gain) <= node.margin and node.margin > 0.0:
+            if exact is None:
+                exact = ExactGains(feature, right_child, prediction, leaf, target, weight)
+            node.gain = exact.gain(i, exponent)
+            node.margin = 4.0 * UNIT * node.gain + TINY if node.gain > 0.0 else 0.0
+        if node.gain <= 0.0:
+            cut[i] = True
+            node.gain = node.margin = 0.0
+    return result
+
+
+class ExactGains:
+    """What branches save in squared error as against leaves, in integers.
+
+    Parameters as for `least_squares`. Numbers are multiples of 2**-self.bits.
+    """
+
+    def __init__(self, feature, right_child, prediction, leaf, target, weight):
+        self.feature = np.asarray(feature)
+        self.right_child = np.asarray(right_child)
+        leaf = np.asarray(leaf)
+        self.rows = np.argsort(leaf, kind="stable")
+        self.first = np.searchsorted(leaf, np.arange(len(feature) + 1), sorter=self.rows)
+        self.weight = None if weight is None else np.asarray(weight)
+        (self.target, a), (self.prediction, b) = (np.frexp(numbers) for numbers in (target, prediction))
+        lowest = min(e[f != 0.0].min(initial=1024) for f, e in ((self.target, a), (self.prediction, b)))
+        self.bits = 53 - int(lowest)
+        self.target_shift, self.prediction_shift = (np.maximum(e - lowest, 0) for e in (a, b))
+        self.known = {}
+
+    def gain(self, top, exponent):
+        """What the branch of a node saves, above 0 or 0, as if all numbers had been multiplied by 2**exponent.
+
+        A positive result below float64's range is given as the least number there is.
+        """
+        pending, order = [top], []
+        while pending:
+            i = pending.pop()
+            order.append(i)
+            if i not in self.known and self.feature[i] >= 0:
+                pending += [i + 1, int(self.right_child[i])]
+        found = {}
+        for i in reversed(order):        # children before their parent
+            found[i] = self.known[i] if i in self.known else self._measure(i, found)
+        self.known[top] = found[top]
+        _, _, _, gain = found[top]
+        shift = max(0, gain.bit_length() - 62)
+        return max(ldexp(float(gain >> shift), shift + 2 * (exponent - self.bits)), 2.0 ** -1074) if gain else 0.0
+
+    def _measure(self, i, found):
+        """(prediction, weight, sum of weight * target, gain) of a node."""
+        PyErr_CheckSignals()             # does nothing but in the main thread
+        p = _integer(self.prediction[i], self.prediction_shift[i])
+        if self.feature[i] < 0:
+            rows = self.rows[self.first[i] : self.first[i + 1]].tolist()
+            weights = [1] * len(rows) if self.weight is None else self.weight[rows].tolist()
+            return p, sum(weights), sum(w * _integer(self.target[row], self.target_shift[row])
+                                        for row, w in zip(rows, weights)), 0
+        weight = total = gain = 0
+        for q, w, s, g in (found.pop(i + 1), found.pop(int(self.right_child[i]))):
+            weight += w
+            total += s
+            gain += g + (q - p) * (2 * s - w * (q + p))
+        return p, weight, total, max(gain, 0)
+
+
+def _integer(fraction, shift):
+    return int(fraction * 2.0 ** 53) << int(shift)
+
+
+cdef struct Links:             # the nodes of a tree that may be cut, as a knockout of 2 * size places
+    Py_ssize_t size            # a power of two from the number of nodes: node i plays from place size + i
+    const double* strength     # [size] of each node's link; infinite for those that may not be cut, or past the end
+    uint32_t* winner           # [2 * size] the node of the weakest link below a place, of equals the first
+
+
+cdef inline bint play(Links* links, Py_ssize_t place) noexcept nogil:
+    """Find a place's winner anew; return whether it is another one than before."""
+    cdef uint32_t a = links.winner[2 * place], b = links.winner[2 * place + 1], before = links.winner[place]
+    links.winner[place] = b if links.strength[b] < links.strength[a] else a
+    return links.winner[place] != before
+
+
+cdef inline void update(Links* links, uint32_t node) noexcept nogil:
+    """Take account of the changed strength of a node's link."""
+    cdef Py_ssize_t place = (links.size + node) // 2
+    while place > 0 and (play(links, place) or links.winner[place] == node):
+        place //= 2
+
+
+def weakest_links(const int32_t[::1] feature not None, const uint32_t[::1] right_child not None,
+                  const double[::1] decrease not None, double alpha=INFINITY):
+    """The cuts of minimal cost-complexity pruning, one after the other.
+
+    With R the risk of a set of leaves (the sum of share of weight times impurity), the strength of a
+    node's link is g = (R(node) - R(branch)) / (leaves of the branch - 1). The numerator is the sum
+    of what the branch's inner nodes decrease, and these are as many as the denominator says: g is
+    the mean decrease of the inner nodes of the branch, as far as it isn't cut yet. Always the node
+    of the weakest link is cut, of equals the first in preorder.
+
+    Parameters
+    ----------
+    feature, right_child : ndarray of shape (n,)
+        Of the nodes of one tree.
+    decrease : ndarray of shape (n,), dtype float64
+        Of the risk by each node's split, finite; 0 for leaves.
+    alpha : float
+        Stronger links are left.
+
+    Returns
+    -------
+    nodes : ndarray of shape (n_cuts,), dtype int64
+        In the order in which they are cut.
+    strength : ndarray of shape (n_cuts,), dtype float64
+        Of the links, when they are cut.
+    rise : ndarray of shape (n_cuts,), dtype float64
+        Of the risk, by each cut.
+
+    References
+    ----------
+    L. Breiman, J. Friedman, R. Olshen, C. Stone, "Classification and Regression Trees", 1984,
+    chapter 3.
+    """
+    cdef Py_ssize_t n = feature.shape[0], size = 1, n_cuts = 0, i, j
+    cdef Links links
+    cdef Turn turn = current_turn()
+    while size < n:
+        size *= 2
+    parents = np.zeros(n, np.uint32)
+    ends = np.empty(n, np.uint32)
+    gains = np.zeros(n)                  # decrease by all inner nodes of the branch
+    inners = np.zeros(n, np.int64)       # how many these are; 0: the node is a leaf now
+    strengths = np.full(size, np.inf)
+    winners = np.empty(2 * size, np.uint32)
+    cuts = np.empty(n // 2, np.int64)    # a tree of n nodes has n // 2 inner ones
+    at_cut = np.empty(n // 2)
+    rises = np.empty(n // 2)
+    cdef uint32_t[::1] parent = parents, end = ends, winner = winners
+    cdef double[::1] gain = gains, strength = strengths, to_strength = at_cut, to_rise = rises
+    cdef int64_t[::1] inner = inners, to_cut = cuts
+    links.size = size
+    links.strength = &strength[0]
+    links.winner = &winner[0]
+    with nogil:
+        for i in range(n - 1, -1, -1):
+            if feature[i] < 0:
+                end[i] = <uint32_t> (i + 1)
+                continue
+            parent[i + 1] = parent[right_child[i]] = <uint32_t> i
+            end[i] = end[right_child[i]]
+            inner[i] = 1 + inner[i + 1] + inner[right_child[i]]
+            gain[i] = decrease[i] + (gain[i + 1] + gain[right_child[i]])
+            strength[i] = gain[i] / <double> inner[i]
+        for i in range(size):
+            winner[size + i] = <uint32_t> i
+        for i in range(size - 1, 0, -1):
+            play(&links, i)
+        while inner[0] > 0:
+            i = winner[1]
+            if inner[i] == 0 or strength[i] > alpha:
+                break
+            to_cut[n_cuts] = i
+            to_strength[n_cuts] = strength[i]
+            to_rise[n_cuts] = gain[i]
+            n_cuts += 1
+            j = i
+            while j < end[i]:            # nothing in the branch can be cut any more
+                if inner[j] == 0:
+                    j = end[j]
+                    continue
+                inner[j] = 0
+                strength[j] = INFINITY
+                update(&links, <uint32_t> j)
+                j += 1
+            gain[i] = 0.0
+            while i > 0:
+                i = parent[i]
+                inner[i] = 1 + inner[i + 1] + inner[right_child[i]]
+                gain[i] = decrease[i] + (gain[i + 1] + gain[right_child[i]])
+                strength[i] = gain[i] / <double> inner[i]
+                update(&links, <uint32_t> i)
+                poll(&turn, 4)
+    return cuts[:n_cuts].copy(), at_cut[:n_cuts].copy(), rises[:n_cuts].copy()
+
+
+def remaining_nodes(const int32_t[::1] feature not None, const uint32_t[::1] right_child not None, cut not None):
+    """The nodes of a tree that is cut back.
+
+    Parameters
+    ----------
+    feature, right_child : ndarray of shape (n,)
+        Of the nodes of one tree.
+    cut : ndarray of shape (n,), dtype bool
+        The inner nodes that become leaves.
+
+    Returns
+    -------
+    kept : ndarray of shape (n_kept,), dtype int64
+        The nodes that remain, ascending.
+    right : ndarray of shape (n_kept,), dtype uint32
+        Their right children, numbered anew; of leaves: 0.
+    """
+    cdef Py_ssize_t n = feature.shape[0], i, k, n_kept = 0
+    cdef const uint8_t[::1] is_cut = np.ascontiguousarray(cut, np.bool_).view(np.uint8)
+    stays = np.zeros(n, np.bool_)
+    numbers = np.empty(n, np.uint32)      # of the nodes that stay
+    kept = np.empty(n, np.int64)
+    cdef uint8_t[::1] to_stays = stays.view(np.uint8)
+    cdef uint32_t[::1] to_numbers = numbers
+    cdef int64_t[::1] to_kept = kept
+    to_stays[0] = True
+    for i in range(n):
+        if not to_stays[i]:
+            continue
+        to_numbers[i] = <uint32_t> n_kept
+        to_kept[n_kept] = i
+        n_kept += 1
+        if feature[i] >= 0 and not is_cut[i]:
+            to_stays[i + 1] = to_stays[right_child[i]] = True
+    rights = np.zeros(n_kept, np.uint32)
+    cdef uint32_t[::1] to_rights = rights
+    for k in range(n_kept):
+        i = to_kept[k]
+        if feature[i] >= 0 and not is_cut[i]:
+            to_rights[k] = to_numbers[right_child[i]]
+    return kept[:n_kept].copy(), rights

@@ -1,12 +1,29 @@
-"""A copy of what the records of one subtree need: see block.pyx."""
+"""A copy of what the records of one subtree need, with ranks in place of codes: see block.pyx."""
 cimport cython
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from dforest.core.data cimport DataView
-from dforest.core.grow.ranker cimport Ranker
-from dforest.core.row_codes cimport RowCodes
+from dforest.core.data cimport DataView, RowCodes
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.types cimport Column, Node, Record
+
+cdef enum:
+    MOST_RANKED = 65535            # records whose codes may be ranked: a rank and "missing" fit 16 bits
+
+
+cdef class Ranker:
+    cdef double ranked_above       # columns of more codes than this for each record are ranked
+    cdef int64_t codes_per_mark    # columns of up to this many codes for each record are ranked by marks, others by sorting
+    cdef Py_ssize_t n_marks        # words of marks
+    cdef uint64_t* marks           # [n_marks] a bit for each code that occurs, all 0 between calls
+    cdef uint32_t* before          # [n_marks] see ranks.h
+    cdef uint64_t* keys            # [n_records] what is sorted; by marks, the codes of the records as uint32
+    cdef uint64_t* keys_to         # [n_records] where it is sorted to
+
+    cdef int reserve(self, DataView data, Py_ssize_t n_records) except -1
+    cdef bint is_worth_it(self, const Column* column, Py_ssize_t n) noexcept nogil
+    cdef uint32_t rank(self, const uint32_t* rows, Py_ssize_t n, const Column* column, const uint8_t* codes, Py_ssize_t stride,
+                       uint16_t* ranks, uint32_t* origins) noexcept nogil
+
 
 # Whether blocks make it faster to grow trees of n_records records by these rules; if so, the data must have codes by row.
 cdef bint blocks_pay(DataView data, Splitter splitter, rules, Py_ssize_t n_records)

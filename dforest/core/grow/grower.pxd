@@ -1,23 +1,105 @@
-"""Grows trees, one at a time, on one thread: see grower.pyx."""
+"""Grows trees, one at a time, on one thread, and keeps the nodes that are still to come: see grower.pyx."""
 cimport cython
 from libc.stdint cimport int64_t, uint32_t
 
 from dforest.core.data cimport DataView
 from dforest.core.grow.block cimport Block
-from dforest.core.grow.drawing cimport Drawing
-from dforest.core.grow.frontier cimport Frontier
-from dforest.core.grow.judge cimport Judge
-from dforest.core.grow.path_features cimport PathFeatures
+from dforest.core.grow.judge cimport Judge, Twig
 from dforest.core.grow.place cimport Place
-from dforest.core.grow.stack cimport Stack
+from dforest.core.grow.records cimport Drawing
 from dforest.core.grow.team cimport Team
-from dforest.core.grow.trunk cimport Trunk
-from dforest.core.grow.twig cimport Twig
-from dforest.core.grow.writer cimport TreeWriter
+from dforest.core.grow.tree cimport PathFeatures, TreeWriter, Trunk, Words, ensure_room
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.types cimport Node, Record, Split
 from dforest.rules.records cimport df_open_node
+
+cdef enum:
+    SHARE_FROM = 2000              # records of a subtree that is worth giving away, by default
+
+
+@cython.final
+cdef class Stack:
+    cdef Place* places             # [n] the node that comes next is the last one
+    cdef Py_ssize_t n, room
+    cdef Py_ssize_t n_offered      # nodes from the bottom of the stack that were given away, or are too small for it
+    cdef Py_ssize_t share_from     # subtrees of fewer records are not given away
+
+    cdef inline int begin(self, const Place* root) except -1 nogil:
+        """Begin a piece, with the node that it has above all others."""
+        ensure_room(<void**> &self.places, &self.room, 1, sizeof(Place))
+        self.places[0] = root[0]
+        self.n = 1
+        self.n_offered = 0
+        return 0
+
+    cdef inline int push(self, const Place* left, const Place* right) except -1 nogil:
+        """Have two children come next, the left one first."""
+        ensure_room(<void**> &self.places, &self.room, self.n + 2, sizeof(Place))
+        self.places[self.n] = right[0]
+        self.places[self.n + 1] = left[0]
+        self.n += 2
+        return 0
+
+    cdef inline void pop(self, Place* out) noexcept nogil:
+        """Take the node that comes next."""
+        self.n -= 1
+        self.n_offered = min(self.n_offered, self.n)
+        out[0] = self.places[self.n]
+
+    # Give pending subtrees to idle members of a team, those nearest to the root first; but none in the subtree that the block
+    # has, unless that is an outer one.
+    # IN path : the features on the path to the node taken last, if somebody asks for them
+    cdef void give(self, Team team, Trunk* trunk, PathFeatures path, Block block) noexcept nogil
+
+
+# Take a subtree that was given away, which ends it; return its trunk. OUT place : where its uppermost node stands, in the piece
+# whose number is place.piece. OUT path : the features on the path to it
+cdef Trunk* take_subtree(void* offer, Place* place, PathFeatures path) noexcept nogil
+
+
+cdef struct Candidate:             # a node whose best split is known, numbered in order of creation
+    Place place                    # its parent is a candidate's number, or, once the tree is written, a node's
+    Split split                    # the best one; feature -1: the node stays a leaf
+    Py_ssize_t payload_at          # where its payload lies in Frontier.payloads; -1: it has none
+    double score                   # of the split, comparable between nodes
+    Py_ssize_t left                # number of its left child, the right child's is 1 more; -1: a leaf so far
+    # The lowest candidate on the path, from the root to this one, whose split uses a feature that no split above it uses;
+    # -1: there is none, or no splitter asks for it
+    Py_ssize_t last_new
+
+
+@cython.final
+cdef class Frontier:
+    cdef Candidate* candidates
+    cdef Py_ssize_t n_candidates, candidate_room
+    cdef Py_ssize_t* heap          # [n_heap] numbers of candidates that can be split, the best one first
+    cdef Py_ssize_t n_heap, heap_room
+    cdef Words payloads            # of candidates, one after another
+    # [n_candidates, n_judged] see Judge; set if what a node would predict as a leaf does not follow from the leaves
+    cdef double* judgements
+    cdef Py_ssize_t judgement_room, n_judged
+
+    # Begin a tree.
+    cdef void clear(self) noexcept nogil
+
+    # While a tree is grown
+    cdef Py_ssize_t add(self, const Place* place) except -1 nogil
+    cdef int push(self, Py_ssize_t number, double score, bint uses_new_feature) except -1 nogil
+    cdef Py_ssize_t pop(self) noexcept nogil
+    cdef void recall_path(self, Py_ssize_t parent, PathFeatures path) noexcept nogil
+
+    # What a candidate would predict as a leaf; valid until the next one is added.
+    cdef double* judgement(self, Py_ssize_t number) except NULL nogil
+
+    # When it is written
+    cdef int begin_preorder(self) except -1 nogil
+    cdef Candidate* next_in_preorder(self, Py_ssize_t* number) noexcept nogil
+    cdef void put_children(self, const Candidate* candidate, Py_ssize_t number) noexcept nogil
+
+    cdef void lend_payload(self, Candidate* candidate) noexcept nogil
+    cdef bint goes_before(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
+    cdef bint stands_before(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
 
 
 @cython.final

@@ -3,43 +3,284 @@
 A grower takes a node, has it judged, and writes a leaf, or partitions the node's records and goes on with both children. What is
 to be known of a step is in a part of its own:
 
-    drawing     what a tree draws, as records, unless these are given
-    trunk       the records of a tree, and what else its pieces share
-    place       where a node stands
-    stack       the nodes to come, depth first, and the subtrees that are given away
-    frontier    the nodes to come, best first
-    block       copies of what a subtree's records need
-    twig        subtrees of few records, all at once
-    judge       whether a node is split and how, or what it predicts
+    Drawing     what a tree draws, as records, unless these are given
+    Trunk       the records of a tree, and what else its pieces share
+    Place       where a node stands
+    Stack       the nodes to come, depth first, and the subtrees that are given away
+    Frontier    the nodes to come, best first
+    Block       copies of what a subtree's records need
+    Twig        subtrees of few records, all at once
+    Judge       whether a node is split and how, or what it predicts
     partition   which records go left
-    writer      the tree as it is written
+    TreeWriter  the tree as it is written
 
 Depth first, a node's subtree is finished before its right sibling is looked at. Best first, for a limit on leaves, the nodes that
 may be split wait in a heap, ordered by the scores of their best splits. As a node's best split depends on nothing but the node,
 both ways give the same tree if the limit is not reached.
 
 A tree may be grown in *pieces*: a grower gives pending subtrees to threads that have nothing to do, and leaves holes where these
-belong. See `dforest.core.grow.pieces`.
+belong. See `dforest.core.grow.tree`.
+
+The nodes of a piece are looked at in preorder. The *stack* holds the right siblings along the path to the node at hand, the one
+nearest to the root at the bottom, so it is as high as the tree is deep, and the largest pending subtrees are mostly at the
+bottom. After the nodes 0, 1 and 2 of
+
+                0
+             /     \\
+            1       6
+           / \\     / \\
+          2   5   7   8
+         / \\
+        3   4
+
+have been looked at, the stack holds 6, 5, 4 and 3, of which 3 comes next. Given away are 6, then 5, and so on, as long as a
+member of the team has nothing to do. A node that was given away stays on the stack; when its turn comes, the grower leaves a hole
+there.
+
+Best first, a *candidate* is a node whose best split is known, or that has none. Candidates are numbered in order of creation, so
+both children of one come together, the left one first. The *heap* holds the numbers of the candidates that can be split: the one
+of highest score first, of equal scores the one that comes first in preorder. Once the tree is grown, all candidates are gone
+through in preorder, with the heap's memory as a stack.
 
 A grower belongs to one thread and owns all of its parts, which it uses again for the next tree. The trunk of a piece belongs to
-the grower that began the tree.
+the grower that began the tree. Stack and frontier own the memory of their places and candidates. A subtree that is given away is
+memory of its own, which belongs to the team until a member takes it.
 """
 cimport cython
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from dforest.core.grow.block cimport make_blocks
-from dforest.core.grow.frontier cimport Candidate
-from dforest.core.grow.partition cimport partition_by_test, partition_summing, partition_together
+from dforest.core.grow.judge cimport refuse_division
 from dforest.core.grow.place cimport given_place, place_children, root_place
-from dforest.core.grow.split_check cimport refuse_division
-from dforest.core.grow.stack cimport SHARE_FROM, take_subtree
+from dforest.core.grow.records cimport partition_by_test, partition_summing, partition_together
 from dforest.core.grow.team cimport Task
-from dforest.core.grow.trunk cimport begin_tree, free_trunk, note_leaf, number_records, reserve_trunk
+from dforest.core.grow.tree cimport (
+    append_words, begin_piece, begin_tree, end_piece, free_trunk, note_leaf, number_records, reserve_trunk,
+)
 from dforest.core.search.sums cimport NO_SUMS
 from dforest.core.threads cimport check_signals
-from dforest.core.types cimport Column, Record
+from dforest.core.types cimport Column
 from dforest.rules.node cimport df_leaf_rules_of
+
+cdef struct Subtree:               # what is given away; n_path_features of int32_t follow it in memory
+    Trunk* trunk
+    Place place                    # of its uppermost node
+    Py_ssize_t n_path_features
+
+
+@cython.final
+cdef class Stack:
+    """Nodes to come.
+
+    Parameters
+    ----------
+    share_from : int
+        Subtrees of fewer records are not given away.
+    """
+
+    def __cinit__(self, Py_ssize_t share_from):
+        self.share_from = share_from
+
+    def __dealloc__(self):
+        free(self.places)
+
+    cdef void give(self, Team team, Trunk* trunk, PathFeatures path, Block block) noexcept nogil:
+        cdef Place* place
+        cdef Subtree* subtree
+        cdef Py_ssize_t n_path_features, end = block.first_inside(self.n), in_outer = self.n
+        if block.outer is not None:
+            in_outer = block.outer.first_inside(self.n)
+        while self.n_offered < end and team.has_idle():
+            place = &self.places[self.n_offered]
+            if place.n < self.share_from or place.piece >= 0:
+                self.n_offered += 1
+                continue
+            # What waits here hangs on the path to the node taken last, which is as deep at least.
+            n_path_features = path.count_above(place.depth)
+            subtree = <Subtree*> malloc(sizeof(Subtree) + n_path_features * sizeof(int32_t))
+            if subtree == NULL:        # then it stays here
+                return
+            subtree.trunk = trunk
+            subtree.place = place[0]
+            subtree.n_path_features = n_path_features
+            if n_path_features > 0:
+                memcpy(subtree + 1, path.features, n_path_features * sizeof(int32_t))
+            subtree.place.parent = -1
+            subtree.place.is_right = False
+            subtree.place.piece = begin_piece(trunk)
+            place.piece = subtree.place.piece
+            if self.n_offered >= in_outer:
+                block.outer.release(trunk.records + place.first, place.n)
+            if not team.offer(subtree):
+                if self.n_offered >= in_outer:
+                    block.outer.take_back(trunk.records + place.first, place.n)
+                free(subtree)
+                end_piece(trunk)
+                place.piece = -1
+                return
+            self.n_offered += 1
+
+
+cdef Trunk* take_subtree(void* offer, Place* place, PathFeatures path) noexcept nogil:
+    cdef Subtree* subtree = <Subtree*> offer
+    cdef const int32_t* path_features = <const int32_t*> (subtree + 1)
+    cdef Trunk* trunk = subtree.trunk
+    cdef Py_ssize_t i
+    place[0] = subtree.place
+    path.leave(-1)
+    for i in range(subtree.n_path_features):
+        path.add(path_features[i], -1)
+    free(offer)
+    return trunk
+
+
+@cython.final
+cdef class Frontier:
+    """Candidates of one tree, and the heap of those to be split.
+
+    Parameters
+    ----------
+    n_judged : int
+        Numbers of a judgement: see `dforest.core.grow.judge`.
+    """
+
+    def __cinit__(self, Py_ssize_t n_judged):
+        self.n_judged = n_judged
+
+    def __dealloc__(self):
+        free(self.candidates)
+        free(self.heap)
+        free(self.judgements)
+        free(self.payloads.words)
+
+    cdef void clear(self) noexcept nogil:
+        self.n_candidates = self.n_heap = self.payloads.n = 0
+
+    cdef Py_ssize_t add(self, const Place* place) except -1 nogil:
+        """Make a candidate of a node, a leaf so far; return its number. Pointers to other candidates may be invalid then."""
+        cdef Py_ssize_t number = self.n_candidates
+        cdef Candidate* candidate
+        ensure_room(<void**> &self.candidates, &self.candidate_room, number + 1, sizeof(Candidate))
+        self.n_candidates += 1
+        candidate = &self.candidates[number]
+        candidate.place = place[0]
+        candidate.left = candidate.payload_at = candidate.last_new = -1
+        if place.parent >= 0:
+            candidate.last_new = self.candidates[place.parent].last_new
+            if not place.is_right:
+                self.candidates[place.parent].left = number
+        return number
+
+    cdef double* judgement(self, Py_ssize_t number) except NULL nogil:
+        ensure_room(<void**> &self.judgements, &self.judgement_room, number + 1, self.n_judged * sizeof(double))
+        return self.judgements + number * self.n_judged
+
+    cdef void lend_payload(self, Candidate* candidate) noexcept nogil:
+        """Point to where the payload of a candidate's split lies now."""
+        if candidate.split.feature >= 0 and candidate.payload_at >= 0:
+            candidate.split.payload = self.payloads.words + candidate.payload_at
+
+    cdef int push(self, Py_ssize_t number, double score, bint uses_new_feature) except -1 nogil:
+        """Put a candidate into the heap, once its split is set, whose payload is the splitter's until its next call.
+
+        IN score : of the split, comparable between nodes
+        IN uses_new_feature : no split on the path to the candidate uses the feature that its split uses
+        """
+        cdef Candidate* candidate = &self.candidates[number]
+        cdef Py_ssize_t at = self.n_heap, above
+        candidate.score = score
+        if uses_new_feature:
+            candidate.last_new = number
+        if candidate.split.payload != NULL:
+            candidate.payload_at = self.payloads.n
+            append_words(&self.payloads, candidate.split.payload, candidate.split.n_payload_words)
+        ensure_room(<void**> &self.heap, &self.heap_room, self.n_heap + 1, sizeof(Py_ssize_t))
+        self.n_heap += 1
+        while at > 0:                          # the place `at` is free; its parent may have to move down
+            above = (at - 1) // 2
+            if not self.goes_before(number, self.heap[above]):
+                break
+            self.heap[at] = self.heap[above]
+            at = above
+        self.heap[at] = number
+        return 0
+
+    cdef Py_ssize_t pop(self) noexcept nogil:
+        """Take the best candidate off the heap; return its number."""
+        cdef Py_ssize_t best = self.heap[0], last, at = 0, below
+        self.n_heap -= 1
+        last = self.heap[self.n_heap]
+        while 2 * at + 1 < self.n_heap:        # the place `at` is free; a child may have to move up
+            below = 2 * at + 1
+            if below + 1 < self.n_heap and self.goes_before(self.heap[below + 1], self.heap[below]):
+                below += 1
+            if not self.goes_before(self.heap[below], last):
+                break
+            self.heap[at] = self.heap[below]
+            at = below
+        self.heap[at] = last
+        self.lend_payload(&self.candidates[best])
+        return best
+
+    cdef int begin_preorder(self) except -1 nogil:
+        """Begin to go through all candidates in preorder. What is left in the heap stays leaves."""
+        ensure_room(<void**> &self.heap, &self.heap_room, self.n_candidates, sizeof(Py_ssize_t))
+        self.heap[0] = 0                       # from here on a stack of those to come, the next one last
+        self.n_heap = 1
+        return 0
+
+    cdef Candidate* next_in_preorder(self, Py_ssize_t* number) noexcept nogil:
+        """The next candidate, whose `put_children` comes before the next call if it has some; NULL: there is none.
+
+        OUT number : the candidate's
+        """
+        cdef Candidate* candidate
+        if self.n_heap == 0:
+            return NULL
+        self.n_heap -= 1
+        number[0] = self.heap[self.n_heap]
+        candidate = &self.candidates[number[0]]
+        self.lend_payload(candidate)
+        return candidate
+
+    cdef void put_children(self, const Candidate* candidate, Py_ssize_t number) noexcept nogil:
+        """Have a candidate's children come next in preorder, given the number of the node that was written for it."""
+        cdef Py_ssize_t left = candidate.left
+        self.candidates[left].place.parent = self.candidates[left + 1].place.parent = number
+        self.heap[self.n_heap] = left + 1
+        self.heap[self.n_heap + 1] = left
+        self.n_heap += 2
+
+    cdef bint goes_before(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """Whether a candidate is to be split before another one."""
+        cdef double x = self.candidates[a].score, y = self.candidates[b].score
+        return x > y or (x == y and self.stands_before(a, b))
+
+    cdef bint stands_before(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """Whether a comes before b in preorder; neither is below the other."""
+        cdef bint a_is_right = False
+        while self.candidates[a].place.depth > self.candidates[b].place.depth:
+            a = self.candidates[a].place.parent
+        while self.candidates[b].place.depth > self.candidates[a].place.depth:
+            b = self.candidates[b].place.parent
+        while a != b:
+            a_is_right = self.candidates[a].place.is_right
+            a = self.candidates[a].place.parent
+            b = self.candidates[b].place.parent
+        return not a_is_right
+
+    cdef void recall_path(self, Py_ssize_t parent, PathFeatures path) noexcept nogil:
+        """Find the features on the path to a child of a candidate. OUT path : in order of first use, at depths of -1"""
+        cdef Py_ssize_t number = self.candidates[parent].last_new, above
+        path.leave(-1)
+        while number >= 0:                     # the splits of these candidates use different features
+            path.add(self.candidates[number].split.feature, -1)
+            above = self.candidates[number].place.parent
+            number = self.candidates[above].last_new if above >= 0 else -1
+        path.reverse()
+
 
 cdef enum:
     POLL_RECORDS = 200000              # records of the nodes that are looked at between two polls

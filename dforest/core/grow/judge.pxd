@@ -1,14 +1,54 @@
-"""What becomes of a node: see judge.pyx."""
+"""What becomes of a node, or of a small subtree, and checks of what classes from elsewhere answer: see judge.pyx."""
 cimport cython
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from dforest.core.data cimport DataView
-from dforest.core.grow.trunk cimport Trunk
+from dforest.core.grow.place cimport Place
+from dforest.core.grow.tree cimport TreeWriter, Trunk
+from dforest.core.loops cimport df_twig
 from dforest.core.search.criterion cimport Criterion
-from dforest.core.search.splitter cimport Splitter
+from dforest.core.search.splitter cimport RandomSplitter, Splitter
 from dforest.core.search.sums cimport Sums, SumsKind
-from dforest.core.types cimport Node, Split
+from dforest.core.types cimport CATEGORICAL, Column, LeafRules, Node, Split, data_code, number_at
 from dforest.rules.records cimport df_limits
+
+
+# Whether the threshold of a split by a code parts the values in a node as the code does: it is not below a value up to that code,
+# and it is below all values of higher codes.
+cdef bint parts_codes(const Node* node, const Split* split) noexcept nogil
+
+
+cdef inline bint has_test(Splitter splitter, const Node* node, const Split* split) noexcept nogil:
+    """Whether a split has what tells its sides apart, as far as that can be seen without a look at the draws."""
+    cdef const Column* column = &node.columns[split.feature]
+    cdef uint32_t n_codes = column.n_codes
+    if splitter.has_own_tests:
+        return split.payload != NULL and split.n_payload_words > 0
+    if column.kind == CATEGORICAL:
+        return split.payload != NULL and split.n_payload_words * 64 >= <Py_ssize_t> n_codes
+    if split.payload != NULL or split.code >= n_codes or not split.threshold == split.threshold:
+        return False
+    if split.only_missing_right or column.coarse != NULL:
+        return True
+    if split.threshold >= number_at(column, column.highs, data_code(column, split.code)) and (
+            not split.code < split.above < n_codes
+            or split.threshold < number_at(column, column.lows, data_code(column, split.above))):
+        return True
+    return parts_codes(node, split)
+
+
+# Raise SplitterError, for a split that can't be used: its feature, score or test is wrong.
+cdef int refuse_split(Splitter splitter, DataView data, const Node* node, const Split* split) except -1 nogil
+
+# Raise SplitterError, for a side of a split that has fewer draws, or less weight, than a leaf needs.
+cdef int refuse_side(Splitter splitter, const LeafRules* rules, double min_fraction, int64_t root_weight, const Node* node,
+                     bint is_right) except -1 nogil
+
+# Raise SplitterError, for a split one of whose sides is empty.
+cdef int refuse_division(Splitter splitter, const Node* node, Py_ssize_t n_left) except -1 nogil
+
+# Raise CriterionError, for a value or an impurity that is not finite.
+cdef int refuse_judgement(Criterion criterion, double found, bint is_impurity) except -1 nogil
 
 
 @cython.final
@@ -50,3 +90,34 @@ cdef class Judge:
     cdef int find_foreign_split(self, const Node* node, Split* split) except -1 nogil
     cdef bint breaks_rules(self, const Node* node) noexcept nogil
     cdef bint is_leaf(self, const Node* node) noexcept nogil
+
+
+cdef enum:
+    TWIG_UP_TO = 32                # records of a subtree that is grown as a twig, by default
+
+
+@cython.final
+cdef class Twig:
+    cdef DataView data
+    cdef Judge judge
+    cdef Splitter splitter
+    cdef readonly Py_ssize_t most_records  # of a twig; 0: there are none
+    cdef bint is_random            # cuts are random, else the best ones
+    cdef int words                 # what the words of records are: see few.h
+    cdef int n_ahead               # features whose codes are asked for ahead, where they are far
+    cdef const Trunk* trunk        # of the tree at hand, lent
+    cdef df_twig* twig
+
+    cdef inline bint takes(self, Py_ssize_t n) noexcept nogil:
+        """Whether a subtree of n records may be grown here."""
+        return n <= self.most_records
+
+    # Begin a tree, or a piece of one.
+    cdef void enter(self, const Trunk* trunk) noexcept nogil
+
+    # Write the subtree of a node, of which all is known but its statistics. False: it has too many draws, and nothing is written.
+    cdef bint grow(self, const Place* place, const Node* node, TreeWriter writer) except -1 nogil
+
+    cdef bint load(self, const Place* place, const Node* node) noexcept nogil
+    cdef int write(self, const Node* node, const Place* place, TreeWriter writer) except -1 nogil
+    cdef int write_leaf(self, const Node* node, Py_ssize_t k, int64_t* words) except -1 nogil

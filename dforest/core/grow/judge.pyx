@@ -1,23 +1,98 @@
 """What becomes of a node: whether it is split and how, and what it predicts if it is a leaf.
 
 The rules are those of `dforest/rules/node.h`; the search for splits is the splitter's, and what draws say is the criterion's. A
-judge asks them in turn, and checks the answers of classes that are not dforest's own before anything is done with these.
+judge asks them in turn, and checks the answers of classes that are not dforest's own before anything is done with these. What
+refuses an answer is a function of its own, as a function that may make Python's objects is slow even when it makes none.
 
 Words: a node is *open* while its statistics, and the scale of its targets, are known. A judge opens one node at a time.
+
+A *twig* is a node of at most 32 records and all that is below it. Twigs are grown whole: what twig.h finds becomes part of the
+tree. They are grown where a forest is what most are: splits, best or random, by columns of numbers, draws of weight 1, no limit
+that asks for impurities, and a criterion that has twigs among its fast scans (`dforest.core.search.chooser`). Everything else
+goes the long way, node by node, to the same trees.
+
+A `Twig` belongs to a grower and owns what `df_twig` holds; splitter and judge are the grower's.
 """
 cimport cython
 from libc.math cimport INFINITY, NAN
-from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
-from dforest.core.grow.split_check cimport has_test, refuse_judgement, refuse_side, refuse_split
+from dforest.core.loops cimport DF_FEW_DRAWS, DF_TWIG, DF_TWIG_PAIRS, DF_TWIG_SUMS, df_twig_node, df_twig_scale, loops
+from dforest.core.search.chooser cimport FastScans, scans_of
+from dforest.core.search.outputs cimport own_criterion
 from dforest.core.search.sums cimport LANE_SUMS, NO_SUMS, PAIR_SUMS
-from dforest.core.search.words cimport DF_LANE_DRAWS
-from dforest.rules.cut cimport df_is_side_valid
+from dforest.core.search.words cimport DF_LANE_DRAWS, df_sum_word
+from dforest.core.types cimport CONTINUOUS, Record, code_at, data_row
 from dforest.rules.bounds cimport df_clip
-from dforest.rules.node cimport df_absolute_score, df_decreases_enough, df_is_leaf_by_size, df_is_pure_enough
+from dforest.rules.cut cimport df_is_side_valid, df_least_draws
+from dforest.rules.node cimport df_absolute_score, df_decreases_enough, df_is_leaf_by_size, df_is_pure_enough, df_least_split
 
 from dforest.core.component import CriterionError, SplitterError
+
+
+cdef bint parts_codes(const Node* node, const Split* split) noexcept nogil:
+    cdef const Column* column = &node.columns[split.feature]
+    cdef uint32_t code
+    cdef Py_ssize_t i
+    for i in range(node.n):                # the code need not occur in the node
+        code = code_at(column, node.records[i].row)
+        if code <= split.code and not number_at(column, column.highs, data_code(column, code)) <= split.threshold:
+            return False
+        if split.code < code < column.n_codes and number_at(column, column.lows, data_code(column, code)) <= split.threshold:
+            return False
+    return True
+
+
+cdef int refuse_split(Splitter splitter, DataView data, const Node* node, const Split* split) except -1 nogil:
+    cdef Py_ssize_t feature = split.feature
+    with gil:
+        name = type(splitter).__name__
+        if feature >= data.n_features:
+            raise SplitterError(f"{name}.find_split: feature={feature}; the data have {data.n_features} features")
+        if not 0.0 <= split.score < INFINITY:
+            raise SplitterError(f"{name}.find_split: score={split.score}; a score is a finite number from 0")
+        if splitter.has_own_tests:
+            raise SplitterError(f"{name}: a test of its own needs a payload, set by store_split")
+        n_codes = node.columns[feature].n_codes
+        if node.columns[feature].kind == CATEGORICAL:
+            raise SplitterError(f"{name}.find_split: a split of feature {feature}, which is categorical, needs the payload "
+                                f"of {(n_codes + 63) // 64} words that `cuts` sets")
+        if split.payload != NULL:
+            raise SplitterError(f"{name}.find_split: a split of feature {feature}, which is not categorical, has a payload; "
+                                "tests of a splitter's own set has_own_tests")
+        if split.code >= n_codes:
+            raise SplitterError(f"{name}.find_split: code={split.code} of feature {feature}; its codes are 0 to "
+                                f"{n_codes - 1}")
+        if split.threshold != split.threshold:
+            raise SplitterError(f"{name}.find_split: the threshold of a split of feature {feature} is not a number; a search "
+                                "ends with store_split, which sets it")
+        raise SplitterError(f"{name}.threshold: {split.threshold} of feature {feature} does not separate the values in the node "
+                            f"as its code {split.code} does")
+
+
+cdef int refuse_side(Splitter splitter, const LeafRules* rules, double min_fraction, int64_t root_weight, const Node* node,
+                     bint is_right) except -1 nogil:
+    with gil:
+        name = type(splitter).__name__
+        side = "right" if is_right else "left"
+        if node.statistics[0] < rules.min_draws:
+            raise SplitterError(f"{name}: min_samples_leaf={rules.min_draws} is broken by a split with "
+                                f"{node.statistics[0]} draws on the {side}")
+        raise SplitterError(f"{name}: min_weight_fraction_leaf={min_fraction} is broken by a split "
+                            f"with {node.statistics[1]} of a weight of {root_weight} on the {side}")
+
+
+cdef int refuse_division(Splitter splitter, const Node* node, Py_ssize_t n_left) except -1 nogil:
+    with gil:
+        raise SplitterError(f"{type(splitter).__name__}: the cut is not inside the node: all {node.n} records go "
+                            f"{'left' if n_left else 'right'}")
+
+
+cdef int refuse_judgement(Criterion criterion, double found, bint is_impurity) except -1 nogil:
+    criterion.check()
+    with gil:
+        name, method = type(own_criterion(criterion)).__name__, "impurity" if is_impurity else "value"
+        raise CriterionError(f"{name}.{method} returned {found}; allowed are finite numbers")
 
 
 @cython.final
@@ -105,7 +180,7 @@ cdef class Judge:
     cdef int find_foreign_split(self, const Node* node, Split* split) except -1 nogil:
         """The split that a splitter from elsewhere finds, checked before anything is done with it.
 
-        What refuses it is a function of its own: see `dforest.core.grow.split_check`.
+        What refuses it is a function of its own: see the head of this module.
         """
         split.threshold = NAN
         split.payload = NULL
@@ -150,3 +225,185 @@ cdef class Judge:
         for k in range(self.n_weights):
             words[1 + k] = node.statistics[self.first_weight + k]
         return self.judge(node, <double*> &words[1 + self.n_weights]) if self.keeps_values else 0
+
+
+cdef enum:
+    FETCHED_AHEAD = 8              # most features whose codes are on their way
+
+
+@cython.final
+cdef class Twig:
+    """Grows twigs.
+
+    Parameters
+    ----------
+    data : DataView
+    judge : Judge
+        Of the same grower; it has its criterion and splitter.
+    is_depth_first : bool
+        Whether the tree is grown depth first; else there are no twigs.
+    """
+
+    def __cinit__(self, DataView data not None, Judge judge not None, bint is_depth_first):
+        cdef Py_ssize_t j
+        cdef FastScans scans = scans_of(judge.criterion)
+        cdef Splitter splitter = judge.splitter
+        cdef df_twig* twig
+        self.data = data
+        self.judge = judge
+        self.splitter = splitter
+        self.is_random = isinstance(splitter, RandomSplitter)
+        self.twig = twig = <df_twig*> malloc(sizeof(df_twig))
+        if twig == NULL:
+            raise MemoryError()
+        if (not is_depth_first or not splitter.grows_twigs or scans is None or data.weight != NULL
+                or judge.limits.impurity_threshold > 0.0 or judge.limits.min_impurity_decrease > 0.0):
+            return
+        for j in range(data.n_features):
+            if data.columns[j].kind == CATEGORICAL or data.columns[j].direction != 0:
+                return
+            if (self.is_random and splitter.method == "dense" and data.columns[j].kind == CONTINUOUS
+                    and not data.columns[j].has_keys):
+                return                     # a random cut between ranks is looked for among all values
+        self.words = scans.twig_words
+        if self.words > 0:
+            self.most_records = min(<Py_ssize_t> DF_TWIG, splitter.tuning.get("twig_up_to", TWIG_UP_TO))
+        twig.n_features = <uint32_t> data.n_features
+        twig.max_features = splitter.max_features
+        twig.skip_constant = splitter.skip_constant_features
+        self.n_ahead = <int> min(splitter.max_features, <Py_ssize_t> FETCHED_AHEAD) if splitter.fetch_up_to > 0 else 0
+        twig.n_classes = <int> judge.criterion.n_classes
+        twig.features = splitter.order.order
+        twig.swapped = splitter.order.swapped
+        twig.is_constant = splitter.is_constant
+
+    def __dealloc__(self):
+        free(self.twig)
+
+    cdef void enter(self, const Trunk* trunk) noexcept nogil:
+        cdef const df_limits* limits = &self.judge.limits
+        self.trunk = trunk
+        self.twig.seed = trunk.seed
+        self.twig.max_depth = limits.max_depth
+        self.twig.least = df_least_draws(&trunk.rules)
+        self.twig.least_split = df_least_split(limits, trunk.root_weight)
+
+    cdef bint grow(self, const Place* place, const Node* node, TreeWriter writer) except -1 nogil:
+        if not self.load(place, node):
+            return False
+        self.splitter.forget_constants_from(node.depth)
+        if self.is_random:
+            loops.random_twig[self.words](self.twig)
+        else:
+            loops.twig[self.words](self.twig)
+        self.write(node, place, writer)
+        return True
+
+    cdef bint load(self, const Place* place, const Node* node) noexcept nogil:
+        """Copy what the records say, and make the uppermost node; False: there are too many draws, or columns are sparse."""
+        cdef df_twig* twig = self.twig
+        cdef df_twig_node* root = &twig.nodes[0]
+        cdef const Record* record
+        cdef Py_ssize_t i
+        cdef int64_t n_draws = 0
+        if self.data.has_sparse and node.rows == NULL:     # not in a block: columns are sparse
+            return False
+        for i in range(node.n):
+            n_draws += node.records[i].count
+        if n_draws > DF_FEW_DRAWS:
+            return False
+        twig.columns = node.columns
+        twig.data_rows = node.rows
+        twig.n_ahead = self.n_ahead if node.rows == NULL or self.data.coarse != NULL else 0
+        for i in range(node.n):
+            record = &node.records[i]
+            twig.row[i] = record.row
+            twig.count[i] = record.count
+            twig.order[i] = <uint8_t> i
+            twig.target[i] = record.target
+            if self.words == DF_TWIG_SUMS:
+                twig.word[i] = df_sum_word(record.count, record.target)
+                twig.y[i] = node.y[record.row]
+            elif self.words == DF_TWIG_PAIRS:
+                twig.pair[i] = <uint16_t> (record.count << (8 * record.target))
+            else:
+                twig.word[i] = <uint64_t> record.count << (8 * record.target)
+        twig.scales[0].centre = place.scale.centre
+        twig.scales[0].range = place.scale.range
+        twig.scales[0].exponent = place.scale.exponent
+        twig.n_scales = 1
+        root.path = place.path
+        root.depth = place.depth
+        root.constants = 0
+        root.feature = -1
+        root.first = root.scale = root.parent = root.is_right = 0
+        root.n = <uint8_t> node.n
+        return True
+
+    cdef int write(self, const Node* node, const Place* place, TreeWriter writer) except -1 nogil:
+        """Append the nodes to the tree."""
+        cdef Py_ssize_t base = writer.n_nodes, parent, i, k, at
+        cdef const df_twig_node* found
+        cdef bint is_right
+        cdef Split split
+        split.payload = NULL
+        for k in range(self.twig.n_nodes):
+            found = &self.twig.nodes[k]
+            parent = base + found.parent if k > 0 else place.parent
+            is_right = found.is_right if k > 0 else place.is_right
+            if found.feature >= 0:
+                split.feature = found.feature
+                split.code = found.code
+                split.above = found.above
+                split.threshold = found.threshold
+                split.missing_left = found.missing_left
+                split.only_missing_right = found.only_missing_right
+                self.splitter.store_split(node, &split)
+                writer.add_inner(parent, is_right, &split)
+                continue
+            self.write_leaf(node, k, writer.add_leaf(parent, is_right))
+            if self.trunk.rows != NULL:
+                at = place.first + found.first
+                for i in range(found.n):
+                    self.trunk.rows[at + i] = data_row(node.rows, self.twig.row[self.twig.order[found.first + i]])
+                    self.trunk.is_first[at + i] = i == 0
+        return 0
+
+    cdef int write_leaf(self, const Node* node, Py_ssize_t k, int64_t* words) except -1 nogil:
+        """Say what the k-th node keeps as a leaf. OUT words : [Objective.n_leaf_words]"""
+        cdef df_twig* twig = self.twig
+        cdef const df_twig_node* found = &twig.nodes[k]
+        cdef const uint8_t* run = &twig.order[found.first]
+        cdef const df_twig_scale* scale = &twig.scales[found.scale]
+        cdef Record records[DF_TWIG]
+        cdef Node leaf
+        cdef Sums unknown
+        cdef Py_ssize_t i
+        cdef int64_t n_draws = 0
+        if self.words != DF_TWIG_SUMS:
+            for i in range(twig.n_classes):
+                words[1 + i] = 0
+            for i in range(found.n):
+                n_draws += twig.count[run[i]]
+                words[1 + twig.target[run[i]]] += twig.count[run[i]]
+            words[0] = n_draws
+            return 0
+        if found.is_pure:
+            for i in range(found.n):
+                n_draws += twig.count[run[i]]
+            words[0] = words[1] = n_draws
+            (<double*> words)[2] = df_clip(twig.y[run[0]], node.lower, node.upper)
+            (<double*> words)[3] = 0.0
+            return 0
+        leaf = node[0]
+        leaf.records = records
+        leaf.n = found.n
+        leaf.scale.centre = scale.centre
+        leaf.scale.range = scale.range
+        leaf.scale.exponent = scale.exponent
+        for i in range(found.n):
+            records[i] = node.records[run[i]]
+            records[i].target = twig.target[run[i]]
+        unknown.kind = NO_SUMS
+        self.judge.open(&leaf, False, &unknown)
+        return self.judge.store_leaf(&leaf, words)

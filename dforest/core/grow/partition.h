@@ -1,4 +1,4 @@
-/* The loops of partition.pyx: which of some records go left, and both sides' records brought together (C99 and C++).
+/* The loops of records.pyx: which of some records go left, and both sides' records brought together (C99 and C++).
  *
  * Records are divided 64 at a time, by a *mask* that has a bit for each: 1, if it goes left.
  */

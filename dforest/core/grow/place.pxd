@@ -1,6 +1,6 @@
 """Where a node of a growing tree stands: what a grower keeps of a node until it looks at the node's records.
 
-A *place* is a value. It owns no memory: its records lie in the draws of its tree (`dforest.core.grow.trunk`).
+A *place* is a value. It owns no memory: its records lie in the draws of its tree (`dforest.core.grow.tree`).
 """
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint64_t

@@ -16,10 +16,9 @@ import numpy as np
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.data cimport DataView
 from dforest.core.grow.block cimport blocks_pay
-from dforest.core.grow.drawing cimport Drawing
-from dforest.core.grow.grower cimport Grower
-from dforest.core.grow.stack cimport SHARE_FROM
-from dforest.core.grow.trunk cimport end_piece, leaf_table
+from dforest.core.grow.records cimport Drawing
+from dforest.core.grow.grower cimport SHARE_FROM, Grower
+from dforest.core.grow.tree cimport end_piece, leaf_table
 from dforest.rules.feature_order cimport DF_MANY_FEATURES
 from dforest.rules.random cimport df_tree_seed
 from dforest.core.search.splitter cimport Splitter
@@ -28,7 +27,7 @@ from dforest.core.threads cimport df_glance
 from dforest.core.types cimport Record
 from dforest.rules.records cimport df_open_node
 
-from dforest.core.grow.pieces import join_pieces
+from dforest.core.grow.tree import join_pieces
 from dforest.core.threads import Stopped, each
 
 cdef enum:
@@ -130,7 +129,7 @@ class Growers:
             Called with a `Grower` and the number of a tree, from 0; grows the tree, but for the pieces that are given away.
         put : callable
             Called with each finished tree, in any order, by the thread that finished it: the number that the tree has in its
-            `Trunk`; its `TreeArrays`, lent; its `leaf_table` (`dforest/core/grow/trunk.pxd`), None without `keep_leaves`. Returns
+            `Trunk`; its `TreeArrays`, lent; its `leaf_table` (`dforest/core/grow/tree.pxd`), None without `keep_leaves`. Returns
             whether growing is to go on.
         keep_leaves : bool, default=False
             Whether `put` is to be told which rows each leaf has.
@@ -227,7 +226,7 @@ class Trainer(Growers):
             Seeds of the trees.
         put : callable
             Called with each finished tree, in any order, by the thread that finished it: the tree's number; its `TreeArrays`,
-            lent; the exponent of its weights, None without `weigh`; its `leaf_table` (`dforest/core/grow/trunk.pxd`), None
+            lent; the exponent of its weights, None without `weigh`; its `leaf_table` (`dforest/core/grow/tree.pxd`), None
             without `keep_leaves`. Returns whether growing is to go on.
         weigh : callable, optional
             Called with a tree's seed. Returns how often the tree draws each row and integer weights of the rows, both ndarray of

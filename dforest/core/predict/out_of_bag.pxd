@@ -1,8 +1,8 @@
 """The rows that estimates out of bag are made from; see out_of_bag.pyx for the words."""
-from dforest.core.predict.opened_rows cimport Rows
+from dforest.core.predict.packing cimport Rows
 from dforest.core.predict.packed cimport PackedForest
 from dforest.core.predict.walk cimport df_sparse_value
-from dforest.core.tree_draws cimport TreeDraws
+from dforest.core.draws cimport TreeDraws
 from dforest.rules.out_of_bag cimport df_error
 
 

@@ -16,13 +16,13 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from dforest.core.predict.opened_rows cimport Rows
+from dforest.core.predict.packing cimport Rows
 from dforest.core.predict.packed cimport PackedForest
 from dforest.core.predict.totals cimport (
     DF_DIGITS, DF_MOST_EXPONENT, DF_SQUARE_EXPONENT, df_total, df_total_add, df_total_carry, df_total_open,
 )
 from dforest.core.predict.walk cimport Descent, df_tree, df_value_row
-from dforest.core.tree_draws cimport TreeDraws
+from dforest.core.draws cimport TreeDraws
 from dforest.core.threads cimport Turn, current_turn, df_add_to_long, poll, share
 from dforest.rules.out_of_bag cimport df_error, df_leading_class
 from dforest.rules.random cimport DF_BLOCK

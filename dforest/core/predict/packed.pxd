@@ -1,12 +1,11 @@
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
+from dforest.core.predict.packing cimport Rows, ZeroPaths
+from dforest.core.predict.walk cimport Descent, df_packed, df_sparse_rows, real_t
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.threads cimport Turn
 from dforest.core.types cimport df_rows
-from dforest.core.predict.opened_rows cimport Rows
-from dforest.core.predict.walk cimport Descent, df_packed, df_sparse_rows, real_t
-from dforest.core.predict.zero_paths cimport ZeroPaths
 
 cdef struct Job:                        # rows that are to be predicted, in blocks
     PyObject* packed                    # the PackedForest

@@ -6,29 +6,25 @@ bits on any number of threads. How a row goes down a tree, and what slots are: s
 rows without missing values go down trees that are small for so many: `tiles.h`; and rows that store
 few values: `zero_paths.h`.
 
-A `PackedForest` owns its slots and leaf values, read only; any number of threads may use one.
+A `PackedForest` owns its slots and leaf values, read only; any number of threads may use one. The
+arrays that `paths_to` is handed are borrowed, and those that it returns are new.
 """
 cimport cython
-from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 import numpy as np
 
 from dforest.core.loops cimport loops
-from dforest.core.threads cimport Turn, poll, share
-from dforest.core.predict.opened_rows cimport Rows
-from dforest.core.predict.own_tests cimport walk_tests
+from dforest.core.predict.packing cimport walk_tests, zero_paths
 from dforest.core.predict.walk cimport (
-    DF_LANES, DF_MOST_KEYED, DF_MOST_MARKED, DF_MOST_PLACES, DF_NUMBERS, Descent, df_add_numbers, df_add_values,
-    df_clear_table, df_fill_table, df_fill_tiles32, df_fill_tiles64, df_key_slots, df_key_table, df_keyed, df_mark_tree,
-    df_marked, df_mode, df_packed, df_sparse_mode, df_stop, df_unpack_rows, df_walk_rows, df_walk_tiles, df_walk_trees,
+    DF_LANES, DF_MOST_KEYED, DF_MOST_MARKED, DF_MOST_PLACES, DF_NUMBERS, df_add_numbers, df_add_values, df_clear_table,
+    df_fill_table, df_fill_tiles32, df_fill_tiles64, df_key_slots, df_key_table, df_keyed, df_mark_tree, df_marked, df_mode,
+    df_sparse_mode, df_stop, df_unpack_rows, df_walk_rows, df_walk_tiles, df_walk_trees,
 )
-from dforest.core.predict.zero_paths cimport ZeroPaths, zero_paths
+from dforest.core.threads cimport current_turn, poll, share
 
-from dforest.core.predict.node_paths import paths_to
-from dforest.core.predict.packed_check import check_packed
-from dforest.core.predict.packing import WIDE_BITS, pack_trees, slot_numbers, slot_size
+from dforest.core.predict.packing import WIDE_BITS, check_packed, pack_trees, slot_numbers, slot_size
 
 cdef enum:
     BLOCK_BYTES = 1 << 18     # of X in a block: beside them, a tree has room in a cache ...
@@ -511,7 +507,7 @@ cdef class PackedForest:
         return 0
 
     def paths(self, leaf not None):
-        """The nodes that rows pass, over all trees: see `dforest.core.predict.node_paths.paths_to`."""
+        """The nodes that rows pass, over all trees: see `paths_to`."""
         return paths_to(*self.read_nodes(), leaf)
 
 
@@ -557,3 +553,59 @@ cdef inline int most_marked(const df_packed* forest) noexcept nogil:
 cdef inline Py_ssize_t lanes(Py_ssize_t n) noexcept nogil:
     """The next multiple of DF_LANES."""
     return (n + DF_LANES - 1) // DF_LANES * DF_LANES
+
+
+def paths_to(const int32_t[::1] feature not None, const uint32_t[::1] right_child not None, const int64_t[::1] offsets not None,
+             const int64_t[:, ::1] leaf not None):
+    """The nodes that rows pass, over all trees.
+
+    Parameters
+    ----------
+    feature, right_child, offsets : ndarray
+        As in `Forest`.
+    leaf : ndarray of shape (n, n_trees), dtype int64
+        The number of the leaf where each row arrives in each tree.
+
+    Returns
+    -------
+    indices : ndarray, dtype int64
+        Places in the node arrays, row after row, ascending in each.
+    indptr : ndarray of shape (n + 1,), dtype int64
+        Where in `indices` the nodes of each row begin.
+    """
+    cdef Py_ssize_t n = leaf.shape[0], n_trees = offsets.shape[0] - 1, i, j, t, place
+    cdef int64_t[::1] parent = np.full(feature.shape[0], -1, np.int64), depth = np.zeros(feature.shape[0], np.int64)
+    cdef Turn turn = current_turn()
+    starts = np.zeros(n + 1, np.int64)
+    cdef int64_t[::1] indptr = starts
+    if leaf.shape[1] != n_trees:
+        raise ValueError(f"leaves of {leaf.shape[1]} trees; the forest has {n_trees}")
+    with nogil:
+        for t in range(n_trees):
+            for i in range(offsets[t], offsets[t + 1]):
+                if feature[i] >= 0:
+                    parent[i + 1] = parent[offsets[t] + right_child[i]] = i
+                    depth[i + 1] = depth[offsets[t] + right_child[i]] = depth[i] + 1
+            poll(&turn, offsets[t + 1] - offsets[t])
+        for i in range(n):
+            indptr[i + 1] = indptr[i]
+            for t in range(n_trees):
+                if not 0 <= leaf[i, t] < offsets[t + 1] - offsets[t]:
+                    with gil:
+                        raise ValueError(f"row {i} reaches node {leaf[i, t]} of tree {t}; allowed are 0 to "
+                                         f"{offsets[t + 1] - offsets[t] - 1}")
+                indptr[i + 1] += depth[offsets[t] + leaf[i, t]] + 1
+            poll(&turn, n_trees)
+    result = np.empty(indptr[n], np.int64)
+    cdef int64_t[::1] to = result
+    with nogil:
+        for i in range(n):
+            place = indptr[i + 1]
+            poll(&turn, place - indptr[i])
+            for t in range(n_trees - 1, -1, -1):
+                j = offsets[t] + leaf[i, t]
+                while j >= 0:              # ancestors have lower numbers
+                    place -= 1
+                    to[place] = j
+                    j = parent[j]
+    return result, starts

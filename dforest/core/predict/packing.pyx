@@ -1,18 +1,34 @@
-"""Trees as packed nodes: which slot each node gets, and what is written there. What slots are: see `walk.h`.
+"""Trees as packed nodes, made or checked, and rows of X opened for them.
 
-The arrays made here belong to the `PackedForest` that asks for them.
+To pack a tree is to find which slot each node gets, and to write it there. What slots are: see `walk.h`. Packed trees that come
+from elsewhere, from a file say, are checked whether they can be followed, as prediction looks at nothing twice: see
+`packed_check.h`. What is wrong but can be followed, another threshold say, is not found.
+
+`Rows` are rows of X as pointers, and what keeps them alive. For rows that store few values, packed trees have their nodes
+numbered anew: see `zero_paths.h` for the words, and why. Where tests are a splitter's own, the splitter is asked where rows go,
+for many rows at a time.
+
+The arrays made here belong to the `PackedForest` that asks for them. A `ZeroPaths` owns its arrays and borrows the slots of the
+`PackedForest` that it is made of; any number of threads may use one. What is checked is borrowed.
 """
+import math
 from typing import NamedTuple
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.string cimport memset
+from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from dforest.core.threads cimport Turn, current_turn, poll
+from dforest.core.loops cimport loops
 from dforest.core.predict.walk cimport (
-    DF_VALUE_ROWS, df_narrow, df_packed, df_tree, df_wide, df_write_leaf, df_write_number, df_write_subset, real_t,
+    DF_VALUE_ROWS, df_child, df_is_leaf, df_limits_of_slots, df_narrow, df_number_nodes, df_place, df_tree, df_wide,
+    df_write_leaf, df_write_number, df_write_subset, real_t,
 )
+from dforest.core.threads cimport Turn, current_turn, poll, share
+
+from dforest.core.sparse_rows import SparseRows
 
 cdef enum:
     LEVELS = 10               # of a tree that lie together at its beginning
@@ -285,3 +301,272 @@ def empty_aligned(n):
     room = np.empty(n + 64, np.int8)
     start = -room.ctypes.data % 64
     return room[start : start + n]
+
+
+cdef struct Check:
+    df_packed forest
+    df_limits_of_slots limits
+    int64_t n_values
+    const int64_t* bases
+
+
+def check_packed(forest, arrays, int n_threads):
+    """Raise unless packed trees can be followed.
+
+    Parameters
+    ----------
+    forest : Forest
+        Its `node_offsets`, `n_features`, `splitter` and `objective`; other arrays are not looked at.
+    arrays : PackedArrays
+    n_threads : int
+
+    Raises
+    ------
+    TypeError
+        If an array has another type or other axes than those of packed trees.
+    ValueError
+        If lengths or numbers do not fit the forest, or each other.
+    """
+    cdef Py_ssize_t n_trees = len(forest.node_offsets) - 1
+    forms = {"slots": (np.int8, 1), "starts": (np.int64, 1), "words": (np.uint64, 1), "n_first": (np.int32, 1),
+             "depth": (np.int64, 1), "values": (np.float64, 2), "bases": (np.int64, 1)}
+    for name, (kind, n_axes) in forms.items():
+        array = getattr(arrays, name)
+        if name == "words" and array is None:
+            continue
+        if (not isinstance(array, np.ndarray) or array.dtype != kind or array.ndim != n_axes
+                or not (array.flags.c_contiguous and array.flags.aligned)):
+            raise TypeError(f"{name} of packed trees is no C-contiguous array of {np.dtype(kind)} with {n_axes} axes")
+    cdef bint is_wide = arrays.is_wide
+    if arrays.bits != slot_bits(forest.n_features, is_wide):
+        raise ValueError(f"features of packed trees have {arrays.bits} bits; those of this forest have "
+                         f"{slot_bits(forest.n_features, is_wide)}")
+    if not np.array_equal(arrays.starts, forest.node_offsets + np.arange(n_trees + 1)):
+        raise ValueError("starts of packed trees are not those of this forest")
+    if np.diff(arrays.starts).max() >> 32:
+        raise ValueError(f"a packed tree has {np.diff(arrays.starts).max()} slots; allowed are fewer than 2**32")
+    if arrays.words is not None and not 0 < len(arrays.words) < 2**32:
+        raise ValueError(f"packed trees have {len(arrays.words)} words; allowed are 1 to {2**32 - 1}")
+    if forest.splitter is not None and arrays.words is None and (np.diff(forest.node_offsets) > 1).any():
+        raise ValueError("packed trees have no words for the tests of their splitter")
+    n_values, n_outputs = len(arrays.values), forest.objective.n_values
+    lengths = {"slots": int(arrays.starts[n_trees]) * slot_size(is_wide), "n_first": n_trees, "depth": n_trees, "bases": n_trees}
+    for name, n in lengths.items():
+        if len(getattr(arrays, name)) != n:
+            raise ValueError(f"{name} of packed trees has length {len(getattr(arrays, name))}; that of this forest is {n}")
+    if arrays.values.shape[1] != n_outputs:
+        raise ValueError(f"leaves of packed trees have {arrays.values.shape[1]} values; those of this forest have {n_outputs}")
+    for name, least, most in (("n_first", 1, 255), ("depth", 1, 2**32), ("bases", 0, n_values - 1)):
+        numbers = getattr(arrays, name)
+        if not least <= numbers.min() <= numbers.max() <= most:
+            raise ValueError(f"{name} of packed trees holds numbers from {numbers.min()} to {numbers.max()}; allowed are {least} "
+                             f"to {most}")
+    if not (isinstance(arrays.n_steps, float) and math.isfinite(arrays.n_steps) and arrays.n_steps >= 0.0):
+        raise ValueError(f"packed trees take {arrays.n_steps!r} steps; allowed are finite numbers from 0")
+    check_slots(arrays, n_trees, forest.n_features, forest.splitter is not None, n_threads)
+
+
+def check_equal(arrays, others):
+    """Raise ValueError unless packed trees are the same as others, to the bit: both `PackedArrays`."""
+    for name in arrays._fields:
+        one, other = getattr(arrays, name), getattr(others, name)
+        are_arrays = isinstance(one, np.ndarray) and isinstance(other, np.ndarray)
+        if type(one) is not type(other) or not (np.array_equal(one.view(np.int8), other.view(np.int8)) if are_arrays
+                                                else one == other):
+            raise ValueError(f"{name} of packed trees are not those of the trees that they were made of")
+
+
+cdef check_slots(arrays, Py_ssize_t n_trees, Py_ssize_t n_features, bint has_own_tests, int n_threads):
+    cdef const char[::1] slots = arrays.slots
+    cdef const int64_t[::1] starts = arrays.starts, bases = arrays.bases
+    cdef const uint64_t[::1] words = arrays.words
+    cdef Check check
+    check.forest.slots = &slots[0]
+    check.forest.starts = &starts[0]
+    check.forest.words = NULL if words is None else &words[0]
+    check.forest.bits = arrays.bits
+    check.forest.is_wide = arrays.is_wide
+    check.limits.n_words = 0 if words is None else words.shape[0]
+    check.limits.n_features = <uint32_t> n_features
+    check.limits.has_own_tests = has_own_tests
+    check.n_values = len(arrays.values)
+    check.bases = &bases[0]
+    share(check_tree, &check, n_trees, n_threads)
+
+
+cdef int check_tree(void* context, Py_ssize_t t, Turn* turn) except -1 nogil:
+    cdef const Check* check = <const Check*> context
+    cdef df_limits_of_slots limits = check.limits
+    limits.n_values = <uint32_t> min(check.n_values - check.bases[t], <int64_t> 0xFFFFFFFF)     # above 0: see check_packed
+    if loops.wrong_slots(&check.forest, t, &limits):
+        with gil:
+            raise ValueError(f"tree {t} has a packed node that leads nowhere, or lacks what it needs")
+    return poll(turn, 2 * (check.forest.starts[t + 1] - check.forest.starts[t]))
+
+
+cdef class ZeroPaths:
+
+    def __dealloc__(self):
+        free(self.features)
+        free(self.stops)
+
+
+cdef ZeroPaths zero_paths(const df_packed* forest, Py_ssize_t n_trees, int n_threads):
+    """Number the nodes of a forest's trees, on some threads; ValueError: there are too many, as some have two parents."""
+    cdef ZeroPaths paths = ZeroPaths()
+    cdef Py_ssize_t n_slots = forest.starts[n_trees]
+    paths.forest = forest
+    paths.features = <uint32_t*> calloc(n_slots + 3, sizeof(uint32_t))
+    paths.stops = <df_stop*> malloc(n_slots * sizeof(df_stop))
+    if paths.features == NULL or paths.stops == NULL:
+        raise MemoryError()
+    share(number_tree, <void*> paths, n_trees, n_threads)
+    return paths
+
+
+cdef int number_tree(void* context, Py_ssize_t t, Turn* turn) except -1 nogil:
+    cdef const df_packed* forest = (<ZeroPaths> context).forest
+    cdef Py_ssize_t start = forest.starts[t], n_slots = forest.starts[t + 1] - start
+    cdef uint32_t* waiting = <uint32_t*> malloc(2 * n_slots * sizeof(uint32_t))
+    cdef bint is_done
+    if waiting == NULL:
+        with gil:
+            raise MemoryError()
+    is_done = df_number_nodes(forest, t, (<ZeroPaths> context).features + start, (<ZeroPaths> context).stops + start, waiting)
+    free(waiting)
+    if not is_done:
+        with gil:
+            raise ValueError(f"tree {t} has packed nodes with two parents")
+    return poll(turn, 8 * n_slots)
+
+
+cdef enum:
+    TESTED = 1024             # rows that a splitter tests at a time
+
+cdef struct Reached:          # a node, and which rows reach it
+    uint32_t at
+    Py_ssize_t start, end
+
+
+cdef int walk_tests(const df_packed* forest, Py_ssize_t t, Splitter splitter, const Descent* down) except -1 nogil:
+    """Send rows down tree t, whose splitter tells where they go: a node, with all rows that reach it, at a time.
+
+    The rows of a node are a run of `order`. A node reached by the rows 0, 2, 5 and 7, of which 2 and 7 go left, leaves
+
+        order:   | ...... |   2   7   |   0   5    | ...... |
+                          from        middle       to
+
+    and both runs wait on the stack, the left one on top.
+    """
+    cdef Py_ssize_t n = down.n
+    cdef const char* tree = df_tree(forest, t)
+    cdef uint32_t row[TESTED]
+    cdef uint8_t is_left[TESTED]
+    cdef uint32_t* order = <uint32_t*> malloc(2 * (n + 1) * sizeof(uint32_t))
+    cdef uint32_t* right = order + n
+    cdef Reached* stack = <Reached*> malloc((n + 1) * sizeof(Reached))     # each has rows of its own
+    cdef Py_ssize_t m = n > 0, i, j, k, middle, n_right        # m: nodes on the stack
+    cdef Reached here
+    cdef uint32_t place, child
+    try:
+        if order == NULL or stack == NULL:
+            with gil:
+                raise MemoryError()
+        for i in range(n):
+            order[i] = <uint32_t> i
+        stack[0] = Reached(1, 0, n)
+        while m > 0:
+            m -= 1
+            here = stack[m]
+            if df_is_leaf(tree, here.at, forest):
+                for i in range(here.start, here.end):
+                    down.at[order[i]] = here.at
+                continue
+            place = df_place(tree, here.at, forest)
+            middle = here.start
+            n_right = 0
+            i = here.start
+            while i < here.end:
+                k = min(<Py_ssize_t> TESTED, here.end - i)
+                for j in range(k):
+                    row[j] = down.numbers[order[i + j]] if down.numbers != NULL else <uint32_t> (down.first + order[i + j])
+                splitter.goes_left(forest.words + place + 1, <Py_ssize_t> forest.words[place], down.rows, row, k, is_left)
+                for j in range(k):
+                    right[n_right] = order[i + j]
+                    order[middle] = order[i + j]
+                    middle += is_left[j] != 0
+                    n_right += is_left[j] == 0
+                i += k
+            memcpy(order + middle, right, n_right * sizeof(uint32_t))
+            child = df_child(tree, here.at, forest)
+            if middle < here.end:
+                stack[m] = Reached(child + 1, middle, here.end)
+                m += 1
+            if here.start < middle:
+                stack[m] = Reached(child, here.start, middle)
+                m += 1
+    finally:
+        free(order)
+        free(stack)
+    return 0
+
+
+cdef class Rows:
+    """The memory of an array's rows, of one row, or of `SparseRows`, held while this object lives.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_features) or (n_features,), dtype float32 or float64, or SparseRows
+        C-contiguous.
+    n_features : int
+        Of the forest that the rows are for.
+    splitter : Splitter or None
+        That forest's, if the tests are its own.
+    """
+
+    def __cinit__(self, X, Py_ssize_t n_features, splitter):
+        if isinstance(X, SparseRows):
+            self.check(X.n_features, n_features)
+            if splitter is not None:
+                raise ValueError(f"X is sparse, but the forest's tests are those of {splitter!r}, which look at dense "
+                                 "rows; allowed is X.toarray()")
+            self.open_sparse(X)
+            return
+        if not isinstance(X, np.ndarray):
+            raise TypeError(f"X is of the type {type(X).__name__}; allowed are arrays of rows, or one row, of float32 or float64")
+        PyObject_GetBuffer(X, &self.buffer, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
+        self.is_open = True
+        cdef bytes kind = self.buffer.format
+        cdef int n_axes = self.buffer.ndim
+        if n_axes not in (1, 2) or kind not in (b"f", b"d"):
+            raise ValueError(f"X has {n_axes} dimensions and the type {kind.decode()!r}; "
+                             "allowed are arrays of rows, or one row, of float32 or float64")
+        self.check(self.buffer.shape[n_axes - 1], n_features)
+        self.is_single = n_axes == 1
+        self.n = 1 if self.is_single else self.buffer.shape[0]
+        self.rows.x = <const char*> self.buffer.buf
+        self.rows.stride = n_features * self.buffer.itemsize
+        self.rows.is_double = kind == b"d"
+
+    cdef int check(self, Py_ssize_t n_features, Py_ssize_t n_known) except -1:
+        if n_features != n_known:
+            raise ValueError(f"X has {n_features} features, but the forest was grown on {n_known}")
+        return 0
+
+    cdef int open_sparse(self, X) except -1:
+        cdef const int32_t[::1] columns = X.columns
+        cdef const int64_t[::1] starts = X.starts
+        cdef const char[::1] values = X.values.view("i1")
+        self.held = columns, starts, values
+        self.is_sparse = True
+        self.n = starts.shape[0] - 1
+        self.rows.is_double = self.sparse.is_double = X.dtype == np.float64
+        self.rows.stride = max(1, X.n_features) * X.dtype.itemsize
+        self.sparse.starts = &starts[0]
+        if columns.shape[0] > 0:
+            self.sparse.values, self.sparse.columns = &values[0], &columns[0]
+        return 0
+
+    def __dealloc__(self):
+        if self.is_open:
+            PyBuffer_Release(&self.buffer)

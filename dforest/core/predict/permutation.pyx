@@ -21,7 +21,7 @@ from dforest.core.predict.totals cimport (
 from dforest.core.predict.walk cimport (
     DF_SUBSETS, Descent, df_feature, df_is_leaf, df_packed, df_step_by, df_tree, df_value_row,
 )
-from dforest.core.tree_draws cimport TreeDraws
+from dforest.core.draws cimport TreeDraws
 from dforest.core.threads cimport Turn, df_add_to_long, poll, share
 from dforest.core.types cimport df_rows
 from dforest.rules.out_of_bag cimport df_open_permutation, df_permute

@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 
 import numpy as np
 
-from dforest.core.predict.opened_rows cimport Rows
+from dforest.core.predict.packing cimport Rows
 from dforest.core.predict.packed cimport PackedForest
 
 

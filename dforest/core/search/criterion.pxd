@@ -13,7 +13,7 @@ and which of the cuts of a node scores most. From the least to the most that a s
     and in the order of best-first growth; importances and pruning keep to the decrease of `impurity`.
     Of a column's cuts, all that the rules allow come at once, so that what one scores may depend on how many there are;
     numbers of a splitter's own come in stretches (division.pxd).
-(c) Fast scans: an object beside the criterion that scores packed draws of weight 1 (scans.pxd), as `Gini` has one.
+(c) Fast scans: an object beside the criterion that scores packed draws of weight 1 (chooser.pxd), as `Gini` has one.
 
 Given: statistics, sums over draws of [draws, weight, the criterion's own words ...], integers of 64 bits; word 1 is
 above 0. `open_node` alone sees the draws. n_classes and n_words are known from `configure` on, which a forest calls

@@ -1,16 +1,403 @@
-"""The cuts of one feature in one node, and the best of them: see cuts.pxd.
+"""The cuts of one feature in one node, single cuts and those of categories among them, and the best of them: see cuts.pxd.
 
-A `Cuts` belongs to one thread, and so does all that it is made of.
+A single cut's left side is added up: draws of weight 1 as packed words (words.pxd), in *chunks*, so small that nothing
+overflows.
+
+A `Cuts` belongs to one thread, and so does all that it is made of. A `Side` and a `Categories` own their scratch, which lists
+and, of categories, the best split so far borrow.
 """
-from libc.stdint cimport uint32_t
+cimport cython
+from libc.stdint cimport uint8_t, uint16_t
+from libc.stdlib cimport calloc, free, malloc, qsort
+from libc.string cimport memcpy, memset
 
-from dforest.core.loops cimport DF_FEW_DRAWS
+from dforest.core.loops cimport DF_FEW_DRAWS, DF_STRIDE, df_extent, loops
 from dforest.core.search.chooser cimport chooser_class_of, take_cut
-from dforest.core.search.cut_list cimport LANES, RECORDS, CutList, add_missing, expand
-from dforest.core.search.side cimport CodeRange
-from dforest.core.types cimport CATEGORICAL, MOST_BUCKETS
+from dforest.core.search.criterion cimport add_record
+from dforest.core.search.cut_list cimport LANES, LONE, RECORDS, RUN, SINGLES, add_missing, expand
+from dforest.core.types cimport CATEGORICAL, CLASS_WEIGHTS, MOST_BUCKETS, Record, code_t, column_t, in_subset
+from dforest.rules.categories cimport df_category_is_before, df_draw_categories, df_is_drawn
 from dforest.rules.cut cimport df_is_valid, df_leads_left
 from dforest.rules.numerics cimport df_imbalance
+
+cdef enum:
+    NO_CODE = 0xFFFFFFFF       # above all codes of a column without missing values, keys included
+
+ctypedef fused held_t:         # codes as they are gathered
+    uint32_t
+    uint64_t
+
+
+cdef void gather_codes(const uint32_t* row, Py_ssize_t room, const column_t* codes, held_t* to) noexcept nogil:
+    cdef Py_ssize_t i, k
+    for i in range(room // DF_STRIDE):
+        for k in range(DF_STRIDE):
+            to[i * DF_STRIDE + k] = codes[row[i * DF_STRIDE + k]]
+
+
+cdef void gather_few(const uint32_t* row, Py_ssize_t room, const column_t* codes, held_t missing, held_t* to,
+                     df_extent* extent) noexcept nogil:
+    """`gather_codes` and `loops.extent` in one: a vector read at once of what has been written one by one would wait."""
+    cdef Py_ssize_t i
+    cdef held_t code, lowest = <held_t> -1, highest = 0, past = 0
+    for i in range(room):
+        code = codes[row[i]]
+        to[i] = code
+        lowest = min(lowest, code)
+        highest = max(highest, code)
+        past = max(past, <held_t> (code - missing))
+    extent.lowest = lowest
+    extent.highest = highest
+    extent.highest_value = <held_t> (past + missing)
+
+
+cdef void add_each(Criterion criterion, const Node* node, const held_t* codes, uint64_t last, uint64_t missing, int64_t* left,
+                   int64_t* of_missing) noexcept nogil:
+    """Add up the draws of all records, one by one."""
+    cdef Py_ssize_t i
+    for i in range(node.n):
+        if codes[i] <= last:
+            add_record(criterion, left, &node.records[i])
+        elif codes[i] == missing:
+            add_record(criterion, of_missing, &node.records[i])
+
+
+cdef void add_classes(const Node* node, const held_t* codes, uint64_t last, uint64_t missing, int64_t* left,
+                      int64_t* of_missing) noexcept nogil:
+    """`add_each` for draws of weight 1 of many classes. No branches: which side a draw is on, nobody can foretell."""
+    cdef Py_ssize_t i
+    cdef uint64_t code
+    cdef int64_t count
+    cdef const Record* record
+    for i in range(node.n):
+        record = &node.records[i]
+        code = codes[i]
+        count = record.count & -<int64_t> (code <= last)
+        left[0] += count
+        left[2 + record.target] += count
+        if code == missing:
+            of_missing[0] += record.count
+            of_missing[2 + record.target] += record.count
+    left[1] = left[0]
+    of_missing[1] = of_missing[0]
+
+
+@cython.final
+cdef class Side:
+    """Adds up the draws on the left of a cut.
+
+    Parameters
+    ----------
+    criterion : Criterion
+        Of the same thread.
+    words : NodeWords
+        Of the same thread.
+    n_records : int
+        Of the largest node.
+    widest : int
+        Bytes of the columns' widest codes.
+    tuning : dict
+        ``compared_up_to``: the field, if it is not to have its default.
+    """
+
+    def __cinit__(self, Criterion criterion not None, NodeWords words not None, Py_ssize_t n_records, int32_t widest,
+                  dict tuning not None):
+        self.criterion = criterion
+        self.words = words
+        self.compared_up_to = tuning.get("compared_up_to", 8)
+        self.code_bytes = max(4, widest)
+        self.own_code = malloc((n_records + DF_STRIDE) * self.code_bytes)
+        self.left = <int64_t*> malloc(2 * criterion.n_words * sizeof(int64_t))
+        if self.own_code == NULL or self.left == NULL:
+            raise MemoryError()
+        self.missing = self.left + criterion.n_words
+
+    def __dealloc__(self):
+        free(self.own_code)
+        free(self.left)
+
+    cdef void close_node(self) noexcept nogil:
+        """Forget the codes of a node."""
+        self.turn += 1
+
+    cdef void use(self, const Column* column, const void* codes) noexcept nogil:
+        """Let the codes of a column be these, gathered before. IN codes : [room]"""
+        self.code = codes
+        self.is_wide = column.width == 8
+
+    cdef CodeRange gather(self, const Node* node, const Column* column, void* to) noexcept nogil:
+        """Copy the codes of a column, in a node that is open, and use them.
+
+        OUT to : [records + DF_STRIDE] `own_code`, unless codes of several columns are needed
+        """
+        cdef CodeRange found
+        cdef df_extent extent
+        cdef uint64_t missing = column.n_codes if column.has_missing else <uint64_t> NO_CODE
+        cdef uint32_t* held = <uint32_t*> to
+        cdef Py_ssize_t room
+        cdef const uint32_t* row
+        if not self.words.is_made:
+            self.words.make(node)
+        room = self.words.room
+        row = self.words.row
+        self.use(column, to)
+        if self.is_wide:
+            missing = column.n_codes if column.has_missing else <uint64_t> -1
+        if room <= self.compared_up_to:
+            if column.width == 1:
+                gather_few[uint8_t, uint32_t](row, room, <const uint8_t*> column.codes, missing, held, &extent)
+            elif column.width == 2:
+                gather_few[uint16_t, uint32_t](row, room, <const uint16_t*> column.codes, missing, held, &extent)
+            elif column.width == 4:
+                gather_few[uint32_t, uint32_t](row, room, <const uint32_t*> column.codes, missing, held, &extent)
+            else:
+                gather_few[uint64_t, uint64_t](row, room, <const uint64_t*> column.codes, missing, <uint64_t*> to,
+                                               &extent)
+        elif self.is_wide:
+            gather_codes[uint64_t, uint64_t](row, room, <const uint64_t*> column.codes, <uint64_t*> to)
+            loops.extent64(<const uint64_t*> to, room, missing, &extent)
+        else:
+            if column.width == 1:
+                gather_codes[uint8_t, uint32_t](row, room, <const uint8_t*> column.codes, held)
+            elif column.width == 2:
+                gather_codes[uint16_t, uint32_t](row, room, <const uint16_t*> column.codes, held)
+            else:
+                gather_codes[uint32_t, uint32_t](row, room, <const uint32_t*> column.codes, held)
+            loops.extent32(held, room, missing, &extent)
+        found.lowest = extent.lowest
+        found.highest = extent.highest_value
+        found.has_missing = extent.highest == missing
+        if extent.lowest == missing:
+            found.lowest = <uint64_t> -1
+            found.highest = 0
+        return found
+
+    cdef void divide(self, const uint64_t* subset, uint32_t missing) noexcept nogil:
+        """Replace the categories in `own_code`: by 0 in a subset, 2 if missing, else 1."""
+        cdef uint32_t* codes = <uint32_t*> self.own_code
+        cdef Py_ssize_t i
+        for i in range(self.words.room):
+            codes[i] = 2 if codes[i] == missing else not in_subset(subset, codes[i])
+
+    cdef void add_up(self, const Node* node, uint64_t last, uint64_t missing, bint has_missing, CutList* cuts) noexcept nogil:
+        """Make the list of one cut: the draws whose codes are values up to `last`, and those that are missing, if any are."""
+        cdef Py_ssize_t k, n_words = self.criterion.n_words
+        cdef int64_t* left = self.left
+        cdef int64_t* of_missing = self.missing
+        cuts.kind = LONE
+        cuts.n = 1
+        cuts.lone = last
+        cuts.is_packed = False
+        cuts.left = left
+        cuts.missing = of_missing
+        cuts.subset = NULL
+        cuts.place = NULL
+        cuts.sorted = NULL
+        for k in range(n_words):
+            left[k] = of_missing[k] = 0
+        if self.words.chunk > 0:
+            self.add_words(last, left)
+            if has_missing:
+                self.add_words(missing - 1, of_missing)
+                for k in range(n_words):
+                    of_missing[k] = node.statistics[k] - of_missing[k]
+        elif self.words.is_unit and self.criterion.kind == CLASS_WEIGHTS:
+            if self.is_wide:
+                add_classes(node, <const uint64_t*> self.code, last, missing, left, of_missing)
+            else:
+                add_classes(node, <const uint32_t*> self.code, last, missing, left, of_missing)
+        elif self.is_wide:
+            add_each(self.criterion, node, <const uint64_t*> self.code, last, missing, left, of_missing)
+        else:
+            add_each(self.criterion, node, <const uint32_t*> self.code, last, missing, left, of_missing)
+
+    cdef void add_words(self, uint64_t last, int64_t* statistic) noexcept nogil:
+        """Add the words of all codes up to one to a statistic."""
+        cdef Py_ssize_t begin = 0, n, room = self.words.room, chunk = self.words.chunk
+        cdef const uint64_t* word = self.words.word
+        cdef uint64_t sum
+        while begin < room:
+            n = min(chunk, room - begin)
+            if self.is_wide:
+                sum = loops.side64(<const uint64_t*> self.code + begin, word + begin, n, last)
+            else:
+                sum = loops.side32(<const uint32_t*> self.code + begin, word + begin, n, <uint32_t> last)
+            self.words.unpack(sum, statistic)
+            begin += chunk
+
+
+cdef void mark_present(const Node* node, const code_t* codes, uint32_t n_codes, uint64_t* present) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef uint32_t code
+    for i in range(node.n):
+        code = codes[node.records[i].row]
+        if code < n_codes:
+            present[code >> 6] |= <uint64_t> 1 << (code & 63)
+
+
+cdef int compare_ranked(const void* a, const void* b) noexcept nogil:
+    cdef const Ranked* x = <const Ranked*> a
+    cdef const Ranked* y = <const Ranked*> b
+    return -1 if df_category_is_before(x.key, x.place, y.key, y.place) else 1
+
+
+@cython.final
+cdef class Categories:
+    """Arranges the cuts of categories.
+
+    Parameters
+    ----------
+    criterion : Criterion
+        Of the same thread.
+    n_records : int
+        Of the largest node.
+    n_categories : int
+        Of the column that has most; 0 if no column has categories.
+    one_hot : bool
+        Whether categories are divided from the rest one by one.
+    """
+
+    def __cinit__(self, Criterion criterion not None, Py_ssize_t n_records, Py_ssize_t n_categories, bint one_hot):
+        cdef Py_ssize_t n = min(n_records, n_categories) + 1
+        self.criterion = criterion
+        self.n_words = criterion.n_words
+        self.one_hot = one_hot
+        self.n_set_words = (n_categories + 63) // 64
+        self.sums = <int64_t*> malloc(n * self.n_words * sizeof(int64_t))
+        self.codes = <uint32_t*> malloc(n * sizeof(uint32_t))
+        self.place = <uint32_t*> malloc(n * sizeof(uint32_t))
+        self.keys = <double*> malloc(n * sizeof(double))
+        self.ranked = <Ranked*> malloc(n * sizeof(Ranked))
+        self.drawn = <uint32_t*> malloc((n // 32 + 1) * sizeof(uint32_t))
+        self.present = <uint64_t*> calloc(self.n_set_words + 1, sizeof(uint64_t))
+        self.left_ones = <uint64_t*> calloc(self.n_set_words + 1, sizeof(uint64_t))
+        self.subset = <uint64_t*> calloc(self.n_set_words + 1, sizeof(uint64_t))
+        if (self.sums == NULL or self.codes == NULL or self.place == NULL or self.keys == NULL or self.ranked == NULL
+                or self.drawn == NULL or self.present == NULL or self.left_ones == NULL or self.subset == NULL):
+            raise MemoryError()
+
+    def __dealloc__(self):
+        free(self.sums)
+        free(self.codes)
+        free(self.place)
+        free(self.keys)
+        free(self.ranked)
+        free(self.drawn)
+        free(self.present)
+        free(self.left_ones)
+        free(self.subset)
+
+    cdef void arrange(self, const Node* node, CutList* cuts) noexcept nogil:
+        """Turn a list over categories in ascending order, by statistics, into one of the cuts that are tried."""
+        if self.one_hot:
+            self.take_singles(cuts)
+        else:
+            self.rank(node, cuts)
+
+    cdef void take_singles(self, CutList* cuts) noexcept nogil:
+        """Left sides of 2, 5 and 9 draws become those of single categories, 2, 3 and 4; and 9, if values are missing."""
+        cdef Py_ssize_t i, k, n = cuts.n, n_words = self.n_words
+        cdef int64_t* left = cuts.left
+        cdef bint has_missing = cuts.missing[0] > 0
+        if has_missing:
+            memcpy(left + n * n_words, left + (n - 1) * n_words, n_words * sizeof(int64_t))
+            cuts.code[n] = 0
+        for i in range(n - 1, 0, -1):
+            for k in range(n_words):
+                left[i * n_words + k] -= left[(i - 1) * n_words + k]
+        cuts.kind = SINGLES
+        cuts.n = n + has_missing
+
+    cdef void rank(self, const Node* node, CutList* cuts) noexcept nogil:
+        """Put the categories in the order of their mean response, and of equal responses in that of their numbers.
+
+        Categories 0, 1 and 2 with 2, 3 and 4 draws and the responses .5, .9 and .1 become 2, 0 and 1, of which the left
+        sides have 4, 6 and 9 draws.
+        """
+        cdef Py_ssize_t i, j, k, n = cuts.n, n_words = self.n_words
+        cdef bint is_sorted = True
+        cdef int64_t* left = cuts.left
+        cdef int64_t* to = self.sums
+        for i in range(n - 1, 0, -1):
+            for k in range(n_words):
+                left[i * n_words + k] -= left[(i - 1) * n_words + k]
+        self.criterion.mean_responses(left, n, node.statistics, self.keys)
+        for i in range(n):
+            self.ranked[i].place = <uint32_t> i
+            self.ranked[i].key = self.keys[i]
+            is_sorted = is_sorted and (i == 0 or self.keys[i - 1] <= self.keys[i])
+        if not is_sorted:          # they are where categories have equal means, and nodes then may be many
+            qsort(self.ranked, n, sizeof(Ranked), compare_ranked)
+        for i in range(n):
+            j = self.ranked[i].place
+            self.place[i] = <uint32_t> j
+            self.codes[i] = cuts.code[j]
+            for k in range(n_words):
+                to[i * n_words + k] = left[j * n_words + k] + (to[(i - 1) * n_words + k] if i > 0 else 0)
+        memcpy(left, to, n * n_words * sizeof(int64_t))
+        memcpy(cuts.code, self.codes, n * sizeof(uint32_t))
+        cuts.place = self.place
+
+    cdef uint32_t find_present(self, const Node* node, const Column* column) noexcept nogil:
+        """Put the categories in the node into `present`; return how many there are."""
+        cdef Py_ssize_t at, n_words = (<Py_ssize_t> column.n_codes + 63) // 64
+        cdef uint32_t n_present = 0
+        cdef uint64_t rest
+        memset(self.present, 0, n_words * sizeof(uint64_t))
+        if column.width == 1:
+            mark_present[uint8_t](node, <const uint8_t*> column.codes, column.n_codes, self.present)
+        elif column.width == 2:
+            mark_present[uint16_t](node, <const uint16_t*> column.codes, column.n_codes, self.present)
+        else:
+            mark_present[uint32_t](node, <const uint32_t*> column.codes, column.n_codes, self.present)
+        for at in range(n_words):
+            rest = self.present[at]
+            while rest:
+                rest &= rest - 1
+                n_present += 1
+        return n_present
+
+    cdef void take_up_to(self, const Column* column, uint64_t code) noexcept nogil:
+        """Let those of `present` go left whose numbers are at most this."""
+        cdef Py_ssize_t at, n_words = (<Py_ssize_t> column.n_codes + 63) // 64
+        for at in range(n_words):
+            self.left_ones[at] = self.present[at] if at < code >> 6 else 0
+        self.left_ones[code >> 6] = self.present[code >> 6] & ((<uint64_t> 2 << (code & 63)) - 1)
+
+    cdef void draw(self, const Column* column, uint32_t n_present, df_stream* stream) noexcept nogil:
+        """Let some of `present`, n_present of them and at least one, go left at random: see df_draw_categories."""
+        cdef Py_ssize_t at, n_words = (<Py_ssize_t> column.n_codes + 63) // 64
+        cdef uint32_t i = 0
+        cdef uint64_t rest
+        df_draw_categories(stream, self.one_hot, n_present, self.drawn)
+        for at in range(n_words):
+            rest = self.present[at]
+            self.left_ones[at] = 0
+            while rest:
+                if df_is_drawn(self.drawn, i):
+                    self.left_ones[at] |= rest & (~rest + 1)
+                rest &= rest - 1
+                i += 1
+
+    cdef void write(self, const Column* column, const CutList* cuts, Py_ssize_t entry, Split* best) noexcept nogil:
+        """Write the payload of a split by the cut of a list; of one that is LONE, `present` and `left_ones` say what it is."""
+        cdef Py_ssize_t i, at, n_words = (<Py_ssize_t> column.n_codes + 63) // 64
+        cdef bint has_all = cuts.kind == SINGLES and cuts.missing[0] > 0      # the last entry
+        cdef uint32_t code
+        cdef uint64_t bit
+        if cuts.kind != LONE:
+            memset(self.present, 0, n_words * sizeof(uint64_t))
+            memset(self.left_ones, 0, n_words * sizeof(uint64_t))
+            for i in range(cuts.n - has_all):
+                code = cuts.code[i]
+                bit = <uint64_t> 1 << (code & 63)
+                self.present[code >> 6] |= bit
+                if i == entry or (has_all and entry == cuts.n - 1) or (cuts.kind == RUN and i < entry):
+                    self.left_ones[code >> 6] |= bit
+        for at in range(n_words):
+            self.subset[at] = self.present[at] & ~self.left_ones[at] if best.missing_left else self.left_ones[at]
+        best.payload = self.subset
+        best.n_payload_words = n_words
 
 
 cdef class Cuts:

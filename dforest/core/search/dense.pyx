@@ -1,16 +1,474 @@
-"""Splits between any two values (method "dense"), best and random."""
-from libc.stdint cimport uint32_t, uint64_t
+"""Splits between any two values (method "dense"), best and random.
 
-from dforest.core.search.criterion cimport Criterion
-from dforest.core.search.scans cimport FastScans, scans_of
-from dforest.core.data cimport DataView
+The best cut of a feature is found without putting most of a node's records in order. Neighbouring codes make a *bucket*. The
+node's records are counted by bucket; the cuts at the buckets' *edges* are scored like any others. A cut inside a bucket has a
+left side between those of the bucket's edges, and so a score below a bound (see coarse.h). Only buckets whose bound reaches the
+best score so far are *open*: their records are sorted by code, and their cuts scored too. So the cut found is that of a full
+search.
+
+    codes     0 1 2 3 | 4 5 6 7 | 8 9 ...
+    buckets      0    |    1    |    2
+    edges             ^         ^
+
+The edges of all features are scored first, and only then are buckets opened: the features that have some
+whose bound reaches the best edge so far are *pending* until the node is settled.
+
+Inside an open bucket a cut may score as much as an edge: in the list of cuts that the criterion picks from,
+the best edges stand in their places among the open buckets' cuts.
+
+A `CoarseSearch` belongs to one thread and owns its scratch; it borrows the tally and the chooser of its `Cuts`.
+"""
+from libc.math cimport INFINITY
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from dforest.core.loops cimport DF_FEW, loops
+from dforest.core.search.chooser cimport FastScans, scans_of
+from dforest.core.search.cut_list cimport WORDS
 from dforest.core.search.splitter cimport code_above
-from dforest.core.types cimport CONTINUOUS, MOST_BUCKETS, Column, LeafRules, Node, Split, data_code, number_at
+from dforest.core.search.words cimport draws_of, unpack_word
+from dforest.core.types cimport CONTINUOUS, bucket_of, code_t, data_code, data_row, in_subset, last_code, number_at
+from dforest.rules.cut cimport df_least_draws
 from dforest.rules.numerics cimport df_between
 
+cdef extern from *:
+    int df_lowest_bit "__builtin_ctzll"(uint64_t x) nogil
+
+cdef extern from "core/search/coarse.h" nogil:
+    double df_gini_bound(uint64_t before, uint64_t after, double weight, double first)
 
 cdef extern from "rules/keys.h" nogil:
     uint64_t df_draw_key(uint64_t lo, uint64_t hi, double u, int is_wide, int is_float32, double* threshold)
+
+
+# A floor this much below the best score leaves room for rounding. It is wide enough that an inner cut scores
+# less than an edge at a corner of its box, unless another corner scores about as much.
+cdef double MARGIN = 2.0 ** -20
+
+cdef enum:
+    NEAR_MISSING = 0xFFFF
+    NO_BUCKET = 0xFFFF
+    # Draws of a node where cuts inside a bucket of one class score less than the better of its edges: the score
+    # is strictly convex there, by at least the weight to the power of -4 relative to its largest value.
+    SMALL_NODE = 4096
+
+
+def gini_reach(const uint64_t[::1] edges not None, uint64_t offset, double weight, double first, double floor,
+               bint skips_pure):
+    """Which buckets of a node of two classes may have a cut inside whose score is above a floor.
+
+    Parameters
+    ----------
+    edges : ndarray of shape (n + 1,), dtype uint64
+        Words of the left sides at the buckets' edges, see scan.h.
+    offset : int
+        Word of what is on the left besides.
+    weight, first : float
+        Draws of the node, and of its class 0.
+    floor : float
+    skips_pure : bool
+        Whether buckets of one class don't count.
+
+    Returns
+    -------
+    reaches : list of bool
+    bounds : list of float
+        For the cuts inside each bucket, where these are above the scores of its edges.
+    """
+    cdef double[::1] excess = np.empty(len(edges))
+    loops.gini_reach(&edges[0], len(edges) - 1, offset, weight, first, floor, skips_pure, False, &excess[0])
+    return ([excess[i] > 0.0 for i in range(len(edges) - 1)],
+            [df_gini_bound(edges[i] + offset, edges[i + 1] + offset, weight, first) for i in range(len(edges) - 1)])
+
+
+cdef inline uint64_t pair_word(uint32_t pair) noexcept nogil:
+    """A word of few.h as one of scan.h."""
+    return pair & 255 | <uint64_t> (pair >> 8) << 32
+
+
+cdef void gather_keys(const uint32_t* row, const uint32_t* rows, const code_t* codes, uint64_t* keys,
+                      Py_ssize_t n) noexcept nogil:
+    """INOUT keys : [n] in: the records' numbers; out: those, below their codes"""
+    cdef Py_ssize_t i
+    for i in range(n):
+        keys[i] |= <uint64_t> codes[data_row(rows, row[keys[i]])] << 32
+
+
+cdef void gather_codes(const Node* node, const code_t* codes, uint32_t* to) noexcept nogil:
+    """OUT to : by Record.row"""
+    cdef Py_ssize_t i
+    for i in range(node.n):
+        to[node.records[i].row] = codes[data_row(node.rows, node.records[i].row)]
+
+
+cdef void scan_neighbours(const Node* node, const code_t* codes, const Column* column, uint32_t* near,
+                          Split* split) noexcept nogil:
+    """OUT near : [node.n] scratch"""
+    cdef Py_ssize_t i, n = 0
+    cdef uint32_t bucket, code, cut = <uint32_t> split.code, of_cut = bucket_of(column, cut), next_bucket = MOST_BUCKETS
+    cdef uint32_t below = 0, above = column.n_codes
+    for i in range(node.n):
+        bucket = column.coarse[node.records[i].row]
+        next_bucket = min(next_bucket, bucket if bucket > of_cut else <uint32_t> MOST_BUCKETS)
+    for i in range(node.n):            # no branches: which buckets these are in, nobody can foretell
+        near[n] = node.records[i].row
+        bucket = column.coarse[near[n]]
+        n += bucket == of_cut or (bucket == next_bucket and bucket < MOST_BUCKETS)
+    for i in range(n):
+        code = codes[data_row(node.rows, near[i])]
+        below = max(below, code if code <= cut else below)
+        above = min(above, code if code > cut else above)
+    split.code = below
+    split.above = above
+
+
+cdef class CoarseSearch:
+    """Finds the best cut of a column with buckets.
+
+    Parameters
+    ----------
+    cuts : Cuts
+        Of the same thread.
+    data : DataView
+    """
+
+    def __cinit__(self, Cuts cuts not None, DataView data not None):
+        self.cuts = cuts
+        self.tally = cuts.tally
+        self.words = cuts.words
+        self.chooser = cuts.chooser
+        self.codes = <uint32_t*> malloc(data.n_rows * sizeof(uint32_t))
+        self.pending = <Pending*> malloc(data.n_features * sizeof(Pending))
+        if self.codes == NULL or self.pending == NULL:
+            raise MemoryError()
+        memset(self.is_open, 0, sizeof(self.is_open))
+
+    def __dealloc__(self):
+        free(self.codes)
+        free(self.pending)
+
+    cdef void note(self, bint is_best) noexcept nogil:
+        """Called after each feature of the node at hand, with whether it has the best cut by now."""
+        if is_best:
+            self.best_turn = self.turn
+        self.turn += 1
+
+    cdef bint find(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) noexcept nogil:
+        """As `Cuts.find`, if the node is settled after its last feature.
+
+        `Split.above` remains unknown, and the split's code need not occur in the node.
+        """
+        cdef const Column* column = &node.columns[feature]
+        cdef Choice right, left
+        cdef double highest
+        if self.cuts.few.is_open:
+            return self.find_few(node, column, rules, best)
+        if not self.count(node, column):
+            return self.find_by_code(node, column, rules, best)
+        self.best_edges(node, rules, &right, &left)
+        highest = max(best.score, right.score, left.score)
+        if highest <= 0.0:
+            return self.find_by_code(node, column, rules, best)
+        self.open_buckets(node, highest, rules)
+        if self.n_open > 0:
+            self.pending[self.n_pending].feature = feature
+            self.pending[self.n_pending].turn = self.turn
+            self.pending[self.n_pending].bound = self.bound(node, rules)
+            self.n_pending += 1
+        if highest > best.score:
+            self.choose(node, column, NULL, 0, right.entry, left.entry, rules, best)
+            self.keep_above(column, best)
+        return False
+
+    cdef void settle(self, const Node* node, const LeafRules* rules, Split* best) noexcept nogil:
+        """Open the buckets of the pending features, and replace `best` if a cut inside one is better."""
+        cdef const Column* column
+        cdef const Pending* pending
+        cdef Choice right, left
+        cdef Split found
+        cdef Py_ssize_t i, n
+        for i in range(self.n_pending):
+            pending = &self.pending[i]
+            if pending.bound < best.score * (1.0 - MARGIN):
+                continue
+            column = &node.columns[pending.feature]
+            self.count(node, column)
+            self.open_buckets(node, best.score, rules)
+            if self.n_open == 0:
+                continue
+            self.best_edges(node, rules, &right, &left)
+            n = self.gather_open(node, column)
+            found = best[0]
+            found.score = -1.0
+            self.choose(node, column, self.tally.sorter.sort_keys(n), n, right.entry, left.entry, rules, &found)
+            if found.score > best.score or (found.score == best.score and pending.turn <= self.best_turn):
+                found.feature = pending.feature
+                self.keep_above(column, &found)
+                best[0] = found
+                self.best_turn = pending.turn
+        self.n_pending = 0
+
+    cdef void keep_above(self, const Column* column, Split* split) noexcept nogil:
+        """Forget `Split.above` of a split just found unless it is of the same bucket, whose codes were looked up then."""
+        if bucket_of(column, split.above) != bucket_of(column, <uint32_t> split.code):
+            split.above = 0
+
+    cdef bint count(self, const Node* node, const Column* column) noexcept nogil:
+        """Count the node's records by bucket; return whether that is possible, and several buckets occur."""
+        cdef Column coarse = column[0]
+        if self.tally.manner != WORDS:
+            return False
+        coarse.codes = column.coarse
+        coarse.width = 1
+        coarse.n_codes = MOST_BUCKETS
+        self.tally.cumulate(node, &coarse, &self.found)
+        self.edges[0] = 0
+        memcpy(self.edges + 1, self.found.run, self.found.n * sizeof(uint64_t))
+        memcpy(self.number, self.found.code, self.found.n * sizeof(uint32_t))
+        self.found.run = self.edges + 1        # as other lists borrow what this one borrowed
+        self.found.code = self.number
+        return self.found.n + (self.found.missing_word[0] > 0) > 1
+
+    cdef bint find_few(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
+        """Look for the best cut in a node of few records: by buckets first, then with codes where several records share one."""
+        cdef Column near = column[0]
+        cdef uint16_t* to = <uint16_t*> self.codes     # bucket and place inside, ordered like the codes
+        cdef uint64_t keys[DF_FEW]
+        cdef Split found = best[0]
+        cdef uint32_t row
+        cdef Py_ssize_t i, j, n
+        cdef bint is_constant
+        # A cut after a bucket has the bucket's last code, whether it occurs or not: see `find`.
+        for i in range(node.n):
+            row = node.records[i].row
+            to[row] = <uint16_t> (column.coarse[row] << 8 if column.coarse[row] < MOST_BUCKETS else NEAR_MISSING)
+        near.codes = to
+        near.width = 2
+        near.n_codes = NEAR_MISSING
+        is_constant = self.cuts.find_few(node, &near, rules, &found)
+        n = self.gather_shared(node, column, 0.0 if is_constant else found.score, rules, keys)
+        if n > 0:
+            for i in range(n):
+                row = <uint32_t> keys[i]
+                for j in range(n):
+                    to[row] += column.coarse[<uint32_t> keys[j]] == column.coarse[row] and keys[j] >> 32 < keys[i] >> 32
+            found = best[0]
+            is_constant = self.cuts.find_few(node, &near, rules, &found)
+        if best.score < found.score == 0.0:
+            return self.find_by_code(node, column, rules, best)
+        if found.score > best.score and not found.only_missing_right:
+            row = found.code
+            found.code = min(last_code(column, row >> 8), column.n_codes - 1)
+            for i in range(n):
+                if to[<uint32_t> keys[i]] == row:
+                    found.code = <uint32_t> (keys[i] >> 32)
+        best[0] = found
+        return is_constant
+
+    cdef Py_ssize_t gather_shared(self, const Node* node, const Column* column, double highest, const LeafRules* rules,
+                                  uint64_t* keys) noexcept nogil:
+        """Look up the records in open buckets, unless these have one record; return how many these are.
+
+        OUT keys : [node.n] code, and below it Record.row
+        """
+        cdef uint64_t seen[2][4]                       # by class: a bit for each bucket that occurs
+        cdef uint64_t shared[4]                        # those of several records
+        cdef uint64_t bit, bits, before, inside, missing = 0
+        cdef uint16_t numbers[DF_FEW]                  # of the records' buckets
+        cdef uint32_t shares
+        cdef double floor = highest * (1.0 - MARGIN), weight = <double> node.statistics[1], first = <double> node.statistics[2]
+        cdef bint bounded = highest > 0.0 and df_least_draws(rules) == 1
+        cdef uint32_t bucket
+        cdef Py_ssize_t i, n = 0
+        cdef int at
+        memset(seen, 0, sizeof(seen))
+        memset(shared, 0, sizeof(shared))
+        for i in range(node.n):
+            bucket = numbers[i] = column.coarse[node.records[i].row]
+            bit = <uint64_t> 1 << (bucket & 63)
+            shared[bucket >> 6] |= (seen[0][bucket >> 6] | seen[1][bucket >> 6]) & bit
+            seen[node.records[i].target][bucket >> 6] |= bit
+        shared[MOST_BUCKETS >> 6] &= ~(<uint64_t> 1 << (MOST_BUCKETS & 63))
+        for i in range(node.n, <Py_ssize_t> DF_FEW):
+            numbers[i] = NO_BUCKET
+        if bounded and column.has_missing:
+            missing = pair_word(loops.few_shares(numbers, self.cuts.few.few.pair, MOST_BUCKETS) >> 16)
+        for at in range(4):
+            if not bounded:
+                continue
+            shared[at] &= seen[0][at] & seen[1][at]    # see SMALL_NODE
+            bits = shared[at]
+            while bits:
+                bucket = 64 * at + df_lowest_bit(bits)
+                bit = bits & (~bits + 1)
+                bits ^= bit
+                shares = loops.few_shares(numbers, self.cuts.few.few.pair, <uint16_t> bucket)
+                before = pair_word(shares & 0xFFFF)
+                inside = pair_word(shares >> 16)
+                if df_gini_bound(before, before + inside, weight, first) <= floor and (
+                        missing == 0 or df_gini_bound(before + missing, before + inside + missing, weight, first) <= floor):
+                    shared[at] ^= bit
+        if shared[0] | shared[1] | shared[2] | shared[3]:
+            for i in range(node.n):                    # no branches: which are in open buckets, nobody can foretell
+                keys[n] = node.records[i].row
+                n += in_subset(shared, numbers[i])
+            for i in range(n):
+                keys[i] |= <uint64_t> self.code_at(node, column, <uint32_t> keys[i]) << 32
+        return n
+
+    cdef uint32_t code_at(self, const Node* node, const Column* column, uint32_t row) noexcept nogil:
+        row = data_row(node.rows, row)
+        if column.width == 1:
+            return (<const uint8_t*> column.codes)[row]
+        if column.width == 2:
+            return (<const uint16_t*> column.codes)[row]
+        return (<const uint32_t*> column.codes)[row]
+
+    cdef bint find_by_code(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
+        """As `Cuts.find`, if need be with codes copied to where the node has its records."""
+        cdef Column exact = column[0]
+        if node.rows != NULL:
+            exact.codes = self.codes
+            exact.width = 4
+            if column.width == 1:
+                gather_codes[uint8_t](node, <const uint8_t*> column.codes, self.codes)
+            elif column.width == 2:
+                gather_codes[uint16_t](node, <const uint16_t*> column.codes, self.codes)
+            else:
+                gather_codes[uint32_t](node, <const uint32_t*> column.codes, self.codes)
+        return self.cuts.find(node, &exact, rules, best)
+
+    cdef void best_edges(self, const Node* node, const LeafRules* rules, Choice* right, Choice* left) noexcept nogil:
+        """The best edge with missing values on the right, and the best one with them on the left, if there are any."""
+        right[0] = self.chooser.best_packed(node, &self.found, False, rules)
+        left.entry = -1
+        left.score = 0.0
+        if self.found.missing_word[0] > 0:
+            left[0] = self.chooser.best_packed(node, &self.found, True, rules)
+
+    cdef void open_buckets(self, const Node* node, double highest, const LeafRules* rules) noexcept nogil:
+        """Fill `open` with the buckets in which a cut may score as much as the highest so far."""
+        cdef Py_ssize_t i, n_open = 0
+        cdef bint reaches = self.reach(node, 0, highest * (1.0 - MARGIN), rules)
+        if self.found.missing_word[0] > 0:
+            reaches = self.reach(node, self.found.missing_word[0], highest * (1.0 - MARGIN), rules)
+        if reaches:
+            for i in range(self.found.n):
+                self.open[n_open] = <uint8_t> i
+                n_open += self.excess[i] > 0.0
+        self.n_open = n_open
+
+    cdef double bound(self, const Node* node, const LeafRules* rules) noexcept nogil:
+        """A bound for the scores in all open buckets."""
+        cdef Py_ssize_t i, j
+        cdef double weight = <double> node.statistics[1], first = <double> node.statistics[2], highest = 0.0
+        cdef uint64_t missing = self.found.missing_word[0]
+        if df_least_draws(rules) > 1:
+            return INFINITY
+        for j in range(self.n_open):
+            i = self.open[j]
+            highest = max(highest, df_gini_bound(self.edges[i], self.edges[i + 1], weight, first))
+            if missing > 0:
+                highest = max(highest, df_gini_bound(self.edges[i] + missing, self.edges[i + 1] + missing, weight, first))
+        return highest
+
+    cdef bint reach(self, const Node* node, uint64_t offset, double floor, const LeafRules* rules) noexcept nogil:
+        """Set or raise `excess` of the buckets in which a cut may score more than a floor; return whether there are any."""
+        cdef const int64_t* total = node.statistics
+        cdef int64_t least = df_least_draws(rules), before, after
+        cdef Py_ssize_t i
+        cdef bint reaches = loops.gini_reach(self.edges, self.found.n, offset, <double> total[1], <double> total[2], floor,
+                                             least == 1 and total[0] <= SMALL_NODE, offset > 0, self.excess)
+        if least == 1:
+            return reaches
+        # An edge that the rules forbid may score more than the floor; its bucket may have cuts that they allow.
+        for i in range(self.found.n):
+            before = draws_of(self.edges[i] + offset, self.found.is_pairs)
+            after = draws_of(self.edges[i + 1] + offset, self.found.is_pairs)
+            if (before < least <= after) or (total[0] - after < least <= total[0] - before):
+                self.excess[i] = 1.0
+                reaches = True
+        return reaches
+
+    cdef Py_ssize_t gather_open(self, const Node* node, const Column* column) noexcept nogil:
+        """Fill the sorter's `keys` with the records in open buckets; return how many there are."""
+        cdef uint64_t* keys = self.tally.sorter.keys
+        cdef const uint32_t* row = self.words.row
+        cdef Py_ssize_t i, n = 0
+        for i in range(self.n_open):
+            self.is_open[self.number[self.open[i]]] = True
+            self.place[self.number[self.open[i]]] = self.open[i]
+        for i in range(node.n):
+            keys[n] = <uint64_t> i
+            n += self.is_open[column.coarse[row[i]]]
+        for i in range(self.n_open):
+            self.is_open[self.number[self.open[i]]] = False
+        if column.width == 1:
+            gather_keys[uint8_t](row, node.rows, <const uint8_t*> column.codes, keys, n)
+        elif column.width == 2:
+            gather_keys[uint16_t](row, node.rows, <const uint16_t*> column.codes, keys, n)
+        else:
+            gather_keys[uint32_t](row, node.rows, <const uint32_t*> column.codes, keys, n)
+        return n
+
+    cdef void choose(self, const Node* node, const Column* column, const uint64_t* keys, Py_ssize_t n, Py_ssize_t right,
+                     Py_ssize_t left, const LeafRules* rules, Split* best) noexcept nogil:
+        """Replace `best` by the best of the cuts in open buckets and at two edges (-1: none). IN keys : [n] sorted"""
+        cdef CutList cuts
+        self.tally.blank(&cuts)
+        cuts.missing_word[0] = self.found.missing_word[0]
+        unpack_word(cuts.missing_word[0], cuts.is_pairs, cuts.missing)
+        cuts.n = self.merge(column, keys, n, min(right, left), max(right, left), &cuts)
+        self.chooser.choose(node, column, &cuts, rules, best)
+
+    cdef Py_ssize_t merge(self, const Column* column, const uint64_t* keys, Py_ssize_t n, Py_ssize_t first, Py_ssize_t second,
+                          CutList* cuts) noexcept nogil:
+        """Fill a list with the cuts of open buckets, two edges (-1: none) and the last one; return how many there are.
+
+        IN keys : [n] sorted
+        """
+        cdef uint64_t* run = cuts.run
+        cdef uint32_t* codes = cuts.code
+        cdef uint64_t sum
+        cdef uint32_t code
+        cdef Py_ssize_t i = 0, at, to = 0, place, next_place, last = self.found.n - 1
+        at = -1                            # of the edge or open bucket written last
+        while at < last:
+            next_place = self.place[bucket_of(column, <uint32_t> (keys[i] >> 32))] if i < n else last
+            place = next_place
+            if at < second < place:
+                place = second
+            if at < first < place:
+                place = first
+            at = place
+            if i < n and place == next_place:
+                sum = self.edges[place]
+                while i < n:
+                    code = <uint32_t> (keys[i] >> 32)
+                    if self.place[bucket_of(column, code)] != place:
+                        break
+                    sum += self.words.word[<uint32_t> keys[i]]
+                    run[to] = sum
+                    codes[to] = code
+                    i += 1
+                    to += i == n or <uint32_t> (keys[i] >> 32) != code
+                continue
+            run[to] = self.edges[place + 1]
+            codes[to] = min(last_code(column, self.number[place]), column.n_codes - 1)
+            to += 1
+        return to
+
+    cdef void find_neighbours(self, const Node* node, const Column* column, Split* split) noexcept nogil:
+        """Set `above`, and let `code` be that of a value that occurs in the node."""
+        cdef uint32_t* near = <uint32_t*> self.tally.sorter.keys
+        if column.width == 1:
+            scan_neighbours[uint8_t](node, <const uint8_t*> column.codes, column, near, split)
+        elif column.width == 2:
+            scan_neighbours[uint16_t](node, <const uint16_t*> column.codes, column, near, split)
+        else:
+            scan_neighbours[uint32_t](node, <const uint32_t*> column.codes, column, near, split)
 
 
 cdef class DenseSplitter(Splitter):

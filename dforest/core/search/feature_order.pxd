@@ -1,7 +1,14 @@
-"""The features of a node in random order; see feature_order.pyx."""
+"""The features of a node in random order, and those that may vary in it; see feature_order.pyx.
+
+In a node of few stored values, the features that its rows store may vary, and those that are not sparse. All others have the
+implied code in all of the node's records. Where features are many, and their order is a permutation that can be asked for places
+(rules/feature_order.h), the search need not draw features that it would find constant.
+"""
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 
+from dforest.core.data cimport DataView
+from dforest.core.types cimport Node
 from dforest.rules.feature_order cimport df_draw_feature, df_place_of, df_undo_features
 from dforest.rules.random cimport DF_FEATURES, df_stream, df_stream_open
 
@@ -36,3 +43,25 @@ cdef class FeatureOrder:
     cdef inline void close(self) noexcept nogil:
         """End the node."""
         df_undo_features(self.order, self.swapped, <uint32_t> self.n_drawn)
+
+
+@cython.final
+cdef class Present:
+    cdef DataView data
+    cdef double present_up_to      # features are looked for where that takes at most so many times the steps of drawing them
+    cdef Py_ssize_t n              # how many were found
+    cdef uint64_t* keys            # [n] their places and, below, their numbers, ascending
+    cdef uint64_t* own_keys        # [n_features]
+    cdef uint64_t* more_keys       # [n_features]
+    cdef uint32_t* found_in        # [n_features] the turn in which a feature was found last
+    cdef uint32_t turn
+
+    # Find the features of a node, in the order that is open; False: it takes less time to draw them.
+    cdef bint find(self, const Node* node, FeatureOrder order, Py_ssize_t max_features, bint skip_constant) noexcept nogil
+    cdef void add(self, uint32_t feature, FeatureOrder order) noexcept nogil
+
+    cdef inline Py_ssize_t feature(self, Py_ssize_t i) noexcept nogil:
+        return <uint32_t> self.keys[i]
+
+    cdef inline Py_ssize_t place(self, Py_ssize_t i) noexcept nogil:
+        return <Py_ssize_t> (self.keys[i] >> 32)

@@ -1,16 +1,43 @@
-"""A producer of cut lists: draws counted by code.
+"""The records of the node at hand as packed words, and a producer of cut lists: draws counted by code.
 
-Every draw is added to a histogram over the column's codes, then the histogram is walked through; through its marked codes
-alone, where few occur. Of records with the codes 3, 0 and 3, and two, one and one draws, the histogram is 1, 0, 0, 3, and
-the list has the codes 0 and 3 with 1 and 4 draws on their left.
+What the records of a node have in words (words.pxd) is made once for the node, when a feature first needs it; threads that share
+the node all read what its owner made.
+
+To count by code, every draw is added to a histogram over the column's codes, then the histogram is walked through; through its
+marked codes alone, where few occur. Of records with the codes 3, 0 and 3, and two, one and one draws, the histogram is 1, 0, 0,
+3, and the list has the codes 0 and 3 with 1 and 4 draws on their left.
 """
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.cut_list cimport CutList, Manner
-from dforest.core.search.words cimport NodeWords
 from dforest.core.types cimport CLASS_WEIGHTS, Column, Node
+
+
+@cython.final
+cdef class NodeWords:
+    cdef Criterion criterion
+    cdef readonly bint is_unit     # all weights are 1
+    cdef readonly bint is_pairs    # words are of classes; else of numbers
+    cdef readonly int class_bits   # of a class in a word; 0: of numbers, or there are no words
+    cdef bint is_made              # for the open node, whose words follow
+    cdef Py_ssize_t room           # its records, and up to the next multiple of DF_STRIDE
+    cdef Py_ssize_t chunk          # how many words can be added without overflow; 0: the records have no words
+    # What the node has; or what another thread has made of it.
+    cdef const uint32_t* row       # [room] rows of the records
+    cdef const uint64_t* word      # [room] their words
+    cdef const uint32_t* slot      # [n] of three to eight classes: how often drawn in the high half, which lane in the low one
+    cdef Py_ssize_t lent_from      # records of a node whose rows and words lie in the node's scratch; smaller ones' here
+    cdef uint32_t* own_row         # [records + DF_STRIDE]
+    cdef uint64_t* own_word        # [records + DF_STRIDE]
+    cdef uint32_t* own_slot        # [records] NULL: there are none
+    cdef uint32_t flip             # the number of a class exclusive-or this is that of its lane
+
+    cdef void close(self) noexcept nogil
+    cdef void make(self, const Node* node) noexcept nogil
+    cdef void borrow(self, NodeWords other) noexcept nogil
+    cdef void unpack(self, uint64_t word, int64_t* statistic) noexcept nogil
 
 
 @cython.final

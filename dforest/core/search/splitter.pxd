@@ -66,16 +66,14 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.component cimport Component
-from dforest.core.search.criterion cimport Criterion
-from dforest.core.search.cuts cimport Cuts
 from dforest.core.data cimport DataView
-from dforest.core.search.division cimport Divisions
-from dforest.core.search.feature_order cimport FeatureOrder
-from dforest.rules.random cimport df_stream
-from dforest.core.search.side cimport CodeRange
-from dforest.core.search.present cimport Present
 from dforest.core.grow.team cimport Task, Team
+from dforest.core.search.criterion cimport Criterion
+from dforest.core.search.cuts cimport CodeRange, Cuts
+from dforest.core.search.division cimport Divisions
+from dforest.core.search.feature_order cimport FeatureOrder, Present
 from dforest.core.types cimport Column, LeafRules, Node, Split, df_rows
+from dforest.rules.random cimport df_stream
 
 
 cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil
@@ -105,7 +103,7 @@ cdef class Splitter(Component):
     cdef readonly bint needs_rows  # of X, in data.x; has_own_tests brings them too
     cdef readonly bint needs_path_features  # in nodes
     cdef bint takes_ranks          # only the order of codes matters: they may be ranks, see Column.origins
-    cdef bint grows_twigs          # what it finds is what twigs find: see dforest.core.grow.twig; dforest's own alone
+    cdef bint grows_twigs          # what it finds is what twigs find: see dforest.core.grow.judge; dforest's own alone
     cdef readonly bint takes_sparse  # columns may be sparse: it asks for their cuts by `cuts.find` alone
     cdef readonly bint takes_keys  # in place of a continuous feature's codes: see Column.has_keys
     # Set by the forest, before `attach`
@@ -218,3 +216,11 @@ cdef class RandomSplitter(Splitter):
     # Where to cut a continuous column, whose lowest and highest code in the node these are, lo < hi;
     # draws of the code returned and lower ones go left. OUT threshold
     cdef uint64_t draw_cut(self, const Column* column, uint64_t lo, uint64_t hi, double u, double* threshold) noexcept nogil
+
+
+cdef class HistSplitter(Splitter):
+    pass
+
+
+cdef class RandomHistSplitter(RandomSplitter):
+    pass

@@ -1,22 +1,24 @@
-"""The base class of splitters: feature sampling, and the order of the search.
+"""The base classes of splitters: feature sampling, and the order of the search; and splits at the edges of bins (method "hist").
 
 A splitter owns its scratch; the data view, the criterion and the node are lent to it.
 """
-from cpython.ref cimport PyObject
 from libc.math cimport INFINITY, NAN
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint16_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memmove
 
 from dforest.core.loops cimport DF_STRIDE
 from dforest.core.prefetch cimport df_prefetch
-from dforest.rules.random cimport DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
-from dforest.core.threads cimport PyThread_acquire_lock, PyThread_release_lock, WAIT_LOCK
-from dforest.core.types cimport CATEGORICAL, CONTINUOUS, ORDINAL, Column, code_t, data_code, in_subset, middle_of, number_at
-from dforest.rules.feature_order cimport DF_MANY_FEATURES
+from dforest.core.threads cimport WAIT_LOCK, PyThread_acquire_lock, PyThread_release_lock
+from dforest.core.types cimport CATEGORICAL, CONTINUOUS, ORDINAL, code_t, data_code, in_subset, middle_of, number_at
 from dforest.rules.cut cimport df_last_left, df_threshold_code
+from dforest.rules.feature_order cimport DF_MANY_FEATURES
+from dforest.rules.random cimport DF_THRESHOLD, df_below, df_feature_path, df_stream_open, df_uniform
 
 from dforest.core.component import SplitterError
+
+cdef extern from "core/search/random_cut.h" nogil:
+    uint64_t df_draw_bin(const Column* column, uint64_t lo, uint64_t hi, double u, double* threshold)
 
 cdef enum:
     FETCHED_RECORDS = 128      # codes that are on their way to a cache at a time, about, but those of one feature ...
@@ -544,3 +546,55 @@ cdef class RandomSplitter(Splitter):
 
     cdef double ordinal_threshold(self, const Node* node, const Split* split) noexcept nogil:
         return split.threshold
+
+
+cdef class HistSplitter(Splitter):
+    """The splitter that searches all thresholds between bins of values: ``splitter="best"`` with ``method="hist"``.
+
+    The threshold is the upper edge of the last bin that goes left. If the next bins are empty in the node, it is the
+    upper edge of the one in the middle of these.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dforest import DecisionTreeClassifier
+    >>> from dforest.splitter import HistSplitter
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(splitter=HistSplitter(), method="hist", random_state=0).fit(X, y)
+    >>> tree.score(X, y)
+    1.0
+    """
+
+    def __cinit__(self, *args, **kwargs):
+        self.method = "hist"
+        self.grows_twigs = self.takes_sparse = type(self) is HistSplitter
+
+    cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
+        cdef const Column* column = &node.columns[split.feature]
+        cdef uint64_t code = df_threshold_code(CONTINUOUS, split.code, code_above(node, column, split))
+        return number_at(column, column.values, <uint32_t> code)
+
+
+cdef class RandomHistSplitter(RandomSplitter):
+    """The splitter that draws thresholds between bins of values: ``splitter="random"`` with ``method="hist"``.
+
+    For each feature it draws a number, uniformly between the smallest value of the node's lowest bin and the largest value
+    of its highest bin, and takes the edge of bins that is nearest to it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dforest import DecisionTreeClassifier
+    >>> from dforest.splitter import RandomHistSplitter
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(splitter=RandomHistSplitter(), method="hist", random_state=0).fit(X, y)
+    >>> tree.score(X, y)
+    1.0
+    """
+
+    def __cinit__(self, *args, **kwargs):
+        self.method = "hist"
+        self.grows_twigs = type(self) is RandomHistSplitter
+
+    cdef uint64_t draw_cut(self, const Column* column, uint64_t lo, uint64_t hi, double u, double* threshold) noexcept nogil:
+        return df_draw_bin(column, lo, hi, u, threshold)

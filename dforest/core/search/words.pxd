@@ -1,17 +1,13 @@
-"""Draws packed into words, of the node at hand.
+"""Draws packed into words.
 
 A *word* of 64 bits holds the statistic of draws of weight 1, so that one addition adds a draw (scan.h). Of two classes it
 has the draws of class 0 in the low half and those of class 1 in the high one; of numbers, how many draws there are, and
 their sum of targets; of up to 8 classes, the draws of each class in 16 or 8 bits. Histograms of three to eight classes have
-*lanes* of 16 bits in two words (lanes.h). What the records of a node have in words is made once for the node, when a feature
-first needs it; threads that share the node all read what its owner made.
+*lanes* of 16 bits in two words (lanes.h). The words of a node's records are `NodeWords` (histogram.pxd).
 """
-cimport cython
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.sums cimport LANE_SUMS, NUMBER_SUMS, PAIR_SUMS, Sums
-from dforest.core.types cimport Node
 
 cdef extern from "core/search/scan.h" nogil:
     const int64_t DF_PAIR_DRAWS
@@ -72,28 +68,3 @@ cdef inline void pack_sums(const int64_t* statistic, Py_ssize_t n_words, Sums* s
     else:
         for k in range(n_words - 2):
             sums.word[k >> 2] |= <uint64_t> statistic[2 + k] << (16 * (k & 3))
-
-
-@cython.final
-cdef class NodeWords:
-    cdef Criterion criterion
-    cdef readonly bint is_unit     # all weights are 1
-    cdef readonly bint is_pairs    # words are of classes; else of numbers
-    cdef readonly int class_bits   # of a class in a word; 0: of numbers, or there are no words
-    cdef bint is_made              # for the open node, whose words follow
-    cdef Py_ssize_t room           # its records, and up to the next multiple of DF_STRIDE
-    cdef Py_ssize_t chunk          # how many words can be added without overflow; 0: the records have no words
-    # What the node has; or what another thread has made of it.
-    cdef const uint32_t* row       # [room] rows of the records
-    cdef const uint64_t* word      # [room] their words
-    cdef const uint32_t* slot      # [n] of three to eight classes: how often drawn in the high half, which lane in the low one
-    cdef Py_ssize_t lent_from      # records of a node whose rows and words lie in the node's scratch; smaller ones' here
-    cdef uint32_t* own_row         # [records + DF_STRIDE]
-    cdef uint64_t* own_word        # [records + DF_STRIDE]
-    cdef uint32_t* own_slot        # [records] NULL: there are none
-    cdef uint32_t flip             # the number of a class exclusive-or this is that of its lane
-
-    cdef void close(self) noexcept nogil
-    cdef void make(self, const Node* node) noexcept nogil
-    cdef void borrow(self, NodeWords other) noexcept nogil
-    cdef void unpack(self, uint64_t word, int64_t* statistic) noexcept nogil

@@ -9,7 +9,7 @@ from dforest.engines.boosting import BoostShard
 from dforest.engines.device import backend
 from dforest.engines.device.shard import by_node, cut_up, destinations
 from dforest.engines.device.training import Tuning, rows_of_codes
-from dforest.rules import boost_arrays
+from dforest.rules import arrays
 from dforest.rules.losses import LOSSES
 from dforest.rules.records import record
 
@@ -71,7 +71,7 @@ class DeviceBoostShard(BoostShard):
         self.fine = device.empty((n_outputs, n, self.per), np.int32)
         self.rows, self.scratch = device.empty((n,), np.uint32), device.empty((n,), np.uint32)
         self.sides = device.empty((n,), np.uint8)
-        self.spill = boost_arrays.SPILL if weights.times is None else boost_arrays.WEIGHTED_SPILL
+        self.spill = arrays.SPILL if weights.times is None else arrays.WEIGHTED_SPILL
 
     def _run(self, kernel, n_groups, *arguments):
         """Run a kernel for so many groups' worth of work."""
@@ -128,7 +128,7 @@ class DeviceBoostShard(BoostShard):
         device, tuning, n_tried = self.device, self.tuning, features.shape[1]
         histograms = device.zeros((*features.shape, self.most_entries, 3), np.int64)
         chunks, there = self._cut_up(places)
-        width = 2 if self.times is not None or self.words.kind == boost_arrays.WIDE else 1
+        width = 2 if self.times is not None or self.words.kind == arrays.WIDE else 1
         has_sums = tuning.chunk > self.spill
         feature_bytes = 8 * self.most_entries * (width + 3 * has_sums)
         together = max(1, min(tuning.n_together or n_tried, n_tried, tuning.together_bytes // feature_bytes))

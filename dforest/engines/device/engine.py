@@ -5,8 +5,8 @@ Words: a *batch* is trees that are grown together, as many as the device has mem
 
 import numpy as np
 
+from dforest.core.draws import TreeDraws
 from dforest.core.search.criteria import NAMES, OF_KERNELS
-from dforest.core.tree_draws import TreeDraws
 from dforest.engines.base import Engine, GrownTree, Session, leaves_of_rows
 from dforest.engines.best_first import BestFirst
 from dforest.engines.device import backend

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from dforest.core.draws import draw_pieces
 from dforest.core.search.criteria import NAMES, OF_KERNELS
-from dforest.core.tree_draws import draw_pieces
 from dforest.engines.base import Engine, GrownTree, Session
 from dforest.engines.best_first import BestFirst
 from dforest.engines.device import backend

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from dforest.engines.shard import Shard
-from dforest.rules import leaves
+from dforest.rules import arrays
 from dforest.rules.records import record
 
 
@@ -128,10 +128,10 @@ class RankShard(Shard):
         places = np.zeros(len(own), record("df_open_node"))
         places["first"], places["n"] = own["first"], own["n"]
         extents = self._extremes(self.own.target_extents(places))
-        sums = self.ranks.sum(leaves.leaf_sums(own, records, self._y, extents, is_wide))
+        sums = self.ranks.sum(arrays.leaf_sums(own, records, self._y, extents, is_wide))
         given = layout.criterion_number, own, records, self._y, extents, sums, is_wide
-        squares = self.ranks.sum(leaves.impurity_sums(*given))
-        return leaves.leaf_words(layout.criterion_number, nodes, extents, sums, squares, is_wide)
+        squares = self.ranks.sum(arrays.impurity_sums(*given))
+        return arrays.leaf_words(layout.criterion_number, nodes, extents, sums, squares, is_wide)
 
     def grow_subtrees(self, places):
         return self._shipping.grow(places, self.own_places(places), self.own.draws.get())

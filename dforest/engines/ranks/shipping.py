@@ -1,14 +1,14 @@
 """Subtrees that are grown by their owners: records go there, and trees come back.
 
 Words: a *lot* is as many subtrees as are shipped at a time: it bounds the memory that an owner needs for what it receives.
-Records travel as *letters* (`dforest.core.letters`).
+Records travel as *letters* (`dforest.core.exchange`).
 """
 
 import heapq
 
 import numpy as np
 
-from dforest.core.letters import pack, unpack
+from dforest.core.exchange import pack, unpack
 from dforest.engines.given import code_types, grow_given
 from dforest.engines.nodes import Nodes, Subtrees
 

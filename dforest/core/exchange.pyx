@@ -1,4 +1,6 @@
-"""Records of nodes on their way to another process, each with the codes and the exact target of its row.
+"""Data on their way out of this process: records of nodes as letters to another process, and checksums of arrays in files.
+
+A record travels with the codes and the exact target of its row.
 
 Words: a *letter* is a record as bytes: its exact target, if there are such; its count and its target; its weight, unless all
 weights are 1; and the codes of its row. The letters to one process lie one after another, node by node. A *stretch* is a run of a
@@ -11,23 +13,30 @@ after those of another. A node of which two senders have 2 and 1 records, and an
     letters of the second sender    c d e                   1 2
     rows                            a b c | d e
 
-Arrays are the caller's.
+A checksum is fast enough to be looked at whenever a file is opened. The bytes of an array are cut into *pieces* of `PIECE_BYTES`,
+the last of which may have fewer, so that threads can share them. The checksum of the array is the XXH64 of the pieces' XXH64, one
+after another, as little-endian numbers of 8 bytes.
+
+Nothing here is kept: arrays are the caller's.
 """
+import math
+
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-import math
-
 import numpy as np
 
-from dforest.core.threads cimport Turn, poll, share
 from dforest.core.prefetch cimport df_prefetch
+from dforest.core.threads cimport Turn, poll, share
 from dforest.core.types cimport column_t
 from dforest.rules.records cimport df_record
 
 from dforest.core.scratch import scratch
 from dforest.rules import records as rules
+
+cdef extern from "core/checksum.h" nogil:
+    uint64_t df_checksum(const unsigned char* bytes, size_t n)
 
 ctypedef fused code_t:         # codes in letters
     uint8_t
@@ -318,3 +327,49 @@ def check_codes(*arrays):
     for array in arrays:
         if array.dtype.kind != "u" or not array.dtype.isnative or not array.flags.c_contiguous:
             raise ValueError(f"codes of dtype {array.dtype}; allowed are contiguous arrays of uint8, uint16, uint32 and uint64")
+
+
+cdef enum:
+    PIECE_BYTES = 1 << 20
+    SHARED_PIECES = 4              # that are worth another thread
+
+cdef struct Pieces:
+    const unsigned char* bytes
+    int64_t n
+    uint64_t* sums                 # [n_pieces]
+
+
+cdef int add_up_piece(void* context, Py_ssize_t piece, Turn* turn) except -1 nogil:
+    cdef const Pieces* pieces = <const Pieces*> context
+    cdef int64_t first = piece * PIECE_BYTES, n = min(<int64_t> PIECE_BYTES, pieces.n - first)
+    pieces.sums[piece] = df_checksum(pieces.bytes + first, n)
+    return poll(turn, n >> 3)
+
+
+def checksum(array not None, int n_threads=1):
+    """The checksum of an array's bytes.
+
+    Parameters
+    ----------
+    array : ndarray or bytes
+        C-contiguous.
+    n_threads : int, default=1
+        At most so many work at it.
+
+    Returns
+    -------
+    int
+        Below 2**64.
+    """
+    cdef const unsigned char[::1] view = np.frombuffer(array, np.uint8) if len(array) else np.empty(0, np.uint8)
+    cdef int64_t n = view.shape[0], n_pieces = (n + PIECE_BYTES - 1) // PIECE_BYTES
+    sums = np.empty(n_pieces, np.uint64)
+    cdef uint64_t[::1] to_sums = sums
+    cdef const unsigned char[::1] end
+    cdef Pieces pieces
+    if n_pieces == 0:
+        return df_checksum(NULL, 0)
+    pieces.bytes, pieces.n, pieces.sums = &view[0], n, &to_sums[0]
+    share(add_up_piece, &pieces, n_pieces, max(1, min(n_threads, <int> (n_pieces // SHARED_PIECES))))
+    end = sums.astype("<u8").view(np.uint8)
+    return df_checksum(&end[0], end.shape[0])

@@ -1,0 +1,176 @@
+"""A tree, or a piece of one, while it is grown: see tree.pyx for the words.
+
+The grower that begins a tree owns the trunk, which `reserve_trunk` and `free_trunk` make and end, and uses it again for its next
+tree. Growers of other threads work on it until all pieces are finished.
+
+*Buffers* grow as more is written to them, and arrays look into them. A buffer belongs to whoever holds its pointer, and is freed
+by `free`.
+"""
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from dforest.core.threads cimport df_add_to
+from dforest.core.types cimport Column, LeafRules, Node, Record, Split, data_row
+
+cdef struct Words:                 # a buffer of 64-bit words
+    uint64_t* words                # [n], in memory for `room` of them
+    Py_ssize_t n, room
+
+
+# Grow a buffer by doubling until it has room for `needed` items of `size` bytes, which it has not.
+cdef int enlarge(void** buffer, Py_ssize_t* room, Py_ssize_t needed, size_t size) except -1 nogil
+
+
+cdef inline int ensure_room(void** buffer, Py_ssize_t* room, Py_ssize_t needed, size_t size) except -1 nogil:
+    """Have room for `needed` items of `size` bytes in a buffer that has room for `room`."""
+    return enlarge(buffer, room, needed, size) if needed > room[0] else 0
+
+
+# Append n words.
+cdef int append_words(Words* to, const uint64_t* words, Py_ssize_t n) except -1 nogil
+
+# A buffer of n_bytes bytes as an array that does not own it: lent until the buffer grows or is freed.
+cdef lend(const void* buffer, size_t n_bytes, dtype)
+
+
+cdef struct Trunk:                 # room for [capacity] records; all 0 before it is made
+    Record* records                    # [n] the records, those of each node together
+    Record* scratch                # [n] for searches and partitions: a node uses the stretch where its records are
+    # Where the leaves of a tree are asked for, else NULL: the row of each record, which numbers in a block hide, and whether
+    # the record is the first of its leaf. Written as leaves are, so they are complete when the last piece is finished.
+    uint32_t* rows                 # [n]
+    uint8_t* is_first              # [n]
+    # Of data with sparse columns, else NULL: see Node.record_of
+    uint32_t* record_of            # [rows]
+    Py_ssize_t n                   # records
+    uint32_t tree                  # its number in the forest; or that of given records: see Grower.grow_given
+    uint32_t seed                  # of its random numbers
+    int64_t root_weight            # of all its draws
+    LeafRules rules                # what a side of each split has at least
+    int n_pieces                   # begun so far; they are numbered from 0, the one with the root
+    int n_open                     # begun and not finished
+
+
+# Make room for `capacity` records, for their numbers by row, of n_numbered rows or 0, and, if leaves are to be kept, for their
+# rows, unless there is. May be called for each tree.
+cdef int reserve_trunk(Trunk* trunk, Py_ssize_t capacity, Py_ssize_t n_numbered, bint keeps_leaves) except -1 nogil
+
+cdef void free_trunk(Trunk* trunk) noexcept nogil
+
+# The records of a finished tree whose leaves were kept, in copies.
+#
+# Returns
+# -------
+# rows : ndarray of shape (n_records,), dtype uint32
+#     The records' rows: those of each leaf together, leaves in preorder.
+# is_first : ndarray of shape (n_records,), dtype bool
+#     Which records are the first of their leaf.
+cdef tuple leaf_table(const Trunk* trunk)
+
+
+cdef inline void begin_tree(Trunk* trunk, uint32_t tree, uint32_t seed, int64_t root_weight, LeafRules rules) noexcept nogil:
+    """Tell of the tree whose records have been drawn what all of its pieces need; the piece of the root is begun."""
+    trunk.tree = tree
+    trunk.seed = seed
+    trunk.root_weight = root_weight
+    trunk.rules = rules
+    trunk.n_pieces = trunk.n_open = 1
+
+
+cdef inline void number_records(Trunk* trunk, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
+    """Note where n records are now, from the first one on, if they have numbers by row."""
+    cdef Py_ssize_t i
+    if trunk.record_of != NULL:
+        for i in range(first, first + n):
+            trunk.record_of[trunk.records[i].row] = <uint32_t> i
+
+
+cdef inline int begin_piece(Trunk* trunk) noexcept nogil:
+    """Count another piece as begun; return its number."""
+    df_add_to(trunk.n_open, 1)
+    return df_add_to(trunk.n_pieces, 1)
+
+
+cdef inline bint end_piece(Trunk* trunk) noexcept nogil:
+    """Count a piece as finished; whether all that were begun are."""
+    return df_add_to(trunk.n_open, -1) == 1
+
+
+cdef inline void note_leaf(Trunk* trunk, const Node* node) noexcept nogil:
+    """Note which rows a leaf has, if leaves are to be kept."""
+    cdef Py_ssize_t i, first
+    if trunk.rows == NULL:
+        return
+    first = node.records - trunk.records
+    for i in range(node.n):
+        trunk.rows[first + i] = data_row(node.rows, node.records[i].row)
+        trunk.is_first[first + i] = i == 0
+
+
+@cython.final
+cdef class PathFeatures:
+    cdef Py_ssize_t n
+    cdef int32_t* features         # [n], room for all; features in use, each once, in order of first use; NULL: no splitter asks
+    cdef Py_ssize_t* depths        # [n] depth of the node whose split was the first to use the feature
+    cdef uint64_t* bits            # a bit for each feature: whether it is in use
+
+    # Go to a node of this depth: forget the features that no node above it used first.
+    cdef void leave(self, Py_ssize_t depth) noexcept nogil
+
+    # Note the feature that the split of a node uses, given the node's depth, or -1 if it is above all that will be left; return
+    # whether no split above uses it.
+    cdef bint add(self, Py_ssize_t feature, Py_ssize_t depth) noexcept nogil
+
+    # How many features the splits of nodes above this depth use.
+    cdef Py_ssize_t count_above(self, Py_ssize_t depth) noexcept nogil
+
+    # Turn the order around, where features were noted from the node up.
+    cdef void reverse(self) noexcept nogil
+
+
+cdef struct NodeRecord:
+    double threshold               # or, if it is deferred, the words of Split.between
+    int32_t feature                # -1: a leaf
+    uint32_t right_child           # its number; 0 of a leaf
+    uint8_t missing_left
+    uint8_t is_deferred            # see Split.is_deferred
+
+cdef struct Hole:                  # a node in whose place another piece belongs
+    int64_t piece                  # number of the other piece
+    int64_t node                   # number of the node that keeps its place
+    # How much this piece has written before it
+    int64_t leaves, inner, payloads, payload_words
+
+
+@cython.final
+cdef class TreeWriter:
+    cdef bint trims                # payloads are subsets, whose words of 0 at the end are left out
+    cdef NodeRecord* nodes         # [n_nodes] in preorder
+    cdef Py_ssize_t n_nodes, node_room
+    cdef int64_t* leaves           # [n_leaves, n_leaf_words] in preorder
+    cdef Py_ssize_t n_leaves, leaf_room, n_leaf_words
+    # [n_inner, n_judged] judgements of the nodes that are not leaves, in preorder; none if they follow from the leaves
+    cdef double* inner
+    cdef Py_ssize_t n_judged
+    cdef Py_ssize_t n_inner, inner_room
+    cdef Words payloads            # of the nodes that have some, one after another
+    cdef int64_t* payload_lengths  # [n_payloads] words of each
+    cdef Py_ssize_t n_payloads, payload_room
+    cdef Hole* holes               # [n_holes] in preorder
+    cdef Py_ssize_t n_holes, hole_room
+
+    cdef int reserve(self, Py_ssize_t most_leaves) except -1
+    cdef void clear(self) noexcept nogil
+
+    # Append a node of each kind, given its parent's number, -1 of the piece's first node, and whether it is a right child.
+    cdef Py_ssize_t add_inner(self, Py_ssize_t parent, bint is_right, const Split* split) except -1 nogil
+    cdef int64_t* add_leaf(self, Py_ssize_t parent, bint is_right) except NULL nogil
+    cdef int add_hole(self, Py_ssize_t parent, bint is_right, int piece) except -1 nogil
+
+    # Look up the deferred thresholds of the nodes from the one of a number on. IN columns : the data's
+    cdef void look_up_thresholds(self, Py_ssize_t first, const Column* columns) noexcept nogil
+
+    # Append the judgement of an inner node, after `add_inner`. OUT of the caller : [n_judged] where the pointer returned leads
+    cdef double* add_judgement(self) except NULL nogil
+
+    cdef NodeRecord* add_node(self, Py_ssize_t parent, bint is_right) except NULL nogil

@@ -1,0 +1,513 @@
+"""A tree while it is grown: the records that its pieces share, its nodes as they are written, and how pieces become a tree.
+
+Words: a *piece* is what one grower grows of a tree in one go: the tree from its root, or a subtree that was given away, in
+preorder. A *trunk* is what all pieces of one tree work on. Each node's records are a run of `draws`, and a piece writes nothing
+but its own node's run, so pieces are grown at the same time, in place.
+
+A *hole* is a node of a piece in whose place another piece belongs, which another grower writes. A node is *inner* if it is
+neither a leaf nor a hole. Inner nodes that test categories, or by a splitter's own test, have a *payload*: see Split.payload.
+
+Nodes are numbered as they are written. A left child's number is its parent's + 1, so only the right child's is kept. What leaves
+keep, judgements and payloads lie in arrays of their own, in the order of their nodes.
+
+Between the holes of a piece lie its *runs*: nodes, and what is kept of them. The runs of all pieces, one after another in
+preorder, are the tree:
+
+    piece 0     0 1 (piece 1) 7 8        a tree of the nodes 0 to 8, of which the nodes 2 to 6 were given away,
+    piece 1     2 (piece 2) 6            and out of these the nodes 3 to 5
+    piece 2     3 4 5
+    tree        0 1 | 2 | 3 4 5 | 6 | 7 8    five runs
+
+The *features on the path* to a node are those that splits above it use, for splitters that ask for them. Nodes that come in
+preorder need no search: the features on the path to a node are those, of all noted so far, that were used first at a lower depth
+than the node's. So the features are a stack, and each node costs a push at most, whatever its depth. In
+
+    node 0, depth 0, tests feature 7
+        node 1, depth 1, tests feature 4
+            node 2, depth 2, tests feature 7       already in use: nothing is noted
+            node 3, depth 2                        path: 7, 4
+        node 4, depth 1                            `leave(1)` takes feature 4 off; path: 7
+
+A `TreeWriter` and a `PathFeatures` belong to one grower and own their memory, which they use again for the next piece. The arrays
+that a writer gives are lent, and what is lent of a path is valid until it changes. The arrays of pieces are copied into those of
+the tree, which the caller owns.
+"""
+cimport cython
+from libc.math cimport NAN
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from dforest.core.types cimport middle_of
+
+from dforest.core.forest.assembly import TreeArrays
+
+cdef enum:
+    FEWEST = 64                    # items that a buffer has room for, once it has any
+
+
+cdef int enlarge(void** buffer, Py_ssize_t* room, Py_ssize_t needed, size_t size) except -1 nogil:
+    cdef Py_ssize_t wanted = max(<Py_ssize_t> FEWEST, room[0])
+    cdef void* grown
+    while wanted < needed:
+        wanted *= 2
+    grown = realloc(buffer[0], wanted * size)
+    if grown == NULL:
+        with gil:
+            raise MemoryError()
+    buffer[0] = grown
+    room[0] = wanted
+    return 0
+
+
+cdef int append_words(Words* to, const uint64_t* words, Py_ssize_t n) except -1 nogil:
+    ensure_room(<void**> &to.words, &to.room, to.n + n, sizeof(uint64_t))
+    memcpy(to.words + to.n, words, n * sizeof(uint64_t))
+    to.n += n
+    return 0
+
+
+cdef lend(const void* buffer, size_t n_bytes, dtype):
+    cdef const uint8_t[::1] bytes
+    if n_bytes == 0:
+        return np.empty(0, dtype)
+    bytes = <const uint8_t[:n_bytes]> <const uint8_t*> buffer
+    return np.asarray(bytes).view(dtype)
+
+
+cdef int reserve_trunk(Trunk* trunk, Py_ssize_t capacity, Py_ssize_t n_numbered, bint keeps_leaves) except -1 nogil:
+    if trunk.records == NULL:
+        trunk.records = <Record*> malloc(capacity * sizeof(Record))
+    if trunk.scratch == NULL:
+        trunk.scratch = <Record*> malloc(capacity * sizeof(Record))
+    if n_numbered > 0:
+        if trunk.record_of == NULL:
+            trunk.record_of = <uint32_t*> malloc(n_numbered * sizeof(uint32_t))
+        if trunk.record_of == NULL:
+            with gil:
+                raise MemoryError()
+        memset(trunk.record_of, 0xFF, n_numbered * sizeof(uint32_t))       # NO_RECORD
+    if not keeps_leaves:
+        free(trunk.rows)
+        free(trunk.is_first)
+        trunk.rows = NULL
+        trunk.is_first = NULL
+    elif trunk.rows == NULL or trunk.is_first == NULL:
+        free(trunk.rows)
+        free(trunk.is_first)
+        trunk.rows = <uint32_t*> malloc(capacity * sizeof(uint32_t))
+        trunk.is_first = <uint8_t*> malloc(capacity)
+    if trunk.records == NULL or trunk.scratch == NULL or (keeps_leaves and (trunk.rows == NULL or trunk.is_first == NULL)):
+        with gil:
+            raise MemoryError()
+    return 0
+
+
+cdef void free_trunk(Trunk* trunk) noexcept nogil:
+    free(trunk.records)
+    free(trunk.scratch)
+    free(trunk.rows)
+    free(trunk.is_first)
+    free(trunk.record_of)
+
+
+cdef tuple leaf_table(const Trunk* trunk):
+    return (lend(trunk.rows, trunk.n * sizeof(uint32_t), np.uint32).copy(),
+            lend(trunk.is_first, trunk.n, np.bool_).copy())
+
+
+@cython.final
+cdef class PathFeatures:
+    """The features on the path to the node at hand.
+
+    Parameters
+    ----------
+    n_features : int
+        Of the data; 0: no splitter asks for paths, and nothing is noted.
+    """
+
+    def __cinit__(self, Py_ssize_t n_features):
+        if n_features == 0:
+            return
+        self.features = <int32_t*> malloc(n_features * sizeof(int32_t))
+        self.depths = <Py_ssize_t*> malloc(n_features * sizeof(Py_ssize_t))
+        self.bits = <uint64_t*> calloc((n_features + 63) // 64, sizeof(uint64_t))
+        if self.features == NULL or self.depths == NULL or self.bits == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        free(self.features)
+        free(self.depths)
+        free(self.bits)
+
+    cdef void leave(self, Py_ssize_t depth) noexcept nogil:
+        cdef int32_t feature
+        while self.n > 0 and self.depths[self.n - 1] >= depth:
+            self.n -= 1
+            feature = self.features[self.n]
+            self.bits[feature >> 6] &= ~(<uint64_t> 1 << (feature & 63))
+
+    cdef bint add(self, Py_ssize_t feature, Py_ssize_t depth) noexcept nogil:
+        cdef uint64_t bit = <uint64_t> 1 << (feature & 63)
+        if self.bits[feature >> 6] & bit:
+            return False
+        self.bits[feature >> 6] |= bit
+        self.features[self.n] = <int32_t> feature
+        self.depths[self.n] = depth
+        self.n += 1
+        return True
+
+    cdef Py_ssize_t count_above(self, Py_ssize_t depth) noexcept nogil:
+        cdef Py_ssize_t n = self.n
+        while n > 0 and self.depths[n - 1] >= depth:
+            n -= 1
+        return n
+
+    cdef void reverse(self) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(self.n // 2):
+            self.features[i], self.features[self.n - 1 - i] = self.features[self.n - 1 - i], self.features[i]
+
+
+cdef enum:
+    LOOKED_UP_TOGETHER = 256           # nodes
+
+cdef NodeRecord a_record
+NODE_RECORD = np.dtype({
+    "names": ["feature", "threshold", "right_child", "missing_left"],
+    "formats": [np.int32, np.float64, np.uint32, np.bool_],
+    "offsets": [<char*> &a_record.feature - <char*> &a_record, <char*> &a_record.threshold - <char*> &a_record,
+                <char*> &a_record.right_child - <char*> &a_record, <char*> &a_record.missing_left - <char*> &a_record],
+    "itemsize": sizeof(NodeRecord),
+})
+
+
+@cython.final
+cdef class TreeWriter:
+    """Writes one tree, or piece, after another.
+
+    Parameters
+    ----------
+    n_leaf_words : int
+        64-bit words that a leaf keeps.
+    n_judged : int
+        Numbers of a judgement: see `dforest.core.grow.judge`.
+    trims : bool
+        Whether words of 0 at the end of a payload are left out, as of subsets.
+    """
+
+    def __cinit__(self, Py_ssize_t n_leaf_words, Py_ssize_t n_judged, bint trims):
+        self.n_leaf_words = n_leaf_words
+        self.n_judged = n_judged
+        self.trims = trims
+
+    def __dealloc__(self):
+        free(self.nodes)
+        free(self.leaves)
+        free(self.inner)
+        free(self.payloads.words)
+        free(self.payload_lengths)
+        free(self.holes)
+
+    cdef int reserve(self, Py_ssize_t most_leaves) except -1:
+        """Make room for a tree of most_leaves leaves: memory that no tree fills is never written to, and costs nothing."""
+        ensure_room(<void**> &self.nodes, &self.node_room, 2 * most_leaves - 1, sizeof(NodeRecord))
+        ensure_room(<void**> &self.leaves, &self.leaf_room, most_leaves, self.n_leaf_words * sizeof(int64_t))
+        return 0
+
+    cdef void clear(self) noexcept nogil:
+        """Begin a piece."""
+        self.n_nodes = self.n_leaves = self.n_inner = self.n_payloads = self.payloads.n = self.n_holes = 0
+
+    cdef inline NodeRecord* add_node(self, Py_ssize_t parent, bint is_right) except NULL nogil:
+        """Append a node, a leaf so far; the pointer returned is valid until the next one is appended."""
+        cdef Py_ssize_t number = self.n_nodes
+        cdef NodeRecord* record
+        if number >= <Py_ssize_t> <uint32_t> -1:
+            with gil:
+                raise OverflowError("a tree has more than 2**32 nodes; limit max_depth or min_samples_leaf")
+        ensure_room(<void**> &self.nodes, &self.node_room, number + 1, sizeof(NodeRecord))
+        self.n_nodes += 1
+        if is_right:
+            self.nodes[parent].right_child = <uint32_t> number
+        record = &self.nodes[number]
+        record.threshold = 0.0
+        record.feature = -1
+        record.right_child = 0
+        record.missing_left = 0
+        record.is_deferred = 0
+        return record
+
+    cdef Py_ssize_t add_inner(self, Py_ssize_t parent, bint is_right, const Split* split) except -1 nogil:
+        """Append a node that has children, which are to be appended later; return its number."""
+        cdef NodeRecord* record = self.add_node(parent, is_right)
+        cdef Py_ssize_t n_words
+        record.feature = <int32_t> split.feature
+        record.missing_left = split.missing_left
+        if split.payload == NULL:
+            record.threshold = split.threshold
+            record.is_deferred = split.is_deferred
+            if split.is_deferred:
+                memcpy(&record.threshold, split.between, sizeof(split.between))
+            return self.n_nodes - 1
+        record.threshold = NAN
+        n_words = split.n_payload_words
+        while n_words > 0 and split.payload[n_words - 1] == 0 and self.trims:
+            n_words -= 1
+        append_words(&self.payloads, split.payload, n_words)
+        ensure_room(<void**> &self.payload_lengths, &self.payload_room, self.n_payloads + 1, sizeof(int64_t))
+        self.payload_lengths[self.n_payloads] = n_words
+        self.n_payloads += 1
+        return self.n_nodes - 1
+
+    cdef int64_t* add_leaf(self, Py_ssize_t parent, bint is_right) except NULL nogil:
+        """Append a leaf. OUT of the caller : [n_leaf_words] what it keeps, where the pointer returned leads"""
+        self.add_node(parent, is_right)
+        ensure_room(<void**> &self.leaves, &self.leaf_room, self.n_leaves + 1, self.n_leaf_words * sizeof(int64_t))
+        self.n_leaves += 1
+        return self.leaves + (self.n_leaves - 1) * self.n_leaf_words
+
+    cdef int add_hole(self, Py_ssize_t parent, bint is_right, int piece) except -1 nogil:
+        """Append a node in whose place another piece belongs."""
+        cdef Hole* hole
+        ensure_room(<void**> &self.holes, &self.hole_room, self.n_holes + 1, sizeof(Hole))
+        hole = &self.holes[self.n_holes]
+        self.n_holes += 1
+        hole.piece = piece
+        hole.node = self.n_nodes
+        hole.leaves = self.n_leaves
+        hole.inner = self.n_inner
+        hole.payloads = self.n_payloads
+        hole.payload_words = self.payloads.n
+        self.add_node(parent, is_right)
+        return 0
+
+    cdef double* add_judgement(self) except NULL nogil:
+        ensure_room(<void**> &self.inner, &self.inner_room, self.n_inner + 1, self.n_judged * sizeof(double))
+        self.n_inner += 1
+        return self.inner + (self.n_inner - 1) * self.n_judged
+
+    cdef void look_up_thresholds(self, Py_ssize_t first, const Column* columns) noexcept nogil:
+        """Set the thresholds that were deferred, of the nodes from `first` on.
+
+        The nodes are listed before any is looked up: then no step depends on what the one before found in memory, and
+        a processor has many of them under way.
+        """
+        cdef Py_ssize_t at[LOOKED_UP_TOGETHER]
+        cdef Py_ssize_t i, n, end
+        cdef uint32_t between[2]
+        cdef NodeRecord* record
+        while first < self.n_nodes:
+            end = min(self.n_nodes, first + <Py_ssize_t> LOOKED_UP_TOGETHER)
+            n = 0
+            for i in range(first, end):
+                at[n] = i
+                n += self.nodes[i].is_deferred
+            for i in range(n):
+                record = &self.nodes[at[i]]
+                memcpy(between, &record.threshold, sizeof(between))
+                record.threshold = middle_of(&columns[record.feature], between[0], between[1])
+            first = end
+
+    def hole_table(self):
+        """The fields of each `Hole` in the piece at hand: ndarray of shape (n_holes, 6), dtype int64."""
+        table = np.empty((self.n_holes, sizeof(Hole) // sizeof(int64_t)), np.int64)
+        cdef int64_t[:, ::1] to = table
+        if self.n_holes > 0:
+            memcpy(&to[0, 0], self.holes, self.n_holes * sizeof(Hole))
+        return table
+
+    def arrays(self):
+        """The piece at hand as `TreeArrays`, lent until the next piece is begun; right children of leaves and holes are 0."""
+        nodes = lend(self.nodes, self.n_nodes * sizeof(NodeRecord), NODE_RECORD)
+        leaves = lend(self.leaves, self.n_leaves * self.n_leaf_words * sizeof(int64_t), np.int64)
+        return TreeArrays(
+            *(nodes[name] for name in NODE_RECORD.names),
+            leaves.reshape(-1, self.n_leaf_words),
+            lend(self.inner, self.n_inner * self.n_judged * sizeof(double), np.float64).reshape(-1, self.n_judged),
+            lend(self.payload_lengths, self.n_payloads * sizeof(int64_t), np.int64),
+            lend(self.payloads.words, self.payloads.n * sizeof(uint64_t), np.uint64),
+        )
+
+
+# Columns of a table of holes: the piece that belongs there, the hole's node ...
+_PIECE, _NODE = 0, 1
+# ... and how much of each of these arrays of the piece comes before the hole.
+_COUNTS = {"leaves": 2, "inner": 3, "payload_lengths": 4, "payload_words": 5}
+
+
+def join_pieces(pieces):
+    """The tree that pieces make up.
+
+    Parameters
+    ----------
+    pieces : dict of int to (TreeArrays, ndarray)
+        Two or more pieces by number, of which 0 has the root: a piece's arrays, and its holes in preorder, of shape (n_holes, 6),
+        dtype int64.
+
+    Returns
+    -------
+    TreeArrays
+    """
+    runs = []                    # (piece, number of the run)
+    pending = [(0, 0)]           # runs to come, the next one last
+    while pending:
+        piece, run = pending.pop()
+        runs.append((piece, run))
+        holes = pieces[piece][1]
+        if run < len(holes):
+            pending += [(piece, run + 1), (int(holes[run, _PIECE]), 0)]
+    split = {piece: _split(*both) for piece, both in pieces.items()}
+    tree = TreeArrays(*(np.concatenate([split[piece][i][run] for piece, run in runs]) for i in range(len(TreeArrays._fields))))
+    number_children(tree.feature, tree.right)
+    return tree
+
+
+def _split(arrays, holes):
+    """For each of a piece's arrays, a list with the part of each run."""
+    split = []
+    for name, array in zip(TreeArrays._fields, arrays, strict=True):
+        if name in _COUNTS:
+            edges = [0, *holes[:, _COUNTS[name]].tolist(), len(array)]
+            split.append([array[first:last] for first, last in zip(edges, edges[1:], strict=False)])
+        else:                    # the hole itself is left out
+            edges = [-1, *holes[:, _NODE].tolist(), len(array)]
+            split.append([array[first + 1:last] for first, last in zip(edges, edges[1:], strict=False)])
+    return split
+
+
+def number_children(const int32_t[::1] feature not None, uint32_t[::1] right not None):
+    """Set the number of each inner node's right child.
+
+    Parameters
+    ----------
+    feature : ndarray of shape (n,), dtype int32
+        Feature that each node of a tree tests, in preorder; -1: a leaf.
+    right : ndarray of shape (n,), dtype uint32
+        OUT : the number of each inner node's right child; leaves keep what they have.
+
+    Notes
+    -----
+    Nodes are looked at from the last one to the first, and wait on a stack until their parent comes. Of the features 5, -1, 2,
+    -1, -1, the nodes 4 and 3 wait when node 2 comes, so its right child is 4. Then 2 and 1 wait when node 0 comes, so its right
+    child is 2.
+    """
+    cdef Py_ssize_t i, n = feature.shape[0], n_waiting = 0
+    if n >= <Py_ssize_t> <uint32_t> -1:
+        raise OverflowError("a tree has more than 2**32 nodes; limit max_depth or min_samples_leaf")
+    cdef uint32_t[::1] waiting = np.empty((n + 1) // 2 + 1, np.uint32)      # nodes without a parent yet, the lowest number last
+    with nogil:
+        for i in range(n - 1, -1, -1):
+            if feature[i] >= 0:
+                right[i] = waiting[n_waiting - 2]
+                n_waiting -= 2
+            waiting[n_waiting] = <uint32_t> i
+            n_waiting += 1
+
+
+def lay_out(const int64_t[::1] roots not None, const int32_t[::1] feature not None, const int64_t[:, ::1] children not None,
+            const int64_t[::1] lengths not None):
+    """Where nodes, and subtrees below them, come to stand when trees are put into preorder, one after another.
+
+    A *reference* is the number of a node, or -1 less the number of a subtree.
+
+    Parameters
+    ----------
+    roots : ndarray of shape (n_trees,), dtype int64
+        References to the roots.
+    feature : ndarray of shape (n_nodes,), dtype int32
+        Of the nodes that are in no subtree, numbered so that children come after their parents; -1: a leaf.
+    children : ndarray of shape (n_nodes, 2), dtype int64
+        References to those of each.
+    lengths : ndarray of shape (n_subtrees,), dtype int64
+        Nodes of each subtree.
+
+    Returns
+    -------
+    of_nodes : ndarray of shape (n_nodes,), dtype int64
+        The place of each node; -1: it is in no tree.
+    of_subtrees : ndarray of shape (n_subtrees,), dtype int64
+        The place of each subtree's first node; -1: it is in no tree.
+    starts : ndarray of shape (n_trees + 1,), dtype int64
+        Where each tree begins, and the last one ends.
+
+    Examples
+    --------
+    A root, 0, whose left child is a subtree of 3 nodes, and whose right child, 1, is a leaf; and a tree that is a subtree:
+
+    >>> import numpy as np
+    >>> children = np.array([[-1, 1], [0, 0]])
+    >>> lay_out(np.array([0, -2]), np.array([5, -1], np.int32), children, np.array([3, 9]))
+    (array([0, 4]), array([1, 5]), array([ 0,  5, 14]))
+    """
+    cdef Py_ssize_t n = feature.shape[0], m = lengths.shape[0], i, reference
+    # By reference, those of subtrees counted from the end.
+    sizes = np.concatenate([np.ones(n, np.int64), np.asarray(lengths)[::-1]])
+    at = np.full(n + m, -1)
+    starts = np.zeros(roots.shape[0] + 1, np.int64)
+    cdef int64_t[::1] size = sizes, place = at, start = starts
+    with nogil:
+        for i in range(n - 1, -1, -1):
+            if feature[i] >= 0:
+                for k in range(2):
+                    reference = children[i, k]
+                    size[i] += size[reference if reference >= 0 else n + m + reference]
+        for i in range(roots.shape[0]):
+            reference = roots[i] if roots[i] >= 0 else n + m + roots[i]
+            place[reference] = start[i]
+            start[i + 1] = start[i] + size[reference]
+        for i in range(n):
+            if feature[i] >= 0 and place[i] >= 0:
+                reference = children[i, 0] if children[i, 0] >= 0 else n + m + children[i, 0]
+                place[reference] = place[i] + 1
+                place[children[i, 1] if children[i, 1] >= 0 else n + m + children[i, 1]] = place[i] + 1 + size[reference]
+    return at[:n], at[n:][::-1], starts
+
+
+def take_stretches(array, const int64_t[::1] firsts not None, const int64_t[::1] lengths not None):
+    """Stretches of an array, one after another.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n, ...)
+        C-contiguous.
+    firsts, lengths : ndarray of shape (n_stretches,), dtype int64
+        The first entry of each stretch along the first axis, and how many entries it has.
+
+    Returns
+    -------
+    ndarray of shape (sum of lengths, ...)
+
+    Raises
+    ------
+    ValueError
+        If a stretch leads out of the array, or this is not contiguous.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> take_stretches(np.array([10, 11, 12, 13]), np.array([2, 0]), np.array([2, 1]))
+    array([12, 13, 10])
+    """
+    cdef Py_ssize_t i, n = array.shape[0], total = 0
+    cdef size_t item = array.dtype.itemsize
+    cdef size_t address = array.ctypes.data
+    cdef const char* source = <const char*> address
+    cdef char* to
+    if not array.flags.c_contiguous or firsts.shape[0] != lengths.shape[0]:
+        raise ValueError(f"{firsts.shape[0]} firsts, {lengths.shape[0]} lengths; allowed are as many, of a contiguous array")
+    for i in range(firsts.shape[0]):
+        if firsts[i] < 0 or lengths[i] < 0 or lengths[i] > n - firsts[i]:
+            raise ValueError(f"a stretch of {lengths[i]} entries from {firsts[i]} on leads out of an array of {n}")
+        total += lengths[i]
+    found = np.empty((total, *array.shape[1:]), array.dtype)
+    for length in array.shape[1:]:
+        item *= length
+    address = found.ctypes.data
+    to = <char*> address
+    with nogil:
+        for i in range(firsts.shape[0]):
+            memcpy(to, source + firsts[i] * item, lengths[i] * item)
+            to += lengths[i] * item
+    return found
