@@ -41,6 +41,12 @@ def test_each_value_occurs():
         assert len(left) <= sum(map(len, lists))
 
 
+def test_few_seeds():
+    assert kept(cases_of(range(200))) == [(seed,) for seed in range(20)]
+    assert kept(cases_of(range(30), "ab")) == [(seed, "ab"[seed % 2 if seed < 2 else 0]) for seed in range(8)]
+    assert len(kept(cases_of(list(range(30))))) == 30
+
+
 def test_of_slow_tests_the_first_cases_if_any():
     slow = pytest.mark.slow
     assert kept(cases_of([1, 2, 3], slow=slow.mark)) == []

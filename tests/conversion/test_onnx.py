@@ -47,6 +47,7 @@ def assert_same(model, estimator, rows, n_threads):
         assert (np.abs(found - expected) <= rounding(expected, np.float64)).all()
 
 
+@pytest.mark.slow(after=2)
 @pytest.mark.parametrize("categories", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_same_bits(dtype, categories):

@@ -65,6 +65,7 @@ def resets_peaks():
     return True
 
 
+@pytest.mark.slow(after=2)
 @pytest.mark.skipif(not resets_peaks(), reason="this system does not measure the peak of a stretch of time")
 @pytest.mark.parametrize("method", ["hist", "dense"])
 @pytest.mark.parametrize("kind", ["classes", "numbers"])

@@ -68,6 +68,7 @@ def problem_of_all_kinds(n=700):
     return X, np.exp(y / 3), weight
 
 
+@pytest.mark.slow(after=4)
 @pytest.mark.parametrize("constrained", [False, True])
 @pytest.mark.parametrize("method", ["hist", "dense"])
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "log_loss", "squared_error", "poisson", "absolute_error"])

@@ -53,6 +53,7 @@ def test_as_many_targets_are_covered_as_asked(method, slack):
         assert abs(((low <= y[1000:]) & (y[1000:] <= high)).mean() - level) < slack
 
 
+@pytest.mark.slow
 def test_the_infinitesimal_jackknife_knows_the_spread_of_predictions():
     """Over other training rows, predictions spread about as much as its standard error says."""
     rows, y = make_friedman1(4020, noise=1.0, random_state=1)

@@ -1,7 +1,8 @@
 """Which tests run: those of the short ring, or all of them (`pytest --all`).
 
-The short ring has every test that is not marked as slow, with as few cases as show each value of each of its parameters, and few
-examples of hypothesis, which are the same in each run. A test marked ``slow(after=n)`` is there with its first n cases.
+The short ring has every test that is not marked as slow, with as few cases as show each value of each of its parameters; few
+seeds of a `range` of them; and few examples of hypothesis, which are the same in each run. A test marked ``slow(after=n)`` is there
+with its first n cases.
 """
 
 import os
@@ -22,7 +23,7 @@ def open_ring(is_all):
 
 
 def examples(n):
-    """How many examples of hypothesis a test gets that has n of them in the long ring.
+    """How many examples of hypothesis, or seeds, a test gets that has n of them in the long ring.
 
     The environment variable DFOREST_TEST_EXAMPLES multiplies the examples of the long ring.
     """
@@ -45,8 +46,17 @@ class Thinning:
     def few(self, cases):
         """The cases of a test that the short ring has."""
         slow = cases[0].get_closest_marker("slow")
-        most = len(cases) if slow is None else slow.kwargs.get("after", 0)
-        return self.each_value(cases)[:most] if slow is None or "after" in slow.kwargs else []
+        few = self.each_value([case for case in cases if self.has_first_seeds(case)])
+        return few if slow is None else few[: slow.kwargs.get("after", 0)]
+
+    def has_first_seeds(self, case):
+        """Whether each value of a case that comes from a range is one of the first there."""
+        return all(
+            case.callspec.params[name] in values[: examples(len(values))]
+            for names, values in self.lists(case)
+            if isinstance(values, range)
+            for name in names
+        )
 
     def each_value(self, cases):
         """Cases in which each value of each parameter occurs: first those in which all values are new."""
@@ -67,9 +77,12 @@ class Thinning:
         if not hasattr(case, "callspec"):
             return set()
         left = dict(case.callspec.params)
-        own = set()
-        for mark in case.iter_markers("parametrize"):
-            names = mark.args[0] if mark.args else mark.kwargs["argnames"]
-            names = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
-            own.add(tuple((name, id(left.pop(name))) for name in names if name in left))
+        own = {tuple((name, id(left.pop(name))) for name in names if name in left) for names, _ in Thinning.lists(case)}
         return own | {((name, id(value)),) for name, value in left.items()}
+
+    @staticmethod
+    def lists(case):
+        """What `parametrize` was given, once or more often: names and the list of their values."""
+        for mark in case.iter_markers("parametrize"):
+            names, values = (*mark.args, *(mark.kwargs[name] for name in ("argnames", "argvalues") if name in mark.kwargs))[:2]
+            yield [name.strip() for name in names.split(",")] if isinstance(names, str) else names, values

@@ -108,6 +108,7 @@ def test_short_launches_wake_nobody():
     """)
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="sends signals")
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_a_launch_is_interrupted(n_threads):

@@ -255,6 +255,7 @@ def test_a_forest_alone_says_what_is_missing():
     assert "pass their targets as y to report, besides X" in words
 
 
+@pytest.mark.slow
 def test_figures_say_where_they_are_from():
     X, y = iris()
     model = RandomForestClassifier(30, random_state=0, oob_score=True).fit(X, y)

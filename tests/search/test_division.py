@@ -57,6 +57,7 @@ def test_the_best_cut_along_numbers_is_that_of_the_twin(numbers, criterion, n_cl
     assert repr(found) == repr(expected)
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("spread", ["even", "close together", "far apart", "infinite"])
 def test_the_best_cut_along_many_numbers(spread):
     """More cuts than are scored at a time, ties across these stretches, and numbers that only their last bits tell apart."""

@@ -85,6 +85,8 @@ def without_traceback(excinfo, style=None):
 @pytest.hookimpl(tryfirst=True)  # before others deselect any
 def pytest_collection_modifyitems(config, items):
     tests = {f"{item.path.name}::{item.name}": item for item in items if item.path.parent == HERE}
+    for item in tests.values():
+        item.add_marker(pytest.mark.slow(after=2))
     if not IS_KNOWN_RELEASE:
         why = f"the list of allowed failures is of scikit-learn {LIST['scikit-learn']}, this is {sklearn.__version__}"
         for item in tests.values():

@@ -73,7 +73,7 @@ def test_boosted_trees_are_those_of_one_process(done):
 
 
 @pytest.mark.slow(after=1)
-@pytest.mark.parametrize("n_ranks", [2, 3])
+@pytest.mark.parametrize("n_ranks", [3, 2])
 def test_collectives_are_those_of_numpy(done, n_ranks):
     assert done(n_ranks)["collectives"] == [160] * n_ranks
 
@@ -86,6 +86,7 @@ def test_without_mpi4py_it_is_told_how_to_install_it(monkeypatch):
             pass
 
 
+@pytest.mark.slow
 def test_large_arrays_pass(done):
     assert done(2)["large"] == [200_000_000] * 2
 
@@ -103,11 +104,12 @@ def test_draws_by_plans_of_all_rows_are_those_of_one_process(done):
 
 
 @pytest.mark.slow(after=1)
-@pytest.mark.parametrize("n_ranks", [2, 3])
+@pytest.mark.parametrize("n_ranks", [3, 2])
 def test_random_forests_are_those_of_one_process(done, n_ranks):
     assert done(n_ranks)["random_forests"] == [40] * n_ranks
 
 
+@pytest.mark.slow
 def test_communicators_are_freed(done):
     assert done(2)["freed"] == [2200] * 2
 
