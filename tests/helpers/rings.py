@@ -1,8 +1,8 @@
 """Which tests run: those of the short ring, or all of them (`pytest --all`).
 
 The short ring has every test that is not marked as slow, with as few cases as show each value of each of its parameters; few
-seeds of a `range` of them; and few examples of hypothesis, which are the same in each run. A test marked ``slow(after=n)`` is there
-with its first n cases.
+seeds of a `range` of them; and few examples of hypothesis, which are the same in each run. A test marked ``slow(after=n)`` is
+there with its first n cases.
 """
 
 import os
