@@ -157,7 +157,23 @@ def assert_equal_trees(tree, wanted, dtype):
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("loss", LOSSES)
 def test_models_are_those_of_the_twin(loss, seed):
-    problem = random_problem([seed, LOSSES[loss].number], loss)
+    assert_equal_models(random_problem([seed, LOSSES[loss].number], loss))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_weighted_models_are_those_of_the_twin(loss):
+    """Whatever a loss asks of all rows, such as quantiles of their errors, takes weights into account."""
+    problem = random_problem([100, LOSSES[loss].number], loss)
+    n, rng = 60, np.random.default_rng(0)
+    X, y = np.round(rng.standard_normal((n, problem.X.shape[1])), 1), targets(rng, loss, n)
+    parameters = problem.parameters | {
+        "sample_weight": rng.choice([0.1, 1.0, 7.5], n), "min_hessian": 0.0, "max_leaf_nodes": 5, "max_depth": None,
+        "n_categories": np.zeros(X.shape[1], int), "n_drawn": None,
+    }  # fmt: skip
+    assert_equal_models(Problem(X, y, parameters))
+
+
+def assert_equal_models(problem):
     twin = grow_booster(problem.X, problem.y, max_iter=ROUNDS, **problem.parameters)
     assert np.array_equal(predict_raw(twin, problem.X), twin.raw)
     for name, extreme in EXTREMES.items():

@@ -267,6 +267,18 @@ def test_columns_without_values_before_one_with_many(method):
     assert_same(found, expected)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_bins_by_weights_where_values_are_missing(dtype):
+    """Rows with missing values take their weights from what all rows weigh, so that zeros have the rest."""
+    rng = np.random.default_rng(0)
+    dense = np.zeros((400, 2), dtype)
+    dense[:60, 0], dense[60:76, 0] = rng.normal(size=60), np.nan
+    weight = np.repeat([20.0, 50.0, 1.0], [60, 16, 324])  # so much that zeros alone would fill a bin if they had all of it
+    y = (np.nan_to_num(dense[:, 0]) > 0) + rng.integers(0, 2, 400)
+    model = RandomForestClassifier(5, max_bins=5, random_state=0)
+    assert_same(clone(model).fit(sp.csr_array(dense), y, weight), clone(model).fit(dense, y, weight))
+
+
 def parts_of(X):
     return (X.data, X.row, X.col) if X.format == "coo" else (X.data, X.indices, X.indptr)
 

@@ -80,6 +80,15 @@ def test_criteria_without_kernels_of_their_own(criterion, splitter, max_leaf_nod
         assert_equal(model, X, y, None, Cut.random(rng, len(y), size, "random"), size, criterion)
 
 
+@pytest.mark.parametrize("max_leaf_nodes", [3, 6, 7, 11])
+def test_nodes_of_equal_scores_are_split_in_preorder(max_leaf_nodes):
+    """Halves, quarters and eighths of equal scores, of which there are leaves for some."""
+    X, y = np.arange(16.0)[:, None], np.arange(16)
+    model = dforest.DecisionTreeClassifier(criterion="entropy", method="hist", max_leaf_nodes=max_leaf_nodes)
+    with sizes(ship_up_to=0):
+        assert_equal(model, X, y, None, Cut(np.array([0, 5, 16]), np.arange(2)), 2, max_leaf_nodes)
+
+
 @pytest.mark.parametrize("kind", [dforest.DecisionTreeClassifier, dforest.ExtraTreeClassifier])
 def test_single_trees(kind):
     rng, X, y = random_problem(2)
