@@ -1,6 +1,7 @@
 """Cython for all sources of a folder, in one process: `cythonize.py OPTION... -- DEPFILE SOURCE OUTPUT [SOURCE OUTPUT]...`
 
-A process of its own for each source would take five times as long, as each would begin by reading Cython's library of C code.
+A process of its own for each source would take more than three times as long, as each would begin by reading Cython's library of
+C code.
 Options are those of the command `cython`. What was made before is left as it is where nothing that it depends on has changed:
 beside each output there is a file that lists these sources, and one with a digest of them. DEPFILE tells ninja of all of them.
 """

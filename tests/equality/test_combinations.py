@@ -80,7 +80,7 @@ def problem_of_all_kinds(criterion, n=130):
 @pytest.mark.parametrize("method", ["hist", "dense"])
 @pytest.mark.parametrize("criterion", [*CLASS_CRITERIA, *NUMBER_CRITERIA, "absolute_error"])
 def test_all_kinds_of_features(criterion, constrained, method, extremes, tuning, assert_equal, assert_twin):
-    """The same with ordinal features, categories, constraints, and all criteria."""
+    """Ordinal features, categories and constraints: the twin's forest by all criteria, at each extreme of the machinery."""
     X, y, weight, n_categories = problem_of_all_kinds(criterion)
     kind = dforest.RandomForestClassifier if criterion in CLASS_CRITERIA else dforest.RandomForestRegressor
     directions = [1, -1, 0, 0, 1] if constrained else None

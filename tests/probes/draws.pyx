@@ -1,6 +1,6 @@
 """Loops by hand, for tests: what the set of `dforest.core.loops` that is in use draws, as functions over arrays.
 
-`dforest.rules.probe` has the rules that these loops follow.
+The probe `rules` has the rules that these loops follow.
 """
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 

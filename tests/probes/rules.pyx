@@ -1,6 +1,6 @@
 """Rules by hand, for tests: those that no driver asks about, as functions over arrays.
 
-Each is a function of the headers beside this file. `dforest.rules.arrays` has the rules that drivers need.
+Each is a function of the headers in dforest/rules. `dforest.rules.arrays` has the rules that drivers need.
 """
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 

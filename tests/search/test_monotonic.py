@@ -258,7 +258,7 @@ def test_warm_start(kind):
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error", "poisson", "absolute_error"])
 @pytest.mark.parametrize("seed", range(3))
 def test_trees_are_scikit_learns(criterion, seed):
-    """The same tests in the same places, and values, where all features are constrained; weights leave no ties."""
+    """Each node has the test and the value of scikit-learn's, if all features are constrained and no scores tie."""
     rng = np.random.default_rng(seed)
     X = np.round(rng.standard_normal((400, 4)) * 1024) / 1024
     y = np.round(np.exp(X[:, 0] / 2 - np.sin(2 * X[:, 1]) + X[:, 2] ** 2 / 4 + rng.standard_normal(400) / 2) * 1024) / 1024
