@@ -133,7 +133,7 @@ def _of_trees(trees, problem):
     return {
         "n_rows": np.full(len(trees), problem.n_rows, np.int64),
         "plans": (problem.sampling,) * len(trees),
-        "weight_exponent": np.array([tree.weight_exponent for tree in trees], np.int64),
+        "weight_unit": np.array([tree.weight_unit for tree in trees], np.float64),
         "n_features": problem.n_features,
         "objective": problem.objective,
         "seed": problem.seed,

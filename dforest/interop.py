@@ -118,7 +118,7 @@ class Tree:
     @cached_property
     def weighted_n_node_samples(self):
         weight = self._forest.objective.total_weight(self._table.weight)
-        return _own(np.ldexp(weight.astype(np.float64), -int(self._forest.weight_exponent[0])), np.float64)
+        return _own(weight.astype(np.float64) * self._forest.weight_unit[0], np.float64)
 
     @cached_property
     def value(self):

@@ -31,8 +31,8 @@ class Targets:
         The numbers that trees are to predict, of several outputs also class numbers; None if there is one output with classes.
     weight : ndarray of shape (n_rows,), dtype uint32, or None
         Integer weights; None means that all are 1.
-    weight_exponent : int
-        `weight` is the sample weights times ``2**weight_exponent``.
+    weight_unit : float
+        The sample weights are `weight` times this.
     balance : ClassBalance, optional
         What makes the weights of each tree from its draws, in place of `weight`.
     heaviest_elsewhere : int, default=1
@@ -42,7 +42,7 @@ class Targets:
     classes: np.ndarray
     numbers: np.ndarray | None = None
     weight: np.ndarray | None = None
-    weight_exponent: int = 0
+    weight_unit: float = 1.0
     balance: ClassBalance | None = None
     heaviest_elsewhere: int = 1
 
@@ -164,8 +164,8 @@ class Problem:
             How often each tree draws each row.
         weights : ndarray of shape (n_trees, n_rows), dtype uint32
             Integer weights of the rows.
-        exponents : list of int
-            The weights of a tree are the rows' weights times 2 to this power.
+        units : list of float
+            The rows' weights are the integers of a tree times this.
         """
         counts = np.stack([self.sampling.counts(self.n_rows, int(seed)) for seed in seeds])
         return counts, *self.targets.balance.integer_weights(counts)

@@ -10,28 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dforest.core.data import integer_weights, weight_span
+from dforest.core.integer_weights import integer_weights
 from dforest.rows import RowShare
 from dforest.spmd.communicator import ALONE, Communicator
-
-
-def integer_weights_of_all(weight, ranks):
-    """(integer weights of this rank's rows, their exponent): as `integer_weights` has it for the rows of all ranks.
-
-    Parameters
-    ----------
-    weight : ndarray of shape (n_own_rows,), dtype float64
-        Positive and finite.
-    ranks : Communicator
-    """
-    lowest, highest = weight_span(weight)
-    return integer_weights(weight, _joined_spans(np.array([[lowest, highest]]), ranks)[0])
-
-
-def _joined_spans(spans, ranks):
-    """The spans of the weights of all ranks, given those of this one: list of pairs (lowest, highest)."""
-    least = ranks.least(spans * [1, -1])
-    return [(int(lowest), -int(highest)) for lowest, highest in least]
 
 
 class TrainingRows:
@@ -129,11 +110,11 @@ class TrainingRows:
         return float(least[0]), -float(least[1])
 
     def integer_weight(self):
-        """(integer weights, or None if all are 1; their exponent). A collective."""
+        """(integer weights, or None if all are 1; their unit). A collective."""
         if self.weight is None:
-            return None, 0
-        weight, exponent = integer_weights_of_all(self.weight, self.ranks)
-        return (weight if self.heaviest(weight) > 1 else None), exponent
+            return None, 1.0
+        weight, unit = integer_weights(self.weight, self.ranks)
+        return (weight if self.heaviest(weight) > 1 else None), unit
 
     def heaviest(self, weight):
         """The largest of all ranks' integer weights, given this rank's, or None if all are 1. A collective."""
@@ -146,7 +127,7 @@ class TrainingRows:
 
     def integer_bin_weight(self):
         """Integer weights of the rows without those of their classes, for bins; None if all are 1. A collective."""
-        return None if self.sample_weight is None else integer_weights_of_all(self.sample_weight, self.ranks)[0]
+        return None if self.sample_weight is None else integer_weights(self.sample_weight, self.ranks)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +178,7 @@ class ClassBalance:
         """
         weight = 1
         if self.sample_weight is not None:
-            weight = integer_weights_of_all(self.sample_weight, self.ranks)[0].astype(np.int64)
+            weight = integer_weights(self.sample_weight, self.ranks)[0].astype(np.int64)
         by_output = []
         for classes, n_classes in self._by_output():
             totals = np.zeros((len(counts), n_classes), np.int64)
@@ -231,18 +212,15 @@ class ClassBalance:
         -------
         integers : ndarray of shape (n_trees, n_rows), dtype uint32
             1 for rows that a tree does not draw.
-        exponents : list of int
-            The integers of a tree are the weights of its draws times 2 to this power.
+        units : list of float
+            The weights of a tree's draws are the integers times this.
         """
-        weights, factors = [], self.class_factors(counts)
-        for tree, count in enumerate(counts):
+        factors = self.class_factors(counts)
+        integers, units = np.ones(counts.shape, np.uint32), []
+        for tree, (row, count) in enumerate(zip(integers, counts, strict=True)):
             weight = self._row_factors(factors, tree, count > 0)
             if self.sample_weight is not None:
                 weight = weight * self.sample_weight[count > 0]
-            weights.append(weight)
-        spans = _joined_spans(np.array([weight_span(weight) for weight in weights]), self.ranks)
-        integers, exponents = np.ones(counts.shape, np.uint32), []
-        for row, count, weight, span in zip(integers, counts, weights, spans, strict=True):
-            row[count > 0], exponent = integer_weights(weight, span)
-            exponents.append(exponent)
-        return integers, exponents
+            row[count > 0], unit = integer_weights(weight, self.ranks)
+            units.append(unit)
+        return integers, units

@@ -1,12 +1,14 @@
 """Settings of the whole test suite, and modules compiled for it."""
 
 import os
+from pathlib import Path
 
 import pytest
 from helpers import compiling, rings
 
-# Python started by a test imports the installed dforest too, never the source folder in the current directory.
+# Python started by a test imports the installed dforest too, never the source folder in the current directory, and the helpers.
 os.environ["PYTHONSAFEPATH"] = "1"
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
 
 
 def pytest_addoption(parser):

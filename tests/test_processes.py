@@ -57,7 +57,7 @@ def chain(n_trees, depth):
         "leaf_impurity": np.zeros(depth + 1),
     }
     return Forest(arrays, **fitted.settings() | {
-        "n_rows": np.full(n_trees, 10**6), "plans": (Bootstrap(10**6),) * n_trees, "weight_exponent": np.zeros(n_trees, int),
+        "n_rows": np.full(n_trees, 10**6), "plans": (Bootstrap(10**6),) * n_trees, "weight_unit": np.ones(n_trees),
         "seeds": np.arange(n_trees, dtype=np.uint32),
     })
 

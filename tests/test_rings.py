@@ -5,7 +5,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from helpers import rings
 from helpers.rings import Thinning
+
+
+@pytest.fixture(autouse=True)
+def short_ring(monkeypatch):
+    monkeypatch.setattr(rings, "ALL", False)
 
 
 def cases_of(*lists, slow=None):

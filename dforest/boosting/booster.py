@@ -144,7 +144,7 @@ class Growth:
             n_new,
             n_rows=np.full(n_new, self.n_rows, np.int64),
             plans=self._plans(seeds),
-            weight_exponent=np.zeros(n_new, np.int64),
+            weight_unit=np.ones(n_new),
             n_features=len(self.n_categories),
             objective=SumObjective(self.baseline),
             n_categories=self.n_categories,

@@ -12,11 +12,10 @@ from fractions import Fraction
 import numpy as np
 
 from dforest.core.component import LossError
-from dforest.core.data import integer_weights
+from dforest.core.integer_weights import integer_weights
 from dforest.core.predict.out_of_bag import add_up, total_of
 from dforest.core.threads import each
 from dforest.rules.losses import LOSSES, baselines, class_predictions, class_values, predictions, values, weighted_quantile
-from dforest.weights import integer_weights_of_all
 
 MOST_TARGET = 2.0**500  # in magnitude: squares are in range, and sums of very many too
 MOST_LOSS = 2.0**1003  # that `add_up` takes
@@ -109,7 +108,7 @@ class Loss:
         tuple of float
             One for each sum: see `dforest.rules.losses.baselines`.
         """
-        weight = None if weight is None else integer_weights_of_all(weight, ranks)[0]
+        weight = None if weight is None else integer_weights(weight, ranks)[0]
         together = ranks if ranks.size > 1 else None
         return tuple(baselines(self.name, y, weight, max(2, self.n_sums), self.parameter, together).tolist())
 

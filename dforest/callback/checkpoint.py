@@ -176,10 +176,10 @@ class _Writer:
         problem = self._growth.problem
         with np.load(BytesIO(record), allow_pickle=False) as archive:
             arrays = dict(archive)
-        exponents, first = arrays.pop("weight_exponent"), int(arrays.pop("first"))
+        units, first = arrays.pop("weight_unit"), int(arrays.pop("first"))
         if first != n_before:
             raise ValueError(f"trees from {first} on follow {n_before} trees")
-        n = len(exponents)
+        n = len(units)
         state = {
             **self._growth.settings,
             "arrays": arrays,
@@ -189,19 +189,19 @@ class _Writer:
             "seeds": problem.seeds_of(range(first, first + n)),
             "plans": (problem.sampling,) * n,
             "n_rows": np.full(n, problem.n_rows, np.int64),
-            "weight_exponent": exponents,
+            "weight_unit": units,
         }
         forest = Forest.__new__(Forest)
         forest.__setstate__(state)
         tree_of = forest.tree_reader()
-        return [GrownTree(first + t, tree_of(t), int(exponents[t])) for t in range(n)]
+        return [GrownTree(first + t, tree_of(t), float(units[t])) for t in range(n)]
 
     def write(self):
         """Write the trees that have come."""
         if self.trees:
             trees = self.trees[:]
             forest = self._growth.forest_of(trees)
-            arrays = {**shrink(forest.as_dict()), "first": trees[0].number, "weight_exponent": forest.weight_exponent}
+            arrays = {**shrink(forest.as_dict()), "first": trees[0].number, "weight_unit": forest.weight_unit}
             record = BytesIO()
             np.savez(record, **arrays)
             self._file.append(record.getvalue())

@@ -136,7 +136,7 @@ def _forest_of(model, criterion):
     alone = [one.tree_ for one in getattr(model, "estimators_", [model])]
     found = [_tree_arrays(tree, is_classifier(model), criterion) for tree in alone]
     parts = {name: [arrays[name] for arrays, _ in found] for name in found[0][0]}
-    exponents = parts.pop("weight_exponent")
+    units = parts.pop("weight_unit")
     n_leaves = np.cumsum([0, *map(len, parts["leaf_draws"])])
     for link, feature, first in zip(parts["link"], parts["feature"], n_leaves, strict=False):
         link[feature < 0] += np.uint32(first)
@@ -155,7 +155,7 @@ def _forest_of(model, criterion):
         seed=0,
         seeds=np.array([seed % 2**32 if isinstance(seed, Integral) else 0 for seed in seeds], np.uint32),
         plans=tuple(map(DrawnElsewhere, n_draws)),
-        weight_exponent=np.array(exponents, np.int64),
+        weight_unit=np.array(units),
     )
     return forest, all(is_exact for _, is_exact in found)
 
@@ -170,7 +170,7 @@ def _tree_arrays(tree, has_classes, criterion):
     link = np.empty(len(order), np.uint32)
     link[is_leaf] = np.arange(len(leaves))
     link[~is_leaf] = place[tree.children_right[inner]]
-    weight, exponent, is_exact = _integer_weights(tree, leaves, has_classes)
+    weight, unit, is_exact = _integer_weights(tree, leaves, has_classes)
     values, impurity = tree.value[:, 0, 0], np.maximum(tree.impurity, 0.0)  # rounding may have made it negative
     empty = np.zeros(0)
     arrays = {
@@ -183,7 +183,7 @@ def _tree_arrays(tree, has_classes, criterion):
         "leaf_value": empty if has_classes else values[leaves],
         "leaf_impurity": empty if has_classes else impurity[leaves],
         "inner": np.column_stack([values[inner], impurity[inner]]) if criterion == "absolute_error" else np.zeros((0, 2)),
-        "weight_exponent": exponent,
+        "weight_unit": unit,
     }
     return arrays, is_exact
 
@@ -203,17 +203,17 @@ def _preorder(left, right):
 
 
 def _integer_weights(tree, leaves, has_classes):
-    """(integer weights of leaves, by class if there are any; the exponent of their unit; whether their shares are exact)."""
+    """(integer weights of leaves, by class if there are any; their unit; whether their shares are exact)."""
     total = tree.weighted_n_node_samples[leaves][:, None]
     shares = tree.value[leaves, 0, :] if has_classes else np.ones_like(total)
     weight = np.rint(shares * total)
     if _are_close(weight, shares * total) and _are_close(total, np.rint(total)):
         weight = weight.astype(np.int64)
         if (weight.sum(axis=1) > 0).all() and (weight / weight.sum(axis=1, keepdims=True) == shares).all():
-            return weight, 0, True
+            return weight, 1.0, True
     exponent = _BITS - int(np.frexp(tree.weighted_n_node_samples[0])[1])
     weight = np.rint(np.ldexp(shares * total, exponent)).astype(np.int64)
-    return weight, exponent, not has_classes
+    return weight, float(np.ldexp(1.0, -exponent)), not has_classes
 
 
 def _are_close(numbers, others):

@@ -55,7 +55,7 @@ def _votes(forest, voting):
 def _tree(forest, t, votes):
     """A tree as a dict; votes: what its leaves add."""
     tree = forest.tree(t)
-    weight = np.ldexp(forest.node_table(t).weight.sum(axis=1).astype(np.float64), -int(forest.weight_exponent[t]))
+    weight = forest.node_table(t).weight.sum(axis=1).astype(np.float64) * forest.weight_unit[t]
     inner, numbers = tree.feature >= 0, np.arange(len(tree.feature))
     left, right = np.where(inner, numbers + 1, -1), np.where(inner, tree.right_child.astype(np.int64), -1)
     # Of nodes that are no leaves, shap asks what the root's leaves say on average.

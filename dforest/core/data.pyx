@@ -149,59 +149,6 @@ cdef class RowCodes:
         return np.ndarray((self.n_rows,), f"u{width}", self.owner, self.place[j], (self.stride,))
 
 
-def weight_span(weight):
-    """The powers of two that weights lie between: those of two sets of weights tell that of both.
-
-    Parameters
-    ----------
-    weight : ndarray of shape (n,), dtype float64
-        Positive and finite.
-
-    Returns
-    -------
-    lowest : int
-        All weights are multiples of ``2**lowest``, and not all of a larger power; 5000 if there are no weights.
-    highest : int
-        All weights are below ``2**highest``, and not all below a smaller power; -5000 if there are no weights.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> weight_span(np.array([0.5, 6.0]))
-    (-1, 3)
-    """
-    fraction, exponent = np.frexp(weight)
-    fraction = np.ldexp(fraction, 53).astype(np.int64)
-    trailing = np.frexp((fraction & -fraction).astype(np.float64))[1] - 1      # zero bits at the end
-    return int((exponent - 53 + trailing).min(initial=5000)), int(exponent.max(initial=-5000))
-
-
-def integer_weights(weight, span=None):
-    """Turn weights into integers up to 2**31, exactly where that is possible.
-
-    Parameters
-    ----------
-    weight : ndarray of shape (n,), dtype float64
-        Positive and finite.
-    span : tuple of int, optional
-        The `weight_span` of these and other weights, which are all to have one exponent. None: of these.
-
-    Returns
-    -------
-    integers : ndarray of shape (n,), dtype uint32
-        ``weight * 2**exponent``, with the smallest exponent that makes all of them integers, if
-        none reaches 2**31 then; otherwise rounded, at least 1, with the exponent that puts the
-        largest weight in [2**30, 2**31).
-    exponent : int
-    """
-    lowest, highest = weight_span(weight) if span is None else span
-    exact = -lowest
-    if highest + exact <= 31:
-        return np.ldexp(weight, exact).astype(np.uint32), exact
-    integers = np.maximum(1.0, np.rint(np.ldexp(weight, 31 - highest)))
-    return integers.astype(np.uint32), 31 - highest
-
-
 cdef void write_buckets(const Column* column, Py_ssize_t n, const code_t* codes, uint8_t* to) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):

@@ -24,13 +24,13 @@ class GrownTree(NamedTuple):
     number : int
         Among all trees of the forest.
     arrays : dforest.core.forest.assembly.TreeArrays
-    weight_exponent : int
-        The tree's integer weights are the weights of its draws times ``2**weight_exponent``.
+    weight_unit : float
+        The weights of the tree's draws are its integer weights times this.
     """
 
     number: int
     arrays: tuple
-    weight_exponent: int
+    weight_unit: float
 
 
 class Sink(Protocol):

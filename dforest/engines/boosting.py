@@ -108,12 +108,14 @@ class BoostRules:
     max_features : int or float
         How many features a node tries, or which share of all.
     seed : int
-    weight_exponent : int
-        Of integer weights, if the rows' integers are multiplied by these; else 0.
+    weight_unit : float
+        Of integer weights, if the rows' integers are multiplied by these; else 1.
     total_weight : int
         Their sum, or the number of rows.
     is_weighted : bool
         Whether derivatives are multiplied by weights that are no such integers.
+    max_delta_step : float, default=inf
+        Largest magnitude of a leaf's value before it is multiplied by the learning rate.
     """
 
     loss: str
@@ -126,14 +128,21 @@ class BoostRules:
     min_samples_leaf: int
     max_features: int | float
     seed: int
-    weight_exponent: int
+    weight_unit: float
     total_weight: int
     is_weighted: bool
+    max_delta_step: float = math.inf
 
     @property
     def has_hessian(self):
         """Whether a row has an integer for its hessian."""
         return self.is_weighted or not LOSSES[self.loss].has_constant_hessian
+
+    @property
+    def value_limits(self):
+        """What `arrays.newton_values` is to know of leaves."""
+        is_damped = not LOSSES[self.loss].has_constant_hessian
+        return self.learning_rate, self.l2 / self.weight_unit, self.max_delta_step, is_damped
 
 
 @dataclass
@@ -146,19 +155,19 @@ class RowWeights:
         Integer weights that integers are multiplied by; None: all are 1.
     weight : ndarray of shape (n_rows,), dtype float64, or None
         Weights that derivatives are multiplied by.
-    exponent : int
-        Integer weights are weights times 2 to this power.
+    unit : float
+        Weights are integer weights times this.
     total : int
         Of all shards' integer weights, or the number of their rows.
     """
 
     times: np.ndarray | None
     weight: np.ndarray | None
-    exponent: int
+    unit: float
     total: int
 
     @classmethod
-    def of(cls, weight, integers, exponent, largest, total, n_rows):
+    def of(cls, weight, integers, unit, largest, total, n_rows):
         """Those of a shard's rows.
 
         Parameters
@@ -166,17 +175,17 @@ class RowWeights:
         weight : ndarray of shape (n_own_rows,), dtype float64, or None
             None: all are 1, and the next two are not looked at.
         integers : ndarray of shape (n_own_rows,), dtype uint32
-            ``weight * 2**exponent``, rounded.
+            ``weight / unit``, rounded.
         largest, total : int
             The largest of all shards' integers, and their sum.
         n_rows : int
             Of all shards.
         """
         if weight is None:
-            return cls(None, None, 0, n_rows)
+            return cls(None, None, 1.0, n_rows)
         if not arrays.takes_times(largest, total):
-            return cls(None, weight, 0, n_rows)
-        return cls(integers, None, exponent, total) if largest > 1 else cls(None, None, exponent, n_rows)
+            return cls(None, weight, 1.0, n_rows)
+        return cls(integers, None, unit, total) if largest > 1 else cls(None, None, unit, n_rows)
 
 
 class Rounds:
@@ -217,7 +226,6 @@ class Rounds:
         if not rules.has_hessian:
             exponents[:, 1] = 0
         extents = shard.refine(np.ldexp(1.0, exponents))
-        exponents += rules.weight_exponent
         trees = []
         for output in range(rules.n_outputs):
             fine = tuple(exponents[output].tolist())
@@ -289,7 +297,7 @@ class _Tree:
             found = found[np.arange(len(some)), found["score"].argmax(axis=1)]
             cuts[searched] = found
             columns = (np.ascontiguousarray(found[name]) for name in ("score", "gradient", "hessian"))
-            gains[searched] = arrays.gains(*columns, rules.l2, self.words.coarse)
+            gains[searched] = arrays.gains(*columns, rules.l2, self.words.coarse, rules.weight_unit)
         self.places = np.concatenate([self.places, places])
         self.cuts, self.gains = np.concatenate([self.cuts, cuts]), np.concatenate([self.gains, gains])
         return first
@@ -312,7 +320,7 @@ class _Tree:
         sums[leaves] = self.shard.add_up(self.places[leaves])
         for number in numbers[~is_leaf][::-1].tolist():
             sums[number] = sums[self.left[number]] + sums[self.left[number] + 1]
-        values = arrays.steps(sums[numbers], self.words.fine, self.rules.learning_rate, self.rules.l2)
+        values = arrays.newton_values(sums[numbers], self.words.fine, *self.rules.value_limits)
         self.shard.move_on(self.places[leaves], values[is_leaf])
         words = np.zeros((len(leaves), N_LEAF_WORDS), np.int64)
         words[:, 0] = words[:, 1] = self.places["n"][leaves]

@@ -52,10 +52,10 @@ class CpuSession(Session):
         problem = self.problem
         weigh = None if problem.targets.balance is None else self._weigh
 
-        def put(number, arrays, exponent, records):
+        def put(number, arrays, unit, records):
             if keep_leaves:
                 self._leaves[number] = leaves_of_rows(problem.n_rows, *records, arrays.feature)
-            return sink.put(GrownTree(number, arrays, problem.targets.weight_exponent if exponent is None else exponent))
+            return sink.put(GrownTree(number, arrays, problem.targets.weight_unit if unit is None else unit))
 
         start = perf_counter()
         try:

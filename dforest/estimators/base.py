@@ -517,7 +517,7 @@ class ClassTargets:
 
     def _targets(self, rows, plan):
         balance = ClassBalance.of(rows, self.n_classes_) if plan.balances_draws else None
-        weight, exponent = (None, 0) if plan.ignores_weights else rows.integer_weight()
+        weight, unit = (None, 1.0) if plan.ignores_weights else rows.integer_weight()
         if balance is not None and plan.ignores_weights:
             balance = replace(balance, sample_weight=None)
         if balance is not None and weight is None:
@@ -525,7 +525,7 @@ class ClassTargets:
         numbers, classes = None, rows.y
         if rows.y.ndim == 2:
             numbers, classes = np.ascontiguousarray(rows.y, np.float64), np.zeros(len(rows.y), np.int32)
-        return Targets(classes, numbers, weight, exponent, balance, rows.heaviest(weight))
+        return Targets(classes, numbers, weight, unit, balance, rows.heaviest(weight))
 
 
 def _known_numbers(y, classes, name):
@@ -622,9 +622,9 @@ class NumberTargets:
     def _targets(self, rows, plan):
         if self._own_criterion() == "poisson":
             check_counts(*rows.extent())
-        weight, exponent = (None, 0) if plan.ignores_weights else rows.integer_weight()
+        weight, unit = (None, 1.0) if plan.ignores_weights else rows.integer_weight()
         numbers = np.ascontiguousarray(rows.y)
-        return Targets(np.zeros(len(rows.y), np.int32), numbers, weight, exponent, None, rows.heaviest(weight))
+        return Targets(np.zeros(len(rows.y), np.int32), numbers, weight, unit, None, rows.heaviest(weight))
 
 
 class RegressorPart(NumberTargets, RegressorMixin):

@@ -127,6 +127,17 @@ BOOSTING_PARAMETERS = (
         group=SHAPE,
     ),
     Parameter(
+        "max_delta_step",
+        "float or None",
+        None,
+        [Interval(Real, 0, None, closed="neither"), None],
+        """Largest magnitude, above 0, of a leaf's value before it is multiplied by `learning_rate`. A leaf beyond it gets this
+        value with its sign. None means no limit but the one that holds anyway for losses with a link, such as "log_loss" and
+        "poisson": a step that is so long that it might raise the loss of its leaf is shortened.""",
+        of=BOOSTING,
+        group=SHAPE,
+    ),
+    Parameter(
         "max_features",
         "int or float",
         1.0,

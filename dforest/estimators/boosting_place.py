@@ -8,12 +8,12 @@ import numpy as np
 
 from dforest.config import queue_of
 from dforest.core.boost.booster import Booster
+from dforest.core.integer_weights import integer_weights
 from dforest.estimators.features import CATEGORICAL
 from dforest.estimators.validation import count_features
 from dforest.fit_report import FitReport
 from dforest.rules.losses import LOSSES
 from dforest.spmd.binning import code_columns_together
-from dforest.weights import integer_weights_of_all
 
 
 class Place:
@@ -54,7 +54,7 @@ class Place:
             The trees there are.
         """
         X, y, weight, bin_weight = training
-        bin_weight = None if bin_weight is None else integer_weights_of_all(bin_weight, self.ranks)[0]
+        bin_weight = None if bin_weight is None else integer_weights(bin_weight, self.ranks)[0]
         features = estimator._features
         columns = code_columns_together(
             self.ranks, [X], estimator.max_bins, bin_weight, self.n_threads, features.kinds, features.n_categories,
@@ -90,17 +90,17 @@ class Place:
 
     def _on_device(self, estimator, columns, y, weight, growth, n_trees, raw):
         engines, there = import_module("dforest.engines.boosting"), import_module("dforest.engines.device.boosting")
-        ranks, (integers, exponent), facts = self.ranks, (None, 0), (1, growth.n_rows)
+        ranks, (integers, unit), facts = self.ranks, (None, 1.0), (1, growth.n_rows)
         if weight is not None:
-            integers, exponent = integer_weights_of_all(weight, ranks)
+            integers, unit = integer_weights(weight, ranks)
             largest = ranks.greatest(np.array([integers.max(initial=1)], np.int64))
             facts = int(largest[0]), ranks.total(int(integers.sum(dtype=np.uint64)))
-        weights = engines.RowWeights.of(weight, integers, exponent, *facts, growth.n_rows)
+        weights = engines.RowWeights.of(weight, integers, unit, *facts, growth.n_rows)
         rules = engines.BoostRules(
             loss=estimator._loss.name,
             n_outputs=growth.n_sums,
             seed=growth.seed,
-            weight_exponent=weights.exponent,
+            weight_unit=weights.unit,
             total_weight=weights.total,
             is_weighted=weights.weight is not None,
             **_limits(estimator, growth.n_rows, len(columns)),
@@ -198,6 +198,7 @@ def _limits(estimator, n_rows, n_features):
     m = estimator.max_features
     return {
         "learning_rate": estimator.learning_rate,
+        "max_delta_step": np.inf if estimator.max_delta_step is None else float(estimator.max_delta_step),
         "max_leaf_nodes": estimator.max_leaf_nodes and min(estimator.max_leaf_nodes, max(2, n_rows)),
         "max_depth": estimator.max_depth and min(estimator.max_depth, n_rows),
         "min_samples_leaf": min(estimator.min_samples_leaf, n_rows + 1),

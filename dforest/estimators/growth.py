@@ -184,7 +184,7 @@ class ForestGrowth:
         hooks = [callback.on_tree_resumed for callback in self._tasks.callbacks if hasattr(callback, "on_tree_resumed")]
         tree_of, trees = forest.tree_reader(), []
         for t in range(forest.n_trees):
-            trees.append(GrownTree(t, tree_of(t), int(forest.weight_exponent[t])))
+            trees.append(GrownTree(t, tree_of(t), float(forest.weight_unit[t])))
             looked = self._votes.look(self._alone(trees[t])) if self._counts_votes else None
             self._count(looked, len(trees[t].arrays.feature))
             if any([hook(self.estimator) for hook in hooks]):  # all of them are asked

@@ -22,10 +22,10 @@ from importlib import import_module
 
 import numpy as np
 
+from dforest.core.integer_weights import integer_weights
 from dforest.core.predict.permutation import Permutations, permutation_rise
 from dforest.estimators.oob import exponent_of, place_of, stretches_of
 from dforest.spmd import permutations
-from dforest.weights import integer_weights_of_all
 
 
 def impurity_decrease(forest):
@@ -65,7 +65,7 @@ def accuracy_decrease(forest, rows, n_threads, device=None):
     device, n_threads = place_of(rows, device, n_threads)
     is_regression = not forest.objective.has_classes
     value = forest.leaf_value if is_regression else forest.leaf_class().astype(np.float64)
-    weight = None if rows.sample_weight is None else integer_weights_of_all(rows.sample_weight, rows.ranks)[0]
+    weight = None if rows.sample_weight is None else integer_weights(rows.sample_weight, rows.ranks)[0]
     target, exponent, packed = rows.y.astype(np.float64), exponent_of(forest, rows), forest.packed_leaves()
     stretches = stretches_of(forest, rows, n_threads, device)
     if not rows.is_divided:

@@ -25,8 +25,8 @@ import numpy as np
 
 from dforest.rules.boost cimport (
     DF_FINE_BITS, DF_SPILL, DF_WEIGHTED_SPILL, df_absolute_gain, df_boost_limits, df_boost_limits_of, df_choose_words,
-    df_common_score, df_fine_exponent, df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_newton_step, df_takes_times,
-    df_word_kind,
+    df_common_score, df_fine_exponent, df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_newton_value,
+    df_takes_times, df_value_limits, df_word_kind,
 )
 from dforest.rules.bounds cimport df_clip
 from dforest.rules.criteria cimport (
@@ -477,7 +477,7 @@ def choose_words(bint has_hessian, bint is_weighted, const int64_t[::1] extent n
 
 
 def gains(const double[::1] scores not None, const int64_t[::1] gradient not None, const int64_t[::1] hessian not None, double l2,
-          coarse):
+          coarse, double weight_unit):
     """The gains of nodes' cuts in units of the loss; 0 where there is none.
 
     Parameters
@@ -490,6 +490,8 @@ def gains(const double[::1] scores not None, const int64_t[::1] gradient not Non
         In units of the loss.
     coarse : tuple of int
         The exponents of coarse integers.
+    weight_unit : float
+        The weight that an integer weight of 1 stands for.
 
     Returns
     -------
@@ -497,18 +499,18 @@ def gains(const double[::1] scores not None, const int64_t[::1] gradient not Non
     """
     cdef Py_ssize_t i
     cdef int32_t gradient_exponent = coarse[0], hessian_exponent = coarse[1]
-    cdef df_boost_limits limits = df_boost_limits_of(l2, 0.0, 1, hessian_exponent)
+    cdef df_boost_limits limits = df_boost_limits_of(l2, 0.0, 1, hessian_exponent, weight_unit)
     cdef double common
     result = np.zeros(scores.shape[0])
     cdef double[::1] out = result
     for i in range(scores.shape[0]):
         common = df_common_score(limits.l2, <double> gradient[i], <double> hessian[i])
         if scores[i] > common:
-            out[i] = df_absolute_gain(scores[i] - common, gradient_exponent, hessian_exponent)
+            out[i] = df_absolute_gain(scores[i] - common, gradient_exponent, hessian_exponent, weight_unit)
     return result
 
 
-def steps(const int64_t[:, ::1] sums not None, fine, double learning_rate, double l2):
+def newton_values(const int64_t[:, ::1] sums not None, fine, double learning_rate, double l2, double max_step, bint is_damped):
     """The values of nodes by Newton's steps: ndarray of shape (n_nodes,), dtype float64.
 
     Parameters
@@ -517,11 +519,14 @@ def steps(const int64_t[:, ::1] sums not None, fine, double learning_rate, doubl
         Of fine gradients and hessians.
     fine : tuple of int
         Their exponents.
+    learning_rate, l2, max_step, is_damped : float, float, float, bool
+        See boost.h; l2 is in units of weight.
     """
     cdef Py_ssize_t i
     cdef int32_t gradient_exponent = fine[0], hessian_exponent = fine[1]
+    cdef df_value_limits limits = df_value_limits(learning_rate, max_step, is_damped)
     result = np.empty(sums.shape[0])
     cdef double[::1] out = result
     for i in range(sums.shape[0]):
-        out[i] = df_newton_step(sums[i, 0], sums[i, 1], gradient_exponent, hessian_exponent, learning_rate, l2)
+        out[i] = df_newton_value(&limits, sums[i, 0], sums[i, 1], gradient_exponent, hessian_exponent, l2)
     return result

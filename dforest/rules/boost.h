@@ -10,6 +10,7 @@
 #ifndef DFOREST_BOOST_H
 #define DFOREST_BOOST_H
 
+#include <float.h>
 #include <stddef.h>
 
 #include "bounds.h"
@@ -176,12 +177,13 @@ typedef struct {
     int64_t min_samples;
 } df_boost_limits;
 
-/* exponent : of the tree's coarse hessians */
-static inline df_boost_limits df_boost_limits_of(double l2, double min_hessian, int64_t min_samples_leaf, int32_t exponent) {
+/* exponent : of the tree's coarse hessians; weight_unit : the weight that an integer weight of 1 stands for */
+static inline df_boost_limits df_boost_limits_of(double l2, double min_hessian, int64_t min_samples_leaf, int32_t exponent,
+                                                 double weight_unit) {
     df_boost_limits limits;
-    limits.l2 = ldexp(l2, exponent);
-    limits.min_hessian = ldexp(min_hessian, exponent);
-    limits.smoothing = ldexp((double)DF_CATEGORY_SMOOTHING, exponent);
+    limits.l2 = ldexp(l2 / weight_unit, exponent);
+    limits.min_hessian = ldexp(min_hessian / weight_unit, exponent);
+    limits.smoothing = ldexp(DF_CATEGORY_SMOOTHING / weight_unit, exponent);
     limits.min_samples = min_samples_leaf > 1 ? min_samples_leaf : 1;
     return limits;
 }
@@ -235,18 +237,51 @@ static inline double df_category_key(double gradient, double hessian, double smo
 }
 
 /* A gain in units of the loss; exponents : of coarse integers */
-static inline double df_absolute_gain(double gain, int32_t gradient_exponent, int32_t hessian_exponent) {
-    return ldexp(gain, hessian_exponent - 2 * gradient_exponent);
+static inline double df_absolute_gain(double gain, int32_t gradient_exponent, int32_t hessian_exponent, double weight_unit) {
+    return weight_unit * ldexp(gain, hessian_exponent - 2 * gradient_exponent);
 }
 
 /* Where missing values and categories go that a node has none of: to the side of more rows, right of equal ones. */
 static inline int df_unseen_goes_left(int64_t n_left, int64_t n_right) { return n_left > n_right; }
 
-/* A Newton step, from sums of fine integers and their exponents; 0 where there is nothing to divide by. */
-static inline double df_newton_step(int64_t gradient, int64_t hessian, int32_t gradient_exponent, int32_t hessian_exponent,
-                                    double learning_rate, double l2) {
-    const double below = ldexp((double)hessian, -hessian_exponent) + l2;
-    return below > 0.0 ? -(learning_rate * ldexp((double)gradient, -gradient_exponent)) / below : 0.0;
+/* How large the value of a leaf may be. The *step* of a leaf is what would be added to its rows' raw predictions with a learning
+ * rate of 1, and its value is that times the rate. */
+typedef struct {
+    double learning_rate;
+    double max_step;          /* in magnitude */
+    int is_damped;            /* whether a step might overshoot the optimum by far */
+} df_value_limits;
+
+/* The magnitude of a damped value with a learning rate of 1. Of the losses that have a link, the third derivative is at most the
+ * second one, h, in magnitude, so that a step v changes the loss of a leaf by at most -|g| |v| + h (e^|v| - |v| - 1). This is
+ * below 0 at |v| = ln(1 + |g| / h), where it is least, and also at a Newton step |g| / h up to 1, and at 1 in between. So a step
+ * of 0.5 is taken as it is, 1.5 becomes 1, and 99 becomes ln(100) = 4.6.
+ *
+ * F. Bach, "Self-concordant analysis for logistic regression", Electronic Journal of Statistics 4, 2010. */
+static inline double df_damped(double size) {
+    double damped;
+    if (!(size > 1.0) || size > DBL_MAX)
+        return size;
+    damped = df_log(1.0 + size);
+    return damped > 1.0 ? damped : 1.0;
+}
+
+/* The value of a leaf, given its step and this times the learning rate. */
+static inline double df_limited_value(const df_value_limits *limits, double step, double value) {
+    double most = limits->learning_rate * limits->max_step;
+    if (limits->is_damped) {
+        const double damped = (limits->learning_rate > 1.0 ? limits->learning_rate : 1.0) * df_damped(fabs(step));
+        most = damped < most ? damped : most;
+    }
+    return df_clip(value, -most, most);
+}
+
+/* The value of a leaf by a Newton step, from sums of fine integers and their exponents; 0 where there is nothing to divide by.
+ * l2 : in units of weight */
+static inline double df_newton_value(const df_value_limits *limits, int64_t gradient, int64_t hessian, int32_t gradient_exponent,
+                                     int32_t hessian_exponent, double l2) {
+    const double above = ldexp((double)gradient, -gradient_exponent), below = ldexp((double)hessian, -hessian_exponent) + l2;
+    return below > 0.0 ? df_limited_value(limits, above / below, -(limits->learning_rate * above) / below) : 0.0;
 }
 
 /* Whether values of weight `upto`, of `total`, reach a quantile. The quantile is the least value up to which they do; if the
@@ -267,8 +302,8 @@ static inline double df_huber_term(double residual, double median, double delta)
     return d > delta ? delta : d < -delta ? -delta : d;
 }
 
-static inline double df_huber_step(double median, const df_exact_sum *sum, int64_t weight, int32_t exponent, double learning_rate) {
-    return learning_rate * (median + ldexp(df_sum_value(sum) / (double)weight, -exponent));
+static inline double df_huber_step(double median, const df_exact_sum *sum, int64_t weight, int32_t exponent) {
+    return median + ldexp(df_sum_value(sum) / (double)weight, -exponent);
 }
 
 #endif

@@ -15,6 +15,9 @@ cdef extern from "rules/boost.h" nogil:
     ctypedef struct df_boost_limits:
         double l2, min_hessian, smoothing
         int64_t min_samples
+    ctypedef struct df_value_limits:
+        double learning_rate, max_step
+        bint is_damped
     int32_t df_fine_exponent(double largest, int bits)
     int32_t df_fine(double x, double factor)
     bint df_takes_times(int64_t largest_weight, int64_t sum_of_weights)
@@ -30,7 +33,8 @@ cdef extern from "rules/boost.h" nogil:
     df_boost_sums df_sums_of_wide(uint64_t word, uint64_t hessian)
     uint64_t df_word_of_sums(int kind, int64_t gradient, int64_t hessian, int64_t count)
     df_boost_sums df_other_side(df_boost_sums total, df_boost_sums side)
-    df_boost_limits df_boost_limits_of(double l2, double min_hessian, int64_t min_samples_leaf, int32_t exponent)
+    df_boost_limits df_boost_limits_of(double l2, double min_hessian, int64_t min_samples_leaf, int32_t exponent,
+                                       double weight_unit)
     bint df_is_enough(const df_boost_limits* limits, int64_t count, double hessian)
     double df_cut_score(double l2, double gradient_left, double hessian_left, double gradient_right, double hessian_right)
     double df_common_score(double l2, double gradient, double hessian)
@@ -38,12 +42,13 @@ cdef extern from "rules/boost.h" nogil:
     double df_bounded_gain(double l2, double gradient_left, double hessian_left, double gradient_right, double hessian_right,
                            double gradient, double hessian, df_bounds bounds, int direction)
     double df_category_key(double gradient, double hessian, double smoothing)
-    double df_absolute_gain(double gain, int32_t gradient_exponent, int32_t hessian_exponent)
+    double df_absolute_gain(double gain, int32_t gradient_exponent, int32_t hessian_exponent, double weight_unit)
     bint df_unseen_goes_left(int64_t n_left, int64_t n_right)
-    double df_newton_step(int64_t gradient, int64_t hessian, int32_t gradient_exponent, int32_t hessian_exponent,
-                          double learning_rate, double l2)
+    double df_limited_value(const df_value_limits* limits, double step, double value)
+    double df_newton_value(const df_value_limits* limits, int64_t gradient, int64_t hessian, int32_t gradient_exponent,
+                           int32_t hessian_exponent, double l2)
     bint df_reaches_quantile(int64_t upto, int64_t total, double quantile)
     bint df_ends_at_quantile(int64_t upto, int64_t total, double quantile)
     double df_between_values(double value, double next)
     double df_huber_term(double residual, double median, double delta)
-    double df_huber_step(double median, const df_exact_sum* sum, int64_t weight, int32_t exponent, double learning_rate)
+    double df_huber_step(double median, const df_exact_sum* sum, int64_t weight, int32_t exponent)

@@ -10,6 +10,9 @@ model is JSON:
     forest       settings of the forest, whose plans are pairs [plan, how many trees in a row have it]
     packed       {"voting", "is_wide", "n_steps"} if the file has packed trees, else null
 
+In version 1 of the format, the settings of a forest had `weight_exponent`, n for a `weight_unit` of 2**-n, and there was no
+"packed.bounds".
+
 `dforest.storage.values` says what values are. The arrays of trees are those of `dforest.core.forest.state`, named
 "trees.feature" and so on; those of packed trees (`PackedArrays`) "packed.slots" and so on, one slot a row.
 
@@ -29,7 +32,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest.core.forest.arrays import Forest
 from dforest.core.forest.state import shrink
-from dforest.core.predict.packing import PackedArrays, slot_bits, slot_size
+from dforest.core.predict.packing import PackedArrays, bounds_of_means, slot_bits, slot_size
 from dforest.errors import ModelFileError
 from dforest.estimators.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from dforest.estimators.embedding import RandomTreesEmbedding
@@ -44,7 +47,8 @@ from dforest.estimators.validation import count_threads
 from dforest.storage.container import Container, write_container
 from dforest.storage.values import ValueReader, ValueWriter, name_of
 
-_FORMAT_VERSION = 1
+_FORMAT_VERSION = 2
+_READ_VERSIONS = ("1", "2")
 _ESTIMATORS = {
     cls.__name__: cls
     for cls in (
@@ -134,7 +138,7 @@ def _keep_packed(packed, arrays):
     return {"is_wide": packed.is_wide, "n_steps": packed.n_steps}
 
 
-_PACKED = ("slots", "words", "n_first", "depth", "values", "bases")
+_PACKED = ("slots", "words", "n_first", "depth", "values", "bases", "bounds")
 
 
 def load(path, mmap=True, components=()):
@@ -206,10 +210,10 @@ def _read(container, mmap, components):
     texts = container.texts
     if texts.get("format") != "dforest":
         raise ValueError("it does not contain a model of dforest")
-    if texts.get("format_version") != str(_FORMAT_VERSION):
+    if texts.get("format_version") not in _READ_VERSIONS:
         raise ValueError(
             f"it was written by dforest {texts.get('dforest_version')} in version {texts.get('format_version')} of the format; "
-            f"this is dforest {version('dforest')}, which reads version {_FORMAT_VERSION}"
+            f"this is dforest {version('dforest')}, which reads the versions {' and '.join(_READ_VERSIONS)}"
         )
     model = json.loads(texts["model"])
     reader = ValueReader(container.array if mmap else lambda name: container.array(name).copy(), components)
@@ -237,6 +241,8 @@ def _class_of(name, reader):
 
 def _read_forest(container, reader, model, mmap):
     settings = reader.fields(model["forest"])
+    if "weight_exponent" in settings:  # version 1 of the format
+        settings["weight_unit"] = np.ldexp(1.0, -settings.pop("weight_exponent").astype(np.int64))
     settings["plans"] = _repeated(settings["plans"], len(settings["seeds"]))
     offsets, packed = container.array("forest.node_offsets"), model["packed"]
     names = {name.removeprefix("trees."): name for name in container.names("trees.")}
@@ -250,7 +256,7 @@ def _read_forest(container, reader, model, mmap):
         return Forest.stored(offsets, settings, read, container.error)
     if packed["voting"] not in ("soft", "hard"):
         raise ValueError(f"trees are packed for voting={packed['voting']!r}")
-    arrays = _packed_arrays(container, packed, offsets, settings["n_features"])
+    arrays = _packed_arrays(container, packed, offsets, settings)
     return Forest.stored(offsets, settings, read, container.error, packed["voting"], arrays, container.n_threads)
 
 
@@ -261,7 +267,7 @@ def _repeated(plans, n_trees):
     return tuple(plan for plan, count in plans for _ in range(count))
 
 
-def _packed_arrays(container, packed, offsets, n_features):
+def _packed_arrays(container, packed, offsets, settings):
     arrays = dict.fromkeys(_PACKED)
     arrays.update((name.removeprefix("packed."), container.array(name)) for name in container.names("packed."))
     is_wide, slots = bool(packed["is_wide"]), arrays["slots"]
@@ -269,8 +275,10 @@ def _packed_arrays(container, packed, offsets, n_features):
         raise ValueError(f"slots have the type {slots.dtype} and the shape {slots.shape}")
     arrays["slots"] = slots.reshape(-1).view(np.int8)
     starts = offsets + np.arange(len(offsets))
+    if container.texts["format_version"] == "1":
+        arrays["bounds"] = bounds_of_means(settings["objective"], arrays["values"])
     return PackedArrays(
-        **arrays, starts=starts, bits=slot_bits(n_features, is_wide), is_wide=is_wide, n_steps=packed["n_steps"]
+        **arrays, starts=starts, bits=slot_bits(settings["n_features"], is_wide), is_wide=is_wide, n_steps=packed["n_steps"]
     )
 
 

@@ -220,17 +220,24 @@ def median_target(y, weight):
 
 
 def integer_weights(sample_weight):
-    """Weights as integers w_q = w * 2**k.
+    """Weights as integers, times a unit.
 
     Returns
     -------
     weight : ndarray of shape (n,), dtype uint32
-    k : int
-        The smallest exponent that makes all weights, which are positive and finite, integers. If the largest
-        of these reaches 2**31, k is the exponent that puts it into [2**30, 2**31), and weights are rounded, to
-        1 at least.
+    unit : float
+        If weights, which are positive and finite, are integers up to 2**20 times some number, rounded as floats are, and the least
+        integer is at most 16: the largest such number. Else the greatest power of two that makes all weights integers. If the
+        largest of these reaches 2**31, the power of two that puts it into [2**30, 2**31), and weights are rounded, to 1 at least.
     """
     exact = [Fraction(float(w)) for w in sample_weight]
+    half = [Fraction(float(np.spacing(w))) / 2 for w in sample_weight]
+    for divisor in range(1, 17):
+        times = [round(w * divisor / min(exact)) for w in exact]
+        lowest = max((w - h) / k for w, h, k in zip(exact, half, times, strict=True))
+        highest = min((w + h) / k for w, h, k in zip(exact, half, times, strict=True))
+        if lowest <= highest and max(times) <= 2**20:
+            return np.array(times, np.uint32), float((lowest + highest) / 2)
 
     def exponent_of(w):  # the smallest k that makes w * 2**k an integer; a denominator is a power of two
         halvings = (w.numerator & -w.numerator).bit_length() - 1
@@ -239,4 +246,4 @@ def integer_weights(sample_weight):
     k = max(map(exponent_of, exact))
     if max(exact) * Fraction(2) ** k >= 2**31:
         k = 31 - math.frexp(max(exact))[1]
-    return np.array([max(1, round(w * Fraction(2) ** k)) for w in exact], np.uint32), k
+    return np.array([max(1, round(w * Fraction(2) ** k)) for w in exact], np.uint32), math.ldexp(1.0, -k)

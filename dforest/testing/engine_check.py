@@ -68,7 +68,7 @@ def assert_equal_trees(trees, others):
     """Raise AssertionError unless lists of `GrownTree` are equal to the bit."""
     assert [tree.number for tree in trees] == [tree.number for tree in others]
     for tree, other in zip(trees, others, strict=True):
-        assert tree.weight_exponent == other.weight_exponent, tree.number
+        assert tree.weight_unit == other.weight_unit, tree.number
         is_leaf = other.arrays.feature < 0
         for name in tree.arrays._fields:
             mine, right = getattr(tree.arrays, name), getattr(other.arrays, name)

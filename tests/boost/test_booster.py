@@ -13,7 +13,7 @@ from dforest.core import loops
 from dforest.core.boost.booster import Booster
 from dforest.core.boost.constraints import Constraints
 from dforest.core.coding import code_columns
-from dforest.core.data import integer_weights
+from dforest.core.integer_weights import integer_weights
 from dforest.rules.losses import LOSSES
 from dforest.testing import streams
 from dforest.testing.coding import CATEGORICAL, CONTINUOUS, ORDINAL

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from twins import boosting as twin
 
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from dforest.core.data import integer_weights
+from dforest.core.integer_weights import integer_weights
 from dforest.errors import ContractError, LossError
 from dforest.loss import Loss, PythonLoss
 from dforest.rules import losses as rules

@@ -75,7 +75,7 @@ def test_many_threads():
             thread.start()
         for thread in threads:
             thread.join()
-        assert [tree.number for tree in kept.trees] == [tree.weight_exponent for tree in kept.trees] == list(range(400))
+        assert [tree.number for tree in kept.trees] == [tree.weight_unit for tree in kept.trees] == list(range(400))
 
 
 def test_a_sink_that_prepares():

@@ -72,21 +72,21 @@ class GivenSession(Session):
         pass
 
     def _draw(self, seed):
-        """(records, exponent) of a tree."""
+        """(records, unit) of a tree."""
         problem, targets = self.problem, self.problem.targets
-        counts, weight, exponent = problem.sampling.counts(problem.n_rows, seed), targets.weight, targets.weight_exponent
+        counts, weight, unit = problem.sampling.counts(problem.n_rows, seed), targets.weight, targets.weight_unit
         if targets.balance is not None:
-            ((counts,), (weight,), (exponent,)) = problem.weigh_draws([seed])
+            ((counts,), (weight,), (unit,)) = problem.weigh_draws([seed])
         rows = np.flatnonzero(counts)
         records = np.zeros(len(rows), record("df_record"))
         records["row"], records["count"], records["target"] = rows, counts[rows], targets.classes[rows]
         records["weight"] = 1 if weight is None else weight[rows]
-        return records, exponent
+        return records, unit
 
     def _grow(self, trees, sink, keep_leaves):
         problem = self.problem
         seeds = problem.seeds_of(trees)
-        drawn, exponents = zip(*(self._draw(int(seed)) for seed in seeds), strict=True)
+        drawn, units = zip(*(self._draw(int(seed)) for seed in seeds), strict=True)
         records, places = np.concatenate(drawn), np.zeros(len(seeds), record("df_open_node"))
         places["n"] = [len(one) for one in drawn]
         places["first"] = np.cumsum(places["n"]) - places["n"]
@@ -99,8 +99,8 @@ class GivenSession(Session):
         grown = grow_given(problem, *received, self.n_threads)
         assert grown.leaf_firsts is None
         found = grown.nodes.trees(np.concatenate([[0], np.cumsum(grown.lengths)]))
-        for number, tree, exponent in zip(trees, found, exponents, strict=True):
-            if not sink.put(GrownTree(number, tree, exponent)):
+        for number, tree, unit in zip(trees, found, units, strict=True):
+            if not sink.put(GrownTree(number, tree, unit)):
                 return
 
     def report(self):

@@ -182,7 +182,7 @@ def digest(model, X):
         "payload lengths": np.diff(forest.payload_offsets),
         "payloads": forest.payload_words,
         "seeds": np.asarray(forest.seeds, np.int64),
-        "weight exponents": np.asarray(forest.weight_exponent, np.int64),
+        "weight exponents": 1 - np.frexp(forest.weight_unit)[1].astype(np.int64),
         "prediction": model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X),
         "out of bag": getattr(model, "oob_curve_", np.zeros(0)),
         "importance": getattr(model, "variable_importance_", np.zeros(0)),

@@ -91,7 +91,7 @@ def test_how_rare_a_class_is_does_not_matter(method):
         tree = DecisionTreeClassifier(criterion="hellinger", method=method, max_depth=1, random_state=0)
         tree.fit(X, y, np.where(y == 1, rarity, 1.0))
         forest = tree.forest_
-        decrease = forest.node_table(0).decrease[0] * 2.0 ** -float(forest.weight_exponent[0]) / math.sqrt(rarity)
+        decrease = forest.node_table(0).decrease[0] * forest.weight_unit[0] / math.sqrt(rarity)
         seen.add((int(forest.feature[0]), float(forest.threshold[0]), float(decrease)))
     assert len(seen) == 1
     by_gini = {

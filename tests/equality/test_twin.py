@@ -150,13 +150,13 @@ def test_bins_are_those_of_the_twin(seed, n, max_codes, weighted, dtype):
 @settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.floats(1e-300, 1e300), min_size=1, max_size=20) | st.lists(st.integers(1, 2**31), min_size=1, max_size=9))
 def test_weights_and_targets_are_quantised_as_by_the_twin(numbers):
-    from dforest.core.data import integer_weights
+    from dforest.core.integer_weights import integer_weights
     from dforest.core.search.regression import quantise
 
     numbers = np.array(numbers, np.float64)
-    weight, exponent = integer_weights(numbers)
-    expected, k = coding.integer_weights(numbers)
-    assert weight.tolist() == expected.tolist() and exponent == k
+    weight, unit = integer_weights(numbers)
+    expected, expected_unit = coding.integer_weights(numbers)
+    assert weight.tolist() == expected.tolist() and unit == expected_unit
     target, _, exponent = quantise(numbers)
     expected, scale = coding.quantise(numbers)
     assert target.tolist() == expected and exponent == scale.exponent

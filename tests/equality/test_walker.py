@@ -195,7 +195,7 @@ def check_draws(what, problem, forest, leaves, samples):
     parameters = problem.parameters
     for t, drawn in enumerate(samples):
         first, last = forest.node_offsets[t : t + 2]
-        unit = 2.0 ** -float(forest.weight_exponent[t])
+        unit = forest.weight_unit[t]
         nodes = {leaf: np.flatnonzero((np.array(leaves[t]) == leaf) & (drawn > 0)) for leaf in set(leaves[t])}
         total = 0
         for leaf in np.flatnonzero(forest.feature[first:last] < 0).tolist():
@@ -250,7 +250,7 @@ def test_what_must_not_change_a_forest(problems, assert_equal):
         weight = np.ones(n) if problem.weight is None else problem.weight
         heavy = problem.fit(weight=4 * weight)
         assert_equal(model, heavy, f"{what}, weights times 4")
-        np.testing.assert_array_equal(model.forest_.weight_exponent - heavy.forest_.weight_exponent, 2, what)
+        np.testing.assert_array_equal(heavy.forest_.weight_unit, 4 * model.forest_.weight_unit, what)
         whole = problem.fit(bootstrap=False, max_samples=None)
         assert_equal(whole, problem.fit(order=rng.permutation(n), bootstrap=False, max_samples=None), f"{what}, order")
 

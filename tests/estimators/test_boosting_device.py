@@ -88,8 +88,8 @@ def test_more_rows_than_a_word_stands_for(loss, is_wide, is_weighted):
                       tuning={"wide_words": is_wide}, **limits)  # fmt: skip
     wanted = [booster.grow_round()[0] for _ in range(3)]
     facts = (1, n) if times is None else (int(times.max()), int(times.sum(dtype=np.int64)))
-    weights = RowWeights.of(weight, times, 0, *facts, n)
-    rules = BoostRules(loss, 1, seed=0, weight_exponent=0, total_weight=weights.total, is_weighted=False, **limits)
+    weights = RowWeights.of(weight, times, 1.0, *facts, n)
+    rules = BoostRules(loss, 1, seed=0, weight_unit=1.0, total_weight=weights.total, is_weighted=False, **limits)
     for chunk in (1000, 5000, 1 << 20):
         device = strict_device()
         tuning = Tuning(device, {"subtree_up_to": 0, "chunk": chunk})

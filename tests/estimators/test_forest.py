@@ -211,7 +211,7 @@ def test_class_weights_are_sample_weights(method, weighted, class_weight):
     model.fit(X, y, weight if weighted else None)
     by_hand = RandomForestClassifier(5, method=method, random_state=0).fit(X, y, factors[y] * weight)
     assert same_forest(model, by_hand)
-    assert np.array_equal(model.forest_.weight_exponent, by_hand.forest_.weight_exponent)
+    assert np.array_equal(model.forest_.weight_unit, by_hand.forest_.weight_unit)
     assert not same_forest(model, RandomForestClassifier(5, method=method, random_state=0).fit(X, y))
 
 
@@ -222,7 +222,7 @@ def test_balanced_counts_rows_of_positive_weight():
     without = RandomForestClassifier(3, class_weight="balanced", random_state=0).fit(X[kept], y[kept])
     np.testing.assert_array_equal(model.predict_proba(X)[:, :2], without.predict_proba(X))
     np.testing.assert_array_equal(model.forest_.leaf_weight[:, :2], without.forest_.leaf_weight)
-    assert np.array_equal(model.forest_.weight_exponent, without.forest_.weight_exponent)
+    assert np.array_equal(model.forest_.weight_unit, without.forest_.weight_unit)
 
 
 def test_a_class_of_weight_zero():

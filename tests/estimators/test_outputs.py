@@ -286,7 +286,7 @@ def test_class_weights_are_multiplied():
         drawn = each.forest_.row_counts(t)
         factors = [drawn.sum() / (np.count_nonzero(n) * n)[c] for c in classes.T for n in [np.bincount(c, drawn)]]
         draws = np.repeat(np.prod(factors, axis=0), drawn).sum()
-        total = each.forest_.tree(t).node_table(0).weight[0, :2].sum() * 2.0 ** -int(each.forest_.weight_exponent[t])
+        total = each.forest_.tree(t).node_table(0).weight[0, :2].sum() * each.forest_.weight_unit[t]
         assert total == pytest.approx(draws)
 
 

@@ -22,7 +22,7 @@ def arrays_of(tree):
     for name in ("leaf_draws", "leaf_weight", "leaf_value", "leaf_impurity"):
         table = getattr(forest, name)
         arrays[name] = table[forest.leaf_row[is_leaf]] if len(table) else table
-    for name in ("inner", "payload_offsets", "payload_words", "weight_exponent"):
+    for name in ("inner", "payload_offsets", "payload_words", "weight_unit"):
         arrays[name] = getattr(forest, name)
     return arrays
 

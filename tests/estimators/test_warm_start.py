@@ -31,7 +31,7 @@ def problem(kind, seed=0, n=200):
 
 def assert_same(a, b):
     assert (a.forest_.seeds.tolist(), a.forest_.plans) == (b.forest_.seeds.tolist(), b.forest_.plans)
-    assert a.forest_.weight_exponent.tolist() == b.forest_.weight_exponent.tolist()
+    assert a.forest_.weight_unit.tolist() == b.forest_.weight_unit.tolist()
     a, b = a.forest_.as_dict(), b.forest_.as_dict()
     for name in a:
         assert a[name].dtype == b[name].dtype and a[name].tobytes() == b[name].tobytes(), name
@@ -270,7 +270,7 @@ def class_totals(model, y, sample_weight=None):
         factor = total.sum() / ((total > 0).sum() * np.where(total > 0, total, 1))
         expected.append(np.bincount(codes, counts * factor[codes] * weight, len(factor)))
         tree = forest.tree(t)
-        found.append(np.ldexp(tree.leaf_weight[tree.leaf_row[tree.feature < 0]].sum(axis=0), -tree.weight_exponent[0]))
+        found.append(tree.leaf_weight[tree.leaf_row[tree.feature < 0]].sum(axis=0) * tree.weight_unit[0])
     return np.array(found), np.array(expected)
 
 

@@ -243,7 +243,7 @@ def test_arrays_are_read_only():
             if array.size:
                 with pytest.raises(ValueError, match="read-only"):
                     array.flat[0] = 1
-        assert names >= {*Forest._NAMES, "seeds", "n_rows", "n_draws", "weight_exponent", "n_categories"}
+        assert names >= {*Forest._NAMES, "seeds", "n_rows", "n_draws", "weight_unit", "n_categories"}
         for name in ("link", "objective", "criterion"):
             with pytest.raises(AttributeError, match=f"^{name} can't be set: a forest does not change"):
                 setattr(forest, name, getattr(forest, name))
@@ -303,7 +303,7 @@ def two_trees(**changes):
         "payload_words": np.empty(0, np.uint64),
     }
     settings = {
-        "n_rows": np.array([5, 5]), "plans": (Bootstrap(5),) * 2, "weight_exponent": np.zeros(2, np.int64), "n_features": 2,
+        "n_rows": np.array([5, 5]), "plans": (Bootstrap(5),) * 2, "weight_unit": np.ones(2), "n_features": 2,
         "objective": NumberObjective(), "n_categories": np.zeros(2, np.int32), "criterion": "squared_error", "splitter": None,
         "seed": 0, "seeds": np.arange(2, dtype=np.uint32),
     }  # fmt: skip

@@ -24,7 +24,7 @@ from dforest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from dforest.core.data import integer_weights
+from dforest.core.integer_weights import integer_weights
 from dforest.core.forest.node_table import least_squares, weakest_links
 from dforest.pruning import cost_complexity
 

@@ -122,7 +122,7 @@ def assert_cut_back(model, t, nodes, split):
             assert found[i] == node.split
         else:
             assert tree.leaf_draws[tree.leaf_row[i]] == node.draws
-            leaf_weight = np.ldexp(tree.leaf_weight[tree.leaf_row[i]].sum(), -tree.weight_exponent[0])
+            leaf_weight = tree.leaf_weight[tree.leaf_row[i]].sum() * tree.weight_unit[0]
             assert leaf_weight == pytest.approx(node.weight)
 
 

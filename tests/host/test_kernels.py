@@ -95,7 +95,7 @@ def test_sanitizers_find_nothing(tmp_path):
     runtime = subprocess.run(["g++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout.strip()
     done = subprocess.run(
         [sys.executable, "-m", "helpers.device_forests", library, "0", "30"],
-        env={"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=0", "PATH": "/usr/bin:/bin", "PYTHONSAFEPATH": "1"},
+        env=os.environ | {"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=0"},
         capture_output=True,
         text=True,
     )

@@ -353,7 +353,7 @@ def test_pickles(case):
         for name in ("n_features", "objective", "criterion", "seed"):
             assert getattr(again, name) == getattr(forest, name)
         assert again.plans == forest.plans
-        for name in ("n_rows", "n_draws", "weight_exponent", "n_categories"):
+        for name in ("n_rows", "n_draws", "weight_unit", "n_categories"):
             np.testing.assert_array_equal(getattr(again, name), getattr(forest, name))
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), expected)
 

@@ -1,4 +1,5 @@
 """The rules of boosted trees by hand, for tests: each is a function of boost.h over arrays."""
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
@@ -26,13 +27,15 @@ from dforest.rules.boost cimport (
     df_huber_step,
     df_huber_term,
     df_is_enough,
+    df_limited_value,
     df_narrow_word,
-    df_newton_step,
+    df_newton_value,
     df_reaches_quantile,
     df_sums_of_constant,
     df_sums_of_narrow,
     df_sums_of_wide,
     df_unseen_goes_left,
+    df_value_limits,
     df_word_kind,
 )
 from dforest.rules.numerics cimport df_add_product, df_exact_sum, df_exp, df_log, df_log1p
@@ -160,7 +163,7 @@ def cut_gains(double l2, int32_t exponent, const int64_t[::1] gradient not None,
     gain : ndarray of shape (n_cuts,), dtype float64
     """
     cdef Py_ssize_t i
-    cdef df_boost_limits limits = df_boost_limits_of(l2, 0.0, 1, exponent)
+    cdef df_boost_limits limits = df_boost_limits_of(l2, 0.0, 1, exponent, 1.0)
     cdef int64_t g = total[0], h = total[1]
     cdef double common = df_common_score(limits.l2, g, h)
     scores = np.empty(gradient.shape[0])
@@ -172,7 +175,7 @@ def cut_gains(double l2, int32_t exponent, const int64_t[::1] gradient not None,
 
 def absolute_gain(double gain, int32_t gradient_exponent, int32_t hessian_exponent):
     """A gain in units of the loss: float."""
-    return df_absolute_gain(gain, gradient_exponent, hessian_exponent)
+    return df_absolute_gain(gain, gradient_exponent, hessian_exponent, 1.0)
 
 
 def are_enough(double l2, double min_hessian, int64_t min_samples_leaf, int32_t exponent, const int64_t[::1] count not None,
@@ -193,7 +196,7 @@ def are_enough(double l2, double min_hessian, int64_t min_samples_leaf, int32_t 
     ndarray of shape (n_sides,), dtype bool
     """
     cdef Py_ssize_t i
-    cdef df_boost_limits limits = df_boost_limits_of(l2, min_hessian, min_samples_leaf, exponent)
+    cdef df_boost_limits limits = df_boost_limits_of(l2, min_hessian, min_samples_leaf, exponent, 1.0)
     result = np.empty(count.shape[0], np.bool_)
     cdef unsigned char[::1] out = result.view(np.uint8)
     for i in range(count.shape[0]):
@@ -206,10 +209,17 @@ def unseen_goes_left(int64_t n_left, int64_t n_right):
     return bool(df_unseen_goes_left(n_left, n_right))
 
 
-def newton_step(int64_t gradient, int64_t hessian, int32_t gradient_exponent, int32_t hessian_exponent, double learning_rate,
-                double l2):
+def newton_value(int64_t gradient, int64_t hessian, int32_t gradient_exponent, int32_t hessian_exponent, double learning_rate,
+                 double l2, double max_step=INFINITY, bint is_damped=False):
     """The value of a leaf by sums of fine integers: float."""
-    return df_newton_step(gradient, hessian, gradient_exponent, hessian_exponent, learning_rate, l2)
+    cdef df_value_limits limits = df_value_limits(learning_rate, max_step, is_damped)
+    return df_newton_value(&limits, gradient, hessian, gradient_exponent, hessian_exponent, l2)
+
+
+def damped_value(double step, double learning_rate):
+    """The value of a leaf with a step, of a loss with a link: float."""
+    cdef df_value_limits limits = df_value_limits(learning_rate, INFINITY, True)
+    return df_limited_value(&limits, step, learning_rate * step)
 
 
 def quantile_of_sorted(const double[::1] values not None, const int64_t[::1] weight not None, double quantile):

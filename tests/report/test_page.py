@@ -295,12 +295,12 @@ def test_a_report_is_the_same_whatever_else_is_drawn():
 
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     model = RandomForestRegressor(30, random_state=0, oob_score=True).fit(X, y)
-    alone = model.report(X, y).html
+    opened, alone = plt.get_fignums(), model.report(X, y).html
     settings = {"font.size": 30, "figure.dpi": 40, "svg.hashsalt": "salt", "axes.facecolor": "black", "text.usetex": True}
     with matplotlib.rc_context(settings):
         assert model.report(X, y).html == alone
         assert {name: matplotlib.rcParams[name] for name in settings} == settings
-    assert not plt.get_fignums()
+    assert plt.get_fignums() == opened
     with ThreadPoolExecutor(4) as threads:
         assert set(threads.map(lambda _: model.report(X, y).html, range(6))) == {alone}
     assert clone(model).fit(X, y).report(X, y).html == alone

@@ -5,6 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from probes import boosting as rules
 
 
@@ -116,9 +118,27 @@ def test_unseen_missing_values_go_to_the_larger_side():
 
 
 def test_leaves_by_newton():
-    assert rules.newton_step(6, 4, 1, 2, 0.5, 2.0) == -(0.5 * 3.0) / 3.0
-    assert rules.newton_step(6, 0, 1, 0, 0.5, 0.0) == 0.0
-    assert rules.newton_step(-6, 4, 1, 0, 1.0, 0.0) == 0.75
+    assert rules.newton_value(6, 4, 1, 2, 0.5, 2.0) == -(0.5 * 3.0) / 3.0
+    assert rules.newton_value(6, 0, 1, 0, 0.5, 0.0) == 0.0
+    assert rules.newton_value(-6, 4, 1, 0, 1.0, 0.0) == 0.75
+
+
+def test_long_steps_are_shortened():
+    for step, damped in ((0.5, 0.5), (1.0, 1.0), (1.5, 1.0), (99.0, np.log(100.0)), (1e300, np.log(1e300))):
+        assert rules.newton_value(-1, 1, 0, 0, step, 0.0) == step
+        for rate in (1.0, 0.1, 2.0):
+            value = rules.damped_value(step, rate)
+            assert rules.damped_value(-step, rate) == -value
+            np.testing.assert_allclose(value, min(rate * step, max(rate, 1.0) * damped), rtol=1e-15)
+    assert rules.damped_value(np.inf, 0.1) == np.inf  # a bound that is none
+    assert rules.newton_value(-50, 1, 0, 0, 1.0, 0.0, max_step=7.0) == 7.0
+    assert rules.newton_value(50, 1, 0, 0, 0.1, 0.0, max_step=7.0, is_damped=True) == -0.1 * 7.0
+
+
+@given(st.floats(0, 1e6), st.floats(0, 1))
+def test_a_damped_step_never_raises_what_bounds_the_loss(step, rate):
+    value = rules.damped_value(step, rate)
+    assert np.expm1(value) - value - step * value <= 1e-12 * (1 + step * value)
 
 
 def test_quantiles():

@@ -90,7 +90,7 @@ def assert_best(model, X, y, w, best):
     """Whether the root's split is worth `best`, by the rows on its sides and by the table of nodes."""
     found = decrease(model.criterion, model.apply(X) == 1, y, w)
     np.testing.assert_allclose(found, best, rtol=1e-9)
-    unit = np.ldexp(1.0, -model.forest_.weight_exponent[0])
+    unit = model.forest_.weight_unit[0]
     # That of absolute_error is a difference of impurities, of quantised targets.
     rtol = 1e-7 if model.criterion == "absolute_error" else 1e-9
     np.testing.assert_allclose(model.forest_.node_table(0).decrease[0] * unit, best, rtol=rtol)

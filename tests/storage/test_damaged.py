@@ -202,10 +202,10 @@ def test_other_versions(tmp_path):
     next(models()).save(path)
     blob = path.read_bytes()
     header, _ = twin.header_of(blob)
-    header["__metadata__"]["format_version"] = "2"
+    header["__metadata__"]["format_version"] = "3"
     path.unlink()
     path.write_bytes(twin.with_header(blob, header))
-    with pytest.raises(ModelFileError, match="in version 2 of the format; this is dforest .*, which reads version 1"):
+    with pytest.raises(ModelFileError, match="in version 3 of the format; this is dforest .*, which reads the versions 1 and 2"):
         dforest.load(path)
 
 

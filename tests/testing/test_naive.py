@@ -15,6 +15,8 @@ from twins.sampling import Bootstrap
 
 import dforest
 from dforest.core.grow.trainer import tree_seeds
+from dforest.core.integer_weights import integer_weights
+from dforest.spmd.threads import ThreadGroup
 from dforest.testing import coding, scores, streams
 
 finite = st.floats(-1e6, 1e6)
@@ -153,31 +155,58 @@ def test_mean_target(pairs):
 
 
 @pytest.mark.parametrize(
-    ("sample_weight", "expected", "k"),
+    ("sample_weight", "expected", "unit"),
     [
-        ([1, 1, 1], [1, 1, 1], 0),
-        ([3, 1], [3, 1], 0),
-        ([2, 4], [1, 2], -1),
-        ([0.5, 0.75], [2, 3], 2),
-        ([2.0**100, 3 * 2.0**100], [1, 3], -100),
-        ([5e-324], [1], 1074),
-        ([2**31 - 1, 1], [2**31 - 1, 1], 0),
-        ([2**31, 1], [2**30, 1], -1),  # 1/2, made 1
-        ([2**31 + 6, 7], [2**30 + 3, 4], -1),  # 7/2, rounded to even
-        ([1.0, 1e-30], [2**30, 1], 30),
-        ([0.1, 0.2], [round(0.1 * 2**33), round(0.2 * 2**33)], 33),
+        ([1, 1, 1], [1, 1, 1], 1),
+        ([0.1, 0.1], [1, 1], 0.1),
+        ([3, 1], [3, 1], 1),
+        ([2, 4], [1, 2], 2),
+        ([0.5, 0.75], [2, 3], 0.25),
+        ([0.1, 0.2, 0.3], [1, 2, 3], 0.1),
+        ([5 / 7, 3 / 7], [5, 3], 1 / 7),
+        ([17 / 7, 18 / 7], [round(17 / 7 * 2**29), round(18 / 7 * 2**29)], 2.0**-29),  # 17 is not among the divisors
+        ([2.0**100, 3 * 2.0**100], [1, 3], 2.0**100),
+        ([5e-324], [1], 5e-324),
+        ([2**31 - 1, 1], [2**31 - 1, 1], 1),
+        ([2**31, 1], [2**30, 1], 2),  # 1/2, made 1
+        ([2**31 + 6, 7], [2**30 + 3, 4], 2),  # 7/2, rounded to even
+        ([1.0, 1e-30], [2**30, 1], 2.0**-30),
     ],
 )
-def test_integer_weights(sample_weight, expected, k):
-    weight, exponent = coding.integer_weights(sample_weight)
-    assert weight.dtype == np.uint32 and weight.tolist() == expected and exponent == k
+def test_integer_weights(sample_weight, expected, unit):
+    for weigh in (coding.integer_weights, integer_weights):
+        weight, found = weigh(np.array(sample_weight, np.float64))
+        assert weight.dtype == np.uint32 and weight.tolist() == expected and found == unit
 
 
 @given(st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=20), st.integers(-50, 50))
 def test_integer_weights_know_no_unit(sample_weight, j):
-    weight, k = coding.integer_weights(sample_weight)
-    scaled, k_scaled = coding.integer_weights([w * 2.0**j for w in sample_weight])
-    assert scaled.tolist() == weight.tolist() and k_scaled == k - j
+    weight, unit = coding.integer_weights(sample_weight)
+    scaled, scaled_unit = coding.integer_weights([w * 2.0**j for w in sample_weight])
+    assert scaled.tolist() == weight.tolist() and scaled_unit == unit * 2.0**j
+
+
+@given(
+    st.lists(st.integers(1, 2**21), min_size=1, max_size=9),
+    st.floats(1e-300, 1e-3),
+    st.sampled_from([1, 3, 7, 10, 49, 1000]),
+    st.integers(0, 3),
+)
+def test_small_multiples_of_a_number_become_integers(times, factor, divisor, change):
+    weight = np.array(times) * factor / divisor
+    weight[0] += change % 3 * np.spacing(weight[0])  # of which at most one is the rounding of a multiple
+    expected, expected_unit = coding.integer_weights(weight)
+    found, unit = integer_weights(weight)
+    assert found.tolist() == expected.tolist()
+    assert abs(unit - expected_unit) <= np.spacing(unit)
+
+    def agree(communicator):
+        with communicator.together() as ranks:
+            return integer_weights(weight[ranks.rank :: 2], ranks)
+
+    together = ThreadGroup(2).run(agree)
+    assert np.array_equal(together[0][0], found[::2]) and np.array_equal(together[1][0], found[1::2])
+    assert together[0][1] == together[1][1] == unit
 
 
 sides = st.integers(1, 6).flatmap(

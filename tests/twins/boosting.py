@@ -14,9 +14,10 @@ The rules:
 - *Narrow* words: coarse gradients have 17 bits less than fine ones, hessians 16, rounded to nearest, a half up. They serve losses
   whose hessian is not constant, if neither the largest fine gradient nor the largest fine hessian is above 64 times the mean.
   Else coarse integers are the fine ones: *constant* words where the hessian is, *wide* ones elsewhere.
-- Weights are the integers w = weight * 2**k of `coding.integer_weights`. If none is above 2048, and their sum is below 2**32, all
+- Weights are the integers w = weight / unit of `coding.integer_weights`. If none is above 2048, and their sum is below 2**32, all
   is as if each row stood there w times, but for the number of rows on a side of a cut: coarse and fine integers count w times,
-  and so do constant hessians and the magnitudes of the mean; exponents are greater by k. Else gradients and hessians are
+  and so do constant hessians and the magnitudes of the mean; l2, the least hessian and the smoothing of
+  categories are divided by the unit, and gains multiplied by it. Else gradients and hessians are
   multiplied by the weight, and then made integers, and words are wide. Bins, baselines and quantiles have the integer weights in
   each case.
 - With a subsample, each round draws rows without replacement, by the seed of its first tree. They are all that its trees know of:
@@ -35,7 +36,8 @@ The rules:
   anew, from the refitted values of all nodes.
 - With interaction constraints, given as sets of features, a node tries the features of those sets that have all features tested
   above it.
-- A leaf's value is Newton's step from fine sums. For "absolute_error" and "quantile" it is the median, or the quantile, of y - F,
+- A leaf's value is the learning rate times Newton's step v from fine sums. Of losses whose hessian is not constant, its magnitude
+  is at most |v| if that is up to 1, else the larger of 1 and ln(1 + |v|), times the learning rate if that is above 1. For "absolute_error" and "quantile" it is the median, or the quantile, of y - F,
   times the learning rate. For "huber" it is, times the learning rate, the median, and the mean of what y - F is beyond it, kept
   within delta: the `quantile` of |y - F| when the round begins.
 """
@@ -58,6 +60,7 @@ from twins.sampling import Subsample
 from twins.splits import feature_order
 
 from dforest.testing.coding import CATEGORICAL, ORDINAL, columns_of, integer_weights, scale_exponent
+from dforest.testing.scores import log
 from dforest.testing.streams import ROOT_PATH, child_path, tree_seed
 
 FINE_BITS, LARGEST_WEIGHT = 30, 2048
@@ -101,6 +104,7 @@ class Integers(NamedTuple):
     hessian: list
     exponents: tuple  # of fine gradients and hessians
     coarse_exponents: tuple
+    weight_unit: float
 
 
 class Limits(NamedTuple):
@@ -119,7 +123,7 @@ class Limits(NamedTuple):
 def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, max_leaf_nodes=31, max_depth=None,
                  min_samples_leaf=20, min_hessian=1e-3, l2_regularization=0.0, max_features=None, max_bins=256, quantile=None,
                  sample_weight=None, words=None, seed=0, n_categories=None, ordinal=None, monotonic=None, interactions=None,
-                 n_drawn=None):
+                 n_drawn=None, max_delta_step=math.inf):
     """Train a booster.
 
     Parameters
@@ -157,6 +161,8 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         Features that may be tested on one path.
     n_drawn : int, optional
         How many rows each round draws; at most n_rows. None: all.
+    max_delta_step : float, optional
+        Largest magnitude of a leaf's value before it is multiplied by the learning rate.
 
     Returns
     -------
@@ -170,7 +176,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     limits = Limits(max_depth, max_leaf_nodes, max(1, min_samples_leaf), min_hessian, l2_regularization,
                     n_features if max_features is None else max_features,
                     monotonic if monotonic is not None and any(monotonic) else None, interactions)  # fmt: skip
-    weight, k = ([1] * n_rows, 0) if sample_weight is None else integer_weights(sample_weight)
+    weight, unit = ([1] * n_rows, 1.0) if sample_weight is None else integer_weights(sample_weight)
     weight = [int(w) for w in weight]
     columns = columns_of(X, "hist", max_bins, weight, n_categories, ordinal)
     if own is None:
@@ -180,6 +186,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         is_constant, is_refitted = own.constant_hessian, own.need_update_leaves_values
         given_weight = None if sample_weight is None else np.array(sample_weight)
         start = np.atleast_1d(own.fit_intercept_only(np.array(y), given_weight)).tolist()
+    values = ValueLimits(learning_rate, max_delta_step, is_damped=own is None and not is_constant)
     n_outputs = len(start)
     sums = [[0.0] * n_outputs for _ in range(n_rows)]
     rounds, kinds = [], []
@@ -203,18 +210,18 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         for output in range(n_outputs):
             gradient = [g[output] for g, _ in slopes]
             hessian = None if is_constant else [h[output] for _, h in slopes]
-            integers = integers_of(gradient, hessian, weight, k, sample_weight, words, drawn)
+            integers = integers_of(gradient, hessian, weight, unit, sample_weight, words, drawn)
             tree, leaves = grow_tree(drawn, columns, integers, limits, tree_seed(seed, number * n_outputs + output))
 
             def value_of(node, integers=integers, raw=raw, parameter=parameter):
                 if not is_refitted:
-                    return newton_step(node.rows, integers, learning_rate, l2_regularization)
+                    return newton_value(node.rows, integers, values, l2_regularization / integers.weight_unit)
                 if own is not None:
                     weights = np.ones(n_rows) if sample_weight is None else np.array(sample_weight)
                     y_and_raw = np.array([(y[row], raw[row][0]) for row in node.rows])
-                    return learning_rate * float(own.leaf_value(y_and_raw[:, 0], y_and_raw[:, 1], weights[node.rows]))
+                    return values.value(float(own.leaf_value(y_and_raw[:, 0], y_and_raw[:, 1], weights[node.rows])))
                 residuals = [(y[row] - raw[row][0]) + 0.0 for row in node.rows]
-                return refit(loss, residuals, [weight[row] for row in node.rows], parameter, learning_rate)
+                return values.value(refit(loss, residuals, [weight[row] for row in node.rows], parameter))
 
             # Of nodes that are no leaves nobody knows the quantile.
             valued = leaves if is_refitted else [*leaves, *inner_nodes(tree)]
@@ -224,7 +231,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                 bounds_of = refitted_bounds(tree, limits.monotonic, value_of)
             else:
                 exponent = integers.coarse_exponents[1] - integers.coarse_exponents[0]
-                bounds_of = {id(node): [learning_rate * scaled(b, exponent) for b in node.bounds] for node in valued}
+                bounds_of = {id(node): [values.value(scaled(b, exponent)) for b in node.bounds] for node in valued}
             for node in valued:
                 node.value = within(value_of(node), bounds_of[id(node)])
             for leaf in leaves:
@@ -268,7 +275,7 @@ def leaf_of(node, x):
 # Gradients and hessians as integers --------------------------------------------------------------------
 
 
-def integers_of(gradient, hessian, weight, k, sample_weight, kind, drawn):
+def integers_of(gradient, hessian, weight, unit, sample_weight, kind, drawn):
     """Gradients and hessians as integers, of which those of drawn rows are in range.
 
     Parameters
@@ -277,8 +284,8 @@ def integers_of(gradient, hessian, weight, k, sample_weight, kind, drawn):
     hessian : list of float, or None
         None: all are 1.
     weight : list of int
-        ``sample_weight * 2**k``, rounded.
-    k : int
+        ``sample_weight / unit``, rounded.
+    unit : float
     sample_weight : sequence of float, or None
     kind : str or None
         Of words; None: as the rule says.
@@ -290,7 +297,7 @@ def integers_of(gradient, hessian, weight, k, sample_weight, kind, drawn):
     if is_real:
         hessian = [1.0] * len(weight) if is_constant else hessian
         gradient, hessian = ([x * float(w) for x, w in zip(values, sample_weight, strict=True)] for values in (gradient, hessian))
-        weight, k = [1] * len(weight), 0
+        weight, unit = [1] * len(weight), 1.0
     fine_gradient, s_g = fine_integers(gradient, FINE_BITS, drawn)
     fine_hessian, s_h = ([1] * len(weight), 0) if hessian is None else fine_integers(hessian, FINE_BITS, drawn)
     if kind is None:
@@ -301,8 +308,7 @@ def integers_of(gradient, hessian, weight, k, sample_weight, kind, drawn):
     shifts = (GRADIENT_SHIFT, HESSIAN_SHIFT) if kind == "narrow" else (0, 0)
     coarse_gradient, coarse_hessian = coarse(fine_gradient, shifts[0]), coarse(fine_hessian, shifts[1])
     many = [times(weight, q) for q in (fine_gradient, fine_hessian, coarse_gradient, coarse_hessian)]
-    exponents = s_g + k, s_h + k
-    return Integers(kind, *many, exponents, (exponents[0] - shifts[0], exponents[1] - shifts[1]))
+    return Integers(kind, *many, (s_g, s_h), (s_g - shifts[0], s_h - shifts[1]), unit)
 
 
 def times(weight, integers):
@@ -409,7 +415,7 @@ def allowed_features(n_features, used, interactions):
 def best_cut(rows, columns, features, integers, limits, bounds):
     """The best cut of a node that gains something, or None."""
     gradient_exponent, hessian_exponent = integers.coarse_exponents
-    l2, min_hessian = (scaled(x, hessian_exponent) for x in (limits.l2, limits.min_hessian))
+    l2, min_hessian = (scaled(x / integers.weight_unit, hessian_exponent) for x in (limits.l2, limits.min_hessian))
     total = sums_of(rows, integers)
     best, best_score = None, -1.0
     for feature in features:
@@ -419,7 +425,7 @@ def best_cut(rows, columns, features, integers, limits, bounds):
             rows_of.setdefault(int(column.codes[row]), []).append(row)
         sums = {code: sums_of(members, integers) for code, members in rows_of.items()}
         if column.kind == CATEGORICAL:
-            first = by_gradient(sums, scaled(CATEGORY_SMOOTHING, hessian_exponent))
+            first = by_gradient(sums, scaled(CATEGORY_SMOOTHING / integers.weight_unit, hessian_exponent))
         else:
             first = list(range(column.missing))
         others = set(range(column.missing + 1)) - set(first)
@@ -446,7 +452,7 @@ def best_cut(rows, columns, features, integers, limits, bounds):
     if best is None:
         return None
     gain = best_score - (common_score(l2, total) if limits.monotonic is None else 0.0)
-    return Cut(*best, scaled(gain, hessian_exponent - 2 * gradient_exponent)) if gain > 0.0 else None
+    return Cut(*best, integers.weight_unit * scaled(gain, hessian_exponent - 2 * gradient_exponent)) if gain > 0.0 else None
 
 
 def by_gradient(sums, smoothing):
@@ -479,7 +485,7 @@ def children_bounds(cut, node, sides, integers, limits):
     """Bounds of both children of a node."""
     if limits.monotonic is None or limits.monotonic[cut.feature] == 0:
         return node.bounds, node.bounds
-    l2 = scaled(limits.l2, integers.coarse_exponents[1])
+    l2 = scaled(limits.l2 / integers.weight_unit, integers.coarse_exponents[1])
     return parted(node.bounds, [step(l2, sums_of(side, integers), node.bounds) for side in sides], limits.monotonic[cut.feature])
 
 
@@ -543,23 +549,39 @@ def scaled(x, exponent):
         return float(np.ldexp(x, exponent))
 
 
-def newton_step(rows, integers, learning_rate, l2):
+class ValueLimits(NamedTuple):
+    """What makes values of the steps of leaves."""
+
+    learning_rate: float
+    max_step: float
+    is_damped: bool
+
+    def value(self, step, value=None):
+        """The value of a leaf with a step, given this times the learning rate, if that was rounded otherwise."""
+        rate, size = self.learning_rate, abs(step)
+        most = rate * self.max_step
+        if self.is_damped:
+            most = min(most, max(rate, 1.0) * (size if size <= 1.0 or math.isinf(size) else max(1.0, log(1.0 + size))))
+        return within(rate * step if value is None else value, (-most, most))
+
+
+def newton_value(rows, integers, limits, l2):
     """A leaf's value from sums of fine integers."""
     s_g, s_h = integers.exponents
     g = scaled(float(sum(integers.fine_gradient[row] for row in rows)), -s_g)
     below = scaled(float(sum(integers.fine_hessian[row] for row in rows)), -s_h) + l2
-    return -(learning_rate * g) / below if below > 0.0 else 0.0
+    return limits.value(g / below, -(limits.learning_rate * g) / below) if below > 0.0 else 0.0
 
 
-def refit(loss, residuals, weight, parameter, learning_rate):
-    """A leaf's value by the median or quantile of y - F; parameter: the quantile, or Huber's delta."""
+def refit(loss, residuals, weight, parameter):
+    """A leaf's step by the median or quantile of y - F; parameter: the quantile, or Huber's delta."""
     if loss != "huber":
-        return learning_rate * weighted_quantile(residuals, weight, parameter if loss == "quantile" else 0.5)
+        return weighted_quantile(residuals, weight, parameter if loss == "quantile" else 0.5)
     median = weighted_quantile(residuals, weight, 0.5)
     s = fine_exponent(parameter)
     terms = [round(max(min(r - median, parameter), -parameter) * math.ldexp(1.0, s)) for r in residuals]
     total = sum(w * q for w, q in zip(weight, terms, strict=True))
-    return learning_rate * (median + scaled(float(total) / float(sum(weight)), -s))
+    return median + scaled(float(total) / float(sum(weight)), -s)
 
 
 def flatten(tree, dtype=np.float64):

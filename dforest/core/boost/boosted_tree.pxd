@@ -60,7 +60,7 @@ cdef class BoostedTree:
     # Limits
     cdef readonly int64_t max_leaves   # 0: there is no limit
     cdef int64_t max_depth
-    cdef double l2, min_hessian
+    cdef double l2, min_hessian, weight_unit
     cdef int64_t min_samples_leaf
     cdef int64_t* n_tried              # [n_columns + 1] how many columns a node tries, by how many it may try
     cdef bint tries_all                # each node tries all

@@ -128,7 +128,7 @@ cdef class BoostedTree:
     max_depth : int or None
     min_samples_leaf : int
         Rows of a leaf.
-    min_hessian, l2 : float
+    min_hessian, l2, weight_unit : float
         Least sum of Hessians of a leaf; what is added to it where gains are formed.
     max_features : int or float
         How many columns, or which share of those that may be tried, are tried in a node.
@@ -140,8 +140,8 @@ cdef class BoostedTree:
     """
 
     def __cinit__(self, DataView data not None, Histograms histograms not None, Crew crew not None, max_leaf_nodes, max_depth,
-                  int64_t min_samples_leaf, double min_hessian, double l2, max_features, constraints, int64_t n_drawn,
-                  dict tuning not None):
+                  int64_t min_samples_leaf, double min_hessian, double l2, double weight_unit, max_features,
+                  constraints, int64_t n_drawn, dict tuning not None):
         cdef Py_ssize_t j, n = data.n_features
         self.data = data
         self.histograms = histograms
@@ -158,6 +158,7 @@ cdef class BoostedTree:
         self.subtracts = tuning.get("subtracts", True)
         self.min_hessian = min_hessian
         self.l2 = l2
+        self.weight_unit = weight_unit
         self.rows = <uint32_t*> malloc(n_drawn * sizeof(uint32_t))
         self.moved = <uint32_t*> malloc(n_drawn * sizeof(uint32_t))
         self.cuts = <df_boost_cut*> malloc(2 * data.n_features * sizeof(df_boost_cut))
@@ -199,7 +200,7 @@ cdef class BoostedTree:
         self.fine = fine
         self.scale = scale[0]
         self.seed = seed
-        self.limits = df_boost_limits_of(self.l2, self.min_hessian, self.min_samples_leaf, scale.coarse_h)
+        self.limits = df_boost_limits_of(self.l2, self.min_hessian, self.min_samples_leaf, scale.coarse_h, self.weight_unit)
         self.n_nodes = self.n_frontier = 0
         self.is_undivided = True
         self.add_node(-1, 0, 0, self.n_drawn)
@@ -462,7 +463,7 @@ cdef class BoostedTree:
         node.h = node.cut.h
         common = 0.0 if self.directions != NULL else df_common_score(self.limits.l2, <double> node.g, <double> node.h)
         if node.cut.score > common:
-            node.gain = df_absolute_gain(node.cut.score - common, self.scale.coarse_g, self.scale.coarse_h)
+            node.gain = df_absolute_gain(node.cut.score - common, self.scale.coarse_g, self.scale.coarse_h, self.weight_unit)
 
     # Rows ----------------------------------------------------------------------------------------------------------------
 

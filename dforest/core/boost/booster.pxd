@@ -8,6 +8,7 @@ from dforest.core.boost.loss cimport OwnLoss, df_known_derivatives
 from dforest.core.threads cimport Crew, Turn
 from dforest.core.data cimport DataView
 from dforest.core.loops cimport df_boost_extent, df_boost_rows
+from dforest.rules.boost cimport df_value_limits
 from dforest.rules.bounds cimport df_bounds
 
 cdef extern from "core/boost/quantile.h" nogil:
@@ -34,13 +35,14 @@ cdef class Booster:
     cdef int leaf                      # how the values of leaves are found, a DF_..._LEAF of losses.h or OWN_LEAF
     cdef double parameter
     cdef const uint32_t* integer_weight  # [n_rows]; NULL: all are 1
-    cdef double learning_rate, l2
+    cdef df_value_limits limits
+    cdef double l2
     cdef bint has_hessian              # fine integers of a row are two
     cdef bint counts_hessian           # it is 1 without `times`
     cdef int64_t total_weight          # sum of `times`, or number, of drawn rows
     cdef bint is_wide                  # words are wide, wherever there are Hessians
     cdef int64_t chunk, stretch        # rows of one, at most
-    cdef int32_t weight_exponent       # `times` are weights times 2 to this power
+    cdef double weight_unit            # weights are `times` this
     cdef df_boost_rows rows
     cdef double[:, ::1] raw            # [n_trees_per_round, n_rows] sums of leaf values
     cdef int32_t* fine                 # [n_trees_per_round, n_rows, 1 or 2]
@@ -72,6 +74,7 @@ cdef class Booster:
     cdef void make_steps(self) noexcept nogil
     cdef int64_t weight_of(self, int64_t row) noexcept nogil
     cdef df_bounds bounds_of_values(self, const BoostNode* node) noexcept nogil
+    cdef double value_of(self, double step) noexcept nogil
     cdef int weigh_nodes(self) except -1 nogil
     cdef void weigh_leaf(self, int64_t item) noexcept nogil
     cdef void weigh_node(self, int64_t item) noexcept nogil

@@ -10,7 +10,7 @@ some rows of a leaf.
 A `Booster` owns its arrays; what it was given it borrows, and keeps alive.
 """
 cimport cython
-from libc.math cimport NAN, fabs, ldexp
+from libc.math cimport INFINITY, NAN, fabs, ldexp
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -23,7 +23,7 @@ from dforest.core.loops cimport loops
 from dforest.core.types cimport ORDINAL
 from dforest.rules.boost cimport (
     DF_CONSTANT_WORDS, DF_FINE_BITS, DF_WIDE_WORDS, df_choose_words, df_fine_exponent, df_gradient_shift, df_has_heavy_tail,
-    df_hessian_shift, df_newton_step, df_takes_times, df_word_kind,
+    df_hessian_shift, df_limited_value, df_newton_value, df_takes_times, df_word_kind,
 )
 from dforest.rules.bounds cimport df_child_bounds, df_clip, df_middle_prediction
 from dforest.rules.losses cimport (
@@ -33,12 +33,12 @@ from dforest.rules.random cimport df_tree_seed
 
 from dforest.core.boost.constraints import Constraints
 from dforest.core.boost.histograms import most_of_a_code
-from dforest.core.data import integer_weights
 from dforest.core.forest.assembly import TreeArrays
+from dforest.core.integer_weights import integer_weights
 
 cdef extern from "core/boost/quantile.h" nogil:
     double df_weighted_quantile(df_weighed* values, int64_t n, double quantile)
-    double df_huber_leaf(df_weighed* residuals, int64_t n, double delta, double learning_rate)
+    double df_huber_leaf(df_weighed* residuals, int64_t n, double delta)
 
 
 cdef extern from "core/boost/gradients.h" nogil:
@@ -125,6 +125,8 @@ cdef class Booster:
         How many trees there are already,
     raw : ndarray of shape (n_trees_per_round, n_rows), dtype float64, optional
         and what their leaves add up to; it is written to. None: zeros.
+    max_delta_step : float, optional
+        Largest magnitude of a leaf's value before it is multiplied by the learning rate. Infinity: any.
     constraints : Constraints, optional
         None: there are none.
     tuning : dict, optional
@@ -134,7 +136,7 @@ cdef class Booster:
     def __init__(self, columns, loss, const double[::1] y not None, weight=None, *, int n_classes=2, double parameter=0.0,
                  baseline, double learning_rate, max_leaf_nodes, max_depth, int64_t min_samples_leaf, double min_hessian,
                  double l2, max_features, uint64_t seed, int n_threads, n_drawn=None, int64_t n_trees=0, raw=None,
-                 constraints=None, tuning=None):
+                 double max_delta_step=INFINITY, constraints=None, tuning=None):
         cdef Py_ssize_t n_rows = y.shape[0], K
         cdef df_loss_facts facts
         cdef int kind
@@ -160,8 +162,11 @@ cdef class Booster:
         self.seed = seed
         self.leaf = facts.leaf
         self.parameter = parameter
-        self.learning_rate = learning_rate
+        self.limits.learning_rate = learning_rate
+        self.limits.max_step = max_delta_step
+        self.limits.is_damped = not (isinstance(loss, Loss) or facts.has_constant_hessian)
         self.l2 = l2
+        self.weight_unit = 1.0
         self.total_weight = n_rows
         self.rows.y = &y[0]
         self.raw = np.zeros((K, n_rows)) if raw is None else raw
@@ -182,7 +187,7 @@ cdef class Booster:
         self.histograms = Histograms(self.data, most_of_a_code(columns, n_threads), kind, n_threads,
                                      self.owners[2] if self.rows.times != NULL else None, tuning)
         self.tree = BoostedTree(self.data, self.histograms, self.crew, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian,
-                                l2, max_features, constraints or Constraints(), self.n_drawn, tuning)
+                                l2, self.weight_unit, max_features, constraints or Constraints(), self.n_drawn, tuning)
         self.fine = <int32_t*> malloc(K * n_rows * (2 if self.has_hessian else 1) * sizeof(int32_t))
         self.factors = <double*> malloc(2 * K * sizeof(double))
         self.scales = <BoostScale*> malloc(K * sizeof(BoostScale))
@@ -201,10 +206,10 @@ cdef class Booster:
             self.own = OwnLoss(loss, y, weight, self.crew, self.chunk)
 
     cdef int weigh(self, weight) except -1:
-        """Take the weights of rows: as integers, if these are small; none if all are equal to one power of two."""
+        """Take the weights of rows: as integers, if these are small; none if all are equal."""
         cdef const double[::1] weights = weight
         cdef const uint32_t[::1] times
-        integers, exponent = integer_weights(weight)
+        integers, unit = integer_weights(weight)
         self.owners.extend([weight, integers])
         times = integers
         self.integer_weight = &times[0]
@@ -212,7 +217,7 @@ cdef class Booster:
         if not df_takes_times(integers.max(), total):
             self.rows.weight = &weights[0]
             return 0
-        self.weight_exponent = exponent
+        self.weight_unit = unit
         if integers.max() > 1:
             self.rows.times = &times[0]
             self.total_weight = total
@@ -274,8 +279,6 @@ cdef class Booster:
             scale.fine_h = 0 if self.counts_hessian else df_fine_exponent(self.totals[k].hessian, DF_FINE_BITS)
             self.factors[2 * k] = ldexp(1.0, scale.fine_g)
             self.factors[2 * k + 1] = ldexp(1.0, scale.fine_h)
-            scale.fine_g += self.weight_exponent
-            scale.fine_h += self.weight_exponent
         self.crew.call(make_fine, <void*> self, n)
         self.join_extents()
         for k in range(self.n_trees_per_round):
@@ -365,6 +368,7 @@ cdef class Booster:
         cdef BoostNode* node
         cdef BoostNode* nodes = self.tree.nodes
         cdef df_bounds bounds
+        cdef double l2 = self.l2 / self.weight_unit
         cdef const BoostScale* scale = &self.scales[self.k]
         for i in range(self.n_stretches):
             node = &nodes[self.stretches[i].node]
@@ -375,7 +379,7 @@ cdef class Booster:
             if node.parent >= 0:
                 nodes[node.parent].fine_g += node.fine_g
                 nodes[node.parent].fine_h += node.fine_h
-            node.value = df_newton_step(node.fine_g, node.fine_h, scale.fine_g, scale.fine_h, self.learning_rate, self.l2)
+            node.value = df_newton_value(&self.limits, node.fine_g, node.fine_h, scale.fine_g, scale.fine_h, l2)
             if self.tree.directions != NULL:
                 bounds = self.bounds_of_values(node)
                 node.value = df_clip(node.value, bounds.lower, bounds.upper)
@@ -384,9 +388,13 @@ cdef class Booster:
         """The bounds of a node's value, from those of its steps, which are in units of coarse integers."""
         cdef const BoostScale* scale = &self.scales[self.k]
         cdef df_bounds bounds
-        bounds.lower = self.learning_rate * ldexp(node.bounds.lower, scale.coarse_h - scale.coarse_g)
-        bounds.upper = self.learning_rate * ldexp(node.bounds.upper, scale.coarse_h - scale.coarse_g)
+        bounds.lower = self.value_of(ldexp(node.bounds.lower, scale.coarse_h - scale.coarse_g))
+        bounds.upper = self.value_of(ldexp(node.bounds.upper, scale.coarse_h - scale.coarse_g))
         return bounds
+
+    cdef inline double value_of(self, double step) noexcept nogil:
+        """The value of a leaf with this step."""
+        return df_limited_value(&self.limits, step, self.limits.learning_rate * step)
 
     cdef inline int64_t weight_of(self, int64_t row) noexcept nogil:
         """The integer weight of a row."""
@@ -437,7 +445,7 @@ cdef class Booster:
         cdef const uint32_t* rows = self.tree.run(node.first)
         cdef int64_t i, row
         if self.own is not None:
-            node.value = self.learning_rate * self.own.leaf_value(rows, node.first, node.n)
+            node.value = self.value_of(self.own.leaf_value(rows, node.first, node.n))
             return
         weighed = self.weighed + node.first
         for i in range(node.n):
@@ -445,10 +453,10 @@ cdef class Booster:
             weighed[i].value = (self.rows.y[row] - (self.rows.raw[row] + self.rows.baseline)) + 0.0     # no -0.0
             weighed[i].weight = self.weight_of(row)
         if self.leaf == DF_HUBER_LEAF:
-            node.value = df_huber_leaf(weighed, node.n, self.rows.parameter, self.learning_rate)
+            node.value = self.value_of(df_huber_leaf(weighed, node.n, self.rows.parameter))
         else:
-            node.value = self.learning_rate * df_weighted_quantile(
-                weighed, node.n, self.rows.parameter if self.leaf == DF_QUANTILE_LEAF else 0.5)
+            node.value = self.value_of(df_weighted_quantile(
+                weighed, node.n, self.rows.parameter if self.leaf == DF_QUANTILE_LEAF else 0.5))
 
     cdef double delta(self) noexcept nogil:
         """How far from its target a raw prediction is no outlier to Huber's loss: a quantile of the distances, by this thread."""

@@ -62,8 +62,8 @@ static inline double df_weighted_quantile(df_weighed *values, int64_t n, double 
     return has_next ? df_between_values(found, next) : found;
 }
 
-/* Huber's leaf: see boost.h. */
-static inline double df_huber_leaf(df_weighed *residuals, int64_t n, double delta, double learning_rate) {
+/* The step of Huber's leaf: see boost.h. */
+static inline double df_huber_leaf(df_weighed *residuals, int64_t n, double delta) {
     const double median = df_weighted_quantile(residuals, n, 0.5);
     const int32_t exponent = df_fine_exponent(delta, DF_FINE_BITS);
     const double factor = ldexp(1.0, exponent);
@@ -73,7 +73,7 @@ static inline double df_huber_leaf(df_weighed *residuals, int64_t n, double delt
         df_add_product(&sum, residuals[i].weight, df_fine(df_huber_term(residuals[i].value, median, delta), factor));
         weight += residuals[i].weight;
     }
-    return df_huber_step(median, &sum, weight, exponent, learning_rate);
+    return df_huber_step(median, &sum, weight, exponent);
 }
 
 #endif

@@ -27,7 +27,7 @@ from dforest.core.predict.packed import PackedForest
 from dforest.core.predict.packing import check_equal
 from dforest.core.predict.predictor import Predictor
 
-_OF_TREES = ("seeds", "n_rows", "plans", "weight_exponent")
+_OF_TREES = ("seeds", "n_rows", "plans", "weight_unit")
 _SETTINGS = ("n_features", "objective", "n_categories", "criterion", "splitter", "seed", *_OF_TREES)
 
 _TABLE_BYTES = 1 << 18         # of values that stay in a cache while trees use them in any order
@@ -49,7 +49,7 @@ class Forest:
     ----------
     arrays : dict of ndarray
         The attributes below that describe nodes, leaves and payloads, by name; they are copied.
-    n_rows, n_features, objective, n_categories, criterion, seed, seeds, plans, weight_exponent, splitter
+    n_rows, n_features, objective, n_categories, criterion, seed, seeds, plans, weight_unit, splitter
         The other attributes below; arrays among them are copied.
 
     Raises
@@ -81,7 +81,7 @@ class Forest:
         Number of draws that reach each leaf; a row that the tree drew twice counts twice.
     leaf_weight : ndarray of shape (n_leaves, n_classes) or (n_leaves, 1), dtype int64
         Integer weights of these draws, for classification by class, with the classes of several outputs side by side. Multiplied
-        by 2**-weight_exponent of the tree, they are sample weights.
+        by the tree's `weight_unit`, they are sample weights.
     leaf_value : ndarray of shape (n_leaves,) or (n_leaves, n_outputs), dtype float64
         For regression, the number that each leaf predicts: the mean or median of its targets, kept within the bounds that
         constraints set. It is empty for classification. The second shape is that of several outputs.
@@ -97,8 +97,8 @@ class Forest:
         Seed of each tree.
     plans : tuple of SamplingPlan
         Sampling plan of each tree. The plan, the tree's seed and its `n_rows` say which rows it drew (`row_counts`).
-    weight_exponent : ndarray of shape (n_trees,), dtype int64
-        For each tree, the exponent of the power of two by which sample weights were multiplied to make integer weights.
+    weight_unit : ndarray of shape (n_trees,), dtype float64
+        For each tree, the sample weight that an integer weight of 1 stands for.
     n_rows : ndarray of shape (n_trees,), dtype int64
         For each tree, the number of rows of positive weight that it drew from.
     n_features : int
@@ -127,11 +127,11 @@ class Forest:
     _NAMES = ("node_offsets", *NODE_ARRAYS, "leaf_draws", "leaf_weight", "leaf_value", "leaf_impurity", "inner",
               "payload_offsets", "payload_words")
 
-    def __init__(self, arrays, *, n_rows, n_features, objective, n_categories, criterion, seed, seeds, plans, weight_exponent,
+    def __init__(self, arrays, *, n_rows, n_features, objective, n_categories, criterion, seed, seeds, plans, weight_unit,
                  splitter=None):
         settings = {"n_rows": n_rows, "n_features": n_features, "objective": objective, "n_categories": n_categories,
                     "criterion": criterion, "splitter": splitter, "seed": seed, "seeds": seeds, "plans": plans,
-                    "weight_exponent": weight_exponent}
+                    "weight_unit": weight_unit}
         missing = [name for name in self._NAMES if name not in arrays]
         if missing:
             raise ValueError(f"arrays of a forest without {', '.join(missing)}")

@@ -285,9 +285,9 @@ FORMS = {
     "link": (np.uint32, 1), "missing_left": (np.bool_, 1), "leaf_draws": (np.int64, 1), "leaf_weight": (np.int64, 2),
     "leaf_value": (np.float64, 1), "leaf_impurity": (np.float64, 1), "inner": (np.float64, 2),
     "payload_offsets": (np.int64, 1), "payload_words": (np.uint64, 1), "seeds": (np.uint32, 1), "n_rows": (np.int64, 1),
-    "weight_exponent": (np.int64, 1), "n_categories": (np.int32, 1),
+    "weight_unit": (np.float64, 1), "n_categories": (np.int32, 1),
 }
-SETTINGS = {"seeds", "n_rows", "weight_exponent", "n_categories"}      # of these, what is for trees or columns
+SETTINGS = {"seeds", "n_rows", "weight_unit", "n_categories"}      # of these, what is for trees or columns
 
 
 def check_form(name, array, axes=None):
@@ -338,7 +338,7 @@ def check_settings(forest):
         raise ValueError(f"node_offsets has length {n_trees + 1}; allowed are two and more, for a tree and more")
     for plan, n_rows in set(zip(forest.plans, np.asarray(forest.n_rows).tolist())):
         (<SamplingPlan> plan).check_rows(n_rows)
-    lengths = {"seeds": n_trees, "n_rows": n_trees, "plans": n_trees, "weight_exponent": n_trees, "n_categories": n_features}
+    lengths = {"seeds": n_trees, "n_rows": n_trees, "plans": n_trees, "weight_unit": n_trees, "n_categories": n_features}
     for name, n in lengths.items():
         check_length(name, len(getattr(forest, name)), n)
     check_offsets("node_offsets", forest.node_offsets, int(forest.node_offsets[n_trees]), 1)

@@ -226,11 +226,11 @@ class Trainer(Growers):
             Seeds of the trees.
         put : callable
             Called with each finished tree, in any order, by the thread that finished it: the tree's number; its `TreeArrays`,
-            lent; the exponent of its weights, None without `weigh`; its `leaf_table` (`dforest/core/grow/tree.pxd`), None
+            lent; the unit of its weights, None without `weigh`; its `leaf_table` (`dforest/core/grow/tree.pxd`), None
             without `keep_leaves`. Returns whether growing is to go on.
         weigh : callable, optional
             Called with a tree's seed. Returns how often the tree draws each row and integer weights of the rows, both ndarray of
-            shape (n_rows,), dtype uint32, and the weights' exponent. They take the place of the data's weights, which must not be
+            shape (n_rows,), dtype uint32, and the weights' unit. They take the place of the data's weights, which must not be
             missing.
         keep_leaves : bool, default=False
             Whether `put` is to be told which rows each leaf has.
@@ -240,20 +240,20 @@ class Trainer(Growers):
         Exception
             The first exception that a thread raised, when all threads have stopped.
         """
-        exponents = {}               # by tree: the exponent of its weights
+        units = {}                   # by tree: the unit of its weights
 
         def begin(Grower grower, i):
             cdef uint32_t tree = trees[i], seed = seeds[i]
             if weigh is not None:
-                counts, weight, exponents[tree] = weigh(seed)
+                counts, weight, units[tree] = weigh(seed)
                 grower.drawing.set_draws(counts, weight)
             with nogil:
                 grower.grow(tree, seed)
 
-        def put_with_exponent(tree, arrays, leaves):
-            return put(tree, arrays, exponents.pop(tree, None), leaves)
+        def put_with_unit(tree, arrays, leaves):
+            return put(tree, arrays, units.pop(tree, None), leaves)
 
-        self._grow_each(len(trees), begin, put_with_exponent, keep_leaves)
+        self._grow_each(len(trees), begin, put_with_unit, keep_leaves)
 
 
 class Finisher(Growers):

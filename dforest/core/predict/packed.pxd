@@ -28,6 +28,7 @@ cdef class PackedForest:
     cdef df_packed forest
     cdef const double[:, ::1] values
     cdef const double[::1] baseline     # [n_outputs] trees take turns at the outputs, which are sums; None: outputs are means
+    cdef const double[:, ::1] bounds    # [2, n_outputs] see `bounds_of_means`; or None
     cdef const int64_t[::1] bases       # [n_trees] where in `values` those of each tree begin: value rows count from there
     cdef const int32_t[::1] n_first     # [n_trees] steps before rows are asked whether they have arrived
     cdef const int64_t[::1] depth       # [n_trees] of the deepest leaf, but 1 at least

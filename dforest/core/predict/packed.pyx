@@ -23,6 +23,7 @@ from dforest.core.predict.walk cimport (
     df_sparse_mode, df_stop, df_unpack_rows, df_walk_rows, df_walk_tiles, df_walk_trees,
 )
 from dforest.core.threads cimport current_turn, poll, share
+from dforest.rules.bounds cimport df_clip
 
 from dforest.core.predict.packing import WIDE_BITS, check_packed, pack_trees, slot_numbers, slot_size
 
@@ -106,6 +107,7 @@ cdef class PackedForest:
             self.forest.words = &words[0]
         self.forest.bits = arrays.bits
         self.forest.is_wide = arrays.is_wide
+        self.bounds = arrays.bounds
         self.owned = arrays
         for array in arrays:
             if isinstance(array, np.ndarray):
@@ -463,6 +465,10 @@ cdef class PackedForest:
         if self.baseline is None:
             for i in range(n * n_outputs):
                 sums[i] /= <double> job.n_trees
+            if self.bounds is not None:
+                for i in range(n):
+                    for k in range(n_outputs):
+                        sums[i * n_outputs + k] = df_clip(sums[i * n_outputs + k], self.bounds[0, k], self.bounds[1, k])
         else:
             for i in range(n):
                 for k in range(n_outputs):

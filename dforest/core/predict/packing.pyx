@@ -57,6 +57,8 @@ class PackedArrays(NamedTuple):
         What leaves add.
     bases : ndarray of shape (n_trees,), dtype int64
         Where in `values` the rows of each tree begin.
+    bounds : ndarray of shape (2, n_outputs), dtype float64, or None
+        See `bounds_of_means`.
     """
 
     slots: np.ndarray
@@ -69,6 +71,25 @@ class PackedArrays(NamedTuple):
     n_steps: float
     values: np.ndarray
     bases: np.ndarray
+    bounds: np.ndarray | None
+
+
+def bounds_of_means(objective, values):
+    """The least and the greatest of the values of leaves, between which the means of numbers are kept.
+
+    A mean of equal values could be rounded to one beyond them. Shares of classes can't become what is no share.
+
+    Parameters
+    ----------
+    objective : Objective
+    values : ndarray of shape (n_values, n_outputs), dtype float64
+
+    Returns
+    -------
+    ndarray of shape (2, n_outputs), dtype float64, or None
+        None if predictions are shares of classes, or sums.
+    """
+    return None if objective.has_classes or objective.baseline is not None else np.stack([values.min(axis=0), values.max(axis=0)])
 
 
 def pack_trees(forest, values, rows, is_wide):
@@ -106,7 +127,8 @@ def pack_trees(forest, values, rows, is_wide):
                 forest.feature, forest.threshold, forest.missing_left.view(np.uint8), offsets, rows, places,
                 forest.n_categories, forest.splitter is not None)
     n_first, depth, n_steps = steps_of_rows(forest.feature, forest.link, offsets, forest.leaf_draws)
-    return PackedArrays(slots, starts, words, bits, is_wide, n_first, depth, n_steps, values, bases)
+    return PackedArrays(slots, starts, words, bits, is_wide, n_first, depth, n_steps, values, bases,
+                        bounds_of_means(forest.objective, values))
 
 
 def slot_bits(n_features, is_wide):
@@ -329,10 +351,10 @@ def check_packed(forest, arrays, int n_threads):
     """
     cdef Py_ssize_t n_trees = len(forest.node_offsets) - 1
     forms = {"slots": (np.int8, 1), "starts": (np.int64, 1), "words": (np.uint64, 1), "n_first": (np.int32, 1),
-             "depth": (np.int64, 1), "values": (np.float64, 2), "bases": (np.int64, 1)}
+             "depth": (np.int64, 1), "values": (np.float64, 2), "bases": (np.int64, 1), "bounds": (np.float64, 2)}
     for name, (kind, n_axes) in forms.items():
         array = getattr(arrays, name)
-        if name == "words" and array is None:
+        if name in ("words", "bounds") and array is None:
             continue
         if (not isinstance(array, np.ndarray) or array.dtype != kind or array.ndim != n_axes
                 or not (array.flags.c_contiguous and array.flags.aligned)):
@@ -356,6 +378,11 @@ def check_packed(forest, arrays, int n_threads):
             raise ValueError(f"{name} of packed trees has length {len(getattr(arrays, name))}; that of this forest is {n}")
     if arrays.values.shape[1] != n_outputs:
         raise ValueError(f"leaves of packed trees have {arrays.values.shape[1]} values; those of this forest have {n_outputs}")
+    is_mean = not forest.objective.has_classes and forest.objective.baseline is None
+    if is_mean != (arrays.bounds is not None) or (is_mean and not (
+            arrays.bounds.shape == (2, n_outputs) and (arrays.bounds[0] <= arrays.bounds[1]).all())):
+        raise ValueError(f"bounds of packed trees are {arrays.bounds}; allowed are two rows of {n_outputs} numbers, the lower ones "
+                         "first, for means of numbers, and None for others")
     for name, least, most in (("n_first", 1, 255), ("depth", 1, 2**32), ("bases", 0, n_values - 1)):
         numbers = getattr(arrays, name)
         if not least <= numbers.min() <= numbers.max() <= most:

@@ -62,7 +62,7 @@ class DeviceBoostShard(BoostShard):
         self.times = None if weights.times is None else device.array(weights.times)
         self.weight = None if weights.weight is None else device.array(weights.weight)
         self.baseline = device.array(np.asarray(baseline, np.float64))
-        self.limits = device.array(np.array([rules.l2, rules.min_hessian]))
+        self.limits = device.array(np.array([rules.l2, rules.min_hessian, rules.weight_unit]))
         n, n_outputs, self.per = self.n_rows, rules.n_outputs, 2 if rules.has_hessian else 1
         self.raw = device.empty(raw.shape, np.float64)
         self.raw.write(raw)

@@ -70,20 +70,20 @@ class DeviceSession(Session):
             for some in training.batches(len(trees), problem.sampling.most_records(problem.n_rows)):
                 n_trees, weight = len(trees[some]), None
                 if problem.targets.balance is None:
-                    exponents = np.full(n_trees, problem.targets.weight_exponent)
+                    units = [problem.targets.weight_unit] * n_trees
                     plans = (problem.sampling,) * n_trees
                     draws = TreeDraws(plans, seeds[some], problem.n_rows, self._n_threads)
                     counts = RowCounts.drawn(training.device, draws)
                 else:
-                    drawn, weight, exponents = problem.weigh_draws(seeds[some])
+                    drawn, weight, units = problem.weigh_draws(seeds[some])
                     counts = RowCounts.known(training.device, drawn)
                 shard = DeviceShard(training, seeds[some], counts, weight)
                 batch = driver(problem, training.layout, shard, *self._sizes)
-                for t, (arrays, exponent) in enumerate(zip(batch.grow(), exponents, strict=True)):
+                for t, (arrays, unit) in enumerate(zip(batch.grow(), units, strict=True)):
                     number = trees[some][t]
                     if keep_leaves:
                         self._leaves[number] = leaves_of_rows(problem.n_rows, *batch.record_table(t), arrays.feature)
-                    if not sink.put(GrownTree(number, arrays, int(exponent))):
+                    if not sink.put(GrownTree(number, arrays, unit)):
                         return
 
     def report(self):

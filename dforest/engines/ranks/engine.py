@@ -105,9 +105,9 @@ class RankSession(Session):
 
     def _grow_batch(self, trees, seeds, dealt):
         """Grow a few trees, whose draws have been dealt out; yield them."""
-        shard, exponents = self._make_shard(seeds, dealt)
-        for number, arrays, exponent in zip(trees, self._driver(shard).grow(), exponents, strict=True):
-            yield GrownTree(number, arrays, int(exponent))
+        shard, units = self._make_shard(seeds, dealt)
+        for number, arrays, unit in zip(trees, self._driver(shard).grow(), units, strict=True):
+            yield GrownTree(number, arrays, unit)
 
     def _check_room(self, tree, n_trees):
         """Raise MemoryError if a forest of so many trees like this one cannot fit the memory that this rank has.
@@ -125,15 +125,15 @@ class RankSession(Session):
             )
 
     def _make_shard(self, seeds, dealt):
-        """The draws of trees of these seeds, on all ranks, and the exponents of their weights."""
+        """The draws of trees of these seeds, on all ranks, and the units of their weights."""
         problem, training = self.problem, self._training
         of_piece = dealt[:, np.searchsorted(self._dealer.blocks, self._pieces[0])]
         counts = draw_pieces(problem.sampling, seeds, problem.n_rows, of_piece, self._pieces, self._n_threads)
-        weight, exponents = None, [problem.targets.weight_exponent] * len(seeds)
+        weight, units = None, [problem.targets.weight_unit] * len(seeds)
         if problem.targets.balance is not None:
-            weight, exponents = problem.targets.balance.integer_weights(counts)
+            weight, units = problem.targets.balance.integer_weights(counts)
         own = DeviceShard(training, seeds, RowCounts.known(training.device, counts), weight)
-        return RankShard(self._ranks, own, problem, self._shipping), exponents
+        return RankShard(self._ranks, own, problem, self._shipping), units
 
     def _driver(self, shard):
         """What grows the trees of a shard: best first if leaves are counted and trees are too large to be shipped whole."""

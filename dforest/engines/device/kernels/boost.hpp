@@ -233,7 +233,7 @@ DF_KERNEL df_boost_count(const uint8_t *codes, int64_t row_codes, const uint32_t
 // values on the right.
 //
 // IN columns : [n_features]; histograms : [n_nodes, n_tried, most_entries, 3]
-// IN limits : l2, least hessian; min_samples : of a side; exponent : of coarse hessians
+// IN limits : l2, least hessian, unit of weights; min_samples : of a side; exponent : of coarse hessians
 // OUT cuts : [n_nodes, n_tried]
 DF_KERNEL df_boost_find_cuts(const df_column *columns, const int32_t *features, int64_t n_nodes, int64_t n_tried,
                              int64_t most_entries, const int64_t *histograms, const double *limits, int64_t min_samples,
@@ -241,7 +241,7 @@ DF_KERNEL df_boost_find_cuts(const df_column *columns, const int32_t *features, 
 {
     DF_EACH_GROUP(group)
     {
-        const df_boost_limits limit = df_boost_limits_of(limits[0], limits[1], min_samples, (int32_t) exponent);
+        const df_boost_limits limit = df_boost_limits_of(limits[0], limits[1], min_samples, (int32_t) exponent, limits[2]);
         group.each([&](int64_t item) {
             const int64_t at = group.number * group.n_items + item;
             if (at >= n_nodes * n_tried)

@@ -7,6 +7,7 @@
 
 #include "group.hpp"
 #include "core/predict/walk.h"
+#include "rules/bounds.h"
 
 DF_INLINE df_packed df_packed_of(const char *slots, const int64_t *starts, const uint64_t *words, int64_t bits, int64_t is_wide)
 {
@@ -65,14 +66,14 @@ DF_INLINE void df_visit_leaves(const df_group &group, int64_t item, const df_pac
 // The mean over trees of what they say, summed up in their order; or the baseline, and the sums at which trees take turns.
 //
 // IN slots to n_first, values, bases : see PackedForest.arrays
-// IN baseline : [n_outputs], or NULL: predictions are means
+// IN baseline : [n_outputs], or NULL: predictions are means; bounds : [2, n_outputs] that means are kept between, or NULL
 // IN x : [n_rows, n_features] float32 or float64
 // OUT means : [n_rows, n_outputs]
 // group.local: 8 n_block bytes in groups of one item
 DF_KERNEL df_mean(const char *slots, const int64_t *starts, const uint64_t *words, int64_t bits, int64_t is_wide,
-                  const int32_t *n_first, const double *values, const int64_t *bases, const double *baseline, int64_t n_trees,
-                  int64_t n_outputs, const char *x, int64_t n_features, int64_t is_double, int64_t n_rows, int64_t n_block,
-                  double *means, DF_LOCAL)
+                  const int32_t *n_first, const double *values, const int64_t *bases, const double *baseline,
+                  const double *bounds, int64_t n_trees, int64_t n_outputs, const char *x, int64_t n_features,
+                  int64_t is_double, int64_t n_rows, int64_t n_block, double *means, DF_LOCAL)
 {
     const df_packed forest = df_packed_of(slots, starts, words, bits, is_wide);
     const df_rows rows = df_rows_of(x, n_features, is_double);
@@ -99,6 +100,8 @@ DF_KERNEL df_mean(const char *slots, const int64_t *starts, const uint64_t *word
                 for (k = 0; k < n_outputs; k++) {
                     double *mean = means + (first + i) * n_outputs + k;
                     *mean = baseline ? *mean + baseline[k] : *mean / (double) n_trees;
+                    if (bounds)
+                        *mean = df_clip(*mean, bounds[k], bounds[n_outputs + k]);
                 }
         });
     }
