@@ -58,8 +58,8 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         sample_weight : array-like of shape (n_rows,), optional
             Weights of the rows, from 0 on; rows of weight 0 are left out. None means that all weights are 1.
         X_val, y_val : array-like of shape (n_val, n_features) and (n_val,), optional
-            Validation rows and their targets, which are scored for early stopping. None means that some rows of X
-            are held out instead: see `validation_fraction`.
+            Validation rows and their targets, which are scored for early stopping. None means that with early stopping
+            some rows of X are held out instead: see `validation_fraction`.
         sample_weight_val : array-like of shape (n_val,), optional
             Weights of the validation rows. None means that all weights are 1.
 
@@ -99,10 +99,11 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         known = tuple(getattr(self, name, None) for name in ("classes_", "_loss", "_constraints"))
         place = Place(device, count_threads(self.n_jobs), ranks)
         rows, n_rows, features = self._learn_rows(partitions, ranks, grown)
-        is_scored = n_rows > AUTO_STOPPING_ABOVE if self.early_stopping == "auto" else bool(self.early_stopping)
+        is_given = to_score[0] is not None
+        is_scored = is_given or n_rows > AUTO_STOPPING_ABOVE if self.early_stopping == "auto" else bool(self.early_stopping)
         self.do_early_stopping_ = is_scored
         if ranks.size > 1:
-            check_shared(self, is_scored, n_rows, tasks.are_told)
+            check_shared(self, is_scored, f"{n_rows} rows" + is_given * " and X_val", tasks.are_told)
         rows.apply_class_weight(self._class_factors(rows))
         rows.number()
         self._keep_features(features.kept(rows, None if grown is None else self._features))

@@ -215,7 +215,8 @@ BOOSTING_PARAMETERS = (
         '"auto" or bool',
         "auto",
         [StrOptions({"auto"}), "boolean"],
-        """Whether growing stops when scores get no better. "auto" means that it does if X has more than 10,000 rows.""",
+        """Whether growing stops when scores get no better. "auto" means that it does if `fit` is given validation rows, or if X
+        has more than 10,000 rows.""",
         of=BOOSTING,
         group=STOPPING,
     ),

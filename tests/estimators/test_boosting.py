@@ -238,6 +238,15 @@ def test_scores_by_loss(loss, given):
         )
 
 
+@pytest.mark.parametrize("loss", ["squared_error", "multinomial"])
+def test_rows_that_are_given_are_scored_whatever_their_number(loss):
+    X, y, model = problem(loss)
+    rows = {"X_val": X[200:], "y_val": y[200:]}
+    given = clone(model).set_params(early_stopping="auto").fit(X[:200], y[:200], **rows)
+    assert given.do_early_stopping_
+    assert_equal_models(given, model.set_params(early_stopping=True).fit(X[:200], y[:200], **rows))
+
+
 @pytest.mark.parametrize("loss", ["poisson", "multinomial"])
 def test_what_stops_early_is_a_prefix(loss):
     X, y, model = problem(loss, n=500)
