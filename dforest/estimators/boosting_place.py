@@ -173,7 +173,7 @@ def check_shared(estimator, is_scored, given, has_callbacks):
     if is_scored:
         raise ValueError(
             f"early_stopping={estimator.early_stopping!r}, with {given}, is not supported for a fit by several ranks, as "
-            "scores need all rows; allowed is early_stopping=False without validation rows, or a fit in one process that has all rows"
+            "scores need all rows; allowed is early_stopping=False without X_val, or a fit in one process that has all rows"
         )
     if has_callbacks:
         raise ValueError(

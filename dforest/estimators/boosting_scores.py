@@ -4,6 +4,7 @@ A *scorer* is what `sklearn.metrics.check_scoring` makes: it takes an estimator,
 predicted its rows before, from sums of leaves.
 """
 
+from math import isnan
 from numbers import Real
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils import resample
 
 from dforest.boosting.booster import Monitor, Stopping
 from dforest.boosting.losses import MeanLoss
+from dforest.estimators.scoring import told_classes
 
 MOST_SCORED = 10_000  # training rows that scorers are given
 
@@ -34,16 +36,17 @@ def make_monitor(estimator, loss, growth, training, held_out, scores, seed, n_th
         Of the choice of training rows that scorers are given.
     n_threads : int
     """
+    samples = {"training": training, "validation": held_out}
     if estimator.scoring == "loss":
         loss = loss.at_start(growth.baseline, training.y, training.weight)
         score, score_held_out = (
-            None if sample is None else _MinusLoss(loss, growth.baseline, sample, n_threads) for sample in (training, held_out)
+            None if sample is None else _MinusLoss(loss, growth.baseline, sample, n_threads) for sample in samples.values()
         )
     else:
-        rows = _some_rows(training, seed, is_classifier(estimator))
+        rows = {"training": _some_rows(training, seed, is_classifier(estimator)), "validation": slice(None)}
         score, score_held_out = (
-            None if sample is None else _Scorer(estimator, loss, growth.baseline, sample, chosen)
-            for sample, chosen in ((training, rows), (held_out, slice(None)))
+            None if sample is None else _Scorer(estimator, loss, growth.baseline, sample, rows[name], name)
+            for name, sample in samples.items()
         )
     stopping = Stopping(estimator.n_iter_no_change, estimator.tol)
     X = None if held_out is None else held_out.X
@@ -71,9 +74,9 @@ class _MinusLoss:
 
 
 class _Scorer:
-    """What a scorer says of rows with some sums."""
+    """What a scorer says of rows with some sums; `name` is what these rows are for."""
 
-    def __init__(self, estimator, loss, baseline, sample, rows):
+    def __init__(self, estimator, loss, baseline, sample, rows, name):
         self._rows, self._baseline = rows, np.array(baseline)
         if is_classifier(estimator):
             self._predicted = PredictedClasses(loss, estimator.classes_)
@@ -85,12 +88,24 @@ class _Scorer:
         self._weight = {} if sample.weight is None else {"sample_weight": sample.weight[rows]}
         self._scoring = estimator.scoring
         self._scorer = check_scoring(self._predicted, estimator.scoring)
+        self._which, self._lacking = f"the {len(self._y)} {name} rows", []
+        if is_classifier(estimator):
+            self._scorer = told_classes(self._scorer, estimator.classes_)
+            self._lacking = estimator.classes_[~np.isin(estimator.classes_, self._y)].tolist()
+            self._which += f", which lack the classes {self._lacking}" if self._lacking else ""
 
     def __call__(self, sums):
         self._predicted.raw = np.add(sums[self._rows], self._baseline, order="C")
-        score = self._scorer(self._predicted, self._X, self._y, **self._weight)
-        if not isinstance(score, Real):
-            raise ValueError(f"scoring={self._scoring!r} returned {score!r}; allowed are numbers")
+        try:
+            score = self._scorer(self._predicted, self._X, self._y, **self._weight)
+        except ValueError as error:
+            if not self._lacking:
+                raise
+            raise ValueError(f"scoring={self._scoring!r} can't score {self._which}: {error}") from error
+        if not isinstance(score, Real) or isnan(score):
+            raise ValueError(
+                f"scoring={self._scoring!r} returned {score!r} for {self._which}; allowed are numbers other than NaN"
+            )
         return float(score)
 
 

@@ -9,7 +9,7 @@ import sklearn.ensemble
 from helpers.boosting import CLASSIFICATION, REGRESSION, assert_equal_models, problem
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
-from sklearn.metrics import accuracy_score, log_loss, r2_score
+from sklearn.metrics import accuracy_score, log_loss, make_scorer, r2_score
 from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 from twins import boosting as twin
@@ -233,9 +233,7 @@ def test_scores_by_loss(loss, given):
     if given == "rows" and loss == "squared_error":
         np.testing.assert_allclose(scores[1:], [-((p - y_val) ** 2).mean() / 2 for p in model.staged_predict(X_val)], rtol=1e-12)
     if given == "none" and loss == "absolute_error":
-        np.testing.assert_allclose(
-            scores[1:], [-np.abs(p - y[:400]).mean() for p in model.staged_predict(X[:400])], rtol=1e-12
-        )
+        np.testing.assert_allclose(scores[1:], [-np.abs(p - y[:400]).mean() for p in model.staged_predict(X[:400])], rtol=1e-12)
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "multinomial"])
@@ -295,6 +293,21 @@ def test_scores_by_scorers(loss):
         model.set_params(scoring="neg_log_loss").fit(X[:400], y[:400], **rows)
         by_loss = clone(model).set_params(scoring="loss").fit(X[:400], y[:400], **rows)
         np.testing.assert_allclose(model.validation_score_, by_loss.validation_score_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "multinomial"])
+@pytest.mark.parametrize(
+    "scoring", ["neg_log_loss", make_scorer(log_loss, greater_is_better=False, response_method="predict_proba")]
+)
+def test_a_class_that_validation_rows_lack_has_its_probability(loss, scoring):
+    X, y, model = problem(loss)
+    lacking = y != "a"
+    rows = {"X_val": X[lacking], "y_val": y[lacking]}
+    model.set_params(early_stopping=True, scoring=scoring).fit(X, y, **rows)
+    probabilities = [
+        p[np.arange(lacking.sum()), np.searchsorted(model.classes_, y[lacking])] for p in model.staged_predict_proba(X[lacking])
+    ]
+    np.testing.assert_allclose(model.validation_score_[1:], [np.log(p).mean() for p in probabilities])
 
 
 def test_scorers_are_given_some_training_rows():
