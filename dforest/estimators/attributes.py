@@ -62,7 +62,7 @@ ATTRIBUTES = (
         "train_score_, validation_score_",
         "ndarray of shape (n_rounds + 1,), dtype float64",
         """Scores of the training rows and of the rows held out, before the first round and after each one. An array is empty
-        if there was no early stopping, or if there are no such rows.""",
+        if the last `fit` had no early stopping, or if there are no such rows.""",
         BOOSTING,
     ),
     Attribute(

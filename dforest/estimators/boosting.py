@@ -181,40 +181,37 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
     def _grow(self, training, held_out, grown, seed, tasks, place):
         """Grow the rounds that lack, and set `forest_` and all that tells of the fit."""
         loss, n_sums = self._loss, self._loss.n_sums
-        X, y, weight, bin_weight = training
         if grown is not None:
             # float32 values and thresholds are exact in float64, not the other way round.
-            X = X.astype(np.result_type(X, grown.threshold), copy=False)
-        ranks, n_rows = place.ranks, place.ranks.total(len(y))
-        baseline = loss.baseline(y, weight, ranks) if grown is None else grown.objective.baseline
+            training = training._replace(X=training.X.astype(np.result_type(training.X, grown.threshold), copy=False))
+        ranks, n_rows = place.ranks, place.ranks.total(len(training.y))
+        baseline = loss.baseline(training.y, training.weight, ranks) if grown is None else grown.objective.baseline
         n_drawn = max(1, int(self.subsample * n_rows))
-        growth = Growth(X.dtype, n_rows, self._features.n_categories, baseline, seed, n_drawn if n_drawn < n_rows else None)
-        train_scores, held_out_scores = [], []
-        if grown is not None:
-            train_scores, held_out_scores = self.train_score_.tolist(), self.validation_score_.tolist()
+        n_drawn = n_drawn if n_drawn < n_rows else None
+        growth = Growth(training.X.dtype, n_rows, self._features.n_categories, baseline, seed, n_drawn)
         first = 0 if grown is None else grown.n_trees // n_sums
         self.n_trees_per_iteration_ = n_sums
         forest, monitor, n_threads = grown, None, place.n_threads
+        if self.do_early_stopping_:
+            monitor = make_monitor(self, loss, growth, training, held_out, self._row_seed, n_threads)
+            monitor.begin(grown, n_sums)
+        scored = (None, None) if monitor is None else (monitor.training, monitor.held_out)
 
         def fitted(forest):
             """The attributes that are set when a forest has been grown."""
             if forest is None:
                 return None
-            n_new = forest.n_trees - first * n_sums
-            scores = (train_scores, held_out_scores) if monitor is None else (monitor.train_scores, monitor.held_out_scores)
+            scores = [np.array([] if rows is None else rows.scores) for rows in scored]
             return {
                 "forest_": forest,
-                "fit_report_": place.report(n_new),
-                "train_score_": np.array(scores[0]),
-                "validation_score_": np.array(scores[1]),
+                "fit_report_": place.report(forest.n_trees - first * n_sums),
+                "train_score_": scores[0],
+                "validation_score_": scores[1],
             }
 
         tasks.begin(self.max_iter - first, fitted, grown)
         if self.max_iter > first:
-            if self.do_early_stopping_:
-                scores = train_scores, held_out_scores
-                monitor = make_monitor(self, loss, growth, training, held_out, scores, self._row_seed, n_threads)
-            booster = place.booster(self, training._replace(X=X), growth, grown)
+            booster = place.booster(self, training, growth, grown)
             on_round = (lambda n_rounds: self._report(n_rounds, monitor)) if self.verbose else None
             rounds, steps = range(first, self.max_iter), tasks if tasks.are_told else None
             forest = grow(booster, growth, rounds, grown, monitor, on_round, steps, n_threads)

@@ -307,7 +307,8 @@ BOOSTING_PARAMETERS = (
         False,
         ["boolean"],
         """Whether `fit` keeps the trees of earlier calls and adds rounds, up to `max_iter` in all; if False, it grows all trees
-        anew. If the data are those of the earlier calls, the trees are those of a single call, to the bit.""",
+        anew. If the data are those of the earlier calls, the trees are those of a single call, to the bit. With early stopping,
+        each call scores all rounds anew, by its own rows and its own `scoring`.""",
         of=BOOSTING,
         group=COMPUTATION,
     ),

@@ -12,14 +12,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 from sklearn.metrics import check_scoring
 from sklearn.utils import resample
 
-from dforest.boosting.booster import Monitor, Stopping
+from dforest.boosting.booster import Monitor, ScoredRows, Stopping
 from dforest.boosting.losses import MeanLoss
 from dforest.estimators.scoring import told_classes
 
 MOST_SCORED = 10_000  # training rows that scorers are given
 
 
-def make_monitor(estimator, loss, growth, training, held_out, scores, seed, n_threads):
+def make_monitor(estimator, loss, growth, training, held_out, seed, n_threads):
     """The `Monitor` of an estimator's rounds.
 
     Parameters
@@ -30,27 +30,24 @@ def make_monitor(estimator, loss, growth, training, held_out, scores, seed, n_th
     growth : Growth
     training : Sample
     held_out : Sample or None
-    scores : tuple of list of float
-        Of earlier rounds: by the training rows, by those held out.
     seed : int
         Of the choice of training rows that scorers are given.
     n_threads : int
     """
-    samples = {"training": training, "validation": held_out}
-    if estimator.scoring == "loss":
+    is_by_loss = estimator.scoring == "loss"
+    if is_by_loss:
         loss = loss.at_start(growth.baseline, training.y, training.weight)
-        score, score_held_out = (
-            None if sample is None else _MinusLoss(loss, growth.baseline, sample, n_threads) for sample in samples.values()
-        )
-    else:
-        rows = {"training": _some_rows(training, seed, is_classifier(estimator)), "validation": slice(None)}
-        score, score_held_out = (
-            None if sample is None else _Scorer(estimator, loss, growth.baseline, sample, rows[name], name)
-            for name, sample in samples.items()
-        )
-    stopping = Stopping(estimator.n_iter_no_change, estimator.tol)
-    X = None if held_out is None else held_out.X
-    return Monitor(stopping, score, score_held_out, X, *scores, n_threads)
+
+    def scored(sample, name):
+        if is_by_loss:
+            score = _MinusLoss(loss, growth.baseline, sample, n_threads)
+        else:
+            rows = _some_rows(sample, seed, is_classifier(estimator)) if sample is training else slice(None)
+            score = _Scorer(estimator, loss, growth.baseline, sample, rows, name)
+        return ScoredRows(sample.X, score, n_threads)
+
+    held_out = None if held_out is None else scored(held_out, "validation")
+    return Monitor(Stopping(estimator.n_iter_no_change, estimator.tol), scored(training, "training"), held_out)
 
 
 def _some_rows(sample, seed, by_class):

@@ -174,15 +174,55 @@ def test_warm_start_in_another_precision():
     assert model.forest_.threshold.dtype == np.float64
 
 
-def test_early_stopping_may_begin_at_a_warm_start():
+@pytest.mark.parametrize("loss", ["squared_error", "huber", "multinomial"])
+@pytest.mark.parametrize("fraction", [0.2, None])
+def test_early_stopping_may_begin_at_a_warm_start(loss, fraction):
+    """Rounds that were grown without scores are scored when stopping begins."""
+    X, y, model = problem(loss, n=800)
+    model.set_params(validation_fraction=fraction, n_iter_no_change=3)
+    late = clone(model).set_params(warm_start=True, early_stopping=False).fit(X, y)
+    assert len(late.train_score_) == len(late.validation_score_) == 0
+    late.set_params(early_stopping=True, max_iter=40, verbose=1).fit(X, y)
+    assert len(late.train_score_) == late.n_iter_ + 1 > 9
+    if fraction is None:
+        assert_equal_models(late, model.set_params(early_stopping=True, max_iter=40).fit(X, y))
+    else:
+        assert len(late.validation_score_) == late.n_iter_ + 1
+    late.set_params(early_stopping=False, max_iter=50).fit(X, y)
+    assert late.n_iter_ == 50 and len(late.train_score_) == len(late.validation_score_) == 0
+
+
+def test_a_fit_that_has_stopped_goes_on_for_some_rounds():
+    """As in scikit-learn: one at least, and not as many as would stop it anew."""
     X, y, model = problem("squared_error", n=800)
-    model.set_params(warm_start=True, early_stopping=False).fit(X, y)
-    assert len(model.train_score_) == len(model.validation_score_) == 0
-    model.set_params(early_stopping=True, max_iter=300, n_iter_no_change=3).fit(X, y)
-    assert 8 < model.n_iter_ < 300
-    assert len(model.train_score_) == len(model.validation_score_) == model.n_iter_ - 8 + 1
+    model.set_params(early_stopping=True, warm_start=True, max_iter=300, n_iter_no_change=3).fit(X, y)
     n_iter = model.n_iter_
-    assert 0 < model.set_params(max_iter=600).fit(X, y).n_iter_ - n_iter < 3  # as in scikit-learn: some rounds at least
+    assert n_iter < 300
+    assert 0 < model.set_params(max_iter=600).fit(X, y).n_iter_ - n_iter < 3
+
+
+@pytest.mark.parametrize("first", [{}, {"scoring": "r2"}, {"X_val": "other"}, {"sample_weight_val": "other"}, {"rows": "none"}])
+def test_scores_are_those_of_the_fit_that_goes_on(first):
+    """Whatever the first fit was scored by."""
+    X, y, model = problem("squared_error", n=500)
+    model.set_params(early_stopping=True, n_iter_no_change=50, warm_start=True)
+    rows = {"X_val": X[400:], "y_val": y[400:]}
+    given = {"X_val": X[300:400], "y_val": y[300:400]} if "X_val" in first else rows
+    if "sample_weight_val" in first:
+        given = {**rows, "sample_weight_val": np.arange(100) + 1.0}
+    if "rows" in first:
+        given = {}
+        model.set_params(validation_fraction=None)
+    model.set_params(scoring=first.get("scoring", "loss")).fit(X[:300], y[:300], **given)
+    model.set_params(scoring="loss", max_iter=12).fit(X[:300], y[:300], **rows)
+    assert_equal_models(model, clone(model).set_params(warm_start=False).fit(X[:300], y[:300], **rows))
+
+
+def test_a_warm_start_without_new_rounds_is_scored():
+    X, y, model = problem("log_loss")
+    model.set_params(warm_start=True).fit(X, y)
+    model.set_params(early_stopping=True, validation_fraction=None, n_iter_no_change=50).fit(X, y)
+    assert_equal_models(model, clone(model).set_params(warm_start=False).fit(X, y))
 
 
 # Early stopping

@@ -35,3 +35,22 @@ def test_a_class_that_the_validation_rows_lack_can_be_scored():
     model.fit(X, y, X_val=X[there], y_val=y[there])
     shares = np.bincount(y) / len(y)
     assert model.validation_score_[0] == pytest.approx(np.log(shares[y[there]]).mean())
+
+
+def test_stopping_may_be_switched_on_when_a_fit_goes_on(capfd):
+    """With early stopping only from the second fit on, a third one with verbose=1 failed with an IndexError."""
+    model = HistGradientBoostingRegressor(max_iter=5, warm_start=True, early_stopping=False, random_state=0).fit(X, Y)
+    model.set_params(early_stopping=True, max_iter=7, validation_fraction=None, verbose=1).fit(X, Y)
+    model.set_params(max_iter=9).fit(X, Y)
+    losses = [np.mean((Y - predicted) ** 2) / 2 for predicted in model.staged_predict(X)]
+    np.testing.assert_allclose(model.train_score_, [-Y.var() / 2, *np.negative(losses)])
+    assert f"9 of 9 rounds, training score {-losses[-1]:.6g}" in capfd.readouterr().err
+
+
+def test_scores_of_another_scorer_are_not_compared():
+    """A fit that went on with another `scoring`, or another X_val, mixed the old scores with the new ones."""
+    model = HistGradientBoostingRegressor(max_iter=5, warm_start=True, scoring="r2", random_state=0)
+    model.fit(X[TRAIN], Y[TRAIN], X_val=X[VAL][:50], y_val=Y[VAL][:50])
+    model.set_params(max_iter=8, scoring="loss").fit(X[TRAIN], Y[TRAIN], X_val=X[VAL], y_val=Y[VAL])
+    losses = [np.mean((Y[VAL] - predicted) ** 2) / 2 for predicted in model.staged_predict(X[VAL])]
+    np.testing.assert_allclose(model.validation_score_[1:], np.negative(losses))
