@@ -123,6 +123,12 @@ class Monitor:
         """After how many more rounds growing may stop: see `Stopping.earliest`."""
         return self.stopping.earliest(self.deciding_scores)
 
+    def best(self):
+        """(after how many rounds the score that decides is highest, of equal ones the fewest, from 1 on; this score)."""
+        scores = self.deciding_scores
+        n_rounds = int(np.argmax(scores[1:])) + 1
+        return n_rounds, scores[n_rounds]
+
     def scores_after(self, n_rounds):
         """(the score of the training rows, that of the rows held out or None) after some rounds."""
         return self.training.scores[n_rounds], None if self.held_out is None else self.held_out.scores[n_rounds]
@@ -211,6 +217,16 @@ class Prefix:
             n_new = self._n - (0 if self._forest is None else self._forest.n_trees)
             self._forest, self._assembly = self._growth.forest(self._assembly, n_new, self._forest), None
         return self._forest
+
+
+def first_trees(forest, n_trees):
+    """The `Forest` of the first trees of another one, as if no others had been grown."""
+    if n_trees == forest.n_trees:
+        return forest
+    tree_of, assembly = forest.tree_reader(), Assembly(forest.threshold.dtype, n_trees, forest.objective.n_judged)
+    for t in range(n_trees):
+        assembly.add(t, tree_of(t))
+    return Forest.assembled(assembly, **forest.settings(slice(n_trees)))
 
 
 def grow(booster, growth, rounds, before=None, monitor=None, on_round=None, tasks=None, n_threads=1):

@@ -264,6 +264,17 @@ BOOSTING_PARAMETERS = (
         group=STOPPING,
     ),
     Parameter(
+        "use_best_model",
+        "bool",
+        True,
+        ["boolean"],
+        """Whether the model consists of the rounds up to the one of the best score, `best_iteration_`. The rounds after it,
+        which early stopping has waited for, are then dropped when growing ends. If False, all rounds are kept, as in
+        scikit-learn. Without early stopping there are no scores, and all rounds are kept.""",
+        of=BOOSTING,
+        group=STOPPING,
+    ),
+    Parameter(
         "random_state",
         "int, RandomState or None",
         None,

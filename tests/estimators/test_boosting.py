@@ -179,7 +179,7 @@ def test_warm_start_in_another_precision():
 def test_early_stopping_may_begin_at_a_warm_start(loss, fraction):
     """Rounds that were grown without scores are scored when stopping begins."""
     X, y, model = problem(loss, n=800)
-    model.set_params(validation_fraction=fraction, n_iter_no_change=3)
+    model.set_params(validation_fraction=fraction, n_iter_no_change=3, use_best_model=False)
     late = clone(model).set_params(warm_start=True, early_stopping=False).fit(X, y)
     assert len(late.train_score_) == len(late.validation_score_) == 0
     late.set_params(early_stopping=True, max_iter=40, verbose=1).fit(X, y)
@@ -195,7 +195,7 @@ def test_early_stopping_may_begin_at_a_warm_start(loss, fraction):
 def test_a_fit_that_has_stopped_goes_on_for_some_rounds():
     """As in scikit-learn: one at least, and not as many as would stop it anew."""
     X, y, model = problem("squared_error", n=800)
-    model.set_params(early_stopping=True, warm_start=True, max_iter=300, n_iter_no_change=3).fit(X, y)
+    model.set_params(early_stopping=True, use_best_model=False, warm_start=True, max_iter=300, n_iter_no_change=3).fit(X, y)
     n_iter = model.n_iter_
     assert n_iter < 300
     assert 0 < model.set_params(max_iter=600).fit(X, y).n_iter_ - n_iter < 3
@@ -259,7 +259,7 @@ def test_scores_by_loss(loss, given):
     X, y, model = problem(loss, n=500)
     X_val, y_val = X[400:], y[400:]
     held_out = {"X_val": X_val, "y_val": y_val} if given == "rows" else {}
-    model.set_params(early_stopping=True, max_iter=60, learning_rate=0.5, n_iter_no_change=4)
+    model.set_params(early_stopping=True, use_best_model=False, max_iter=60, learning_rate=0.5, n_iter_no_change=4)
     tol = 0.05 if given == "none" else 1e-7  # scores of training rows always rise
     model.set_params(tol=tol, validation_fraction=None if given == "none" else 0.2).fit(X[:400], y[:400], **held_out)
     assert model.do_early_stopping_ and model.n_iter_ < 60
@@ -299,7 +299,7 @@ def test_what_stops_early_is_a_prefix(loss):
 def test_weights_count_in_scores():
     X, y, model = problem("squared_error")
     weight = np.random.default_rng(0).integers(0, 5, 300).astype(float)
-    model.set_params(early_stopping=True)
+    model.set_params(early_stopping=True, use_best_model=False)
     model.fit(X[:200], y[:200], X_val=X[200:], y_val=y[200:], sample_weight_val=weight[200:])
     expected = [-np.average((p - y[200:]) ** 2, weights=weight[200:]) / 2 for p in model.staged_predict(X[200:])]
     np.testing.assert_allclose(model.validation_score_[1:], expected, rtol=1e-12)
@@ -312,7 +312,7 @@ def test_weights_count_in_scores():
 def test_scores_by_scorers(loss):
     X, y, model = problem(loss, n=500)
     rows = {"X_val": X[400:], "y_val": y[400:]}
-    model.set_params(early_stopping=True, n_iter_no_change=100)
+    model.set_params(early_stopping=True, use_best_model=False, n_iter_no_change=100)
     metric, name = (r2_score, "r2") if loss == "squared_error" else (accuracy_score, "accuracy")
     seen = []
 
@@ -343,7 +343,7 @@ def test_a_class_that_validation_rows_lack_has_its_probability(loss, scoring):
     X, y, model = problem(loss)
     lacking = y != "a"
     rows = {"X_val": X[lacking], "y_val": y[lacking]}
-    model.set_params(early_stopping=True, scoring=scoring).fit(X, y, **rows)
+    model.set_params(early_stopping=True, use_best_model=False, scoring=scoring).fit(X, y, **rows)
     probabilities = [
         p[np.arange(lacking.sum()), np.searchsorted(model.classes_, y[lacking])] for p in model.staged_predict_proba(X[lacking])
     ]

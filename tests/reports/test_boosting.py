@@ -54,3 +54,14 @@ def test_scores_of_another_scorer_are_not_compared():
     model.set_params(max_iter=8, scoring="loss").fit(X[TRAIN], Y[TRAIN], X_val=X[VAL], y_val=Y[VAL])
     losses = [np.mean((Y[VAL] - predicted) ** 2) / 2 for predicted in model.staged_predict(X[VAL])]
     np.testing.assert_allclose(model.validation_score_[1:], np.negative(losses))
+
+
+def test_early_stopping_keeps_the_best_round():
+    """The rounds that early stopping waited for stayed in the model, which predicted worse than after its best round."""
+    model = HistGradientBoostingRegressor(learning_rate=0.9, random_state=0)
+    model.fit(X[TRAIN], Y[TRAIN], X_val=X[VAL], y_val=Y[VAL])
+    whole = HistGradientBoostingRegressor(learning_rate=0.9, random_state=0, early_stopping=False).fit(X[TRAIN], Y[TRAIN])
+    n_grown = len(model.validation_score_) - 1
+    errors = [np.mean((Y[VAL] - whole.predict(X[VAL], n_iter=n)) ** 2) for n in range(1, n_grown + 1)]
+    assert model.best_iteration_ == model.n_iter_ == 1 + np.argmin(errors) < n_grown
+    assert np.mean((Y[VAL] - model.predict(X[VAL])) ** 2) == min(errors)
