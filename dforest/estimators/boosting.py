@@ -25,6 +25,7 @@ from dforest.estimators.boosting_parameters import BOOSTING_PARAMETERS
 from dforest.estimators.boosting_place import Place, check_columns, check_shared, training_device
 from dforest.estimators.boosting_rows import Sample, booster_weight, check_given, given_rows, hold_out
 from dforest.estimators.boosting_scores import class_numbers, decisions, make_monitor, probabilities
+from dforest.estimators.boosting_splits import warn_of_no_split
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from dforest.estimators.conversion import ExportPart
 from dforest.estimators.declaration import has_parameters
@@ -221,6 +222,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
             rounds, steps = range(first, self.max_iter), tasks if tasks.are_told else None
             forest = grow(booster, growth, rounds, grown, monitor, on_round, steps, n_threads)
             self._check_raw(forest, booster.raw_sums)
+            warn_of_no_split(self, forest, training.y, ranks)
         vars(self).update(fitted(forest))
         tasks.end(forest)
 

@@ -1,12 +1,14 @@
 """`HistGradientBoostingClassifier` and `HistGradientBoostingRegressor`."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 import sklearn.ensemble
 from helpers.boosting import CLASSIFICATION, REGRESSION, assert_equal_models, problem
+from helpers.callbacks import StopAfter
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 from sklearn.metrics import accuracy_score, log_loss, make_scorer, r2_score
@@ -72,6 +74,7 @@ def test_trees_know_the_rows_of_their_round(loss):
     assert (counts[0] != counts[n_sums]).any()
 
 
+@pytest.mark.filterwarnings("ignore:no tree has a split")
 def test_a_subsample_takes_at_least_a_row():
     X, y, model = problem("squared_error")
     model.set_params(subsample=1e-9).fit(X, y)
@@ -128,6 +131,7 @@ def test_huber_keeps_out_of_the_way_of_outliers():
 
 
 @ALL_LOSSES
+@pytest.mark.filterwarnings("ignore:no tree has a split")
 def test_baselines_are_what_no_split_predicts(loss):
     """min_samples_leaf is more than there are rows: trees are roots."""
     X, y, model = problem(loss)
@@ -145,7 +149,9 @@ def test_baselines_are_what_no_split_predicts(loss):
 
 
 @ALL_LOSSES
-@pytest.mark.parametrize("stopping", [{"early_stopping": False}, {"early_stopping": True, "n_iter_no_change": 50}])
+@pytest.mark.parametrize(
+    "stopping", [{"early_stopping": False}, {"early_stopping": True, "use_best_model": False, "n_iter_no_change": 50}]
+)
 @pytest.mark.parametrize("subsample", [1.0, 0.7])
 def test_warm_start_is_one_fit(loss, stopping, subsample):
     X, y, model = problem(loss)
@@ -516,6 +522,7 @@ def test_verbose(capfd):
     assert f"22 of 22 rounds, training score {model.train_score_[22]:.6g}, " in capfd.readouterr().err
 
 
+@pytest.mark.filterwarnings("ignore:no tree has a split")
 def test_limits_may_be_beyond_all_rows():
     X, y, model = problem("squared_error")
     large = clone(model).set_params(max_depth=10**30, max_leaf_nodes=10**30, max_features=0.5).fit(X, y)
@@ -537,3 +544,39 @@ def test_columns_that_hold_no_numbers():
     frame = pd.DataFrame({"a": np.arange(150.0), "colour": pd.Categorical(["red", "blue", "red"] * 50)})
     with pytest.raises(ValueError, match="X column 'colour' holds 'red'; allowed are numbers"):
         classifier().fit(frame.astype({"colour": object}), Y_FEW)
+
+
+# Trees without a split
+
+
+def no_split(model, X, y, **given):
+    """What the fit warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y, **given)
+    assert all(str(one.message).startswith("no tree has a split") and one.filename == __file__ for one in caught)
+    return [str(one.message) for one in caught]
+
+
+@ALL_LOSSES
+def test_a_fit_without_a_split_warns(loss):
+    X, y, model = problem(loss)
+    assert no_split(model, X, y) == []
+    message = no_split(clone(model).set_params(min_samples_leaf=200), X, y)
+    assert len(message) == 1 and "with 300 training rows, none gains anything and has min_samples_leaf=200 rows" in message[0]
+    assert len(no_split(clone(model), np.ones_like(X), y)) == 1
+    model.set_params(warm_start=True, max_iter=10, min_samples_leaf=200)
+    assert no_split(model, X, y) == []  # earlier trees have splits
+
+
+@pytest.mark.parametrize("loss", REGRESSION)
+def test_equal_targets_need_no_split(loss):
+    X, _, model = problem(loss)
+    assert no_split(model, X, np.full(300, 3.0)) == []
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "multinomial"])
+def test_callbacks_and_stopping_change_nothing_about_the_warning(loss):
+    X, y, model = problem(loss)
+    model.set_params(min_samples_leaf=200, early_stopping=True).set_callbacks(StopAfter(3))
+    assert len(no_split(model, X, y)) == 1

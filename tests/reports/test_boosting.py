@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from dforest.loss import PythonLoss
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 3))
@@ -65,3 +66,15 @@ def test_early_stopping_keeps_the_best_round():
     errors = [np.mean((Y[VAL] - whole.predict(X[VAL], n_iter=n)) ** 2) for n in range(1, n_grown + 1)]
     assert model.best_iteration_ == model.n_iter_ == 1 + np.argmin(errors) < n_grown
     assert np.mean((Y[VAL] - model.predict(X[VAL])) ** 2) == min(errors)
+
+
+def test_a_loss_without_second_derivatives_grows_no_trees_silently():
+    """A loss whose second derivatives are 0 gave 20 trees without a split, and no word about it."""
+
+    class Absolute(PythonLoss):
+        def gradient_hessian(self, y_true, raw_prediction):
+            return np.sign(raw_prediction - y_true), np.zeros(len(y_true))
+
+    with pytest.warns(UserWarning, match="no tree has a split, .*: all second derivatives of loss=.*Absolute.* are 0"):
+        model = HistGradientBoostingRegressor(Absolute(), max_iter=20).fit(X, Y)
+    assert len(model.forest_.feature) == 20
