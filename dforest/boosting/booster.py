@@ -45,68 +45,93 @@ class Stopping:
         raise AssertionError("nothing comes after the last score")
 
 
+class ScoredRows:
+    """Rows, and what they score by the trees so far.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+    score : callable
+        Their score, given their sums: ndarray of shape (n_rows, n_sums).
+    n_threads : int
+
+    Attributes
+    ----------
+    scores : list of float
+    """
+
+    def __init__(self, X, score, n_threads):
+        self.X, self.score, self.n_threads = X, score, n_threads
+        self.scores, self._sums = [], None
+
+    def begin(self, before, n_sums):
+        """Score the baseline, and then each round of the trees there are, if any: a `Forest`."""
+        self._sums = np.zeros((len(self.X), n_sums))
+        self.scores = [self.score(self._sums)]
+        if before is not None:
+            self.add(before)
+
+    def add(self, forest):
+        """Score each round that the trees of a forest, grown since the last call, have grown."""
+        n_sums = self._sums.shape[1]
+        for first in range(0, forest.n_trees, n_sums):
+            forest.packed().add_up(self.X, self._sums, first, n_sums, self.n_threads)
+            self.scores.append(self.score(self._sums))
+
+    def add_sums(self, sums):
+        """Score the next round, whose sums are known."""
+        self.scores.append(self.score(sums))
+
+    def drop_sums(self):
+        """Forget the sums, as those of later rounds will be known."""
+        self._sums = None
+
+
 class Monitor:
     """Scores of the rounds, and whether to go on.
 
     Parameters
     ----------
     stopping : Stopping
-    score : callable
-        The score of the training rows, given their sums: ndarray of shape (n_rows, n_sums).
-    score_held_out : callable or None
-        That of rows held out, given theirs. None: there are none, and the training rows' scores decide.
-    held_out : ndarray of shape (n_held_out, n_features), or None
-    train_scores, held_out_scores : list of float
-        Of earlier rounds.
-    n_threads : int
+    training : ScoredRows
+    held_out : ScoredRows or None
+        None: there are none, and the training rows' scores decide.
     """
 
-    def __init__(self, stopping, score, score_held_out, held_out, train_scores, held_out_scores, n_threads):
-        self.stopping, self.score, self.score_held_out, self.held_out = stopping, score, score_held_out, held_out
-        self.train_scores, self.held_out_scores = list(train_scores), list(held_out_scores)
-        self.n_threads = n_threads
-        self._sums = None  # of the rows held out
-        self._first = 0  # the round of the first score
+    def __init__(self, stopping, training, held_out):
+        self.stopping, self.training, self.held_out = stopping, training, held_out
 
     @property
     def deciding_scores(self):
-        return self.train_scores if self.held_out is None else self.held_out_scores
+        return (self.held_out or self.training).scores
 
-    def begin(self, before, n_rounds, train_sums):
-        """Find the sums by the trees there are, and score these unless that has been done.
+    def begin(self, before, n_sums):
+        """Score the trees there are, round by round: whatever scored them before may have been other rows, or another scorer.
 
         Parameters
         ----------
         before : Forest or None
-        n_rounds : int
-            How many rounds have grown it.
-        train_sums : ndarray of shape (n_rows, n_sums)
+        n_sums : int
+            How many trees grow in a round.
         """
+        self.training.begin(before, n_sums)
+        self.training.drop_sums()
         if self.held_out is not None:
-            self._sums = np.zeros((len(self.held_out), train_sums.shape[1]))
-            if before is not None:
-                before.packed().add_up(self.held_out, self._sums, 0, before.n_trees, self.n_threads)
-        if not self.deciding_scores:
-            self._first, self.train_scores, self.held_out_scores = n_rounds, [], []
-            self.add_training(train_sums)
-            if self.held_out is not None:
-                self.held_out_scores.append(self.score_held_out(self._sums))
+            self.held_out.begin(before, n_sums)
+
+    def earliest(self):
+        """After how many more rounds growing may stop: see `Stopping.earliest`."""
+        return self.stopping.earliest(self.deciding_scores)
+
+    def best(self):
+        """(after how many rounds the score that decides is highest, of equal ones the fewest, from 1 on; this score)."""
+        scores = self.deciding_scores
+        n_rounds = int(np.argmax(scores[1:])) + 1
+        return n_rounds, scores[n_rounds]
 
     def scores_after(self, n_rounds):
         """(the score of the training rows, that of the rows held out or None) after some rounds."""
-        place = n_rounds - self._first
-        return self.train_scores[place], self.held_out_scores[place] if self.held_out is not None else None
-
-    def add_training(self, train_sums):
-        """Score the training rows after a round."""
-        self.train_scores.append(self.score(train_sums))
-
-    def add_held_out(self, forest):
-        """Score the rows held out after each round that the trees of a forest, grown since the last call, have grown."""
-        n_sums = self._sums.shape[1]
-        for first in range(0, forest.n_trees, n_sums):
-            forest.packed().add_up(self.held_out, self._sums, first, n_sums, self.n_threads)
-            self.held_out_scores.append(self.score_held_out(self._sums))
+        return self.training.scores[n_rounds], None if self.held_out is None else self.held_out.scores[n_rounds]
 
 
 class Growth:
@@ -194,6 +219,16 @@ class Prefix:
         return self._forest
 
 
+def first_trees(forest, n_trees):
+    """The `Forest` of the first trees of another one, as if no others had been grown."""
+    if n_trees == forest.n_trees:
+        return forest
+    tree_of, assembly = forest.tree_reader(), Assembly(forest.threshold.dtype, n_trees, forest.objective.n_judged)
+    for t in range(n_trees):
+        assembly.add(t, tree_of(t))
+    return Forest.assembled(assembly, **forest.settings(slice(n_trees)))
+
+
 def grow(booster, growth, rounds, before=None, monitor=None, on_round=None, tasks=None, n_threads=1):
     """Grow the trees of some rounds, or fewer if scores say so.
 
@@ -210,7 +245,7 @@ def grow(booster, growth, rounds, before=None, monitor=None, on_round=None, task
     before : Forest, optional
         The trees of the rounds before.
     monitor : Monitor, optional
-        None: all rounds are grown.
+        Which has begun. None: all rounds are grown.
     on_round : callable, optional
         Called after each round with the number of rounds so far.
     tasks : object, optional
@@ -225,13 +260,11 @@ def grow(booster, growth, rounds, before=None, monitor=None, on_round=None, task
     """
     n_sums = growth.n_sums
     prefix = Prefix(growth, rounds.stop * n_sums, before, n_threads)
-    if monitor is not None:
-        monitor.begin(before, rounds.start, booster.raw_sums.T)
     done = rounds.start
     while done < rounds.stop:
         ahead = rounds.stop - done
         if monitor is not None:
-            ahead = min(ahead, max(1, monitor.stopping.earliest(monitor.deciding_scores)))
+            ahead = min(ahead, max(1, monitor.earliest()))
         if tasks is not None:
             ahead = 1
             tasks.begin_step(prefix.forest)
@@ -243,17 +276,17 @@ def grow(booster, growth, rounds, before=None, monitor=None, on_round=None, task
                 if holds_out:
                     latest.add(i * n_sums + k, tree)
             if monitor is not None:
-                monitor.add_training(booster.raw_sums.T)
+                monitor.training.add_sums(booster.raw_sums.T)
             if on_round is not None and not holds_out:
                 on_round(done + i + 1)
         if holds_out:
-            monitor.add_held_out(growth.forest(latest, ahead * n_sums))
+            monitor.held_out.add(growth.forest(latest, ahead * n_sums))
             if on_round is not None:
                 for i in range(ahead):
                     on_round(done + i + 1)
         done += ahead
         if tasks is not None and tasks.end_step(prefix.forest):
             break
-        if monitor is not None and monitor.stopping.earliest(monitor.deciding_scores) == 0:
+        if monitor is not None and monitor.earliest() == 0:
             break
     return prefix.forest()

@@ -206,6 +206,10 @@ class OwnLoss:
             )
         return tuple(array.tolist())
 
+    def derivatives(self, y, baseline):
+        """The first and second derivatives of rows whose raw prediction is the baseline: see `loss.derivatives`."""
+        return self.loss.derivatives(y, np.tile(np.array(baseline), (len(y), 1)))
+
     def at_start(self, baseline, y, weight):
         """See `Loss.at_start`."""
         return self

@@ -19,6 +19,9 @@ class OutOfBagPlateau(FitRecords):
     takes about as long as ``oob_score=True`` does, and somewhat longer if trees are small. When the fit ends depends on the trees
     alone, so it is the same on any number of threads and on any device.
 
+    The forest keeps all trees that were grown. Unlike the rounds of boosted trees, more trees do not overfit: that the error is
+    least after some number of trees is chance, and the out-of-bag estimates of a forest cut there would be too good.
+
     Parameters
     ----------
     scorer : callable, default=None
@@ -26,14 +29,16 @@ class OutOfBagPlateau(FitRecords):
         for the rows that some tree left out. None means the error of `oob_curve_`: the share of misclassified rows, or the mean
         squared error.
     rounds : int, default=25
-        Number of trees, from 1 on, to wait for a new best value; the fit ends when this many trees in a row brought none.
+        Number of trees, from 1 on, to wait for a new best value; the fit ends when this many trees in a row brought none. Trees
+        after which the value is NaN, as that of a metric may be while few rows are left out, don't count.
     tolerance : float, default=0.001
         Share of the magnitude of the best value so far by which a value must be better to be a new best; from 0 on and below 1.
 
     Raises
     ------
     ValueError
-        By `fit`, if ``bootstrap=False``, with which no tree leaves out rows, or if the estimator is not a forest.
+        By `fit`, if ``bootstrap=False``, with which no tree leaves out rows, if the estimator is not a forest, or if the value
+        is NaN after `rounds` trees in a row.
 
     Examples
     --------
@@ -72,9 +77,15 @@ class OutOfBagPlateau(FitRecords):
     def _look(self, estimator):
         """Look at the error after the latest tree; returns whether the plateau is reached."""
         best, growth = self.record(estimator), growth_of(estimator, self)
-        if self.scorer is None:
-            return best.is_plateau([-error for error in growth.curve[best.n_seen :]])
-        return best.is_plateau([self._score(estimator, growth)])
+        values = [-error for error in growth.curve[best.n_seen :]] if self.scorer is None else [self._score(estimator, growth)]
+        is_reached = best.is_plateau(values)
+        if best.n_undefined >= self.rounds:
+            what = "the out-of-bag error" if self.scorer is None else f"the value of scorer={self.scorer!r}"
+            raise ValueError(
+                f"{what} is NaN after each of {best.n_undefined} trees in a row, with {growth.out_of_bag()[0].sum()} rows that "
+                "some tree left out; allowed are numbers, or a fit without OutOfBagPlateau"
+            )
+        return is_reached
 
     def _score(self, estimator, growth):
         seen, prediction = growth.out_of_bag()
@@ -92,13 +103,17 @@ class _Best:
     def __init__(self, rounds, tolerance):
         self._rounds, self._tolerance = rounds, tolerance
         self._best, self._since = None, 0
-        self.n_seen = 0
+        self.n_seen = self.n_undefined = 0  # the latter: the last ones that are NaN
 
     def is_plateau(self, values):
         """Take the next values; returns whether enough of them have come since the best one."""
         for value in values:
             self.n_seen += 1
+            if isnan(value):
+                self.n_undefined += 1
+                continue
+            self.n_undefined = 0
             self._since += 1
-            if not isnan(value) and (self._best is None or value > self._best + self._tolerance * abs(self._best)):
+            if self._best is None or value > self._best + self._tolerance * abs(self._best):
                 self._best, self._since = value, 0
         return self._since >= self._rounds

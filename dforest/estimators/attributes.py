@@ -50,7 +50,23 @@ ATTRIBUTES = (
         ``t // n_trees_per_iteration_``.""",
         BOOSTING,
     ),
-    Attribute("n_iter_", "int", "Number of rounds that were grown.", BOOSTING),
+    Attribute(
+        "n_iter_",
+        "int",
+        "Number of rounds that the model has: those that were grown, or with `use_best_model` those up to the best one.",
+        BOOSTING,
+    ),
+    Attribute(
+        "best_iteration_",
+        "int or None",
+        """Number of rounds, from 1 on, after which the score that decides about early stopping was highest, and of equally good
+        numbers the lowest: ``validation_score_[best_iteration_]``, or with ``validation_fraction=None`` the entry of
+        `train_score_`, is `best_score_`. None if there was no early stopping.""",
+        BOOSTING,
+    ),
+    Attribute(
+        "best_score_", "float or None", "Score after `best_iteration_` rounds; None if there was no early stopping.", BOOSTING
+    ),
     Attribute(
         "n_trees_per_iteration_",
         "int",
@@ -61,8 +77,8 @@ ATTRIBUTES = (
     Attribute(
         "train_score_, validation_score_",
         "ndarray of shape (n_rounds + 1,), dtype float64",
-        """Scores of the training rows and of the rows held out, before the first round and after each one. An array is empty
-        if there was no early stopping, or if there are no such rows.""",
+        """Scores of the training rows and of the rows held out, before the first round and after each one that was grown, those
+        that were dropped included. An array is empty if the last `fit` had no early stopping, or if there are no such rows.""",
         BOOSTING,
     ),
     Attribute(

@@ -6,13 +6,15 @@ estimator as it was.
 
 import sys
 from abc import abstractmethod
+from copy import copy
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.boosting.booster import Growth, grow
+from dforest.boosting.booster import Growth, first_trees, grow
 from dforest.boosting.losses import Loss, OwnLoss
 from dforest.config import communicator, in_kind, on_host
 from dforest.core.boost.loss import Loss as BoostingLoss
@@ -23,6 +25,7 @@ from dforest.estimators.boosting_parameters import BOOSTING_PARAMETERS
 from dforest.estimators.boosting_place import Place, check_columns, check_shared, training_device
 from dforest.estimators.boosting_rows import Sample, booster_weight, check_given, given_rows, hold_out
 from dforest.estimators.boosting_scores import class_numbers, decisions, make_monitor, probabilities
+from dforest.estimators.boosting_splits import warn_of_no_split
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from dforest.estimators.conversion import ExportPart
 from dforest.estimators.declaration import has_parameters
@@ -32,7 +35,7 @@ from dforest.estimators.prediction import PredictionPart
 from dforest.estimators.saving import SavingPart
 from dforest.estimators.shapley import ShapPart
 from dforest.estimators.state import StatePart
-from dforest.estimators.validation import check_weights, count_threads
+from dforest.estimators.validation import check_number, check_weights, count_threads
 from dforest.weights import TrainingRows
 
 AUTO_STOPPING_ABOVE = 10_000  # rows
@@ -58,8 +61,8 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         sample_weight : array-like of shape (n_rows,), optional
             Weights of the rows, from 0 on; rows of weight 0 are left out. None means that all weights are 1.
         X_val, y_val : array-like of shape (n_val, n_features) and (n_val,), optional
-            Validation rows and their targets, which are scored for early stopping. None means that some rows of X
-            are held out instead: see `validation_fraction`.
+            Validation rows and their targets, which are scored for early stopping. None means that with early stopping
+            some rows of X are held out instead: see `validation_fraction`.
         sample_weight_val : array-like of shape (n_val,), optional
             Weights of the validation rows. None means that all weights are 1.
 
@@ -99,10 +102,11 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         known = tuple(getattr(self, name, None) for name in ("classes_", "_loss", "_constraints"))
         place = Place(device, count_threads(self.n_jobs), ranks)
         rows, n_rows, features = self._learn_rows(partitions, ranks, grown)
-        is_scored = n_rows > AUTO_STOPPING_ABOVE if self.early_stopping == "auto" else bool(self.early_stopping)
+        is_given = to_score[0] is not None
+        is_scored = is_given or n_rows > AUTO_STOPPING_ABOVE if self.early_stopping == "auto" else bool(self.early_stopping)
         self.do_early_stopping_ = is_scored
         if ranks.size > 1:
-            check_shared(self, is_scored, n_rows, tasks.are_told)
+            check_shared(self, is_scored, f"{n_rows} rows" + is_given * " and X_val", tasks.are_told)
         rows.apply_class_weight(self._class_factors(rows))
         rows.number()
         self._keep_features(features.kept(rows, None if grown is None else self._features))
@@ -180,44 +184,45 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
     def _grow(self, training, held_out, grown, seed, tasks, place):
         """Grow the rounds that lack, and set `forest_` and all that tells of the fit."""
         loss, n_sums = self._loss, self._loss.n_sums
-        X, y, weight, bin_weight = training
         if grown is not None:
             # float32 values and thresholds are exact in float64, not the other way round.
-            X = X.astype(np.result_type(X, grown.threshold), copy=False)
-        ranks, n_rows = place.ranks, place.ranks.total(len(y))
-        baseline = loss.baseline(y, weight, ranks) if grown is None else grown.objective.baseline
+            training = training._replace(X=training.X.astype(np.result_type(training.X, grown.threshold), copy=False))
+        ranks, n_rows = place.ranks, place.ranks.total(len(training.y))
+        baseline = loss.baseline(training.y, training.weight, ranks) if grown is None else grown.objective.baseline
         n_drawn = max(1, int(self.subsample * n_rows))
-        growth = Growth(X.dtype, n_rows, self._features.n_categories, baseline, seed, n_drawn if n_drawn < n_rows else None)
-        train_scores, held_out_scores = [], []
-        if grown is not None:
-            train_scores, held_out_scores = self.train_score_.tolist(), self.validation_score_.tolist()
+        n_drawn = n_drawn if n_drawn < n_rows else None
+        growth = Growth(training.X.dtype, n_rows, self._features.n_categories, baseline, seed, n_drawn)
         first = 0 if grown is None else grown.n_trees // n_sums
         self.n_trees_per_iteration_ = n_sums
         forest, monitor, n_threads = grown, None, place.n_threads
+        if self.do_early_stopping_:
+            monitor = make_monitor(self, loss, growth, training, held_out, self._row_seed, n_threads)
+            monitor.begin(grown, n_sums)
+        scored = (None, None) if monitor is None else (monitor.training, monitor.held_out)
 
         def fitted(forest):
             """The attributes that are set when a forest has been grown."""
             if forest is None:
                 return None
-            n_new = forest.n_trees - first * n_sums
-            scores = (train_scores, held_out_scores) if monitor is None else (monitor.train_scores, monitor.held_out_scores)
+            scores = [np.array([] if rows is None else rows.scores) for rows in scored]
+            n_best, score = (None, None) if monitor is None else monitor.best()
             return {
-                "forest_": forest,
-                "fit_report_": place.report(n_new),
-                "train_score_": np.array(scores[0]),
-                "validation_score_": np.array(scores[1]),
+                "forest_": first_trees(forest, n_best * n_sums) if n_best and self.use_best_model else forest,
+                "fit_report_": place.report(forest.n_trees - first * n_sums),
+                "train_score_": scores[0],
+                "validation_score_": scores[1],
+                "best_iteration_": n_best,
+                "best_score_": score,
             }
 
         tasks.begin(self.max_iter - first, fitted, grown)
         if self.max_iter > first:
-            if self.do_early_stopping_:
-                scores = train_scores, held_out_scores
-                monitor = make_monitor(self, loss, growth, training, held_out, scores, self._row_seed, n_threads)
-            booster = place.booster(self, training._replace(X=X), growth, grown)
+            booster = place.booster(self, training, growth, grown)
             on_round = (lambda n_rounds: self._report(n_rounds, monitor)) if self.verbose else None
             rounds, steps = range(first, self.max_iter), tasks if tasks.are_told else None
             forest = grow(booster, growth, rounds, grown, monitor, on_round, steps, n_threads)
             self._check_raw(forest, booster.raw_sums)
+            warn_of_no_split(self, forest, training.y, ranks)
         vars(self).update(fitted(forest))
         tasks.end(forest)
 
@@ -243,7 +248,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
 
     @property
     def n_iter_(self):
-        """Number of rounds that were grown: int, less than `max_iter` if growing stopped early."""
+        """Number of rounds that the model has: int, less than `max_iter` if growing stopped early, or a round before was best."""
         check_is_fitted(self)
         return self.forest_.n_trees // self.n_trees_per_iteration_
 
@@ -257,13 +262,15 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         check_is_fitted(self)
         return gain_shares(self.forest_)
 
-    def apply(self, X):
+    def apply(self, X, *, n_iter=None):
         """Return the number of the leaf that each row reaches in each tree.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
             Rows with the columns of the training data.
+        n_iter : int, optional
+            Number of rounds that count, from 1 to `n_iter_`: their trees come first. None means all.
 
         Returns
         -------
@@ -271,21 +278,67 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
             Numbers of nodes in their tree: the root is 0, and all other nodes follow in depth-first preorder. The second
             shape is that of more than two classes, where each round has a tree for each class.
         """
-        leaves = self._leaves(X)
+        n_rounds = self._count_rounds(n_iter)
+        leaves = self._leaves(X)[:, : n_rounds * self.n_trees_per_iteration_]
         return leaves if self.n_trees_per_iteration_ == 1 else leaves.reshape(len(leaves), -1, self.n_trees_per_iteration_)
 
-    def _raw(self, X):
-        """Raw predictions: ndarray of shape (n_rows, n_trees_per_iteration_), dtype float64."""
-        return on_host(self._mean(X))
+    def shap_values(self, X, background=None, *, n_iter=None):
+        """Compute Shapley values: how much each feature of a row adds to the raw prediction for the row.
+
+        They are those of `RandomForestClassifier.shap_values`, whose description says what they are, and what a background is.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows whose raw predictions are to be explained.
+        background : array-like of shape (n_background, n_features), optional
+            At least one row: a feature that is not known has the value that it has in a row of the background, and the mean over
+            all these rows is taken. None means that rows go to both sides of a test of such a feature, with the shares that
+            these have in the training rows.
+        n_iter : int, optional
+            Number of rounds that count, from 1 to `n_iter_`: predictions are those of the first rounds. None means all.
+
+        Returns
+        -------
+        dforest.ShapValues
+            An object whose `values` have the shape (n_rows, n_features) or, for more than two classes,
+            (n_rows, n_features, n_classes).
+
+        Raises
+        ------
+        ValueError
+            If X, the background or `n_iter` are not as described.
+        """
+        n_rounds = self._count_rounds(n_iter)
+        model = copy(self)
+        model.forest_ = first_trees(self.forest_, n_rounds * self.n_trees_per_iteration_)
+        return ShapPart.shap_values(model, X, background)
+
+    def _count_rounds(self, n_iter):
+        """How many rounds are to count. Raises ValueError if there are not so many."""
+        if n_iter is None:
+            return self.n_iter_
+        check_number("n_iter", n_iter, Integral, f"integers from 1 to n_iter_={self.n_iter_}, and None",
+                     lambda n: 1 <= n <= self.n_iter_)  # fmt: skip
+        return int(n_iter)
+
+    def _raw(self, X, n_iter=None):
+        """Raw predictions by the first rounds, or by all: ndarray of shape (n_rows, n_trees_per_iteration_), dtype float64."""
+        return on_host(self._mean(X)) if n_iter is None else next(self._raw_after(X, [self._count_rounds(n_iter)]))
 
     def _staged_raw(self, X):
         """Yield raw predictions after each round, in new arrays."""
+        return self._raw_after(X, range(1, self.n_iter_ + 1))
+
+    def _raw_after(self, X, numbers):
+        """Yield raw predictions after some numbers of rounds, which ascend, in new arrays."""
         X = self._check_fitted_X(on_host(X))
         packed, n_sums = self.forest_.packed(), self.n_trees_per_iteration_
         n_threads = self._n_threads(packed, len(X))
-        sums, baseline = np.zeros((len(X), n_sums)), np.array(self.forest_.objective.baseline)
-        for first in range(0, self.forest_.n_trees, n_sums):
-            packed.add_up(X, sums, first, n_sums, n_threads)
+        sums, baseline, done = np.zeros((len(X), n_sums)), np.array(self.forest_.objective.baseline), 0
+        for n in numbers:
+            packed.add_up(X, sums, done * n_sums, (n - done) * n_sums, n_threads)
+            done = n
             yield sums + baseline
 
     def __sklearn_tags__(self):
@@ -347,45 +400,51 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
             label = self.classes_[lacking].tolist()[0]
             raise ValueError(f"no row of positive weight has the class {label!r}; allowed is one row of each class, or more")
 
-    def predict(self, X):
+    def predict(self, X, *, n_iter=None):
         """Predict the class of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
             Rows with the columns of the training data.
+        n_iter : int, optional
+            Number of rounds that count, from 1 to `n_iter_`: the prediction is that of the first rounds. None means all.
 
         Returns
         -------
         ndarray of shape (n_rows,)
             The most probable class of each row; of equally probable classes, the first in `classes_`.
         """
-        raw = self._raw(X)
+        raw = self._raw(X, n_iter)
         return in_kind(X, self.classes_.take(class_numbers(raw)))
 
-    def predict_proba(self, X):
+    def predict_proba(self, X, *, n_iter=None):
         """Predict the probability of each class for each row.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
             Rows with the columns of the training data.
+        n_iter : int, optional
+            Number of rounds that count, from 1 to `n_iter_`: the prediction is that of the first rounds. None means all.
 
         Returns
         -------
         ndarray of shape (n_rows, n_classes), dtype float64
             Probabilities, with columns in the order of `classes_`.
         """
-        raw = self._raw(X)
+        raw = self._raw(X, n_iter)
         return in_kind(X, probabilities(self._loss, raw))
 
-    def decision_function(self, X):
+    def decision_function(self, X, *, n_iter=None):
         """Return the raw prediction of each row, which is the sum of the values of the leaves that it reaches.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
             Rows with the columns of the training data.
+        n_iter : int, optional
+            Number of rounds that count, from 1 to `n_iter_`: the prediction is that of the first rounds. None means all.
 
         Returns
         -------
@@ -393,7 +452,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
             For two classes, one number for each row: with ``loss="log_loss"`` the logarithm of the odds of the second
             class, and with "exponential" half of it. For more classes, a number for each class.
         """
-        return in_kind(X, decisions(self._raw(X)))
+        return in_kind(X, decisions(self._raw(X, n_iter)))
 
     def staged_predict(self, X):
         """Predict the class of each row by the first round alone, by the first two rounds, and so on.
@@ -496,20 +555,22 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
             return Loss(self.loss, 0.9 if self.quantile is None else float(self.quantile))
         return Loss(self.loss)
 
-    def predict(self, X):
+    def predict(self, X, *, n_iter=None):
         """Predict the target of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
             Rows with the columns of the training data.
+        n_iter : int, optional
+            Number of rounds that count, from 1 to `n_iter_`: the prediction is that of the first rounds. None means all.
 
         Returns
         -------
         ndarray of shape (n_rows,), dtype float64
             Estimates of the mean of the target, or of its median or a quantile, depending on `loss`.
         """
-        raw = self._raw(X)
+        raw = self._raw(X, n_iter)
         return in_kind(X, self._loss.predict(raw))
 
     def staged_predict(self, X):

@@ -226,7 +226,8 @@ BOOSTING_PARAMETERS = (
         '"auto" or bool',
         "auto",
         [StrOptions({"auto"}), "boolean"],
-        """Whether growing stops when scores get no better. "auto" means that it does if X has more than 10,000 rows.""",
+        """Whether growing stops when scores get no better. "auto" means that it does if `fit` is given validation rows, or if X
+        has more than 10,000 rows.""",
         of=BOOSTING,
         group=STOPPING,
     ),
@@ -274,6 +275,17 @@ BOOSTING_PARAMETERS = (
         group=STOPPING,
     ),
     Parameter(
+        "use_best_model",
+        "bool",
+        True,
+        ["boolean"],
+        """Whether the model consists of the rounds up to the one of the best score, `best_iteration_`. The rounds after it,
+        which early stopping has waited for, are then dropped when growing ends. If False, all rounds are kept, as in
+        scikit-learn. Without early stopping there are no scores, and all rounds are kept.""",
+        of=BOOSTING,
+        group=STOPPING,
+    ),
+    Parameter(
         "random_state",
         "int, RandomState or None",
         None,
@@ -317,7 +329,8 @@ BOOSTING_PARAMETERS = (
         False,
         ["boolean"],
         """Whether `fit` keeps the trees of earlier calls and adds rounds, up to `max_iter` in all; if False, it grows all trees
-        anew. If the data are those of the earlier calls, the trees are those of a single call, to the bit.""",
+        anew. If the data are those of the earlier calls, the trees are those of a single call, to the bit. With early stopping,
+        each call scores all rounds anew, by its own rows and its own `scoring`.""",
         of=BOOSTING,
         group=COMPUTATION,
     ),

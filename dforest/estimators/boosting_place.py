@@ -157,7 +157,7 @@ def _check_levels(estimator, what, way_out):
             raise ValueError(f"{name}={value!r} is not supported for {what}; allowed is {name}=None, or {way_out}")
 
 
-def check_shared(estimator, is_scored, n_rows, has_callbacks):
+def check_shared(estimator, is_scored, given, has_callbacks):
     """Raise ValueError unless there is code for a fit whose rows several ranks have.
 
     Parameters
@@ -165,15 +165,15 @@ def check_shared(estimator, is_scored, n_rows, has_callbacks):
     estimator : HistGradientBoostingClassifier or HistGradientBoostingRegressor
     is_scored : bool
         Whether rounds are scored for early stopping.
-    n_rows : int
-        Of all ranks.
+    given : str
+        What `fit` was given, of all ranks.
     has_callbacks : bool
     """
     _check_levels(estimator, "a fit by several ranks", "a fit in one process that has all rows")
     if is_scored:
         raise ValueError(
-            f"early_stopping={estimator.early_stopping!r}, with {n_rows} rows, is not supported for a fit by several ranks, as "
-            "scores need all rows; allowed is early_stopping=False, or a fit in one process that has all rows"
+            f"early_stopping={estimator.early_stopping!r}, with {given}, is not supported for a fit by several ranks, as "
+            "scores need all rows; allowed is early_stopping=False without X_val, or a fit in one process that has all rows"
         )
     if has_callbacks:
         raise ValueError(

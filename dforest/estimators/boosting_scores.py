@@ -4,6 +4,7 @@ A *scorer* is what `sklearn.metrics.check_scoring` makes: it takes an estimator,
 predicted its rows before, from sums of leaves.
 """
 
+from math import isnan
 from numbers import Real
 
 import numpy as np
@@ -11,13 +12,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 from sklearn.metrics import check_scoring
 from sklearn.utils import resample
 
-from dforest.boosting.booster import Monitor, Stopping
+from dforest.boosting.booster import Monitor, ScoredRows, Stopping
 from dforest.boosting.losses import MeanLoss
+from dforest.estimators.scoring import told_classes
 
 MOST_SCORED = 10_000  # training rows that scorers are given
 
 
-def make_monitor(estimator, loss, growth, training, held_out, scores, seed, n_threads):
+def make_monitor(estimator, loss, growth, training, held_out, seed, n_threads):
     """The `Monitor` of an estimator's rounds.
 
     Parameters
@@ -28,26 +30,24 @@ def make_monitor(estimator, loss, growth, training, held_out, scores, seed, n_th
     growth : Growth
     training : Sample
     held_out : Sample or None
-    scores : tuple of list of float
-        Of earlier rounds: by the training rows, by those held out.
     seed : int
         Of the choice of training rows that scorers are given.
     n_threads : int
     """
-    if estimator.scoring == "loss":
+    is_by_loss = estimator.scoring == "loss"
+    if is_by_loss:
         loss = loss.at_start(growth.baseline, training.y, training.weight)
-        score, score_held_out = (
-            None if sample is None else _MinusLoss(loss, growth.baseline, sample, n_threads) for sample in (training, held_out)
-        )
-    else:
-        rows = _some_rows(training, seed, is_classifier(estimator))
-        score, score_held_out = (
-            None if sample is None else _Scorer(estimator, loss, growth.baseline, sample, chosen)
-            for sample, chosen in ((training, rows), (held_out, slice(None)))
-        )
-    stopping = Stopping(estimator.n_iter_no_change, estimator.tol)
-    X = None if held_out is None else held_out.X
-    return Monitor(stopping, score, score_held_out, X, *scores, n_threads)
+
+    def scored(sample, name):
+        if is_by_loss:
+            score = _MinusLoss(loss, growth.baseline, sample, n_threads)
+        else:
+            rows = _some_rows(sample, seed, is_classifier(estimator)) if sample is training else slice(None)
+            score = _Scorer(estimator, loss, growth.baseline, sample, rows, name)
+        return ScoredRows(sample.X, score, n_threads)
+
+    held_out = None if held_out is None else scored(held_out, "validation")
+    return Monitor(Stopping(estimator.n_iter_no_change, estimator.tol), scored(training, "training"), held_out)
 
 
 def _some_rows(sample, seed, by_class):
@@ -71,9 +71,9 @@ class _MinusLoss:
 
 
 class _Scorer:
-    """What a scorer says of rows with some sums."""
+    """What a scorer says of rows with some sums; `name` is what these rows are for."""
 
-    def __init__(self, estimator, loss, baseline, sample, rows):
+    def __init__(self, estimator, loss, baseline, sample, rows, name):
         self._rows, self._baseline = rows, np.array(baseline)
         if is_classifier(estimator):
             self._predicted = PredictedClasses(loss, estimator.classes_)
@@ -85,12 +85,24 @@ class _Scorer:
         self._weight = {} if sample.weight is None else {"sample_weight": sample.weight[rows]}
         self._scoring = estimator.scoring
         self._scorer = check_scoring(self._predicted, estimator.scoring)
+        self._which, self._lacking = f"the {len(self._y)} {name} rows", []
+        if is_classifier(estimator):
+            self._scorer = told_classes(self._scorer, estimator.classes_)
+            self._lacking = estimator.classes_[~np.isin(estimator.classes_, self._y)].tolist()
+            self._which += f", which lack the classes {self._lacking}" if self._lacking else ""
 
     def __call__(self, sums):
         self._predicted.raw = np.add(sums[self._rows], self._baseline, order="C")
-        score = self._scorer(self._predicted, self._X, self._y, **self._weight)
-        if not isinstance(score, Real):
-            raise ValueError(f"scoring={self._scoring!r} returned {score!r}; allowed are numbers")
+        try:
+            score = self._scorer(self._predicted, self._X, self._y, **self._weight)
+        except ValueError as error:
+            if not self._lacking:
+                raise
+            raise ValueError(f"scoring={self._scoring!r} can't score {self._which}: {error}") from error
+        if not isinstance(score, Real) or isnan(score):
+            raise ValueError(
+                f"scoring={self._scoring!r} returned {score!r} for {self._which}; allowed are numbers other than NaN"
+            )
         return float(score)
 
 

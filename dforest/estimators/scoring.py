@@ -5,8 +5,10 @@ and true values, and is what `sklearn.metrics.make_scorer` makes of a metric.
 """
 
 import warnings
+from copy import copy
 from fractions import Fraction
 from functools import partial
+from inspect import signature
 
 import numpy as np
 from sklearn import metrics
@@ -96,6 +98,35 @@ def r2(true, prediction, ranks):
         return -np.inf
 
 
+def told_classes(score, classes):
+    """A metric or a scorer of probabilities that is told all classes, as rows may lack some; any other is returned as it is.
+
+    Parameters
+    ----------
+    score : callable
+    classes : ndarray of shape (n_classes,)
+        The labels of the classes.
+    """
+    if isinstance(score, _SCORER):
+        if not _takes_labels(score._score_func, score._kwargs):
+            return score
+        told = copy(score)
+        told._kwargs = {**score._kwargs, "labels": classes}
+        return told
+    return partial(score, labels=classes) if _takes_labels(*_parts_of(score)) else score
+
+
+def _parts_of(metric):
+    """(a metric, the keywords that it is given)."""
+    return (metric.func, metric.keywords) if isinstance(metric, partial) else (metric, {})
+
+
+def _takes_labels(metric, keywords):
+    """Whether a metric of probabilities is to be told what the columns of these stand for."""
+    is_known = any(metric is known for known in OF_PROBABILITIES)
+    return is_known and "labels" in signature(metric).parameters and "labels" not in keywords
+
+
 def score_of_classes(score, classes, true, probability):
     """What a metric or a scorer says of predicted classes.
 
@@ -116,10 +147,11 @@ def score_of_classes(score, classes, true, probability):
     -------
     float
     """
+    score = told_classes(score, classes)
     predicted = _PredictedClasses(classes, probability)
     if isinstance(score, _SCORER):
         return score(predicted, range(len(true)), true)
-    metric, keywords = (score.func, score.keywords) if isinstance(score, partial) else (score, {})
+    metric, keywords = _parts_of(score)
     if not any(metric is known for known in OF_PROBABILITIES):
         return score(true, predicted.predict())
     if len(classes) == 2:

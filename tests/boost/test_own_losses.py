@@ -521,3 +521,32 @@ def test_compiled_losses_are_checked(compiled, compile_module):
     assert pickle.loads(pickle.dumps(compiled.Median(wrong=True))).wrong
     with pytest.raises(ImportError, match="undeclared does not say for which contract Undeclared was compiled"):
         compile_module("undeclared", UNDECLARED).Undeclared()
+
+
+class Flat(PythonLoss):
+    """Half the squared error whose second derivatives are all as given, or, with slope=False, whose first ones are 0."""
+
+    def __init__(self, hessian, slope=True):
+        self.hessian, self.slope = hessian, slope
+
+    def gradient_hessian(self, y_true, raw_prediction):
+        return self.slope * (raw_prediction - y_true), np.full(raw_prediction.shape, self.hessian)
+
+    def fit_intercept_only(self, y_true, sample_weight):
+        return np.zeros(self.n_outputs)
+
+
+@pytest.mark.parametrize("has_classes", [False, True])
+@pytest.mark.parametrize("lenient", [{}, {"l2_regularization": 1.0, "min_hessian": 0.0}])
+def test_second_derivatives_of_0_are_warned_of(has_classes, lenient):
+    X, y = np.arange(60.0)[:, None], np.arange(60) % 2 if has_classes else np.arange(60.0)
+    model = HistGradientBoostingClassifier if has_classes else HistGradientBoostingRegressor
+    with pytest.warns(UserWarning, match=r"all second derivatives of loss=Flat\(hessian=0.0, slope=True\) are 0"):
+        model(Flat(0.0), **SMALL, **lenient).fit(X, y)
+
+
+@pytest.mark.filterwarnings("error")
+def test_trees_without_a_reason_to_split_are_not_warned_of():
+    X, y = np.arange(60.0)[:, None], np.arange(60.0)
+    for loss in (Flat(1.0, slope=False), Flat(0.0, slope=False), Flat(1.0)):
+        HistGradientBoostingRegressor(loss, **SMALL).fit(X, y)

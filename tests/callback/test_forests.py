@@ -257,6 +257,23 @@ def test_plateau_of_a_score():
     assert max(values[-10:]) <= max(values[:-10]) * 1.001
 
 
+def test_values_that_are_no_numbers_do_not_count():
+    """Of the first eleven values these are the first four and the ninth."""
+    values = iter([np.nan] * 4 + [3.0, 2.0, 2.0, 2.0, np.nan, 2.0, 2.0, 4.0])
+    model = RandomForestClassifier(300, random_state=0).set_callbacks(OutOfBagPlateau(lambda *_: next(values), rounds=5))
+    assert len(quiet(model.fit, X, CLASSES)) == 11 and next(values) == 4.0
+
+
+def test_a_plateau_of_what_is_no_number_is_refused():
+    model = RandomForestClassifier(300, random_state=0).set_callbacks(OutOfBagPlateau(lambda *_: np.nan, rounds=7))
+    message = r"the value of scorer=<function .* is NaN after each of 7 trees in a row, with \d+ rows that some tree left out"
+    with pytest.raises(ValueError, match=message):
+        quiet(model.fit, X, CLASSES)
+    model = RandomForestRegressor(300, random_state=0).set_callbacks(OutOfBagPlateau(rounds=3))
+    with pytest.raises(ValueError, match="the out-of-bag error is NaN after each of 3 trees in a row, with 0 rows"):
+        quiet(model.fit, X[:1], NUMBERS[:1])
+
+
 def test_plateau_refuses():
     model = RandomForestClassifier(5, warm_start=True, random_state=0).fit(X, CLASSES)
     model.set_params(n_estimators=9).set_callbacks(OutOfBagPlateau())

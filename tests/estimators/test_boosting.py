@@ -1,15 +1,17 @@
 """`HistGradientBoostingClassifier` and `HistGradientBoostingRegressor`."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 import sklearn.ensemble
 from helpers.boosting import CLASSIFICATION, REGRESSION, assert_equal_models, problem
+from helpers.callbacks import StopAfter
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
-from sklearn.metrics import accuracy_score, log_loss, r2_score
+from sklearn.metrics import accuracy_score, log_loss, make_scorer, r2_score
 from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 from twins import boosting as twin
@@ -72,6 +74,7 @@ def test_trees_know_the_rows_of_their_round(loss):
     assert (counts[0] != counts[n_sums]).any()
 
 
+@pytest.mark.filterwarnings("ignore:no tree has a split")
 def test_a_subsample_takes_at_least_a_row():
     X, y, model = problem("squared_error")
     model.set_params(subsample=1e-9).fit(X, y)
@@ -128,6 +131,7 @@ def test_huber_keeps_out_of_the_way_of_outliers():
 
 
 @ALL_LOSSES
+@pytest.mark.filterwarnings("ignore:no tree has a split")
 def test_baselines_are_what_no_split_predicts(loss):
     """min_samples_leaf is more than there are rows: trees are roots."""
     X, y, model = problem(loss)
@@ -145,7 +149,9 @@ def test_baselines_are_what_no_split_predicts(loss):
 
 
 @ALL_LOSSES
-@pytest.mark.parametrize("stopping", [{"early_stopping": False}, {"early_stopping": True, "n_iter_no_change": 50}])
+@pytest.mark.parametrize(
+    "stopping", [{"early_stopping": False}, {"early_stopping": True, "use_best_model": False, "n_iter_no_change": 50}]
+)
 @pytest.mark.parametrize("subsample", [1.0, 0.7])
 def test_warm_start_is_one_fit(loss, stopping, subsample):
     X, y, model = problem(loss)
@@ -174,15 +180,55 @@ def test_warm_start_in_another_precision():
     assert model.forest_.threshold.dtype == np.float64
 
 
-def test_early_stopping_may_begin_at_a_warm_start():
+@pytest.mark.parametrize("loss", ["squared_error", "huber", "multinomial"])
+@pytest.mark.parametrize("fraction", [0.2, None])
+def test_early_stopping_may_begin_at_a_warm_start(loss, fraction):
+    """Rounds that were grown without scores are scored when stopping begins."""
+    X, y, model = problem(loss, n=800)
+    model.set_params(validation_fraction=fraction, n_iter_no_change=3, use_best_model=False)
+    late = clone(model).set_params(warm_start=True, early_stopping=False).fit(X, y)
+    assert len(late.train_score_) == len(late.validation_score_) == 0
+    late.set_params(early_stopping=True, max_iter=40, verbose=1).fit(X, y)
+    assert len(late.train_score_) == late.n_iter_ + 1 > 9
+    if fraction is None:
+        assert_equal_models(late, model.set_params(early_stopping=True, max_iter=40).fit(X, y))
+    else:
+        assert len(late.validation_score_) == late.n_iter_ + 1
+    late.set_params(early_stopping=False, max_iter=50).fit(X, y)
+    assert late.n_iter_ == 50 and len(late.train_score_) == len(late.validation_score_) == 0
+
+
+def test_a_fit_that_has_stopped_goes_on_for_some_rounds():
+    """As in scikit-learn: one at least, and not as many as would stop it anew."""
     X, y, model = problem("squared_error", n=800)
-    model.set_params(warm_start=True, early_stopping=False).fit(X, y)
-    assert len(model.train_score_) == len(model.validation_score_) == 0
-    model.set_params(early_stopping=True, max_iter=300, n_iter_no_change=3).fit(X, y)
-    assert 8 < model.n_iter_ < 300
-    assert len(model.train_score_) == len(model.validation_score_) == model.n_iter_ - 8 + 1
+    model.set_params(early_stopping=True, use_best_model=False, warm_start=True, max_iter=300, n_iter_no_change=3).fit(X, y)
     n_iter = model.n_iter_
-    assert 0 < model.set_params(max_iter=600).fit(X, y).n_iter_ - n_iter < 3  # as in scikit-learn: some rounds at least
+    assert n_iter < 300
+    assert 0 < model.set_params(max_iter=600).fit(X, y).n_iter_ - n_iter < 3
+
+
+@pytest.mark.parametrize("first", [{}, {"scoring": "r2"}, {"X_val": "other"}, {"sample_weight_val": "other"}, {"rows": "none"}])
+def test_scores_are_those_of_the_fit_that_goes_on(first):
+    """Whatever the first fit was scored by."""
+    X, y, model = problem("squared_error", n=500)
+    model.set_params(early_stopping=True, n_iter_no_change=50, warm_start=True)
+    rows = {"X_val": X[400:], "y_val": y[400:]}
+    given = {"X_val": X[300:400], "y_val": y[300:400]} if "X_val" in first else rows
+    if "sample_weight_val" in first:
+        given = {**rows, "sample_weight_val": np.arange(100) + 1.0}
+    if "rows" in first:
+        given = {}
+        model.set_params(validation_fraction=None)
+    model.set_params(scoring=first.get("scoring", "loss")).fit(X[:300], y[:300], **given)
+    model.set_params(scoring="loss", max_iter=12).fit(X[:300], y[:300], **rows)
+    assert_equal_models(model, clone(model).set_params(warm_start=False).fit(X[:300], y[:300], **rows))
+
+
+def test_a_warm_start_without_new_rounds_is_scored():
+    X, y, model = problem("log_loss")
+    model.set_params(warm_start=True).fit(X, y)
+    model.set_params(early_stopping=True, validation_fraction=None, n_iter_no_change=50).fit(X, y)
+    assert_equal_models(model, clone(model).set_params(warm_start=False).fit(X, y))
 
 
 # Early stopping
@@ -219,7 +265,7 @@ def test_scores_by_loss(loss, given):
     X, y, model = problem(loss, n=500)
     X_val, y_val = X[400:], y[400:]
     held_out = {"X_val": X_val, "y_val": y_val} if given == "rows" else {}
-    model.set_params(early_stopping=True, max_iter=60, learning_rate=0.5, n_iter_no_change=4)
+    model.set_params(early_stopping=True, use_best_model=False, max_iter=60, learning_rate=0.5, n_iter_no_change=4)
     tol = 0.05 if given == "none" else 1e-7  # scores of training rows always rise
     model.set_params(tol=tol, validation_fraction=None if given == "none" else 0.2).fit(X[:400], y[:400], **held_out)
     assert model.do_early_stopping_ and model.n_iter_ < 60
@@ -233,9 +279,16 @@ def test_scores_by_loss(loss, given):
     if given == "rows" and loss == "squared_error":
         np.testing.assert_allclose(scores[1:], [-((p - y_val) ** 2).mean() / 2 for p in model.staged_predict(X_val)], rtol=1e-12)
     if given == "none" and loss == "absolute_error":
-        np.testing.assert_allclose(
-            scores[1:], [-np.abs(p - y[:400]).mean() for p in model.staged_predict(X[:400])], rtol=1e-12
-        )
+        np.testing.assert_allclose(scores[1:], [-np.abs(p - y[:400]).mean() for p in model.staged_predict(X[:400])], rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "multinomial"])
+def test_rows_that_are_given_are_scored_whatever_their_number(loss):
+    X, y, model = problem(loss)
+    rows = {"X_val": X[200:], "y_val": y[200:]}
+    given = clone(model).set_params(early_stopping="auto").fit(X[:200], y[:200], **rows)
+    assert given.do_early_stopping_
+    assert_equal_models(given, model.set_params(early_stopping=True).fit(X[:200], y[:200], **rows))
 
 
 @pytest.mark.parametrize("loss", ["poisson", "multinomial"])
@@ -252,7 +305,7 @@ def test_what_stops_early_is_a_prefix(loss):
 def test_weights_count_in_scores():
     X, y, model = problem("squared_error")
     weight = np.random.default_rng(0).integers(0, 5, 300).astype(float)
-    model.set_params(early_stopping=True)
+    model.set_params(early_stopping=True, use_best_model=False)
     model.fit(X[:200], y[:200], X_val=X[200:], y_val=y[200:], sample_weight_val=weight[200:])
     expected = [-np.average((p - y[200:]) ** 2, weights=weight[200:]) / 2 for p in model.staged_predict(X[200:])]
     np.testing.assert_allclose(model.validation_score_[1:], expected, rtol=1e-12)
@@ -265,7 +318,7 @@ def test_weights_count_in_scores():
 def test_scores_by_scorers(loss):
     X, y, model = problem(loss, n=500)
     rows = {"X_val": X[400:], "y_val": y[400:]}
-    model.set_params(early_stopping=True, n_iter_no_change=100)
+    model.set_params(early_stopping=True, use_best_model=False, n_iter_no_change=100)
     metric, name = (r2_score, "r2") if loss == "squared_error" else (accuracy_score, "accuracy")
     seen = []
 
@@ -286,6 +339,21 @@ def test_scores_by_scorers(loss):
         model.set_params(scoring="neg_log_loss").fit(X[:400], y[:400], **rows)
         by_loss = clone(model).set_params(scoring="loss").fit(X[:400], y[:400], **rows)
         np.testing.assert_allclose(model.validation_score_, by_loss.validation_score_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "multinomial"])
+@pytest.mark.parametrize(
+    "scoring", ["neg_log_loss", make_scorer(log_loss, greater_is_better=False, response_method="predict_proba")]
+)
+def test_a_class_that_validation_rows_lack_has_its_probability(loss, scoring):
+    X, y, model = problem(loss)
+    lacking = y != "a"
+    rows = {"X_val": X[lacking], "y_val": y[lacking]}
+    model.set_params(early_stopping=True, use_best_model=False, scoring=scoring).fit(X, y, **rows)
+    probabilities = [
+        p[np.arange(lacking.sum()), np.searchsorted(model.classes_, y[lacking])] for p in model.staged_predict_proba(X[lacking])
+    ]
+    np.testing.assert_allclose(model.validation_score_[1:], [np.log(p).mean() for p in probabilities])
 
 
 def test_scorers_are_given_some_training_rows():
@@ -454,6 +522,7 @@ def test_verbose(capfd):
     assert f"22 of 22 rounds, training score {model.train_score_[22]:.6g}, " in capfd.readouterr().err
 
 
+@pytest.mark.filterwarnings("ignore:no tree has a split")
 def test_limits_may_be_beyond_all_rows():
     X, y, model = problem("squared_error")
     large = clone(model).set_params(max_depth=10**30, max_leaf_nodes=10**30, max_features=0.5).fit(X, y)
@@ -475,3 +544,39 @@ def test_columns_that_hold_no_numbers():
     frame = pd.DataFrame({"a": np.arange(150.0), "colour": pd.Categorical(["red", "blue", "red"] * 50)})
     with pytest.raises(ValueError, match="X column 'colour' holds 'red'; allowed are numbers"):
         classifier().fit(frame.astype({"colour": object}), Y_FEW)
+
+
+# Trees without a split
+
+
+def no_split(model, X, y, **given):
+    """What the fit warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y, **given)
+    assert all(str(one.message).startswith("no tree has a split") and one.filename == __file__ for one in caught)
+    return [str(one.message) for one in caught]
+
+
+@ALL_LOSSES
+def test_a_fit_without_a_split_warns(loss):
+    X, y, model = problem(loss)
+    assert no_split(model, X, y) == []
+    message = no_split(clone(model).set_params(min_samples_leaf=200), X, y)
+    assert len(message) == 1 and "with 300 training rows, none gains anything and has min_samples_leaf=200 rows" in message[0]
+    assert len(no_split(clone(model), np.ones_like(X), y)) == 1
+    model.set_params(warm_start=True, max_iter=10, min_samples_leaf=200)
+    assert no_split(model, X, y) == []  # earlier trees have splits
+
+
+@pytest.mark.parametrize("loss", REGRESSION)
+def test_equal_targets_need_no_split(loss):
+    X, _, model = problem(loss)
+    assert no_split(model, X, np.full(300, 3.0)) == []
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "multinomial"])
+def test_callbacks_and_stopping_change_nothing_about_the_warning(loss):
+    X, y, model = problem(loss)
+    model.set_params(min_samples_leaf=200, early_stopping=True).set_callbacks(StopAfter(3))
+    assert len(no_split(model, X, y)) == 1

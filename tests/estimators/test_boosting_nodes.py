@@ -56,6 +56,7 @@ def test_gains_are_what_splits_save():
     np.testing.assert_allclose(model.forest_.inner[:, 1].sum() / 2, saved, rtol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:no tree has a split")
 def test_no_split_has_no_importance():
     X, y, model = problem("log_loss")
     model.set_params(min_samples_leaf=1000).fit(X, y)

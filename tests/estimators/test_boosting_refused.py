@@ -9,6 +9,8 @@ from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegresso
 
 X_FEW, Y_FEW = load_iris(return_X_y=True)
 NAN = np.where(Y_FEW > 1, np.nan, Y_FEW)
+ONE_ROW = pytest.mark.filterwarnings("ignore:R.2 score is not well-defined with less than two samples")
+ONE_CLASS = pytest.mark.filterwarnings("ignore:Only one class is present in y_true")
 REFUSED = [
     ({"learning_rate": 0}, {}, "The 'learning_rate' parameter of HistGradientBoostingRegressor must be a float"),
     ({"loss": "deviance"}, {}, "The 'loss' parameter .* one of \"squared_error\", .* Got 'deviance'"),
@@ -60,7 +62,28 @@ REFUSED = [
     ({}, {"sample_weight": np.full(150, 1e200)}, r"sample_weight holds 1e\+200, .* allowed are weights up to"),
     ({}, {"sample_weight": NAN}, "Input sample_weight contains NaN"),
     ({}, {"sample_weight": np.ones(3)}, r"sample_weight.shape == \(3,\), expected \(150,\)"),
-    ({"early_stopping": True, "scoring": lambda *_: "x"}, {}, "scoring=<function .* returned 'x'; allowed are numbers"),
+    (
+        {"early_stopping": True, "scoring": lambda *_: "x"},
+        {},
+        "scoring=<function .* returned 'x' for the 135 training rows; allowed are numbers other than NaN",
+    ),
+    (
+        {"early_stopping": True, "scoring": lambda _, X, y: np.nan if len(y) == 15 else 1.0},
+        {},
+        "scoring=<function .* returned nan for the 15 validation rows; allowed are numbers other than NaN",
+    ),
+    pytest.param(
+        {"early_stopping": True, "scoring": "r2"},
+        {"X_val": X_FEW[:1], "y_val": Y_FEW[:1]},
+        "scoring='r2' returned nan for the 1 validation rows; allowed are numbers other than NaN",
+        marks=ONE_ROW,
+    ),
+    pytest.param(
+        {"early_stopping": True, "scoring": None, "validation_fraction": 1},
+        {},
+        "scoring=None returned nan for the 1 validation rows; allowed are numbers other than NaN",
+        marks=ONE_ROW,
+    ),
     *[
         ({"loss": loss, "quantile": quantile}, {}, r"The 'quantile' parameter .* in the range \[0.0, 1.0\] or None. Got")
         for loss in ("quantile", "huber")
@@ -131,6 +154,27 @@ REFUSED_CLASSES = [
         {"X": X_FEW[:51], "y": Y_FEW[:51]},
         "validation_fraction=0.1 of 51 rows can't be held out for early stopping: The least populated class",
     ),
+]
+REFUSED_CLASSES += [
+    pytest.param(
+        {"early_stopping": True, "scoring": scoring},
+        {"y": labels, "X_val": X_FEW[:30], "y_val": labels[:30]},
+        message,
+        marks=ONE_CLASS,
+    )
+    for scoring, labels, message in [
+        ("roc_auc", Y_FEW > 0, r"scoring='roc_auc' returned nan for the 30 validation rows, which lack the classes \[True\]"),
+        (
+            "roc_auc_ovr",
+            Y_FEW,
+            r"scoring='roc_auc_ovr' returned nan for the 30 validation rows, which lack the classes \[1, 2\]",
+        ),
+        (
+            "average_precision",
+            Y_FEW,
+            r"scoring='average_precision' can't score the 30 validation rows, which lack the classes \[1, 2\]: y should be",
+        ),
+    ]
 ]
 REFUSED_WARM_CLASSES = [
     ({"warm_start": True, "max_iter": 4}, {"X": X_FEW[:, :3]}, "X has 3 features, but warm_start=True goes on with .* on 4"),

@@ -24,6 +24,7 @@ from sklearn.metrics import (
 from twins.sampling import twin_of
 
 from dforest import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from dforest.estimators.scoring import score_of_classes
 
 CLASSIFIERS = [RandomForestClassifier, ExtraTreesClassifier]
 REGRESSORS = [RandomForestRegressor, ExtraTreesRegressor]
@@ -276,6 +277,15 @@ def test_a_fit_without_estimates_drops_old_ones(kind):
 def of_two_classes():
     X, y = load_breast_cancer(return_X_y=True)
     return X, np.array(["benign", "malign"])[1 - y]
+
+
+@pytest.mark.parametrize(
+    ("score", "sign"), [(log_loss, 1), (partial(log_loss, normalize=True), 1), (get_scorer("neg_log_loss"), -1)]
+)
+def test_a_class_that_no_row_has_keeps_its_probability(score, sign):
+    probability = np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125]])
+    found = score_of_classes(score, np.array(["a", "b", "c"]), np.array(["a", "b"]), probability)
+    assert found == pytest.approx(-sign * (np.log(0.5) + np.log(0.75)) / 2)
 
 
 @pytest.mark.parametrize("metric", [roc_auc_score, log_loss, d2_log_loss_score, partial(roc_auc_score, max_fpr=0.2)])

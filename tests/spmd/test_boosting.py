@@ -102,6 +102,20 @@ def test_what_ranks_have_no_code_for(parameters, message):
     assert ThreadGroup(2).run(fit) == [True, True]
 
 
+@pytest.mark.parametrize("ranks_with_rows", [(0, 1), (1,)])
+def test_ranks_score_no_rows_that_are_given(ranks_with_rows):
+    X, y = np.arange(20.0).reshape(10, 2) % 7, np.arange(10.0)
+
+    def fit(communicator):
+        given = {"X_val": X, "y_val": y} if communicator.rank in ranks_with_rows else {}
+        message = "early_stopping='auto', with 20 rows and X_val, is not supported for a fit by several ranks"
+        with config_context(communicator=communicator), pytest.raises(ValueError, match=message):
+            HistGradientBoostingRegressor().fit(X, y, **given)
+        return True
+
+    assert ThreadGroup(2).run(fit) == [True, True]
+
+
 def test_ranks_must_ask_for_the_same():
     X, y = np.arange(40.0).reshape(20, 2) % 7, np.arange(20.0)
 
