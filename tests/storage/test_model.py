@@ -1,5 +1,6 @@
 """Model files give back the estimator that was saved, to the bit, whatever it is."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -283,7 +284,7 @@ def test_bad_arguments(tmp_path):
     with pytest.raises(ValueError, match=r"path=3\.5; allowed are"):
         dforest.load(3.5)
     with pytest.raises(ValueError, match="mmap='r'; allowed are True and False"):
-        dforest.load(tmp_path, mmap="r")
+        dforest.load(tmp_path / "none", mmap="r")
     with pytest.raises(ValueError, match="serving='yes'; allowed are True and False"):
         model.save(tmp_path / "model", serving="yes")
     with pytest.raises(FileNotFoundError):
@@ -294,6 +295,27 @@ def test_bad_arguments(tmp_path):
     with pytest.raises(ValueError, match=r"attributes\.classes_=<object .*> can't be written to a model file; allowed are"):
         model.save(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_regular_file(tmp_path):
+    """A folder, a pipe, and a link to one stay as they are, with nothing beside them; a link to a file is followed."""
+    model, pipe, link = model_of("DecisionTreeClassifier").fit(X, Y), tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for path in (pipe, link, os.fsencode(pipe)):
+        for act in (model.save, dforest.load):
+            with pytest.raises(ValueError, match=r"'.*(pipe|link)' is a device, a pipe or a socket; allowed are regular files"):
+                act(path)
+    for act in (model.save, dforest.load):
+        with pytest.raises(ValueError, match=r"path='.*' is a folder; allowed are regular files"):
+            act(tmp_path)
+    assert pipe.is_fifo() and sorted(os.listdir(tmp_path)) == ["link", "pipe"]
+    link.unlink()
+    link.symlink_to(tmp_path / "file")
+    for path in (link, os.fsencode(tmp_path / "file")):
+        model.save(path)
+        assert np.array_equal(dforest.load(path).predict(X), model.predict(X))
+    assert link.is_symlink()
 
 
 def test_equal_fits_have_equal_files(tmp_path):
