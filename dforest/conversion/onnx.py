@@ -233,7 +233,8 @@ def add_operators(graph, estimator, dtype, rows, to):
     else:
         added = graph.node("Gather", graph.constant(values[:, 0].astype(dtype)), leaves, axis=0)
         baseline = np.array(forest.objective.baseline)
-        by_sum = graph.node("Reshape", added, graph.constant(np.array([0, -1, len(baseline)])))
+        # No number of rows is written, and none of trees left open: 0 stands for that of the input, which may be 0 itself.
+        by_sum = graph.node("Reshape", added, graph.constant(np.array([0, forest.n_trees // len(baseline), len(baseline)])))
         sums = graph.node(
             "Add", graph.node("ReduceSum", by_sum, axis, keepdims=0), graph.constant(baseline.astype(dtype)[None, :])
         )
@@ -246,7 +247,7 @@ def _add_outputs(graph, sums, link, labels, dtype, to):
         return {"variable": graph.node("Exp" if link == "exponential" else "Identity", sums, name=to["variable"])}
     best = graph.node("ArgMax", sums, axis=1, keepdims=0)
     if link in ("logistic", "logistic_of_twice"):
-        flat = graph.node("Reshape", sums, graph.constant(np.array([-1])))
+        flat = graph.node("Squeeze", sums, graph.constant(np.array([1])))
         best = graph.cast(graph.node("Greater", flat, graph.constant(dtype(0.0))), np.int64)
         odds = graph.node("Mul", sums, graph.constant(np.array([[-1.0, 1.0]], dtype) * (1 if link == "logistic" else 2)))
         shares = graph.node("Sigmoid", odds, name=to["probabilities"])

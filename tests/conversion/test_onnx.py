@@ -62,6 +62,37 @@ def test_the_same_bits(dtype, categories):
 
 
 @pytest.mark.parametrize("categories", [False, True])
+def test_no_rows(categories):
+    for name, estimator in models(categories=categories):
+        *labels, found = outputs(estimator.to_onnx(verify=False), np.zeros((0, 6)))
+        assert found.shape == (0, len(estimator.classes_) if is_classifier(estimator) else 1), name
+        assert all(array.shape == (0,) for array in labels), name
+
+
+def test_many_classes(monkeypatch):
+    """The sum of their powers is rounded once for each; one that is wrong by more than that is found."""
+    n = 2000
+    weight = np.where(np.arange(n) == 0, 1.0, 2.0**-25)  # float32 forgets the others if it adds them to the first one
+    model = dforest.HistGradientBoostingClassifier(max_iter=1, learning_rate=1e-3)
+    with pytest.warns(UserWarning, match="unique classes"):
+        model.fit(np.ones((n, 1)), np.arange(n), sample_weight=weight)
+    rows = np.zeros((2, 1))
+    for dtype in (np.float32, np.float64):
+        label, found = outputs(model.to_onnx(dtype=dtype), rows.astype(dtype))
+        assert label.tolist() == [0, 0]
+        assert np.abs(found - model.predict_proba(rows)).max() <= (n + 32) * np.finfo(dtype).eps
+    right = conversion._add_outputs
+
+    def wrong(graph, sums, link, labels, dtype, to):
+        more = np.where(np.arange(n) == 0, dtype(0.0), dtype(3e-3))
+        return right(graph, graph.node("Add", sums, graph.constant(more)), link, labels, dtype, to)
+
+    monkeypatch.setattr(conversion, "_add_outputs", wrong)
+    with pytest.raises(ConversionError, match="for 1 of 1 rows"):
+        model.to_onnx(dtype=np.float64)
+
+
+@pytest.mark.parametrize("categories", [False, True])
 def test_float32_reaches_the_same_leaves(categories, monkeypatch):
     """It is compared by the conversion itself; here the rows are others."""
     seen = []

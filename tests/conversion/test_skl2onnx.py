@@ -35,6 +35,7 @@ def test_every_estimator(dtype):
         expected = estimator.predict_proba(X) if is_classifier(estimator) else estimator.predict(X)[:, None]
         if dtype is np.float64 and not hasattr(estimator, "_loss"):
             assert found.tobytes() == expected.tobytes(), name
+        assert outputs(model, X[:0])[-1].shape == (0, *expected.shape[1:]), name
         assert found.dtype == dtype and found == pytest.approx(expected, rel=1e-5, abs=1e-5), name
         if labels:
             assert np.mean(labels[0] == estimator.predict(X)) > 0.99, name  # float32 rounds what is next to a tie

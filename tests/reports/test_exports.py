@@ -1,0 +1,33 @@
+"""Faults of models for other libraries, as users would report them."""
+
+import numpy as np
+import onnxruntime
+import pytest
+
+import dforest
+
+
+def session_of(model):
+    return onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+
+
+def test_onnx_of_boosted_trees_takes_no_rows():
+    """The ONNX model of boosted trees failed in onnxruntime when X had 0 rows, with an error of a Reshape operator."""
+    X = np.arange(60.0).reshape(-1, 1)
+    for model, shape in (
+        (dforest.HistGradientBoostingRegressor(max_iter=2).fit(X, X[:, 0]), (0, 1)),
+        (dforest.HistGradientBoostingClassifier(max_iter=2).fit(X, X[:, 0] > 9), (0, 2)),
+        (dforest.HistGradientBoostingClassifier(max_iter=2).fit(X, X[:, 0] // 20), (0, 3)),
+    ):
+        assert session_of(model.to_onnx()).run(None, {"X": X[:0]})[-1].shape == shape
+
+
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
+def test_onnx_of_thousands_of_classes_is_not_taken_for_wrong():
+    """`to_onnx` of boosted trees raised a ConversionError for right models of many classes: the comparison of probabilities
+    allowed no more rounding than for three."""
+    n = 2000
+    weight = np.where(np.arange(n) == 0, 1.0, 2.0**-25)
+    model = dforest.HistGradientBoostingClassifier(max_iter=1).fit(np.ones((n, 1)), np.arange(n), sample_weight=weight)
+    probabilities = session_of(model.to_onnx(dtype=np.float32)).run(["probabilities"], {"X": np.ones((1, 1), np.float32)})[0]
+    assert np.allclose(probabilities, model.predict_proba([[1.0]]), rtol=0, atol=1e-4)
