@@ -138,6 +138,23 @@ def test_categories_are_what_X_holds():
             forest.fit(trained, y).to_onnx()
 
 
+@pytest.mark.parametrize("weight", [None, "without labels"])
+def test_a_category_of_which_all_values_are_missing(weight):
+    """No tree tests it, so that a label at prediction changes nothing; other columns keep their categories."""
+    X, z = data_of(categories=True)
+    X[:, 1] = np.nan
+    if weight is not None:
+        X[::4, 1] = 7.0  # in rows that are dropped
+        weight = np.where(np.isnan(X[:, 1]), 1.0, 0.0)
+    for estimator in (dforest.RandomForestRegressor(4), dforest.HistGradientBoostingRegressor(max_iter=4)):
+        estimator.set_params(categorical_features=[0, 1]).fit(X, z, sample_weight=weight)
+        assert estimator.categories_[1].tolist() == [] and estimator.categories_[0].tolist() == list(range(0, 36, 3))
+        rows = X.copy()
+        rows[::3, 1] = 5.0
+        model = estimator.to_onnx()
+        assert outputs(model, rows)[0].tobytes() == outputs(model, X)[0].tobytes() == estimator.predict(X)[:, None].tobytes()
+
+
 def test_frames_and_levels():
     X, z = data_of()
     frame = pd.DataFrame(X, columns=list("abcdef"))

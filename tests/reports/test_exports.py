@@ -31,3 +31,13 @@ def test_onnx_of_thousands_of_classes_is_not_taken_for_wrong():
     model = dforest.HistGradientBoostingClassifier(max_iter=1).fit(np.ones((n, 1)), np.arange(n), sample_weight=weight)
     probabilities = session_of(model.to_onnx(dtype=np.float32)).run(["probabilities"], {"X": np.ones((1, 1), np.float32)})[0]
     assert np.allclose(probabilities, model.predict_proba([[1.0]]), rtol=0, atol=1e-4)
+
+
+def test_a_category_of_which_all_values_are_missing_is_no_reason_to_refuse_an_export():
+    """With a categorical column that only had missing values, all conversions were refused, with words about labels of levels."""
+    X = np.column_stack([np.arange(60.0), np.full(60, np.nan)])
+    forest = dforest.RandomForestRegressor(3, categorical_features=[1], random_state=0).fit(X, X[:, 0])
+    expected = forest.predict(X)
+    assert session_of(forest.to_onnx()).run(None, {"X": X})[0].tolist() == expected[:, None].tolist()
+    assert forest.to_sklearn().predict(X.astype(np.float32)).tolist() == expected.tolist()
+    assert forest.to_treelite().num_tree == len(forest.to_shap()["trees"]) == 3
