@@ -238,7 +238,8 @@ class ClassBalance:
         for tree, count in enumerate(counts):
             weight = self._row_factors(factors, tree, count > 0)
             if self.sample_weight is not None:
-                weight = weight * self.sample_weight[count > 0]
+                with np.errstate(under="ignore"):
+                    weight = weight * self.sample_weight[count > 0]
             weights.append(weight)
         spans = _joined_spans(np.array([weight_span(weight) for weight in weights]), self.ranks)
         integers, exponents = np.ones(counts.shape, np.uint32), []

@@ -67,4 +67,4 @@ def sum_rounding(forest, dtype):
     largest = np.abs(forest.leaf_votes()).max()
     if baseline is not None:
         largest = forest.n_trees * largest + np.abs(baseline).max()
-    return 2 * forest.n_trees * np.finfo(dtype).eps * largest
+    return 2 * forest.n_trees * (np.finfo(dtype).eps * largest + float(np.finfo(dtype).smallest_subnormal))

@@ -140,6 +140,7 @@ def output_names(estimator):
     return ("label", "probabilities") if is_classifier(estimator) else ("variable",)
 
 
+@np.errstate(under="ignore")
 def to_onnx(estimator, dtype, verify):
     """What `ExportPart.to_onnx` returns for a fitted estimator."""
     helper, known = needed("onnx.helper", "onnx", "to_onnx"), {np.dtype(kind): kind for kind in (np.float32, np.float64)}
@@ -187,6 +188,7 @@ def to_onnx(estimator, dtype, verify):
     return model
 
 
+@np.errstate(under="ignore")
 def add_operators(graph, estimator, dtype, rows, to):
     """Add what predicts for the rows of X.
 
@@ -219,6 +221,12 @@ def add_operators(graph, estimator, dtype, rows, to):
         raise ValueError(
             f"dtype=numpy.float32 for a forest whose leaves have {len(values)} distinct values; allowed are up to {_MOST_EXACT}, "
             "or dtype=numpy.float64"
+        )
+    largest, numbers = max(np.abs(values).max(), np.abs(forest.objective.baseline or 0.0).max()), np.finfo(dtype)
+    if dtype is np.float32 and largest and not numbers.tiny <= largest <= numbers.max:
+        raise ValueError(
+            f"dtype=numpy.float32 for trees that add values of up to {largest} in magnitude; allowed are from {numbers.tiny} to "
+            f"{numbers.max}, or dtype=numpy.float64"
         )
     is_category = forest.n_categories > 0
     if is_category.any():  # onnxruntime would round them; a category that is no integer is unknown, as NaN is

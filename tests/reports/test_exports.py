@@ -41,3 +41,12 @@ def test_a_category_of_which_all_values_are_missing_is_no_reason_to_refuse_an_ex
     assert session_of(forest.to_onnx()).run(None, {"X": X})[0].tolist() == expected[:, None].tolist()
     assert forest.to_sklearn().predict(X.astype(np.float32)).tolist() == expected.tolist()
     assert forest.to_treelite().num_tree == len(forest.to_shap()["trees"]) == 3
+
+
+def test_conversions_work_where_underflow_is_an_error():
+    """Where a library had called `numpy.seterr(all="raise")`, `to_onnx` failed with a FloatingPointError about underflow."""
+    X = np.linspace(-1.0, 1.0, 41)[:, None]
+    tree = dforest.DecisionTreeRegressor(max_depth=1).fit(X[X != 0.0][:, None], X[X != 0.0] > 0)  # the threshold is 0
+    with np.errstate(all="raise"):
+        model = tree.to_onnx(dtype=np.float32)
+    assert session_of(model).run(None, {"X": np.float32([[-0.5], [0.0], [0.5]])})[0].tolist() == [[0.0], [0.0], [1.0]]
