@@ -189,7 +189,7 @@ def to_onnx(estimator, dtype, verify):
 
 
 @np.errstate(under="ignore")
-def add_operators(graph, estimator, dtype, rows, to):
+def add_operators(graph, estimator, dtype, rows, to, is_raw=False):
     """Add what predicts for the rows of X.
 
     Parameters
@@ -203,6 +203,8 @@ def add_operators(graph, estimator, dtype, rows, to):
         The name of X in the graph.
     to : dict
         The names that the outputs are to have in the graph, by `output_names`.
+    is_raw : bool, default=False
+        Whether "probabilities" are raw predictions: of boosted trees with two classes, minus and plus that of the second one.
 
     Returns
     -------
@@ -246,10 +248,10 @@ def add_operators(graph, estimator, dtype, rows, to):
         sums = graph.node(
             "Add", graph.node("ReduceSum", by_sum, axis, keepdims=0), graph.constant(baseline.astype(dtype)[None, :])
         )
-    return Results(leaves, sums, _add_outputs(graph, sums, link, labels, dtype, to))
+    return Results(leaves, sums, _add_outputs(graph, sums, link, labels, dtype, to, is_raw))
 
 
-def _add_outputs(graph, sums, link, labels, dtype, to):
+def _add_outputs(graph, sums, link, labels, dtype, to, is_raw):
     """Add what means or raw predictions say of y. IN labels: an array of the classes; None for numbers."""
     if labels is None:
         return {"variable": graph.node("Exp" if link == "exponential" else "Identity", sums, name=to["variable"])}
@@ -257,9 +259,10 @@ def _add_outputs(graph, sums, link, labels, dtype, to):
     if link in ("logistic", "logistic_of_twice"):
         flat = graph.node("Squeeze", sums, graph.constant(np.array([1])))
         best = graph.cast(graph.node("Greater", flat, graph.constant(dtype(0.0))), np.int64)
-        odds = graph.node("Mul", sums, graph.constant(np.array([[-1.0, 1.0]], dtype) * (1 if link == "logistic" else 2)))
-        shares = graph.node("Sigmoid", odds, name=to["probabilities"])
-    elif link == "softmax":
+        factor = 2 if link == "logistic_of_twice" and not is_raw else 1
+        odds = graph.node("Mul", sums, graph.constant(np.array([[-1.0, 1.0]], dtype) * factor))
+        shares = graph.node("Identity" if is_raw else "Sigmoid", odds, name=to["probabilities"])
+    elif link == "softmax" and not is_raw:
         shares = graph.node("Softmax", sums, axis=1, name=to["probabilities"])
     else:
         shares = graph.node("Identity", sums, name=to["probabilities"])

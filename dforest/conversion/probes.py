@@ -184,7 +184,7 @@ def check_same(library, rows, expected, found, tolerance=None):
     """
     expected, found = np.asarray(expected), np.asarray(found).reshape(np.shape(expected))
     differs = expected != found if tolerance is None else ~(np.abs(expected - found) <= tolerance)
-    differs = np.flatnonzero(differs.reshape(len(rows), -1).any(axis=1))
+    differs = np.flatnonzero(differs.any(axis=tuple(range(1, differs.ndim))))
     if len(differs):
         first = differs[0]
         raise ConversionError(

@@ -83,9 +83,9 @@ def test_many_classes(monkeypatch):
         assert np.abs(found - model.predict_proba(rows)).max() <= (n + 32) * np.finfo(dtype).eps
     right = conversion._add_outputs
 
-    def wrong(graph, sums, link, labels, dtype, to):
+    def wrong(graph, sums, link, labels, dtype, *rest):
         more = np.where(np.arange(n) == 0, dtype(0.0), dtype(3e-3))
-        return right(graph, graph.node("Add", sums, graph.constant(more)), link, labels, dtype, to)
+        return right(graph, graph.node("Add", sums, graph.constant(more)), link, labels, dtype, *rest)
 
     monkeypatch.setattr(conversion, "_add_outputs", wrong)
     with pytest.raises(ConversionError, match="for 1 of 1 rows"):

@@ -3,8 +3,10 @@
 import numpy as np
 import onnxruntime
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 
 import dforest
+from dforest.errors import ConversionError
 
 
 def session_of(model):
@@ -50,3 +52,24 @@ def test_conversions_work_where_underflow_is_an_error():
     with np.errstate(all="raise"):
         model = tree.to_onnx(dtype=np.float32)
     assert session_of(model).run(None, {"X": np.float32([[-0.5], [0.0], [0.5]])})[0].tolist() == [[0.0], [0.0], [1.0]]
+
+
+def test_calibrated_boosted_trees_in_onnx_have_the_probabilities_of_the_pipeline():
+    """skl2onnx made a `CalibratedClassifierCV` of boosted trees a model whose probabilities were off by up to .67, without an
+    error: it calibrated probabilities in place of raw predictions."""
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    for y in (X[:, 0] > 0, np.digitize(X[:, 0] + X[:, 1], [-0.5, 0.5])):
+        whole = CalibratedClassifierCV(dforest.HistGradientBoostingClassifier(max_iter=5, random_state=0), cv=2).fit(X, y)
+        found = session_of(dforest.pipeline_to_onnx(whole, X)).run(["probabilities"], {"X": X})[0]
+        assert np.allclose(found, whole.predict_proba(X), rtol=0, atol=1e-12)
+
+
+def test_a_pipeline_that_skl2onnx_converts_wrongly_is_found():
+    """No error said that the predictions of a model that skl2onnx had made were not those of the pipeline."""
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    boosted = dforest.HistGradientBoostingClassifier(random_state=0)
+    # Between the scores that it was calibrated by, scikit-learn interpolates, and skl2onnx takes the nearest one.
+    y = X[:, 0] + np.random.default_rng(1).normal(size=300) > 0
+    whole = CalibratedClassifierCV(boosted, cv=[(np.arange(200), np.arange(200, 220))], method="isotonic").fit(X, y)
+    with pytest.raises(ConversionError, match="predict differently"):
+        dforest.pipeline_to_onnx(whole, X)
