@@ -54,7 +54,7 @@ _ESTIMATORS = {
 }  # fmt: skip
 # Attributes that are not written as they are: the forest; callbacks, which are of a fit and not of its model; and requests.
 _ELSEWHERE = ("forest_", "_skl_callbacks", "_metadata_request")
-_WRONG = (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError, RecursionError)
+_WRONG = (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError)
 
 
 def save(estimator, path, serving):
