@@ -6,7 +6,7 @@ from pathlib import Path
 import dforest.built  # noqa: F401
 from dforest.config import config_context
 from dforest.conversion.from_sklearn import from_sklearn
-from dforest.conversion.skl2onnx import register_onnx_converters
+from dforest.conversion.skl2onnx import pipeline_to_onnx, register_onnx_converters
 from dforest.estimators.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from dforest.estimators.embedding import RandomTreesEmbedding
 from dforest.estimators.forest import (
@@ -47,6 +47,7 @@ __all__ = [
     "from_sklearn",
     "get_include",
     "load",
+    "pipeline_to_onnx",
     "plot_tree",
     "register_onnx_converters",
 ]

@@ -6,6 +6,7 @@ import dforest.estimators.forest
 import dforest.estimators.tree
 from dforest.config import config_context as config_context
 from dforest.conversion.from_sklearn import from_sklearn as from_sklearn
+from dforest.conversion.skl2onnx import pipeline_to_onnx as pipeline_to_onnx
 from dforest.conversion.skl2onnx import register_onnx_converters as register_onnx_converters
 from dforest.export import export_graphviz as export_graphviz
 from dforest.export import export_text as export_text

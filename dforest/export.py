@@ -286,8 +286,11 @@ class BoxText:
         return _test_text(self.decision_tree, node, self.names, self._number, MOST_LABELS_IN_BOX, self.at_most)[0]
 
     def _number(self, value):
-        return str(float(np.round(value, self.precision)))
+        with np.errstate(over="ignore", under="ignore"):
+            rounded = float(np.round(value, self.precision))
+        return str(rounded if np.isfinite(rounded) else float(value))  # what is so large has no decimals
 
+    @np.errstate(under="ignore")
     def _value(self, node):
         values = self.tree.value[node, 0]
         if not is_classifier(self.decision_tree):
@@ -312,6 +315,7 @@ class Colours:
         self.full = np.array([hsv_to_rgb((25 / 360 + k / n_hues) % 1, 0.75, 0.9) for k in range(n_hues)])
         self.low, self.high = self.values.min(), self.values.max()
 
+    @np.errstate(under="ignore")
     def of(self, node):
         value = self.values[node]
         strongest = 0

@@ -102,7 +102,7 @@ def _links(forest, t, exponent, alpha=np.inf):
     shift = target_power(forest.criterion) * exponent
     weight, is_leaf = forest.objective.total_weight(table.weight), tree.feature < 0
     risk = (weight[is_leaf] / weight[0] * table.impurity[is_leaf]).sum()
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         alpha = float(np.ldexp(alpha, -shift))
         nodes, *found = weakest_links(tree.feature, tree.right_child, table.decrease / weight[0], alpha)
         return nodes, *(np.ldexp(part, shift) for part in (*found, risk))

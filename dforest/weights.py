@@ -220,7 +220,8 @@ class ClassBalance:
         for tree, (row, count) in enumerate(zip(integers, counts, strict=True)):
             weight = self._row_factors(factors, tree, count > 0)
             if self.sample_weight is not None:
-                weight = weight * self.sample_weight[count > 0]
+                with np.errstate(under="ignore"):
+                    weight = weight * self.sample_weight[count > 0]
             row[count > 0], unit = integer_weights(weight, self.ranks)
             units.append(unit)
         return integers, units

@@ -132,6 +132,7 @@ NEEDED = {
     "ImportanceDisplay": ["matplotlib"],
     "OutOfBagCurveDisplay": ["matplotlib"],
     "ProgressBar": ["tqdm"],
+    "pipeline_to_onnx": ["onnxruntime", "skl2onnx"],
     "plot_tree": ["matplotlib"],
     "register_onnx_converters": ["skl2onnx"],
     "Report": ["matplotlib"],

@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "fitting": ENGINES,
     "conversion": {"conversion", "errors", "extras"},
     "conversion.from_sklearn": {"conversion", "estimators", "rows", *CORE},
-    "conversion.skl2onnx": {"conversion", "estimators", "extras"},
+    "conversion.skl2onnx": {"conversion", "errors", "estimators", "extras"},
     # A model file: what estimators and forests are made of.
     "storage": {"boosting", "criterion", "estimators", "fit_report", "loss", "rows", "sampling", "splitter", "storage",
                 "weights", *CORE},  # fmt: skip

@@ -254,7 +254,8 @@ class MeanLoss:
             rows = slice(starts[i], starts[i] + ROWS_AT_A_TIME)
             found = self.loss.values(np.add(sums[rows], self.baseline, order="C"), self.y[rows])
             if self.weight is not None:
-                found *= self.weight[rows]
+                with np.errstate(under="ignore"):
+                    found *= self.weight[rows]
             parts[i] = add_up(found) if (np.abs(found) < MOST_LOSS).all() else None
 
         each(len(starts), work, self.n_threads)

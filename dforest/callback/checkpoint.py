@@ -27,7 +27,7 @@ from dforest.core.sparse_rows import parts_of
 from dforest.engines.base import GrownTree
 from dforest.estimators.agreement import comparable
 from dforest.estimators.growth import growth_of
-from dforest.estimators.validation import check_number
+from dforest.estimators.validation import check_number, file_path_of, path_of
 
 MAGIC = b"dforest checkpoint 1\n"
 _FRAME = struct.Struct("<QI")
@@ -57,9 +57,10 @@ class Checkpoint(FitRecords):
     Raises
     ------
     ValueError
-        By `fit`, before any tree is grown: if the file cannot be written, or another fit is writing to it; if it is not a
-        checkpoint, or is damaged; if it was written by another version of dforest, or for other data or parameters, of which
-        the message names one; if ``warm_start=True`` would go on with existing trees; or if the estimator is not a forest.
+        By `fit`, before any tree is grown: if the file cannot be written, or another fit is writing to it; if it is a folder, a
+        device or a pipe; if it is not a checkpoint, or is damaged; if it was written by another version of dforest, or for other
+        data or parameters, of which the message names one; if ``warm_start=True`` would go on with existing trees; or if the
+        estimator is not a forest.
 
     Notes
     -----
@@ -85,10 +86,7 @@ class Checkpoint(FitRecords):
 
     def __init__(self, path, every=10):
         super().__init__()
-        try:
-            os.fspath(path)
-        except TypeError:
-            raise ValueError(f"path={path!r}; allowed are strings and path-like objects") from None
+        path_of(path)
         check_number("every", every, Integral, "integers from 1", lambda n: n >= 1)
         self.path = path
         self.every = every
@@ -218,7 +216,7 @@ class _File:
     """The file of a checkpoint, locked against other fits; opened for reading, and for writing at its end."""
 
     def __init__(self, path):
-        self.path = os.fspath(path)
+        self.path = file_path_of(path)
         try:
             self._file = open(self.path, "a+b")
         except OSError as error:

@@ -74,9 +74,10 @@ def numeric_labels(estimator, library, dtype, least, most):
 
 
 def _columns(estimator):
-    """(name, labels or None, number of categories) of each column."""
+    """(name, labels or None, number of categories) of each column; one of which training saw no label has none to test."""
     names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
-    return zip(names, estimator.categories_, estimator.forest_.n_categories, strict=True)
+    known = [None if labels is None or not len(labels) else labels for labels in estimator.categories_]
+    return zip(names, known, estimator.forest_.n_categories, strict=True)
 
 
 def probes_of(estimator, dtype, labels=None, fractions=False, **allowed):

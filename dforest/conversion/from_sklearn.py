@@ -38,6 +38,7 @@ _BITS = 52  # of a tree's weight that is no integer
 _ROUNDING = 1e-12  # by how much a share of such weights may differ: those that scikit-learn keeps need not sum to 1 exactly
 
 
+@np.errstate(under="ignore")
 def from_sklearn(model, *, verify=True):
     """Convert a fitted forest or tree of scikit-learn to an estimator of dforest that predicts the same.
 
@@ -207,7 +208,7 @@ def _integer_weights(tree, leaves, has_classes):
     total = tree.weighted_n_node_samples[leaves][:, None]
     shares = tree.value[leaves, 0, :] if has_classes else np.ones_like(total)
     weight = np.rint(shares * total)
-    if _are_close(weight, shares * total) and _are_close(total, np.rint(total)):
+    if total.max() < 2**62 and _are_close(weight, shares * total) and _are_close(total, np.rint(total)):
         weight = weight.astype(np.int64)
         if (weight.sum(axis=1) > 0).all() and (weight / weight.sum(axis=1, keepdims=True) == shares).all():
             return weight, 1.0, True

@@ -53,8 +53,12 @@ def meaning(estimator, sums):
 
 
 def rounding(predicted, dtype):
-    """By how much two libraries' exponentials may differ: an array like one of predictions."""
-    return 32 * np.finfo(dtype).eps * np.maximum(1.0, np.abs(predicted))
+    """By how much two libraries' exponentials may differ, or shares in sums of these: an array like one of predictions.
+
+    Sums of n positive terms, added up in any two orders, differ by no more than n roundings.
+    """
+    n_terms = predicted.shape[1] if predicted.ndim == 2 else 1
+    return (32 + n_terms) * np.finfo(dtype).eps * np.maximum(1.0, np.abs(predicted))
 
 
 def sum_rounding(forest, dtype):
@@ -63,4 +67,4 @@ def sum_rounding(forest, dtype):
     largest = np.abs(forest.leaf_votes()).max()
     if baseline is not None:
         largest = forest.n_trees * largest + np.abs(baseline).max()
-    return 2 * forest.n_trees * np.finfo(dtype).eps * largest
+    return 2 * forest.n_trees * (np.finfo(dtype).eps * largest + float(np.finfo(dtype).smallest_subnormal))

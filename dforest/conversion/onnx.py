@@ -140,6 +140,7 @@ def output_names(estimator):
     return ("label", "probabilities") if is_classifier(estimator) else ("variable",)
 
 
+@np.errstate(under="ignore")
 def to_onnx(estimator, dtype, verify):
     """What `ExportPart.to_onnx` returns for a fitted estimator."""
     helper, known = needed("onnx.helper", "onnx", "to_onnx"), {np.dtype(kind): kind for kind in (np.float32, np.float64)}
@@ -187,7 +188,8 @@ def to_onnx(estimator, dtype, verify):
     return model
 
 
-def add_operators(graph, estimator, dtype, rows, to):
+@np.errstate(under="ignore")
+def add_operators(graph, estimator, dtype, rows, to, is_raw=False):
     """Add what predicts for the rows of X.
 
     Parameters
@@ -201,6 +203,8 @@ def add_operators(graph, estimator, dtype, rows, to):
         The name of X in the graph.
     to : dict
         The names that the outputs are to have in the graph, by `output_names`.
+    is_raw : bool, default=False
+        Whether "probabilities" are raw predictions: of boosted trees with two classes, minus and plus that of the second one.
 
     Returns
     -------
@@ -220,6 +224,12 @@ def add_operators(graph, estimator, dtype, rows, to):
             f"dtype=numpy.float32 for a forest whose leaves have {len(values)} distinct values; allowed are up to {_MOST_EXACT}, "
             "or dtype=numpy.float64"
         )
+    largest, numbers = max(np.abs(values).max(), np.abs(forest.objective.baseline or 0.0).max()), np.finfo(dtype)
+    if dtype is np.float32 and largest and not numbers.tiny <= largest <= numbers.max:
+        raise ValueError(
+            f"dtype=numpy.float32 for trees that add values of up to {largest} in magnitude; allowed are from {numbers.tiny} to "
+            f"{numbers.max}, or dtype=numpy.float64"
+        )
     is_category = forest.n_categories > 0
     if is_category.any():  # onnxruntime would round them; a category that is no integer is unknown, as NaN is
         is_whole = graph.node("Equal", rows, graph.node("Floor", rows))
@@ -233,24 +243,26 @@ def add_operators(graph, estimator, dtype, rows, to):
     else:
         added = graph.node("Gather", graph.constant(values[:, 0].astype(dtype)), leaves, axis=0)
         baseline = np.array(forest.objective.baseline)
-        by_sum = graph.node("Reshape", added, graph.constant(np.array([0, -1, len(baseline)])))
+        # No number of rows is written, and none of trees left open: 0 stands for that of the input, which may be 0 itself.
+        by_sum = graph.node("Reshape", added, graph.constant(np.array([0, forest.n_trees // len(baseline), len(baseline)])))
         sums = graph.node(
             "Add", graph.node("ReduceSum", by_sum, axis, keepdims=0), graph.constant(baseline.astype(dtype)[None, :])
         )
-    return Results(leaves, sums, _add_outputs(graph, sums, link, labels, dtype, to))
+    return Results(leaves, sums, _add_outputs(graph, sums, link, labels, dtype, to, is_raw))
 
 
-def _add_outputs(graph, sums, link, labels, dtype, to):
+def _add_outputs(graph, sums, link, labels, dtype, to, is_raw):
     """Add what means or raw predictions say of y. IN labels: an array of the classes; None for numbers."""
     if labels is None:
         return {"variable": graph.node("Exp" if link == "exponential" else "Identity", sums, name=to["variable"])}
     best = graph.node("ArgMax", sums, axis=1, keepdims=0)
     if link in ("logistic", "logistic_of_twice"):
-        flat = graph.node("Reshape", sums, graph.constant(np.array([-1])))
+        flat = graph.node("Squeeze", sums, graph.constant(np.array([1])))
         best = graph.cast(graph.node("Greater", flat, graph.constant(dtype(0.0))), np.int64)
-        odds = graph.node("Mul", sums, graph.constant(np.array([[-1.0, 1.0]], dtype) * (1 if link == "logistic" else 2)))
-        shares = graph.node("Sigmoid", odds, name=to["probabilities"])
-    elif link == "softmax":
+        factor = 2 if link == "logistic_of_twice" and not is_raw else 1
+        odds = graph.node("Mul", sums, graph.constant(np.array([[-1.0, 1.0]], dtype) * factor))
+        shares = graph.node("Identity" if is_raw else "Sigmoid", odds, name=to["probabilities"])
+    elif link == "softmax" and not is_raw:
         shares = graph.node("Softmax", sums, axis=1, name=to["probabilities"])
     else:
         shares = graph.node("Identity", sums, name=to["probabilities"])

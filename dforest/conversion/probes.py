@@ -17,14 +17,14 @@ _MISSING = 0.05  # the probability that a value is missing where it may be
 
 def round_down(numbers, dtype):
     """The largest numbers of a type that are not above others of float64."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         rounded = numbers.astype(dtype)
     return np.where(rounded > numbers, next_number(rounded, -1), rounded)
 
 
 def next_number(numbers, direction):
     """The next numbers of the same type below (direction -1) or above (1) others, of which those beyond all are infinite."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         return np.nextafter(numbers, numbers.dtype.type(direction * np.inf))
 
 
@@ -161,7 +161,7 @@ def _ends(low, high, dtype, infinite):
 def _inside(least, most, dtype, rng):
     """A number in each box: its least, its greatest, or one between, which is small where the box is wide."""
     start, end = least.astype(np.float64), most.astype(np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         start, end = np.maximum(start, np.minimum(end, 0.0) * 2 - 1), np.minimum(end, np.maximum(start, 0.0) * 2 + 1)
         between = (start + (end - start) * rng.random(start.shape)).astype(dtype)
     between = np.where(np.isnan(between), most, between)  # the box holds one infinite number alone
@@ -184,7 +184,7 @@ def check_same(library, rows, expected, found, tolerance=None):
     """
     expected, found = np.asarray(expected), np.asarray(found).reshape(np.shape(expected))
     differs = expected != found if tolerance is None else ~(np.abs(expected - found) <= tolerance)
-    differs = np.flatnonzero(differs.reshape(len(rows), -1).any(axis=1))
+    differs = np.flatnonzero(differs.any(axis=tuple(range(1, differs.ndim))))
     if len(differs):
         first = differs[0]
         raise ConversionError(

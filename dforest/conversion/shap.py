@@ -11,6 +11,7 @@ from dforest.conversion.probes import check_same
 from dforest.extras import needed
 
 
+@np.errstate(under="ignore")
 def to_shap(estimator, verify):
     """What `ExportPart.to_shap` returns for a fitted estimator."""
     check_numbers_alone(estimator, "shap")

@@ -2,14 +2,17 @@
 
 skl2onnx hands over a container, which operators are added to, and names for what the pipeline goes on with. It allows no later
 version of ai.onnx.ml than 3, so that trees are its ``TreeEnsembleRegressor``, which knows no sets of categories.
+
+A converter sees one step of a pipeline and not what becomes of it, so that `pipeline_to_onnx` compares the whole.
 """
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_regressor
 
 from dforest.conversion.columns import check_numbers_alone
 from dforest.conversion.onnx import OPERATORS, Graph, add_operators, label_array, output_names
-from dforest.conversion.probes import round_down
+from dforest.conversion.probes import check_same, round_down
+from dforest.errors import ConversionError
 from dforest.estimators import boosting, forest, tree
 from dforest.extras import needed
 
@@ -17,6 +20,9 @@ _TREES = 3  # of the versions of ai.onnx.ml, that which has trees for rows of fl
 _MOST_EXACT = 2**24  # TreeEnsembleRegressor's results are of float32, which holds all integers up to this one
 # Probabilities are arrays: ZipMap, which makes a dict of each row, takes neither float64 nor labels that are no integers or text.
 _OPTIONS = {"zipmap": [False]}
+# What skl2onnx calls the output of `decision_function`, which scikit-learn prefers to probabilities where there is one.
+_RAW = {"raw_scores": [False, True]}
+_OF_STACK = "sv_prob_tensor"  # what skl2onnx calls the output of a part of a StackingClassifier
 _ESTIMATORS = [
     getattr(module, f"{name}{task}")
     for module, names in (
@@ -96,10 +102,11 @@ class ContainerGraph(Graph):
 def register_onnx_converters():
     """Register converters with skl2onnx, so that it can convert scikit-learn pipelines with estimators of dforest.
 
-    Call it once before the conversion. The ONNX model of a pipeline takes the rows that the pipeline takes, and its outputs are
+    Call it once before you call skl2onnx yourself; `pipeline_to_onnx` calls it, and compares the model with the pipeline, which
+    skl2onnx does not do. The ONNX model of a pipeline takes the rows that the pipeline takes, and its outputs are
     those of the model that ``estimator.to_onnx()`` makes. Trees are ``TreeEnsembleRegressor`` of ai.onnx.ml 3, the last version
-    that skl2onnx allows, which can't test categories. Unlike with ``estimator.to_onnx()``, the predictions of the model are not
-    compared with those of the pipeline.
+    that skl2onnx allows, which can't test categories. Classifiers with a `decision_function` have the option ``"raw_scores"`` of
+    skl2onnx, with which the second output is raw predictions; of two classes, minus and plus that of the second one.
 
     Raises
     ------
@@ -121,9 +128,99 @@ def register_onnx_converters():
     """
     skl2onnx = needed("skl2onnx", "onnx", "register_onnx_converters")
     for kind in _ESTIMATORS:
-        skl2onnx.update_registered_converter(
-            kind, _alias(kind), _set_shapes, _convert, parser=_parse, options=_OPTIONS if is_classifier(kind()) else None
-        )
+        options = _OPTIONS | (_RAW if hasattr(kind, "decision_function") else {}) if is_classifier(kind()) else None
+        skl2onnx.update_registered_converter(kind, _alias(kind), _set_shapes, _convert, parser=_parse, options=options)
+
+
+@np.errstate(under="ignore")
+def pipeline_to_onnx(pipeline, X, *, tolerance=1e-5, verify=True, **keywords):
+    """Convert a pipeline of scikit-learn that contains estimators of dforest by skl2onnx, and compare the model with it.
+
+    This calls `register_onnx_converters`, and then ``skl2onnx.to_onnx``, which knows the converters of all other steps. They may
+    round otherwise than scikit-learn, and not all of them are exact.
+
+    Parameters
+    ----------
+    pipeline : sklearn.base.BaseEstimator
+        A fitted classifier or regressor: a pipeline, or another estimator that contains some of dforest, such as a
+        ``CalibratedClassifierCV``.
+    X : array-like or pandas.DataFrame of shape (n_rows, n_features)
+        Rows such as those that the model is to predict, on which it is compared with the pipeline. The model's input has their
+        type: use float64 where you can.
+    tolerance : float, default=1e-5
+        By how much predicted numbers or probabilities may differ; numbers beyond 1 in magnitude may differ by that share of
+        themselves. Labels must be equal, except between classes whose probabilities are that close.
+    verify : bool, default=True
+        Whether to run the model in onnxruntime, and to compare its predictions with those of the pipeline. If False, nothing is
+        compared.
+    **keywords
+        Other arguments of ``skl2onnx.to_onnx``, such as `target_opset`. With an option that makes the second output something
+        else than probabilities, ``verify=False`` is needed.
+
+    Returns
+    -------
+    onnx.ModelProto
+        The model, whose outputs are those of the model that ``estimator.to_onnx()`` makes, or as `options` says.
+
+    Raises
+    ------
+    ValueError
+        If the pipeline is neither a classifier nor a regressor, or has a step that ONNX can't express, or if X has no rows.
+    ConversionError
+        If onnxruntime refuses the model, or if any prediction differs. The message shows the first row for which it does.
+    ImportError
+        If skl2onnx is not installed, or onnxruntime, which the comparison needs: the extra ``dforest[onnx]`` has both.
+
+    Examples
+    --------
+    >>> import dforest
+    >>> from sklearn.calibration import CalibratedClassifierCV
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> boosted = dforest.HistGradientBoostingClassifier(max_iter=5, random_state=0)
+    >>> model = dforest.pipeline_to_onnx(CalibratedClassifierCV(boosted, cv=3).fit(X, y), X)
+    >>> [output.name for output in model.graph.output]
+    ['label', 'probabilities']
+    """
+    if not (is_classifier(pipeline) or is_regressor(pipeline)):
+        raise ValueError(f"pipeline={pipeline!r}; allowed are classifiers and regressors, and pipelines that end in one")
+    register_onnx_converters()
+    if is_classifier(pipeline):
+        keywords = {"options": {"zipmap": False}, **keywords}
+    is_frame = hasattr(X, "iloc")
+    X = X if is_frame else np.asarray(X)
+    if not len(X):
+        raise ValueError("X has 0 rows; allowed are rows such as those that the model is to predict")
+    model = needed("skl2onnx", "onnx", "pipeline_to_onnx").to_onnx(pipeline, X[:1], **keywords)
+    if verify:
+        rows, is_single = X.to_numpy() if is_frame else X, len(model.graph.input) == 1
+        columns = [rows] if is_single else [X.iloc[:, [j]].to_numpy() for j in range(X.shape[1])]
+        _verify(model, pipeline, X, rows, columns, tolerance)
+    return model
+
+
+def _verify(model, pipeline, X, rows, columns, tolerance):
+    """Raise ConversionError unless a model predicts what a pipeline does. IN columns: its inputs."""
+    runtime = needed("onnxruntime", "onnx", "pipeline_to_onnx(verify=True)")
+    try:
+        session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+        names = [described.name for described in session.get_inputs()]
+        first, *others = session.run(None, dict(zip(names, columns, strict=True)))
+    except Exception as error:  # of classes that onnxruntime has for each kind of failure
+        raise ConversionError(f"onnxruntime can't run the model that skl2onnx has made of {pipeline!r}: {error}") from error
+    expected = pipeline.predict(X)
+    if not is_classifier(pipeline):
+        check_same("ONNX", rows, expected, first, tolerance * np.maximum(1.0, np.abs(expected)))
+        return
+    is_close = np.zeros(len(rows), bool)
+    if hasattr(pipeline, "predict_proba") and others:
+        right, found = pipeline.predict_proba(X), others[0]
+        if isinstance(found, list):  # of dicts, by what is called zipmap
+            found = np.array([[row[label] for label in pipeline.classes_.tolist()] for row in found])
+        check_same("ONNX", rows, right, found, tolerance)
+        second, most = np.sort(right, axis=1)[:, -2:].T if right.shape[1] > 1 else (np.zeros(len(rows)), right[:, 0])
+        is_close = most - second <= 2 * tolerance
+    check_same("ONNX", rows[~is_close], expected[~is_close], first[~is_close])
 
 
 def _alias(kind):
@@ -170,4 +267,10 @@ def _convert(scope, operator, container):
     estimator = operator.raw_operator
     to = dict(zip(output_names(estimator), (output.full_name for output in operator.outputs), strict=True))
     _, dtype = _float_type(operator)
-    add_operators(ContainerGraph(scope, container), estimator, dtype, operator.inputs[0].full_name, to)
+    is_raw = hasattr(estimator, "decision_function") and container.get_options(estimator, {"raw_scores": False})["raw_scores"]
+    if is_raw and len(estimator.classes_) == 2 and operator.outputs[1].raw_name == _OF_STACK:
+        raise ValueError(
+            'StackingClassifier(stack_method="decision_function") was fitted on one column for two classes, and skl2onnx passes '
+            'on two; allowed is stack_method="predict_proba"'
+        )
+    add_operators(ContainerGraph(scope, container), estimator, dtype, operator.inputs[0].full_name, to, is_raw)

@@ -26,6 +26,7 @@ _CLASSES = {
 }
 
 
+@np.errstate(under="ignore")
 def to_sklearn(estimator, verify):
     """What `ConversionPart.to_sklearn` returns for a fitted estimator."""
     check_numbers_alone(estimator, "scikit-learn")

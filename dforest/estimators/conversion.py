@@ -44,7 +44,8 @@ class ExportPart:
         ValueError
             If the estimator has something that ONNX lacks: categories that are not integers as above, labels of ordinal levels,
             tests of a splitter of your own, a loss of your own, or class labels of other types than text, booleans, integers and
-            floats. Also if the model would have more than 2 GiB or, for float32, more than 16,777,216 distinct leaves.
+            floats. Also if the model would have more than 2 GiB or, for float32, more than 16,777,216 distinct leaves, or values
+            beyond the range of that type.
         ConversionError
             If any prediction differs. The message shows the first row for which it does.
         ImportError

@@ -266,11 +266,12 @@ def conclude(counted, rows, exponent):
     ranks, target = rows.ranks, rows.y.astype(np.float64)
     prediction, per_row = np.full(counted.sums.shape, np.nan), np.full(len(target), np.nan)
     seen = counted.n_votes > 0
-    np.divide(counted.sums, counted.n_votes[:, None], out=prediction, where=seen[:, None])
-    if counted.votes.shape[1]:
-        per_row[seen] = counted.votes[seen].argmax(axis=1) != target[seen]
-    else:
-        per_row[seen] = (prediction[seen, 0] - target[seen]) ** 2
+    with np.errstate(under="ignore"):
+        np.divide(counted.sums, counted.n_votes[:, None], out=prediction, where=seen[:, None])
+        if counted.votes.shape[1]:
+            per_row[seen] = counted.votes[seen].argmax(axis=1) != target[seen]
+        else:
+            per_row[seen] = (prediction[seen, 0] - target[seen]) ** 2
     curve, n_seen = _curve(counted, ranks, exponent)
     n_never = rows.n_rows - int(n_seen[-1])
     return OutOfBag(prediction, per_row, float(curve[-1]), curve, n_never)

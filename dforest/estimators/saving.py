@@ -30,6 +30,7 @@ class SavingPart:
             If the estimator is not fitted.
         ValueError
             If a parameter or an attribute can't be written, such as a device that is not given by name; the message names it.
+            Also if `path` is a folder, a device or a pipe.
         OSError
             If the file can't be written.
 

@@ -27,7 +27,7 @@ OF_PROBABILITIES = (
     metrics.top_k_accuracy_score,
 )
 
-_SCORER = type(metrics.make_scorer(metrics.accuracy_score))
+SCORER = type(metrics.make_scorer(metrics.accuracy_score))
 
 
 def accuracy(true, probability, ranks):
@@ -149,7 +149,7 @@ def score_of_classes(score, classes, true, probability):
     """
     score = told_classes(score, classes)
     predicted = _PredictedClasses(classes, probability)
-    if isinstance(score, _SCORER):
+    if isinstance(score, SCORER):
         return score(predicted, range(len(true)), true)
     metric, keywords = _parts_of(score)
     if not any(metric is known for known in OF_PROBABILITIES):
@@ -162,7 +162,7 @@ def score_of_classes(score, classes, true, probability):
 
 def score_of_numbers(score, true, prediction):
     """What a metric or a scorer says of predicted numbers: ndarrays of shape (n_rows,)."""
-    if isinstance(score, _SCORER):
+    if isinstance(score, SCORER):
         return score(_PredictedNumbers(prediction), range(len(true)), true)
     return score(true, prediction)
 

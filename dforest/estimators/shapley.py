@@ -100,7 +100,8 @@ class ShapPart:
         elif baseline is not None:
             base = base / scale + baseline
         else:
-            base = base / forest.n_trees / scale
+            with np.errstate(under="ignore"):
+                base = base / forest.n_trees / scale
             if is_classifier(self):
                 base = np.append(base, 1.0 - base.sum())
         error = np.abs(base + values.sum(axis=1) - packed.mean(X, n_threads)).max()

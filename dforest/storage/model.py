@@ -21,7 +21,6 @@ until its trees have been read.
 """
 
 import json
-import os
 import sys
 from importlib.metadata import version
 from itertools import groupby
@@ -43,7 +42,7 @@ from dforest.estimators.forest import (
     RandomForestRegressor,
 )
 from dforest.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
-from dforest.estimators.validation import count_threads
+from dforest.estimators.validation import count_threads, file_path_of
 from dforest.storage.container import Container, write_container
 from dforest.storage.values import ValueReader, ValueWriter, name_of
 
@@ -59,13 +58,13 @@ _ESTIMATORS = {
 }  # fmt: skip
 # Attributes that are not written as they are: the forest; callbacks, which are of a fit and not of its model; and requests.
 _ELSEWHERE = ("forest_", "_skl_callbacks", "_metadata_request")
-_WRONG = (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError, RecursionError)
+_WRONG = (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError)
 
 
 def save(estimator, path, serving):
     """Write a fitted estimator to a file: see `dforest.estimators.saving.SavingPart.save`."""
     check_is_fitted(estimator)
-    path = _path_of(path)
+    path = file_path_of(path)
     _check_flag("serving", serving)
     forest, writer = estimator.forest_, ValueWriter()
     parameters, state = estimator.get_params(deep=False), estimator.__getstate__()
@@ -95,13 +94,6 @@ def save(estimator, path, serving):
         "model": json.dumps(model, allow_nan=False, separators=(",", ":")),
     }
     write_container(path, texts, writer.arrays)
-
-
-def _path_of(path):
-    try:
-        return os.fspath(path)
-    except TypeError:
-        raise ValueError(f"path={path!r}; allowed are strings and path-like objects") from None
 
 
 def _check_flag(name, flag):
@@ -175,7 +167,7 @@ def load(path, mmap=True, components=()):
     OSError
         If there is no such file, or if it can't be read.
     ValueError
-        If another argument is not as described.
+        If `path` is a folder, a device or a pipe, or if another argument is not as described.
 
     Examples
     --------
@@ -192,7 +184,7 @@ def load(path, mmap=True, components=()):
     >>> bool((again.predict_proba(X) == forest.predict_proba(X)).all())
     True
     """
-    path = _path_of(path)
+    path = file_path_of(path)
     _check_flag("mmap", mmap)
     for component in components:
         if not callable(component) or not hasattr(component, "__qualname__"):

@@ -3,19 +3,24 @@
 Words: a *value* is what JSON has no word for, written as an object of one entry, whose name is its *tag*:
 
     {"tuple": [1, 2]}    {"array": "forest/seeds"}    {"dict": [["a", 1], [0, 2]]}    {"Bootstrap": {"n_draws": 150}}
+    {"metric": "log_loss"}    {"scorer": "roc_auc"}    {"date": ["2031-01-30"]}
 
 None, truth values, finite numbers, texts and lists are themselves. Arrays of numbers are kept beside the JSON, by name; those of
 texts or objects are lists.
 
-A `ValueWriter` collects the arrays. A `ValueReader` makes objects of those classes alone that are listed here, or handed to it:
-no name of the file is looked up anywhere else. Each class gets what its constructor checks, or is checked by whoever reads a
+A `ValueWriter` collects the arrays. A `ValueReader` makes objects of those classes alone that are listed here or in `labels`, or
+handed to it, and knows functions that are handed to it, metrics that `sklearn.metrics` lists, and scorers that it has by name: no
+name of the file is looked up anywhere else. Each class gets what its constructor checks, or is checked by whoever reads a
 whole model.
 """
 
+import inspect
 import math
 from dataclasses import fields, is_dataclass
+from functools import partial
 
 import numpy as np
+from sklearn import metrics
 
 from dforest import criterion, loss, splitter
 from dforest.boosting.losses import Loss, OwnLoss
@@ -35,9 +40,11 @@ from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.ensemble import Batch
 from dforest.estimators.features import Features
 from dforest.estimators.neighbours import TrainingData
+from dforest.estimators.scoring import SCORER
 from dforest.fit_report import FitReport
 from dforest.rows import RowShare
 from dforest.sampling import BlockSampling, GroupSampling, RowSampling, Sampling, StratifiedSampling, WeightedSampling
+from dforest.storage import labels
 from dforest.storage.container import is_storable
 from dforest.weights import ClassBalance
 
@@ -56,6 +63,7 @@ _BUILT_IN = {
     for cls in [*CRITERIA.values(), *(getattr(module, name) for module in (criterion, loss, splitter) for name in module.__all__)]
     if isinstance(cls, type) and issubclass(cls, Component)
 }
+_METRICS = {name: given for name in metrics.__all__ if inspect.isfunction(given := getattr(metrics, name))}
 _MOST_DEPTH = 64  # of values in values
 _FREE_BYTES = 1 << 20  # of an array of texts
 
@@ -63,6 +71,15 @@ _FREE_BYTES = 1 << 20  # of an array of texts
 def name_of(given):
     """What a file calls a class or function of the user's own: its qualified name, without that of its module."""
     return given.__qualname__
+
+
+def _scorer_name(given):
+    """What scikit-learn calls a scorer; None if it is none of those that have names."""
+    for name in metrics.get_scorer_names():
+        known = metrics.get_scorer(name)
+        if type(known) is type(given) and repr(known) == repr(given) and vars(known) == vars(given):
+            return name
+    return None
 
 
 def _fields_of(record):
@@ -124,6 +141,9 @@ class ValueWriter:
             return {"dict": [[self.write(key, name), self.write(item, f"{name}.{key}")] for key, item in value.items()]}
         if _RECORDS.get(type(value).__name__) is type(value):
             return {type(value).__name__: self._write_fields(_fields_of(value), name)}
+        if (found := labels.parts_of(value)) is not None:
+            tag, parts = found
+            return {tag: [self.write(part, name) for part in parts]}
         return self._write_named(value, name)
 
     def _write_fields(self, parts, name):
@@ -142,11 +162,24 @@ class ValueWriter:
             return {"built_in": [value.__name__, None]}
         if isinstance(value, np.random.RandomState):
             return {"RandomState": self.write(value.get_state(legacy=False), name)}
+        if isinstance(value, SCORER):
+            if (known := _scorer_name(value)) is not None:
+                return {"scorer": known}
+            raise ValueError(
+                f"{name}={value!r} can't be written to a model file; allowed are scorers that sklearn.metrics.get_scorer knows "
+                "by name, metrics of sklearn.metrics and functools.partial of one, and functions of your own, which load then "
+                "needs among its components; or call set_params with another value before save"
+            )
+        if isinstance(value, partial):
+            parts = [value.func, *value.args], value.keywords
+            return {"partial": [self.write(part, name) for part in parts]}
+        if inspect.isfunction(value) and _METRICS.get(value.__name__) is value:
+            return {"metric": value.__name__}
         if callable(value) and hasattr(value, "__qualname__"):
             return {"own": [name_of(value), None]}
         raise ValueError(
-            f"{name}={value!r} can't be written to a model file; allowed are numbers, texts, arrays, classes, functions, "
-            "splitters, criteria, losses and samplings that are dataclasses, and what is made of these"
+            f"{name}={value!r} can't be written to a model file; allowed are numbers, texts, dates and times, arrays, classes, "
+            "functions, splitters, criteria, losses and samplings that are dataclasses, and what is made of these"
         )
 
     def _write_array(self, array, name):
@@ -188,9 +221,12 @@ class ValueReader:
             "dict": lambda content: {self.read(key): self.read(item) for key, item in content},
             "float": _float,
             "frozenset": lambda content: frozenset(self._items(content)),
+            "metric": _metric,
             "objects": self._objects,
             "own": lambda content: self._component(self.own(content[0]), content[1]),
+            "partial": self._partial,
             "scalar": self._scalar,
+            "scorer": _scorer,
             "set": lambda content: set(self._items(content)),
             "texts": _texts,
             "times": self._times,
@@ -212,6 +248,8 @@ class ValueReader:
                 return self._record(_RECORDS[tag], content)
             if tag in self._readers:
                 return self._readers[tag](content)
+            if tag in labels.TAGS:
+                return labels.label_of(tag, self._items(content))
             raise ValueError(f"it holds a {tag!r}, which this version of dforest does not know")
         finally:
             self._depth -= 1
@@ -252,6 +290,10 @@ class ValueReader:
         items = self._items(content)
         return np.fromiter(items, object, len(items))
 
+    def _partial(self, content):
+        (function, *arguments), keywords = self._items(content)
+        return partial(function, *arguments, **keywords)
+
     def _scalar(self, content):
         array = self.read(content)
         if not isinstance(array, np.ndarray) or array.shape != ():
@@ -268,6 +310,18 @@ class ValueReader:
         state = np.random.RandomState()
         state.set_state(self.read(content))
         return state
+
+
+def _metric(content):
+    if content not in _METRICS:
+        raise ValueError(f"it needs the metric {content!r}, which this version of scikit-learn does not have")
+    return _METRICS[content]
+
+
+def _scorer(content):
+    if content not in metrics.get_scorer_names():
+        raise ValueError(f"it needs the scorer {content!r}, which this version of scikit-learn does not have")
+    return metrics.get_scorer(content)
 
 
 def _float(content):

@@ -80,7 +80,7 @@ _ABOUT = {
     "internals": "testing.engine_check.check_engine core.forest.arrays.Forest core.forest.node_table.NodeTable "
     "core.objective.ClassObjective core.objective.NumberObjective core.objective.SumObjective",
     "migration": "interop.Tree",
-    "conversion": "from_sklearn register_onnx_converters errors.ConversionError",
+    "conversion": "from_sklearn pipeline_to_onnx register_onnx_converters errors.ConversionError",
     "files security": "load",
     "files": "errors.ModelFileError",
     "devices distributed": "config_context",

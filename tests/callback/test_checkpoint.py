@@ -247,7 +247,10 @@ def test_bad_paths(tmp_path):
         return str(caught.value)
 
     assert "cannot be written: No such file" in message_of(tmp_path / "missing" / "trees")
-    assert "cannot be written: Is a directory" in message_of(tmp_path)
+    assert "is a folder; allowed are regular files" in message_of(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    assert "is a device, a pipe or a socket; allowed are regular files" in message_of(tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
     (tmp_path / "text").write_text("something else\n")
     assert "is not a checkpoint" in message_of(tmp_path / "text")
     assert (tmp_path / "text").read_text() == "something else\n"

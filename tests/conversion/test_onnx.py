@@ -62,6 +62,37 @@ def test_the_same_bits(dtype, categories):
 
 
 @pytest.mark.parametrize("categories", [False, True])
+def test_no_rows(categories):
+    for name, estimator in models(categories=categories):
+        *labels, found = outputs(estimator.to_onnx(verify=False), np.zeros((0, 6)))
+        assert found.shape == (0, len(estimator.classes_) if is_classifier(estimator) else 1), name
+        assert all(array.shape == (0,) for array in labels), name
+
+
+def test_many_classes(monkeypatch):
+    """The sum of their powers is rounded once for each; one that is wrong by more than that is found."""
+    n = 2000
+    weight = np.where(np.arange(n) == 0, 1.0, 2.0**-25)  # float32 forgets the others if it adds them to the first one
+    model = dforest.HistGradientBoostingClassifier(max_iter=1, learning_rate=1e-3)
+    with pytest.warns(UserWarning, match="unique classes"):
+        model.fit(np.ones((n, 1)), np.arange(n), sample_weight=weight)
+    rows = np.zeros((2, 1))
+    for dtype in (np.float32, np.float64):
+        label, found = outputs(model.to_onnx(dtype=dtype), rows.astype(dtype))
+        assert label.tolist() == [0, 0]
+        assert np.abs(found - model.predict_proba(rows)).max() <= (n + 32) * np.finfo(dtype).eps
+    right = conversion._add_outputs
+
+    def wrong(graph, sums, link, labels, dtype, *rest):
+        more = np.where(np.arange(n) == 0, dtype(0.0), dtype(3e-3))
+        return right(graph, graph.node("Add", sums, graph.constant(more)), link, labels, dtype, *rest)
+
+    monkeypatch.setattr(conversion, "_add_outputs", wrong)
+    with pytest.raises(ConversionError, match="for 1 of 1 rows"):
+        model.to_onnx(dtype=np.float64)
+
+
+@pytest.mark.parametrize("categories", [False, True])
 def test_float32_reaches_the_same_leaves(categories, monkeypatch):
     """It is compared by the conversion itself; here the rows are others."""
     seen = []
@@ -105,6 +136,23 @@ def test_categories_are_what_X_holds():
         trained[0, 0] = wrong
         with pytest.raises(ValueError, match=rf"category {wrong}; allowed in a model of ONNX are integers from -16777216 to"):
             forest.fit(trained, y).to_onnx()
+
+
+@pytest.mark.parametrize("weight", [None, "without labels"])
+def test_a_category_of_which_all_values_are_missing(weight):
+    """No tree tests it, so that a label at prediction changes nothing; other columns keep their categories."""
+    X, z = data_of(categories=True)
+    X[:, 1] = np.nan
+    if weight is not None:
+        X[::4, 1] = 7.0  # in rows that are dropped
+        weight = np.where(np.isnan(X[:, 1]), 1.0, 0.0)
+    for estimator in (dforest.RandomForestRegressor(4), dforest.HistGradientBoostingRegressor(max_iter=4)):
+        estimator.set_params(categorical_features=[0, 1]).fit(X, z, sample_weight=weight)
+        assert estimator.categories_[1].tolist() == [] and estimator.categories_[0].tolist() == list(range(0, 36, 3))
+        rows = X.copy()
+        rows[::3, 1] = 5.0
+        model = estimator.to_onnx()
+        assert outputs(model, rows)[0].tobytes() == outputs(model, X)[0].tobytes() == estimator.predict(X)[:, None].tobytes()
 
 
 def test_frames_and_levels():

@@ -86,5 +86,6 @@ def test_rounding_down(numbers):
 def test_the_first_row_that_differs_is_named():
     rows = np.array([[1.0, 2.0], [3.0, np.nan], [5.0, 6.0]])
     check_same("a library", rows, np.ones((3, 1)), np.ones(3))
+    check_same("a library", rows[:0], np.ones((0, 1)), np.ones(0))
     with pytest.raises(ConversionError, match=r"a library and .* differently for 2 of 3 rows .* these, \[3.0, nan\]"):
         check_same("a library", rows, np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.5, np.nan]))

@@ -2,17 +2,23 @@
 
 import numpy as np
 import onnxruntime
+import pandas as pd
 import pytest
 from helpers.conversion import data_of, models
 from skl2onnx import convert_sklearn, to_onnx
 from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, Int64TensorType
 from sklearn.base import is_classifier
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
+from sklearn.ensemble import BaggingClassifier, StackingClassifier, StackingRegressor, VotingClassifier, VotingRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import dforest
 from dforest.conversion import skl2onnx as conversion
+from dforest.errors import ConversionError
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +41,7 @@ def test_every_estimator(dtype):
         expected = estimator.predict_proba(X) if is_classifier(estimator) else estimator.predict(X)[:, None]
         if dtype is np.float64 and not hasattr(estimator, "_loss"):
             assert found.tobytes() == expected.tobytes(), name
+        assert outputs(model, X[:0])[-1].shape == (0, *expected.shape[1:]), name
         assert found.dtype == dtype and found == pytest.approx(expected, rel=1e-5, abs=1e-5), name
         if labels:
             assert np.mean(labels[0] == estimator.predict(X)) > 0.99, name  # float32 rounds what is next to a tie
@@ -66,3 +73,113 @@ def test_what_it_cannot_have(monkeypatch):
     monkeypatch.setattr(conversion, "_MOST_EXACT", 3)
     with pytest.raises(ValueError, match=r"have \d+ distinct values; allowed in a pipeline that skl2onnx converts are up to 3"):
         to_onnx(forest, X[:1])
+
+
+def boosted(**parameters):
+    return dforest.HistGradientBoostingClassifier(max_iter=4, random_state=0, **parameters)
+
+
+def forest():
+    return dforest.RandomForestClassifier(5, random_state=0)
+
+
+def calm_data(n_classes):
+    """Rows without missing and infinite values, which not all steps take, and classes."""
+    X, z = data_of(300)
+    X = np.nan_to_num(X, posinf=4.0, neginf=-4.0)
+    return X, np.digitize(z, np.quantile(z, np.arange(1, n_classes) / n_classes)), z
+
+
+HOLDERS = {
+    "calibrated": lambda one: CalibratedClassifierCV(one, cv=2),
+    "stacked": lambda one: StackingClassifier([("a", one), ("b", LogisticRegression())], LogisticRegression(), cv=2),
+    "at the top of a stack": lambda one: StackingClassifier([("a", LogisticRegression())], one, cv=2),
+    "voting": lambda one: VotingClassifier([("a", one), ("b", LogisticRegression())], voting="soft", flatten_transform=False),
+    "bagged": lambda one: BaggingClassifier(one, 2, random_state=0),
+    "one against the rest": OneVsRestClassifier,
+    "one against one": OneVsOneClassifier,
+    "after a step": lambda one: make_pipeline(StandardScaler(), one),
+}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("make", [boosted, lambda: boosted(loss="exponential"), forest], ids=["boosted", "exponential", "forest"])
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_classifiers_that_hold_others(holder, make, n_classes):
+    """The model is compared with them by the conversion, and once more here."""
+    one = make()
+    if n_classes == 3 and getattr(one, "loss", None) == "exponential":
+        return  # it is a loss of two classes
+    X, y, _ = calm_data(n_classes)
+    whole = HOLDERS[holder](one).fit(X, y)
+    model = dforest.pipeline_to_onnx(whole, X)
+    label, *others = outputs(model, X)
+    assert np.array_equal(label.ravel(), whole.predict(X))
+    if hasattr(whole, "predict_proba"):
+        assert np.allclose(others[0], whole.predict_proba(X), rtol=0, atol=1e-12)
+
+
+def test_raw_predictions():
+    """Those of two classes are in two columns, as skl2onnx has them of other classifiers; labels are as ever."""
+    for n_classes in (2, 3):
+        X, y, _ = calm_data(n_classes)
+        for loss in ("log_loss", "exponential")[: 4 - n_classes]:
+            model = boosted(loss=loss).fit(X, y)
+            label, found = outputs(to_onnx(model, X[:1], options={id(model): {"raw_scores": True}}), X)
+            expected = model.decision_function(X)
+            assert found.tolist() == (np.column_stack([-expected, expected]) if n_classes == 2 else expected).tolist()
+            assert np.array_equal(label, model.predict(X))
+    with pytest.raises(NameError, match="raw_scores"):
+        to_onnx(forest().fit(X, y), X[:1], options={"raw_scores": True})
+
+
+def test_a_stack_of_raw_predictions():
+    X, y, _ = calm_data(3)
+    stack = StackingClassifier([("a", boosted())], LogisticRegression(), cv=2, stack_method="decision_function").fit(X, y)
+    _, found = outputs(dforest.pipeline_to_onnx(stack, X), X)
+    assert np.allclose(found, stack.predict_proba(X), rtol=0, atol=1e-12)
+    with pytest.raises(ValueError, match=r"was fitted on one column for two classes.*allowed is stack_method=\"predict_proba\""):
+        to_onnx(stack.fit(X, y > 0), X[:1], options={"zipmap": False})
+
+
+def test_regressors_and_frames():
+    X, _, z = calm_data(2)
+    for whole in (
+        VotingRegressor([("a", dforest.HistGradientBoostingRegressor(max_iter=3)), ("b", Ridge())]),
+        StackingRegressor([("a", dforest.RandomForestRegressor(4, random_state=0))], Ridge(), cv=2),
+        make_pipeline(StandardScaler(), dforest.HistGradientBoostingRegressor(loss="gamma", max_iter=3)),
+    ):
+        found = outputs(dforest.pipeline_to_onnx(whole.fit(X, z), X), X)[0]
+        assert np.allclose(found[:, 0], whole.predict(X), rtol=1e-12)
+    frame = pd.DataFrame({"colour": np.where(X[:, 0] > 0, "red", "blue"), "length": X[:, 2]})
+    prepared = make_column_transformer((OneHotEncoder(sparse_output=False), ["colour"]), (StandardScaler(), ["length"]))
+    whole = make_pipeline(prepared, dforest.RandomForestClassifier(3, random_state=0)).fit(frame, X[:, 2] + X[:, 0] > 0)
+    assert len(dforest.pipeline_to_onnx(whole, frame).graph.input) == 2
+
+
+def test_what_differs_is_found(monkeypatch):
+    X, y, z = calm_data(3)
+    isotonic = CalibratedClassifierCV(boosted(), cv=2, method="isotonic").fit(X[::2], y[::2])
+    with pytest.raises(ConversionError, match=r"the model of ONNX and .* differently for \d+ of 300 rows"):
+        dforest.pipeline_to_onnx(isotonic, X)  # scikit-learn interpolates between known scores, skl2onnx takes the nearest one
+    assert dforest.pipeline_to_onnx(isotonic, X, verify=False).graph.output[1].name == "probabilities"
+    dforest.pipeline_to_onnx(isotonic, X, tolerance=1.0)
+    right = conversion.add_operators
+    for whole, target in ((boosted(), y), (dforest.HistGradientBoostingRegressor(max_iter=4), z)):
+        whole.fit(X, target)
+
+        def wrong(graph, estimator, dtype, rows, to, is_raw):
+            rows = graph.node("Add", rows, graph.constant(dtype(0.1)))
+            return right(graph, estimator, dtype, rows, to, is_raw)
+
+        monkeypatch.setattr(conversion, "add_operators", wrong)
+        with pytest.raises(ConversionError, match="differently"):
+            dforest.pipeline_to_onnx(whole, X)
+
+
+def test_what_is_no_pipeline():
+    X, y, _ = calm_data(2)
+    with pytest.raises(ValueError, match="pipeline=StandardScaler.*; allowed are classifiers and regressors"):
+        dforest.pipeline_to_onnx(StandardScaler().fit(X), X)
+    with pytest.raises(ValueError, match="X has 0 rows"):
+        dforest.pipeline_to_onnx(forest().fit(X, y), X[:0])

@@ -1,8 +1,10 @@
 """Model files give back the estimator that was saved, to the bit, whatever it is."""
 
+import os
 import pickle
 import subprocess
 import sys
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -14,7 +16,7 @@ import skops.io
 from sklearn import config_context
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import balanced_accuracy_score
+from sklearn.metrics import balanced_accuracy_score, f1_score, get_scorer, make_scorer, mean_absolute_error
 
 import dforest
 from dforest.criterion import PythonCriterion
@@ -113,7 +115,9 @@ OPTIONS = {
     "RandomForestClassifier": [
         {"voting": "hard"}, {"oob_score": True, "variable_importance": "mda_scaled", "class_weight": "balanced_subsample"},
         {"keep_training_data": True, "class_weight": "balanced_subsample"}, {"class_weight": {0: 1.0, 1: 2.5, 2: 0.5}},
-        {"oob_score": balanced_accuracy_score}, {"random_state": np.random.RandomState(3)}, {"ccp_alpha": 0.01},
+        {"oob_score": balanced_accuracy_score}, {"oob_score": get_scorer("roc_auc_ovr")},
+        {"oob_score": partial(f1_score, average="macro")}, {"oob_score": make_scorer(balanced_accuracy_score)},
+        {"random_state": np.random.RandomState(3)}, {"ccp_alpha": 0.01},
         {"criterion": "entropy", "categorical_features": np.array([False, True, False, False])},
         {"max_samples": 0.5, "method": "dense", "n_jobs": 2}, {"splitter": DenseSplitter, "method": "dense"},
         {"splitter": DenseSplitter(), "method": "dense"},
@@ -121,13 +125,16 @@ OPTIONS = {
     "RandomForestRegressor": [
         {"criterion": "absolute_error"}, {"criterion": "poisson"}, {"keep_training_data": True, "oob_score": True},
         {"monotonic_cst": {"x": 1}}, {"max_leaf_nodes": 4, "max_depth": np.int64(3)}, {"max_features": 1.0, "bootstrap": False},
-        {"ccp_alpha": 0.1},
+        {"ccp_alpha": 0.1}, {"oob_score": mean_absolute_error},
     ],
     "HistGradientBoostingRegressor": [
         {"loss": "quantile", "quantile": 0.2}, {"loss": "huber"}, {"subsample": 0.5}, {"monotonic_cst": [1, 0, 0, -1]},
         {"interaction_cst": [{0, 1}, {2, 3}]}, {"early_stopping": True, "max_iter": 30}, {"l2_regularization": 1.5},
     ],
-    "HistGradientBoostingClassifier": [{"early_stopping": True, "scoring": "accuracy"}, {"learning_rate": 0.3}],
+    "HistGradientBoostingClassifier": [
+        {"early_stopping": True, "scoring": "accuracy"}, {"early_stopping": True, "scoring": get_scorer("f1_macro")},
+        {"learning_rate": 0.3},
+    ],
 }  # fmt: skip
 
 
@@ -141,7 +148,14 @@ def test_options(kind, parameters, tmp_path):
         model.set_params(n_estimators=6)
     rows = pd.DataFrame(X, columns=list("xyzw")) if parameters.get("monotonic_cst") == {"x": 1} else X
     model.fit(rows, Y)
-    assert_comes_back(model, rows, tmp_path / "model.safetensors", [balanced_accuracy_score])
+    for name in ("oob_score", "scoring"):  # scorers are equal if they are the same object alone
+        if isinstance(parameters.get(name), partial | type(get_scorer("f1"))):
+            model.save(tmp_path / "model.safetensors")
+            again = dforest.load(tmp_path / "model.safetensors")
+            assert repr(getattr(again, name)) == repr(parameters[name])
+            assert_equal(predictions(again.fit(rows, Y), rows), predictions(model, rows), "predictions of another fit")
+            return
+    assert_comes_back(model, rows, tmp_path / "model.safetensors")
 
 
 def test_what_follows_from_trees(tmp_path):
@@ -283,7 +297,7 @@ def test_bad_arguments(tmp_path):
     with pytest.raises(ValueError, match=r"path=3\.5; allowed are"):
         dforest.load(3.5)
     with pytest.raises(ValueError, match="mmap='r'; allowed are True and False"):
-        dforest.load(tmp_path, mmap="r")
+        dforest.load(tmp_path / "none", mmap="r")
     with pytest.raises(ValueError, match="serving='yes'; allowed are True and False"):
         model.save(tmp_path / "model", serving="yes")
     with pytest.raises(FileNotFoundError):
@@ -294,6 +308,27 @@ def test_bad_arguments(tmp_path):
     with pytest.raises(ValueError, match=r"attributes\.classes_=<object .*> can't be written to a model file; allowed are"):
         model.save(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_regular_file(tmp_path):
+    """A folder, a pipe, and a link to one stay as they are, with nothing beside them; a link to a file is followed."""
+    model, pipe, link = model_of("DecisionTreeClassifier").fit(X, Y), tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for path in (pipe, link, os.fsencode(pipe)):
+        for act in (model.save, dforest.load):
+            with pytest.raises(ValueError, match=r"'.*(pipe|link)' is a device, a pipe or a socket; allowed are regular files"):
+                act(path)
+    for act in (model.save, dforest.load):
+        with pytest.raises(ValueError, match=r"path='.*' is a folder; allowed are regular files"):
+            act(tmp_path)
+    assert pipe.is_fifo() and sorted(os.listdir(tmp_path)) == ["link", "pipe"]
+    link.unlink()
+    link.symlink_to(tmp_path / "file")
+    for path in (link, os.fsencode(tmp_path / "file")):
+        model.save(path)
+        assert np.array_equal(dforest.load(path).predict(X), model.predict(X))
+    assert link.is_symlink()
 
 
 def test_equal_fits_have_equal_files(tmp_path):

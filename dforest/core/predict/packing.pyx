@@ -300,7 +300,7 @@ def is_float32(threshold):
     """Whether thresholds, where there are any, are float32 numbers."""
     if threshold.dtype == np.float32:
         return True
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         return bool(((threshold.astype(np.float32) == threshold) | np.isnan(threshold)).all())
 
 
