@@ -8,6 +8,7 @@ from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import is_on_device, on_host, queue_of
+from dforest.core.readable import is_readable
 from dforest.estimators.validation import check_X, count_threads
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -38,7 +39,7 @@ class PredictionPart:
             and X.ndim == 2
             and len(X) > 0
             and X.flags.c_contiguous
-            and X.flags.aligned
+            and is_readable(X)
             and "forest_" in known
             and X.shape[1] == known["n_features_in_"]
             and "feature_names_in_" not in known

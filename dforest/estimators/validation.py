@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from dforest.config import on_host
+from dforest.core.readable import readable
 from dforest.core.search.splitter import Splitter
 from dforest.core.sparse_rows import SparseRows
 from dforest.core.threads import openmp_threads
@@ -84,8 +85,8 @@ def check_X(estimator, X, features=None, reset=True, least_rows=1, **kwargs):
             kwargs["multi_output"] = True
     if issparse(X):
         return _check_sparse(estimator, X, features, reset=reset, ensure_min_samples=least_rows, **kwargs)
-    if isinstance(X, np.ndarray) and not (X.dtype.isnative and X.flags.aligned):
-        X = X.astype(X.dtype.newbyteorder("="))
+    if isinstance(X, np.ndarray):
+        X = readable(X)
     is_float = isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32)
     columns = None if is_float and (features is None or not features.encodes) else columns_of(X)
     numbers = range(0 if columns is None else columns.n_columns)
@@ -108,15 +109,16 @@ def check_X(estimator, X, features=None, reset=True, least_rows=1, **kwargs):
     checks = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": False, "ensure_min_samples": least_rows}
     try:
         if not encode:
-            return validate_data(estimator, named, reset=reset, **checks, **kwargs)
-        X = features.encode(X)
-        if "y" in kwargs:
-            return check_X_y(X, estimator=estimator, **checks, **kwargs)
-        return check_array(X, estimator=estimator, input_name="X", **checks, **kwargs)
+            found = validate_data(estimator, named, reset=reset, **checks, **kwargs)
+        elif "y" in kwargs:
+            found = check_X_y(features.encode(X), estimator=estimator, **checks, **kwargs)
+        else:
+            found = check_array(features.encode(X), estimator=estimator, input_name="X", **checks, **kwargs)
     except ValueError as error:
         if str(error) == "Input contains NaN":  # of objects: y may not hold None
             raise ValueError("Input y contains NaN; allowed are rows whose y is known") from None
         raise
+    return tuple(map(readable, found)) if "y" in kwargs else readable(found)
 
 
 def _check_sparse(estimator, X, features, **kwargs):
@@ -228,7 +230,7 @@ def check_targets(y):
     if y.dtype.kind not in "biuf":
         raise ValueError(f"y holds {y.tolist()[0]!r}; allowed are finite numbers")
     _check_column("y", y)
-    y = y + np.float64(0.0)
+    y = y.astype(np.float64) + 0.0
     if np.isnan(y).any():
         raise ValueError("Input y contains NaN; allowed are finite numbers")
     return y
@@ -371,8 +373,7 @@ def check_weights(sample_weight, X, ranks=ALONE):
         checked.append(_check_sample_weight(weight, part, dtype=np.float64))
         if checked[-1].min(initial=0) < 0:
             raise ValueError(
-                "Negative values in data passed to `sample_weight`: "
-                f"got {checked[-1].min()}; allowed are finite numbers from 0"
+                f"Negative values in data passed to `sample_weight`: got {checked[-1].min()}; allowed are finite numbers from 0"
             )
     checked = np.concatenate(checked)
     if not ranks.any(checked.any()):
