@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from dforest.config import on_host
+from dforest.core.cores import unbound
 from dforest.core.readable import readable
 from dforest.core.search.splitter import Splitter
 from dforest.core.sparse_rows import SparseRows
@@ -447,9 +448,11 @@ def count_threads(n_jobs):
     joblib knows what None means in a `joblib.parallel_config`, how many cores the process may use, and
     where work is nested so deep that there should be no more threads. Where `n_jobs` names no number,
     OpenMP's limit counts too: joblib sets it in its worker processes to their share of the cores, and
-    `threadpoolctl.threadpool_limits` sets it for a block of code.
+    `threadpoolctl.threadpool_limits` sets it for a block of code. Cores are those of the process, even if OpenMP has bound the
+    calling thread to one of them.
     """
-    n_threads = effective_n_jobs(n_jobs)
+    with unbound():
+        n_threads = effective_n_jobs(n_jobs)
     if n_threads > MOST_THREADS:
         raise ValueError(f"n_jobs={n_jobs} means {n_threads} threads; allowed are up to {MOST_THREADS}")
     return n_threads if n_jobs is not None and n_jobs > 0 else min(n_threads, openmp_threads())
