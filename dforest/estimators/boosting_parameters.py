@@ -163,8 +163,8 @@ BOOSTING_PARAMETERS = (
         None,
         [dict, StrOptions({"balanced"}), None],
         """Factors by which the weights of rows are multiplied, by class. A dict maps classes to factors; the factor of a class
-        that it leaves out is 1. "balanced" gives each class the factor total weight / (n_classes * weight of the class). None
-        means 1 for all classes.""",
+        that it leaves out is 1, and if it leaves out none, it may name classes that no row has. "balanced" gives each class
+        the factor total weight / (n_classes * weight of the class). None means 1 for all classes.""",
         of=CLASSIFIER,
         group=ROWS,
     ),

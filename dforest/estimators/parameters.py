@@ -316,10 +316,11 @@ PARAMETERS = (
         None,
         [dict, list, StrOptions({"balanced", "balanced_subsample"}), None],
         """Factors by which the weights of rows are multiplied, by class. A dict maps classes to factors; the factor of a class
-        that it leaves out is 1. "balanced" gives each class the factor total weight / (n_classes * weight of the class), where
-        weights are sums over the training rows; "balanced_subsample" uses the same formula for each tree, with sums over the
-        tree's draws. None means 1 for all classes. For several outputs, a list has a dict for each, and the factors of all
-        outputs are multiplied.""",
+        that it leaves out is 1, and if it leaves out none, it may name classes that no row has. "balanced" gives each class
+        the factor total weight / (n_classes * weight of the class), where weights are
+        sums over the training rows; "balanced_subsample" uses the same formula for each tree, with sums over the tree's draws.
+        None means 1 for all classes. For several outputs, a list has a dict for each, and the factors of all outputs are
+        multiplied.""",
         of=FORESTS & CLASSIFIERS,
         group=ROWS,
     ),
@@ -329,9 +330,9 @@ PARAMETERS = (
         None,
         [dict, list, StrOptions({"balanced"}), None],
         """Factors by which the weights of rows are multiplied, by class. A dict maps classes to factors; the factor of a class
-        that it leaves out is 1. "balanced" gives each class the factor total weight / (n_classes * weight of the class). None
-        means 1 for all classes. For several outputs, a list has a dict for each, and the factors of all outputs are
-        multiplied.""",
+        that it leaves out is 1, and if it leaves out none, it may name classes that no row has. "balanced" gives each class
+        the factor total weight / (n_classes * weight of the class). None means 1 for all classes.
+        For several outputs, a list has a dict for each, and the factors of all outputs are multiplied.""",
         of=TREES & CLASSIFIERS,
         group=ROWS,
     ),

@@ -404,15 +404,18 @@ def check_number(name, value, kind, allowed, is_allowed):
 def check_class_weight(class_weight, classes):
     """The factor of each class, given a dict that may leave out classes: ndarray of shape (n_classes,), dtype float64.
 
+    As in scikit-learn, a dict that leaves out none may also name classes that these rows, say of a fold, lack.
+
     Raises
     ------
     ValueError
-        If the dict names something that is not a class, or a factor is not a finite number from 0.
+        If the dict leaves out a class and names something that is not a class, or a factor is not a finite number from 0.
     """
     classes = classes.tolist()
+    lacking = [label for label in classes if label not in class_weight]
     for label, factor in class_weight.items():
-        if label not in classes:
-            raise ValueError(f"class_weight names the class {label!r}; the classes are {classes}")
+        if lacking and label not in classes:
+            raise ValueError(f"class_weight names the class {label!r}, but not {lacking[0]!r}; the classes are {classes}")
         if not (isinstance(factor, Real) and 0 <= factor < math.inf):
             raise ValueError(f"class_weight gives the class {label!r} {factor!r}; allowed are finite numbers from 0")
     return np.array([class_weight.get(label, 1.0) for label in classes], np.float64)

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
-from dforest import RandomForestRegressor
+from dforest import DecisionTreeClassifier, RandomForestRegressor
 
 
 def test_a_frame_over_unaligned_memory_can_be_predicted():
@@ -14,3 +15,12 @@ def test_a_frame_over_unaligned_memory_can_be_predicted():
     forest = RandomForestRegressor(1, bootstrap=False).fit(pd.DataFrame(X, copy=False), X[:, 0] * 10)
     assert forest.predict(pd.DataFrame(X, copy=False)).tolist() == [0, 10, 20, 30, 40, 50]
     assert forest.forest_.predictor().predict(X).tolist() == [0, 10, 20, 30, 40, 50]
+
+
+def test_class_weight_may_name_a_class_that_a_fold_lacks():
+    """With TimeSeriesSplit, whose first folds may lack a class, ``class_weight={"a": 1, "b": 2, "c": 5}`` was refused."""
+    X, y = np.array([[0.0], [0.0], [0.0]]), ["a", "b", "b"]
+    model = DecisionTreeClassifier(class_weight={"a": 1, "b": 2, "c": 5}).fit(X, y)
+    assert model.predict_proba(X[:1]).tolist() == [[1 / 5, 4 / 5]]
+    with pytest.raises(ValueError, match="class_weight names the class 'B', but not 'b'"):
+        DecisionTreeClassifier(class_weight={"a": 1, "B": 2}).fit(X, y)
