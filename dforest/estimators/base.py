@@ -127,7 +127,8 @@ def check_partitions(estimator, partitions, ranks, grown):
         check_not_sparse(partitions)
         check_alike(ranks, estimator, partitions, version("dforest"), grown)
     columns = estimator.categorical_features, estimator.ordinal_features
-    features = common_features(ranks, [Features.learn(partition.X, *columns) for partition in partitions])
+    found = [Features.learn(partition.X, *columns) for partition in partitions]
+    features = common_features(ranks, found, [partition.X for partition in partitions])
     checked = [
         check_X(
             estimator, partition.X, features, y=partition.y, y_numeric=is_regressor(estimator), least_rows=0 if is_shared else 1

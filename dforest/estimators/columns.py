@@ -55,6 +55,10 @@ class ArrayColumns:
         """The values that are not missing, or all of them if their type can't say so: ndarray, exact."""
         return self.X[:, j]
 
+    def says_nothing(self, j):
+        """Whether column j has no value, and a type that declares no categories: it may be of any kind."""
+        return self.order(j) is None and all(is_missing(value) for value in self.known(j))
+
     def codes(self, j):
         """(codes, labels) of a column.
 

@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 from dforest import DecisionTreeClassifier, RandomForestRegressor
+from dforest.errors import UnseenLabelsWarning
+from dforest.estimators.agreement import Partition
 
 
 def test_a_frame_over_unaligned_memory_can_be_predicted():
@@ -24,3 +26,25 @@ def test_class_weight_may_name_a_class_that_a_fold_lacks():
     assert model.predict_proba(X[:1]).tolist() == [[1 / 5, 4 / 5]]
     with pytest.raises(ValueError, match="class_weight names the class 'B', but not 'b'"):
         DecisionTreeClassifier(class_weight={"a": 1, "B": 2}).fit(X, y)
+
+
+def test_a_column_that_was_all_missing_is_named_when_labels_come():
+    """A warning about labels that training lacked ended in "the training data had ", with nothing after it."""
+    train = pd.DataFrame({"city": pd.Categorical([None, None, None]), "n": [0.0, 1.0, 2.0]})
+    model = DecisionTreeClassifier().fit(train, [0, 1, 1])
+    with pytest.warns(UnseenLabelsWarning, match="the training data had none$"):
+        assert model.predict(pd.DataFrame({"city": pd.Categorical(["Bern"]), "n": [0.0]})).tolist() == [0]
+
+
+@pytest.mark.parametrize("missing", [np.nan, None])
+def test_a_partition_may_have_no_value_where_others_have_categories(missing):
+    """A partition whose column was all missing, hence of a float dtype, was refused where others had categories."""
+    table = pd.DataFrame({"city": pd.Categorical(["Bern", "Oslo", "Rome", None, None]), "n": np.arange(5.0)})
+    y = np.array([0, 1, 0, 1, 1])
+    empty = pd.DataFrame({"city": [missing, missing], "n": [3.0, 4.0]})
+    parts = [Partition(0, table[:3], y[:3]), Partition(1, empty, y[3:])]
+    expected = DecisionTreeClassifier(random_state=0).fit(table, y)
+    for partitions in (parts, [parts[0], parts[1]._replace(place=-1)]):  # the empty one comes first, too
+        model = DecisionTreeClassifier(random_state=0)._fit_partitions(lambda rank, given=partitions: given)
+        assert model.categories_[0].tolist() == ["Bern", "Oslo", "Rome"]
+        assert model.predict(table).tolist() == expected.predict(table).tolist() == y.tolist()
