@@ -93,8 +93,8 @@ def check_X(estimator, X, features=None, reset=True, least_rows=1, **kwargs):
     numbers = range(0 if columns is None else columns.n_columns)
     if features is None:
         features = Features.learn(X, None, None)
-    # scikit-learn would not always convert columns of labels to what they say.
-    encode = columns is not None and (features.encodes or any(columns.order(j) for j in numbers))
+    # scikit-learn would not always convert columns of labels to what they say, and refuses frames of sparse columns alone.
+    encode = columns is not None and (features.encodes or columns.are_sparse or any(columns.order(j) for j in numbers))
     named = X
     if hasattr(X, "iter_columns") and _get_feature_names(X) is None:
         named = _NamedArray(X)

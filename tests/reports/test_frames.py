@@ -48,3 +48,12 @@ def test_a_partition_may_have_no_value_where_others_have_categories(missing):
         model = DecisionTreeClassifier(random_state=0)._fit_partitions(lambda rank, given=partitions: given)
         assert model.categories_[0].tolist() == ["Bern", "Oslo", "Rome"]
         assert model.predict(table).tolist() == expected.predict(table).tolist() == y.tolist()
+
+
+def test_a_frame_of_sparse_columns_is_a_frame():
+    """Frames from ``get_dummies(..., sparse=True)`` were refused, with the advice to call `toarray`, which frames lack."""
+    dense = pd.get_dummies(pd.Series(["a", "b", "c", "b"]))
+    sparse = pd.get_dummies(pd.Series(["a", "b", "c", "b"]), sparse=True)
+    model = DecisionTreeClassifier().fit(sparse, [0, 1, 2, 1])
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert model.predict(sparse).tolist() == model.predict(dense).tolist() == [0, 1, 2, 1]
