@@ -441,7 +441,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
             for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1))
         )
         return GrowthRules(
-            self.max_depth,
+            self.max_depth and min(self.max_depth, MOST_ROWS),  # which no tree exceeds
             min_samples_split,
             min_samples_leaf,
             self.min_weight_fraction_leaf,

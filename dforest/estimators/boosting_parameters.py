@@ -7,7 +7,17 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from dforest.core.boost.loss import Loss
 from dforest.estimators.constraints import Names, SubclassOf
-from dforest.estimators.parameters import BOOSTING, COLUMNS, COMPUTATION, PARAMETERS, ROWS, SHAPE, SPLITS, Parameter
+from dforest.estimators.parameters import (
+    BOOSTING,
+    COLUMNS,
+    COMPUTATION,
+    MOST_TREES,
+    PARAMETERS,
+    ROWS,
+    SHAPE,
+    SPLITS,
+    Parameter,
+)
 
 CLASSIFIER = frozenset({"boosting classifier"})
 REGRESSOR = frozenset({"boosting regressor"})
@@ -73,8 +83,9 @@ BOOSTING_PARAMETERS = (
         "max_iter",
         "int",
         100,
-        [Interval(Integral, 1, None, closed="left")],
-        """Largest number of rounds. A round grows one tree or, for more than two classes, one tree for each class.""",
+        [Interval(Integral, 1, MOST_TREES, closed="both")],
+        """Largest number of rounds, from 1 to 2**32 - 1. A round grows one tree or, for more than two
+        classes, one tree for each class.""",
         of=BOOSTING,
         group=ROUNDS,
     ),
