@@ -82,8 +82,12 @@ def check_X(estimator, X, features=None, reset=True, least_rows=1, **kwargs):
     X = on_host(X)
     if "y" in kwargs:
         kwargs["y"] = on_host(kwargs["y"])
-        if np.asarray(kwargs["y"]).ndim > 1 and estimator.__sklearn_tags__().target_tags.multi_output:
-            kwargs["multi_output"] = True
+        y = np.asarray(kwargs["y"])
+        if y.ndim > 1 and estimator.__sklearn_tags__().target_tags.multi_output:
+            if len(y) or least_rows:
+                kwargs["multi_output"] = True
+            else:  # scikit-learn takes no y of several columns without rows
+                kwargs["y"] = np.zeros(0)
     if issparse(X):
         return _check_sparse(estimator, X, features, reset=reset, ensure_min_samples=least_rows, **kwargs)
     if isinstance(X, np.ndarray):

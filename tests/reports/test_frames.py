@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 
 from dforest import DecisionTreeClassifier, RandomForestRegressor
+from dforest.config import config_context
 from dforest.errors import UnseenLabelsWarning
 from dforest.estimators.agreement import Partition
+from dforest.spmd.threads import ThreadGroup
 
 
 def test_a_frame_over_unaligned_memory_can_be_predicted():
@@ -57,3 +59,19 @@ def test_a_frame_of_sparse_columns_is_a_frame():
     model = DecisionTreeClassifier().fit(sparse, [0, 1, 2, 1])
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
     assert model.predict(sparse).tolist() == model.predict(dense).tolist() == [0, 1, 2, 1]
+
+
+def test_several_outputs_are_refused_as_such_where_a_rank_has_no_rows():
+    """A fit to several outputs by several processes, of which one has no rows, said "Found array with 0 sample(s)"."""
+    X, y = np.arange(6.0).reshape(-1, 1), np.arange(12.0).reshape(-1, 2)
+
+    def fit(communicator):
+        own = [slice(0, 3), slice(3, 3), slice(3, 6)][communicator.rank]
+        with config_context(communicator=communicator):
+            RandomForestRegressor(1).fit(X[own], y[own])
+
+    for error in ThreadGroup(3).run(fit):
+        assert isinstance(error, ValueError)
+        assert "y has 2 columns, but a fit by several ranks, or of several partitions, does not support several outputs" in str(
+            error
+        )
