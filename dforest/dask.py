@@ -114,9 +114,7 @@ class _OnWorkers:
                 raise RankError(f"rank {rank} has grown another forest than rank 0; this is a mistake in dforest")
         if isinstance(self.random_state, np.random.RandomState):  # it goes on as if it had been used here
             self.random_state.set_state(fitted.random_state.get_state())
-        state = fitted.__dict__ | self.get_params(deep=False)
-        self.__dict__.clear()
-        self.__dict__.update(state)
+        self.__dict__ = fitted.__dict__ | self.get_params(deep=False)
         return self
 
     def predict(self, X):

@@ -7,8 +7,15 @@ import sys
 import numpy as np
 import pytest
 
-from dforest import DecisionTreeRegressor, HistGradientBoostingRegressor, RandomForestRegressor, RandomTreesEmbedding
+from dforest import (
+    DecisionTreeRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    RandomTreesEmbedding,
+)
 from dforest.callback import TimeLimit
+from dforest.estimators import base
 from dforest.problem import Problem
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
@@ -41,3 +48,16 @@ def test_the_first_of_very_many_trees_comes_at_once(monkeypatch):
     X, y = np.arange(8.0).reshape(-1, 1), np.arange(8.0)
     forest = RandomForestRegressor(10**8, random_state=0).set_callbacks(TimeLimit(0.2)).fit(X, y)
     assert len(forest) >= 1 and asked[0] <= 2**16
+
+
+def test_predictions_during_a_refit_are_those_of_the_fit_before(monkeypatch):
+    """`predict` while another thread fitted the same object again raised an IndexError, or said that None has no "packed"."""
+    X, y = np.arange(8.0).reshape(-1, 1), np.arange(8) // 4
+    forest, seen = RandomForestClassifier(3, random_state=0).fit(X, y), []
+    grow = base.grow_forest
+    monkeypatch.setattr(
+        base, "grow_forest", lambda *given, **more: seen.append(forest.predict(X).tolist()) or grow(*given, **more)
+    )
+    forest.fit(X[:6], ["a", "b", "c"] * 2)
+    assert seen == [[0, 0, 0, 0, 1, 1, 1, 1]]
+    assert set(forest.predict(X)) <= {"a", "b", "c"}
