@@ -47,6 +47,7 @@ from dforest.estimators.validation import (
     count_features,
     count_samples,
     count_threads,
+    said_of_device,
 )
 from dforest.fit_report import FitReport
 from dforest.fitting import ForestSink, engine_on, grow_forest
@@ -318,7 +319,8 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
                 "column, or a fit in one process that has all rows"
             )
         if self._training_device(partitions[0].X) is not None:
-            raise ValueError(f"{whole}device={self.device!r} does not support several outputs; allowed are None and 'cpu'")
+            what = said_of_device(self.device)
+            raise ValueError(f"{whole}{what} does not support several outputs; allowed is the processor, without a queue")
         if self.monotonic_cst is not None:
             raise ValueError(
                 f"{whole}monotonic_cst is for one output: Monotonicity constraints are not supported with multiple output."

@@ -261,6 +261,11 @@ def check_counts(least, greatest):
         )
 
 
+def said_of_device(device):
+    """What messages call the device of a parameter `device`, which is not the processor: None stands for a queue's."""
+    return "a queue's device" if device is None else f"device={device!r}"
+
+
 def check_device(device, method, splitter):
     """Raise ValueError unless there is code for growing such trees on a device.
 
@@ -270,7 +275,7 @@ def check_device(device, method, splitter):
         The estimator's parameters.
     splitter : Splitter or str
     """
-    what = "a queue's device" if device is None else f"device={device!r}"
+    what = said_of_device(device)
     _check_level_wise(method, splitter, what, "it runs on the CPU: device=None")
 
 
