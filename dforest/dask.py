@@ -8,6 +8,8 @@ that of the partitions, and the forest depends on this order alone, not on which
 Words: a *partition* is a block of rows of a dask array, a partition of a dask dataframe, or what a delayed value stands for.
 """
 
+import functools
+import inspect
 from copy import copy
 
 import numpy as np
@@ -36,8 +38,32 @@ __all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor", "RandomForestClassifie
 _OF_ROWS = ("oob_error_per_observation_", "oob_decision_function_", "oob_prediction_")
 
 
+def _in_memory(method):
+    """A method of the local estimators that raises TypeError if it is given a collection of Dask."""
+
+    @functools.wraps(method)
+    def checked(self, *args, **kwargs):
+        for name, given in inspect.signature(method).bind_partial(self, *args, **kwargs).arguments.items():
+            if _is_of_dask(given):
+                raise TypeError(
+                    f"{name} is of type {type(given).__name__}; {method.__name__} takes rows in memory: compute some rows "
+                    f"first, or call to_local().{method.__name__} for each partition. predict and apply are lazy"
+                )
+        return method(self, *args, **kwargs)
+
+    return checked
+
+
 class _OnWorkers:
     """What makes a forest fit on, and predict for, the workers of a Dask cluster."""
+
+    def __init_subclass__(cls, **kwargs):
+        """Have methods of the local estimators that take rows refuse Dask's collections, which they would gather here."""
+        super().__init_subclass__(**kwargs)
+        for name, method in inspect.getmembers(cls, inspect.isfunction):
+            is_lazy = any(name in vars(kind) for kind in cls.__mro__ if kind.__module__ == __name__)
+            if not name.startswith("_") and not is_lazy and "X" in inspect.signature(method).parameters:
+                setattr(cls, name, _in_memory(method))
 
     def fit(self, X, y, sample_weight=None, groups=None, client=None):
         """Grow the trees of the forest on the workers that have the training rows.
@@ -88,9 +114,7 @@ class _OnWorkers:
                 raise RankError(f"rank {rank} has grown another forest than rank 0; this is a mistake in dforest")
         if isinstance(self.random_state, np.random.RandomState):  # it goes on as if it had been used here
             self.random_state.set_state(fitted.random_state.get_state())
-        state = fitted.__dict__ | self.get_params(deep=False)
-        self.__dict__.clear()
-        self.__dict__.update(state)
+        self.__dict__ = fitted.__dict__ | self.get_params(deep=False)
         return self
 
     def predict(self, X):
@@ -108,6 +132,22 @@ class _OnWorkers:
             ndarray for other X.
         """
         return self._lazy("predict", X, self._kind_of_targets())
+
+    def apply(self, X):
+        """Return the number of the leaf that each row reaches in each tree.
+
+        Parameters
+        ----------
+        X : dask array, dask dataframe, list of delayed arrays or dataframes, or array-like
+            Rows with the columns of the training data.
+
+        Returns
+        -------
+        dask array of shape (n_rows, n_estimators), list of delayed arrays, or ndarray of shape (n_rows, n_estimators)
+            Numbers of nodes in their tree, dtype int64. They are lazy for Dask collections, and an ndarray for other X.
+        """
+        check_is_fitted(self)
+        return self._lazy("apply", X, np.dtype(np.int64), self.n_estimators_)
 
     def to_local(self):
         """Return an estimator of `dforest` with the parameters of this one and, if it is fitted, with its trees."""

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
+from dforest.core.readable import readable
+
 MOST_COLUMNS = 2**31 - 1  # their numbers have 32 bits
 
 
@@ -39,9 +41,9 @@ class SparseRows:
     def of(cls, X):
         """The rows of a matrix of SciPy: CSR with ascending columns, each once; float32 or float64."""
         return cls(
-            np.ascontiguousarray(X.data),
-            np.ascontiguousarray(X.indices, np.int32),
-            np.ascontiguousarray(X.indptr, np.int64),
+            readable(np.ascontiguousarray(X.data)),
+            readable(np.ascontiguousarray(X.indices, np.int32)),
+            readable(np.ascontiguousarray(X.indptr, np.int64)),
             X.shape[1],
         )
 

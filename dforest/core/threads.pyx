@@ -41,6 +41,8 @@ cimport openmp
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from dforest.core.cores import binding_runtime, unbound
+
 cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
 
@@ -100,7 +102,8 @@ def interrupt(exception):
 
 def openmp_threads():
     """How many threads OpenMP would use, for the calling thread: what `threadpoolctl` and OMP_NUM_THREADS limit."""
-    return openmp.omp_get_max_threads()
+    runtime = binding_runtime()
+    return openmp.omp_get_max_threads() if runtime is None else runtime.omp_get_max_threads()
 
 
 @cython.final
@@ -116,7 +119,8 @@ cdef class Pool:
         self.lock = PyThread_allocate_lock()
         if self.lock == NULL:
             raise MemoryError()
-        cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+        with unbound():
+            cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
         self.most = len(cores) - 1
 
     def __dealloc__(self):
@@ -144,7 +148,8 @@ cdef class Pool:
         PyThread_release_lock(self.lock)
         while n_idle < n_wanted and self.n_workers < self.most:
             try:
-                start_new_thread(self.serve, ())
+                with unbound():        # a worker would inherit the caller's few cores
+                    start_new_thread(self.serve, ())
             except (RuntimeError, MemoryError):
                 break
             self.n_workers += 1

@@ -15,6 +15,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+TREES_AT_ONCE = 2**16  # that an engine is asked for: their seeds are known before the first of them is grown
+
 
 class GrownTree(NamedTuple):
     """A finished tree.
@@ -172,10 +174,12 @@ class Session(ABC):
             self.problem = self.problem.with_targets(targets)
             self._take_targets()
         self._leaves = {}
-        if len(trees):
-            ordered = InOrder(sink, trees.start)
-            self._grow(trees, ordered, keep_leaves)
-            self._n_trees += ordered.n_put
+        self._n_wanted = trees.stop
+        ordered = InOrder(sink, trees.start)
+        for first in range(trees.start, trees.stop, TREES_AT_ONCE):
+            if ordered.is_open:
+                self._grow(range(first, min(first + TREES_AT_ONCE, trees.stop)), ordered, keep_leaves)
+        self._n_trees += ordered.n_put
 
     @abstractmethod
     def _grow(self, trees, sink, keep_leaves):

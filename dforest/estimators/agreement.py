@@ -114,8 +114,18 @@ def comparable(value):
     return value if isinstance(value, str | int | float | None) else repr(value)
 
 
-def common_features(ranks, found):
+def common_features(ranks, found, rows):
     """What the columns of X are, given what they are in each partition of this rank: `Features` with the labels of all rows.
+
+    A partition in which a column has no value, such as one of missing numbers where others have labels, does not count for it.
+
+    Parameters
+    ----------
+    ranks : Communicator
+    found : list of Features
+        Of each partition.
+    rows : list of (array-like or frame)
+        X of each partition.
 
     Raises
     ------
@@ -127,16 +137,22 @@ def common_features(ranks, found):
     everywhere = [features for of_rank in ranks.gather_objects(found) for features in of_rank if len(features.kinds)]
     if not everywhere:
         return Features([], [])
-    first = everywhere[0]
-    categories = []
-    for j in range(len(first.kinds)):
-        for features in everywhere[1:]:
+    n, names = len(everywhere[0].kinds), everywhere[0].names
+    open_to = [j for j in range(n) if len({(features.kinds[j], features.is_encoded(j)) for features in everywhere}) > 1]
+    there = [columns_of(X) for X, features in zip(rows, found, strict=True) if len(features.kinds)]
+    silent = ranks.gather_objects([{j for j in open_to if columns.says_nothing(j)} for columns in there])
+    silent = [columns for of_rank in silent for columns in of_rank]
+    kinds, categories = [], []
+    for j in range(n):
+        first, *others = [one for one, columns in zip(everywhere, silent, strict=True) if j not in columns] or everywhere
+        for features in others:
             if features.kinds[j] != first.kinds[j]:
-                kinds = " in one partition, but ".join(KINDS[f.kinds[j]] for f in (first, features))
-                raise ValueError(f"{first.title(j)} is {kinds} in another; allowed is one kind of column for all rows")
-        labels, title = [features.categories[j] for features in everywhere], first.title(j)
+                both = " in one partition, but ".join(KINDS[f.kinds[j]] for f in (first, features))
+                raise ValueError(f"{first.title(j)} is {both} in another; allowed is one kind of column for all rows")
+        labels, title = [features.categories[j] for features in (first, *others)], first.title(j)
+        kinds.append(first.kinds[j])
         categories.append((_all_categories if first.kinds[j] == CATEGORICAL else _one_order)(labels, title))
-    return Features(first.kinds, categories, first.names)
+    return Features(kinds, categories, names)
 
 
 def _all_categories(arrays, title):

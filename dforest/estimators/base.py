@@ -29,7 +29,7 @@ from dforest.estimators.callbacks import with_callbacks
 from dforest.estimators.features import CATEGORICAL, ORDINAL, Features
 from dforest.estimators.memory import MemoryPart
 from dforest.estimators.outputs import by_output, check_columns, class_weights, classes_by_output, labels_of
-from dforest.estimators.prediction import PredictionPart
+from dforest.estimators.prediction import PredictionPart, of_one_fit
 from dforest.estimators.sampling import groups_of, sampling_plan
 from dforest.estimators.saving import SavingPart
 from dforest.estimators.state import StatePart
@@ -47,6 +47,7 @@ from dforest.estimators.validation import (
     count_features,
     count_samples,
     count_threads,
+    said_of_device,
 )
 from dforest.fit_report import FitReport
 from dforest.fitting import ForestSink, engine_on, grow_forest
@@ -127,7 +128,8 @@ def check_partitions(estimator, partitions, ranks, grown):
         check_not_sparse(partitions)
         check_alike(ranks, estimator, partitions, version("dforest"), grown)
     columns = estimator.categorical_features, estimator.ordinal_features
-    features = common_features(ranks, [Features.learn(partition.X, *columns) for partition in partitions])
+    found = [Features.learn(partition.X, *columns) for partition in partitions]
+    features = common_features(ranks, found, [partition.X for partition in partitions])
     checked = [
         check_X(
             estimator, partition.X, features, y=partition.y, y_numeric=is_regressor(estimator), least_rows=0 if is_shared else 1
@@ -151,15 +153,15 @@ def check_not_sparse(partitions):
 
 
 @contextmanager
-def unchanged_by_errors(estimator):
-    """Give an estimator the attributes back that it had, if what is done in the block raises an exception."""
-    before = dict(estimator.__dict__)
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise
+def fitting(estimator):
+    """A copy of an estimator, to be fitted in the block: the estimator takes its attributes at the end, all at once.
+
+    Other threads may predict with the estimator meanwhile. If the block raises an exception, it stays as it was.
+    """
+    working = object.__new__(type(estimator))
+    working.__dict__ = dict(estimator.__dict__)
+    yield working
+    estimator.__dict__ = working.__dict__  # not updated: see `of_one_fit`
 
 
 class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstimator):
@@ -262,9 +264,9 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
 
         All ranks of the estimator's communicator do this together.
         """
-        with unchanged_by_errors(self), self._communicator().together() as ranks:
-            self._validate_params()
-            self._fit(partitions_of(ranks.rank), ranks)
+        with fitting(self) as model, self._communicator().together() as ranks:
+            model._validate_params()
+            model._fit(partitions_of(ranks.rank), ranks)
         return self
 
     def _communicator(self):
@@ -317,7 +319,8 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
                 "column, or a fit in one process that has all rows"
             )
         if self._training_device(partitions[0].X) is not None:
-            raise ValueError(f"{whole}device={self.device!r} does not support several outputs; allowed are None and 'cpu'")
+            what = said_of_device(self.device)
+            raise ValueError(f"{whole}{what} does not support several outputs; allowed is the processor, without a queue")
         if self.monotonic_cst is not None:
             raise ValueError(
                 f"{whole}monotonic_cst is for one output: Monotonicity constraints are not supported with multiple output."
@@ -440,7 +443,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
             for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1))
         )
         return GrowthRules(
-            self.max_depth,
+            self.max_depth and min(self.max_depth, MOST_ROWS),  # which no tree exceeds
             min_samples_split,
             min_samples_leaf,
             self.min_weight_fraction_leaf,
@@ -539,6 +542,7 @@ def _known_numbers(y, classes, name):
 class ClassifierPart(ClassTargets, ClassifierMixin):
     """What makes a `TreeEstimator` a classifier."""
 
+    @of_one_fit
     def predict_proba(self, X):
         """Predict the probability of each class for each row.
 
@@ -563,6 +567,7 @@ class ClassifierPart(ClassTargets, ClassifierMixin):
         """The probabilities by output: list of ndarray."""
         return [np.ascontiguousarray(on_host(probability)[:, own]) for own in self.forest_.objective.outputs]
 
+    @of_one_fit
     def predict_log_proba(self, X):
         """Predict the natural logarithm of the probability of each class for each row.
 
@@ -582,6 +587,7 @@ class ClassifierPart(ClassTargets, ClassifierMixin):
             logs = [in_kind(X, np.log(on_host(part))) for part in (probability if self.n_outputs_ > 1 else [probability])]
         return logs if self.n_outputs_ > 1 else logs[0]
 
+    @of_one_fit
     def predict(self, X):
         """Predict the class of each row.
 
@@ -630,6 +636,7 @@ class NumberTargets:
 class RegressorPart(NumberTargets, RegressorMixin):
     """What makes a `TreeEstimator` a regressor."""
 
+    @of_one_fit
     def predict(self, X):
         """Predict the target of each row.
 

@@ -19,7 +19,7 @@ from dforest.boosting.losses import Loss, OwnLoss
 from dforest.config import communicator, in_kind, on_host
 from dforest.core.boost.loss import Loss as BoostingLoss
 from dforest.estimators.agreement import Partition
-from dforest.estimators.base import ClassTargets, NumberTargets, check_partitions, instance_of, unchanged_by_errors
+from dforest.estimators.base import ClassTargets, NumberTargets, check_partitions, fitting, instance_of
 from dforest.estimators.boosting_constraints import constraints_of
 from dforest.estimators.boosting_parameters import BOOSTING_PARAMETERS
 from dforest.estimators.boosting_place import Place, check_columns, check_shared, training_device
@@ -31,7 +31,7 @@ from dforest.estimators.conversion import ExportPart
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.features import CATEGORICAL, ORDINAL
 from dforest.estimators.importance import gain_shares
-from dforest.estimators.prediction import PredictionPart
+from dforest.estimators.prediction import PredictionPart, of_one_fit
 from dforest.estimators.saving import SavingPart
 from dforest.estimators.shapley import ShapPart
 from dforest.estimators.state import StatePart
@@ -83,9 +83,9 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
 
         All ranks of the estimator's communicator do this together. to_score: what `fit` was given to be scored, and its weights
         """
-        with unchanged_by_errors(self), self._communicator().together() as ranks:
-            self._validate_params()
-            self._fit(partitions_of(ranks.rank), to_score, ranks)
+        with fitting(self) as model, self._communicator().together() as ranks:
+            model._validate_params()
+            model._fit(partitions_of(ranks.rank), to_score, ranks)
         return self
 
     def _communicator(self):
@@ -262,6 +262,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         check_is_fitted(self)
         return gain_shares(self.forest_)
 
+    @of_one_fit
     def apply(self, X, *, n_iter=None):
         """Return the number of the leaf that each row reaches in each tree.
 
@@ -400,6 +401,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
             label = self.classes_[lacking].tolist()[0]
             raise ValueError(f"no row of positive weight has the class {label!r}; allowed is one row of each class, or more")
 
+    @of_one_fit
     def predict(self, X, *, n_iter=None):
         """Predict the class of each row.
 
@@ -418,6 +420,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
         raw = self._raw(X, n_iter)
         return in_kind(X, self.classes_.take(class_numbers(raw)))
 
+    @of_one_fit
     def predict_proba(self, X, *, n_iter=None):
         """Predict the probability of each class for each row.
 
@@ -436,6 +439,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
         raw = self._raw(X, n_iter)
         return in_kind(X, probabilities(self._loss, raw))
 
+    @of_one_fit
     def decision_function(self, X, *, n_iter=None):
         """Return the raw prediction of each row, which is the sum of the values of the leaves that it reaches.
 
@@ -454,6 +458,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
         """
         return in_kind(X, decisions(self._raw(X, n_iter)))
 
+    @of_one_fit
     def staged_predict(self, X):
         """Predict the class of each row by the first round alone, by the first two rounds, and so on.
 
@@ -470,6 +475,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
         for raw in self._staged_raw(X):
             yield self.classes_.take(class_numbers(raw))
 
+    @of_one_fit
     def staged_predict_proba(self, X):
         """Predict the probability of each class by the first round alone, by the first two rounds, and so on.
 
@@ -486,6 +492,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
         for raw in self._staged_raw(X):
             yield probabilities(self._loss, raw)
 
+    @of_one_fit
     def staged_decision_function(self, X):
         """Return the raw prediction of each row by the first round alone, by the first two rounds, and so on.
 
@@ -555,6 +562,7 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
             return Loss(self.loss, 0.9 if self.quantile is None else float(self.quantile))
         return Loss(self.loss)
 
+    @of_one_fit
     def predict(self, X, *, n_iter=None):
         """Predict the target of each row.
 
@@ -573,6 +581,7 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
         raw = self._raw(X, n_iter)
         return in_kind(X, self._loss.predict(raw))
 
+    @of_one_fit
     def staged_predict(self, X):
         """Predict the target of each row by the first round alone, by the first two rounds, and so on.
 

@@ -7,7 +7,17 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from dforest.core.boost.loss import Loss
 from dforest.estimators.constraints import Names, SubclassOf
-from dforest.estimators.parameters import BOOSTING, COLUMNS, COMPUTATION, PARAMETERS, ROWS, SHAPE, SPLITS, Parameter
+from dforest.estimators.parameters import (
+    BOOSTING,
+    COLUMNS,
+    COMPUTATION,
+    MOST_TREES,
+    PARAMETERS,
+    ROWS,
+    SHAPE,
+    SPLITS,
+    Parameter,
+)
 
 CLASSIFIER = frozenset({"boosting classifier"})
 REGRESSOR = frozenset({"boosting regressor"})
@@ -73,8 +83,9 @@ BOOSTING_PARAMETERS = (
         "max_iter",
         "int",
         100,
-        [Interval(Integral, 1, None, closed="left")],
-        """Largest number of rounds. A round grows one tree or, for more than two classes, one tree for each class.""",
+        [Interval(Integral, 1, MOST_TREES, closed="both")],
+        """Largest number of rounds, from 1 to 2**32 - 1. A round grows one tree or, for more than two
+        classes, one tree for each class.""",
         of=BOOSTING,
         group=ROUNDS,
     ),
@@ -174,8 +185,8 @@ BOOSTING_PARAMETERS = (
         None,
         [dict, StrOptions({"balanced"}), None],
         """Factors by which the weights of rows are multiplied, by class. A dict maps classes to factors; the factor of a class
-        that it leaves out is 1. "balanced" gives each class the factor total weight / (n_classes * weight of the class). None
-        means 1 for all classes.""",
+        that it leaves out is 1, and if it leaves out none, it may name classes that no row has. "balanced" gives each class
+        the factor total weight / (n_classes * weight of the class). None means 1 for all classes.""",
         of=CLASSIFIER,
         group=ROWS,
     ),

@@ -36,6 +36,7 @@ class ArrayColumns:
     """Columns of a two-dimensional array; base class of the others."""
 
     names = None  # list, of frames
+    are_sparse = False  # whether all columns have a type that leaves out zeros or other values
 
     def __init__(self, X):
         self.X = X
@@ -54,6 +55,10 @@ class ArrayColumns:
     def known(self, j):
         """The values that are not missing, or all of them if their type can't say so: ndarray, exact."""
         return self.X[:, j]
+
+    def says_nothing(self, j):
+        """Whether column j has no value, and a type that declares no categories: it may be of any kind."""
+        return self.order(j) is None and all(is_missing(value) for value in self.known(j))
 
     def codes(self, j):
         """(codes, labels) of a column.
@@ -91,6 +96,7 @@ class PandasColumns(ArrayColumns):
     def __init__(self, X):
         self.names = list(X.columns)
         self.types = list(X.dtypes)
+        self.are_sparse = all(map(_is_sparse, self.types))
         super().__init__(X)
 
     def order(self, j):
@@ -117,6 +123,8 @@ class PandasColumns(ArrayColumns):
         column = self.X.iloc[:, j]
         if isinstance(column.dtype, np.dtype):
             return column.to_numpy()
+        if _is_sparse(column.dtype):
+            return column.array.to_dense()
         return column.to_numpy(np.float64 if column.dtype.kind in "biuf" else object, na_value=np.nan)
 
 
@@ -244,6 +252,10 @@ def _factorise_numbers(values):
     labels = np.unique(values)
     labels = labels[labels == labels]
     return np.searchsorted(labels, values), labels
+
+
+def _is_sparse(pandas_type):
+    return type(pandas_type).__name__ == "SparseDtype"
 
 
 def _is_dictionary(arrow_type):

@@ -11,6 +11,7 @@ from dforest.config import on_host
 from dforest.estimators.base import NumberTargets
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.ensemble import ForestEstimator
+from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.tree import ExtraTreeRegressor
 
 
@@ -113,6 +114,7 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
         """
         return self.fit(X, y, sample_weight).transform(X)
 
+    @of_one_fit
     def transform(self, X):
         """Return a matrix of the leaves that rows reach.
 

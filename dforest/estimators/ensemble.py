@@ -28,6 +28,7 @@ from dforest.estimators.growth import ForestGrowth
 from dforest.estimators.intervals import IntervalPart
 from dforest.estimators.neighbours import NeighbourPart, QuantilePart
 from dforest.estimators.outputs import by_output, labels_of, same_classes
+from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.progress import ProgressLine
 from dforest.estimators.reporting import ReportPart
 from dforest.estimators.scoring import accuracy, r2, score_of_classes, score_of_numbers
@@ -345,6 +346,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
             return
         self.oob_score_ = self.oob_score(*(labels_of(self.classes_, of_rows.T) for of_rows in (true, numbers)))
 
+    @of_one_fit
     def oob_importance(self, X, y, sample_weight=None):
         """Compute importances by permutation, on the rows that each tree left out (mean decrease of accuracy).
 
@@ -428,6 +430,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         )
 
     @property
+    @of_one_fit
     def estimators_(self):
         """The trees one by one: a list of fitted single-tree estimators, which share the forest's arrays.
 
@@ -487,6 +490,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         return iter(self.estimators_)
 
     @property
+    @of_one_fit
     def estimators_samples_(self):
         """The rows that each tree was grown on: a list of ndarrays of row numbers, dtype int32.
 
@@ -531,6 +535,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
             trees.append(tree)
         return trees
 
+    @of_one_fit
     def apply(self, X):
         """Return the number of the leaf that each row reaches in each tree.
 
@@ -546,6 +551,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         """
         return in_kind(X, self._leaves(X))
 
+    @of_one_fit
     def decision_path(self, X):
         """Return the nodes of all trees that each row passes on its way from the root to a leaf.
 

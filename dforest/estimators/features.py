@@ -415,4 +415,6 @@ def _label_array(labels):
 def _some(values, most=10):
     """The first labels of a list, for messages."""
     values = as_list(values)
+    if not values:
+        return "none"
     return ", ".join(map(repr, values[:most])) + (", ..." if len(values) > most else "")

@@ -18,6 +18,7 @@ from dforest import pruning
 from dforest.engines.base import GrownTree
 from dforest.estimators.memory import memory_of
 from dforest.estimators.oob import LiveVotes, check_available
+from dforest.estimators.validation import said_of_device
 from dforest.fit_report import FitReport
 from dforest.fitting import forest_of, lone_tree
 
@@ -110,7 +111,7 @@ class ForestGrowth:
     def estimate_memory(self):
         """The `FitMemory` of the whole fit. Raises ValueError if trees are grown on a device."""
         if self._device is not None:
-            raise ValueError(f"memory can't be estimated for device={self.estimator.device!r}; allowed are None and 'cpu'")
+            raise ValueError(f"memory can't be estimated for {said_of_device(self.estimator.device)}; allowed is the processor")
         return memory_of(
             self.estimator, self.problem, self.rows, self.n_wanted - self.n_before, self._plan.n_threads, self._tasks.data
         )

@@ -13,6 +13,7 @@ from dforest.core.draws import TreeDraws
 from dforest.core.predict.out_of_bag import predict_out_of_bag, square_exponent
 from dforest.core.threads import each
 from dforest.estimators.outputs import check_one_output
+from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.validation import check_number, count_threads
 
 _BLOCK_BYTES = 1 << 26  # of numbers that are worked on together
@@ -22,6 +23,7 @@ _ROUNDING = 1e-6  # of a number of rows
 class IntervalPart:
     """What forests for regression tell of how far off a prediction may be."""
 
+    @of_one_fit
     def predict_interval(self, X, level=0.9, method="oob"):
         r"""Predict an interval for each row that is meant to hold its target.
 

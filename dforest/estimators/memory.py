@@ -13,7 +13,7 @@ from dforest.core.sparse_rows import parts_of
 from dforest.engines.cpu import CpuEngine
 from dforest.engines.memory import MemoryEstimate, estimate_memory
 from dforest.estimators.agreement import Partition
-from dforest.estimators.validation import count_samples
+from dforest.estimators.validation import count_samples, said_of_device
 
 _PARTS = {0: 8, 16: 4, 64: 2}  # from so many trees on, two are grown on an 8th, a 4th, half of the rows, and two on half as many
 _FEW_ROWS = 4096  # of which trees are grown on all
@@ -135,7 +135,7 @@ class MemoryPart:
                 raise ValueError(f"memory can't be estimated for a fit by {ranks.size} ranks; allowed is one rank")
             partitions = model._given([Partition(0, X, y, sample_weight, groups)])
             if model._training_device(*partitions[0][1:]) is not None:
-                raise ValueError(f"memory can't be estimated for device={model.device!r}; allowed are None and 'cpu'")
+                raise ValueError(f"memory can't be estimated for {said_of_device(model.device)}; allowed is the processor")
             plan = model._plan()
             features, rows = model._learn(partitions, ranks, plan)
             model._keep_features(features, rows, plan)

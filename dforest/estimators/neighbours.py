@@ -21,6 +21,7 @@ from dforest.core.predict.neighbours import LeafTable, quantiles_of_rows, square
 from dforest.core.sparse_rows import SparseRows, dense
 from dforest.core.threads import each
 from dforest.estimators.outputs import check_one_output
+from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.validation import check_X, count_threads
 from dforest.weights import ClassBalance
 
@@ -189,6 +190,7 @@ class NeighbourPart:
         check_is_fitted(self)
         return check_X(self, on_host(X), self._features, reset=False)
 
+    @of_one_fit
     def forest_weights(self, X):
         """Return the weight of each training row in the prediction for each row of X.
 
@@ -231,6 +233,7 @@ class NeighbourPart:
         table, X = self._leaf_table(), self._rows_to_look_at(X)
         return self._sparse(table, self._blocks(X))
 
+    @of_one_fit
     def proximity(self, X=None, kind="gap"):
         """Return how close each row of X is to each training row, judged by the leaves that they share.
 
@@ -341,6 +344,7 @@ class NeighbourPart:
 class QuantilePart:
     """What forests for regression tell of the distribution of targets."""
 
+    @of_one_fit
     def predict_quantiles(self, X, q):
         """Predict quantiles of the target for each row, by the weights that `forest_weights` returns.
 

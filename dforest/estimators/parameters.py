@@ -32,6 +32,8 @@ PREDICTORS = TREES | FORESTS
 IN_TABLE = PREDICTORS | EMBEDDINGS  # families whose parameters are listed here; others have tables of their own
 FAMILIES = IN_TABLE | BOOSTING
 
+MOST_TREES = 2**32 - 1  # their numbers have 32 bits
+
 # The groups of parameters.
 ENSEMBLE = "Ensemble and its output"
 SPLITS = "Choice of splits"
@@ -96,8 +98,9 @@ PARAMETERS = (
         "n_estimators",
         "int",
         100,
-        [Interval(Integral, 1, None, closed="left")],
-        """Number of trees in the forest, from 1 on. More trees take time and memory in proportion, and don't overfit.""",
+        [Interval(Integral, 1, MOST_TREES, closed="both")],
+        """Number of trees in the forest, from 1 to 2**32 - 1. More trees take time and memory in proportion, and don't
+        overfit.""",
         of=FORESTS | EMBEDDINGS,
         by_position=True,
         group=ENSEMBLE,
@@ -316,10 +319,11 @@ PARAMETERS = (
         None,
         [dict, list, StrOptions({"balanced", "balanced_subsample"}), None],
         """Factors by which the weights of rows are multiplied, by class. A dict maps classes to factors; the factor of a class
-        that it leaves out is 1. "balanced" gives each class the factor total weight / (n_classes * weight of the class), where
-        weights are sums over the training rows; "balanced_subsample" uses the same formula for each tree, with sums over the
-        tree's draws. None means 1 for all classes. For several outputs, a list has a dict for each, and the factors of all
-        outputs are multiplied.""",
+        that it leaves out is 1, and if it leaves out none, it may name classes that no row has. "balanced" gives each class
+        the factor total weight / (n_classes * weight of the class), where weights are
+        sums over the training rows; "balanced_subsample" uses the same formula for each tree, with sums over the tree's draws.
+        None means 1 for all classes. For several outputs, a list has a dict for each, and the factors of all outputs are
+        multiplied.""",
         of=FORESTS & CLASSIFIERS,
         group=ROWS,
     ),
@@ -329,9 +333,9 @@ PARAMETERS = (
         None,
         [dict, list, StrOptions({"balanced"}), None],
         """Factors by which the weights of rows are multiplied, by class. A dict maps classes to factors; the factor of a class
-        that it leaves out is 1. "balanced" gives each class the factor total weight / (n_classes * weight of the class). None
-        means 1 for all classes. For several outputs, a list has a dict for each, and the factors of all outputs are
-        multiplied.""",
+        that it leaves out is 1, and if it leaves out none, it may name classes that no row has. "balanced" gives each class
+        the factor total weight / (n_classes * weight of the class). None means 1 for all classes.
+        For several outputs, a list has a dict for each, and the factors of all outputs are multiplied.""",
         of=TREES & CLASSIFIERS,
         group=ROWS,
     ),

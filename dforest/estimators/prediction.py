@@ -1,5 +1,6 @@
 """How estimators predict: rows are checked, a place to work is chosen, and rows go down the trees there."""
 
+from functools import wraps
 from importlib import import_module
 
 import numpy as np
@@ -8,6 +9,7 @@ from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import is_on_device, on_host, queue_of
+from dforest.core.readable import is_readable
 from dforest.estimators.validation import check_X, count_threads
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -18,6 +20,18 @@ def path_matrix(forest, leaf):
     indices, indptr = forest.packed().paths(leaf)
     kind = csr_array if get_config().get("sparse_interface") == "sparray" else csr_matrix
     return kind((np.ones(len(indices), np.int64), indices, indptr), shape=(len(leaf), len(forest.feature)))
+
+
+def of_one_fit(method):
+    """A method that sees the attributes of one fit throughout, even if another thread fits the estimator meanwhile."""
+
+    @wraps(method)
+    def seeing(self, *args, **kwargs):
+        seen = object.__new__(type(self))
+        seen.__dict__ = self.__dict__  # which a fit replaces by another one
+        return method(seen, *args, **kwargs)
+
+    return seeing
 
 
 class PredictionPart:
@@ -38,7 +52,7 @@ class PredictionPart:
             and X.ndim == 2
             and len(X) > 0
             and X.flags.c_contiguous
-            and X.flags.aligned
+            and is_readable(X)
             and "forest_" in known
             and X.shape[1] == known["n_features_in_"]
             and "feature_names_in_" not in known

@@ -8,6 +8,7 @@ from dforest.config import on_host
 from dforest.core.predict.shapley import ShapleyForest
 from dforest.core.sparse_rows import dense
 from dforest.estimators.outputs import check_one_output
+from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.validation import check_X, count_threads
 from dforest.shap_values import ShapValues
 
@@ -17,6 +18,7 @@ _LARGE = 2.0**1000  # differences of what leaves predict are finite below
 class ShapPart:
     """What tells how much each feature adds to a prediction."""
 
+    @of_one_fit
     def shap_values(self, X, background=None):
         r"""Compute Shapley values: how much each feature of a row adds to the prediction for the row [1]_.
 

@@ -16,6 +16,7 @@ from dforest.estimators.base import ClassifierPart, Plan, RegressorPart, TreeEst
 from dforest.estimators.conversion import ConversionPart
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.outputs import check_one_output
+from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.shapley import ShapPart
 from dforest.estimators.validation import check_weights, check_X, count_features
 from dforest.interop import Tree
@@ -185,6 +186,7 @@ class DecisionTree(TreeEstimator):
         alphas, impurities = pruning.cost_complexity_path(tree.forest_)
         return Bunch(ccp_alphas=alphas, impurities=impurities)
 
+    @of_one_fit
     def apply(self, X, check_input=True):
         """Return the number of the leaf that each row reaches.
 
@@ -202,6 +204,7 @@ class DecisionTree(TreeEstimator):
 
     apply.__doc__ = _with_check_input(apply)
 
+    @of_one_fit
     def decision_path(self, X, check_input=True):
         """Return the nodes that each row passes on its way from the root to a leaf.
 

@@ -22,6 +22,8 @@ from sklearn.utils.validation import (
 )
 
 from dforest.config import on_host
+from dforest.core.cores import unbound
+from dforest.core.readable import readable
 from dforest.core.search.splitter import Splitter
 from dforest.core.sparse_rows import SparseRows
 from dforest.core.threads import openmp_threads
@@ -81,19 +83,23 @@ def check_X(estimator, X, features=None, reset=True, least_rows=1, **kwargs):
     X = on_host(X)
     if "y" in kwargs:
         kwargs["y"] = on_host(kwargs["y"])
-        if np.asarray(kwargs["y"]).ndim > 1 and estimator.__sklearn_tags__().target_tags.multi_output:
-            kwargs["multi_output"] = True
+        y = np.asarray(kwargs["y"])
+        if y.ndim > 1 and estimator.__sklearn_tags__().target_tags.multi_output:
+            if len(y) or least_rows:
+                kwargs["multi_output"] = True
+            else:  # scikit-learn takes no y of several columns without rows
+                kwargs["y"] = np.zeros(0)
     if issparse(X):
         return _check_sparse(estimator, X, features, reset=reset, ensure_min_samples=least_rows, **kwargs)
-    if isinstance(X, np.ndarray) and not (X.dtype.isnative and X.flags.aligned):
-        X = X.astype(X.dtype.newbyteorder("="))
+    if isinstance(X, np.ndarray):
+        X = readable(X)
     is_float = isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32)
     columns = None if is_float and (features is None or not features.encodes) else columns_of(X)
     numbers = range(0 if columns is None else columns.n_columns)
     if features is None:
         features = Features.learn(X, None, None)
-    # scikit-learn would not always convert columns of labels to what they say.
-    encode = columns is not None and (features.encodes or any(columns.order(j) for j in numbers))
+    # scikit-learn would not always convert columns of labels to what they say, and refuses frames of sparse columns alone.
+    encode = columns is not None and (features.encodes or columns.are_sparse or any(columns.order(j) for j in numbers))
     named = X
     if hasattr(X, "iter_columns") and _get_feature_names(X) is None:
         named = _NamedArray(X)
@@ -109,15 +115,16 @@ def check_X(estimator, X, features=None, reset=True, least_rows=1, **kwargs):
     checks = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": False, "ensure_min_samples": least_rows}
     try:
         if not encode:
-            return validate_data(estimator, named, reset=reset, **checks, **kwargs)
-        X = features.encode(X)
-        if "y" in kwargs:
-            return check_X_y(X, estimator=estimator, **checks, **kwargs)
-        return check_array(X, estimator=estimator, input_name="X", **checks, **kwargs)
+            found = validate_data(estimator, named, reset=reset, **checks, **kwargs)
+        elif "y" in kwargs:
+            found = check_X_y(features.encode(X), estimator=estimator, **checks, **kwargs)
+        else:
+            found = check_array(features.encode(X), estimator=estimator, input_name="X", **checks, **kwargs)
     except ValueError as error:
         if str(error) == "Input contains NaN":  # of objects: y may not hold None
             raise ValueError("Input y contains NaN; allowed are rows whose y is known") from None
         raise
+    return tuple(map(readable, found)) if "y" in kwargs else readable(found)
 
 
 def _check_sparse(estimator, X, features, **kwargs):
@@ -229,7 +236,7 @@ def check_targets(y):
     if y.dtype.kind not in "biuf":
         raise ValueError(f"y holds {y.tolist()[0]!r}; allowed are finite numbers")
     _check_column("y", y)
-    y = y + np.float64(0.0)
+    y = y.astype(np.float64) + 0.0
     if np.isnan(y).any():
         raise ValueError("Input y contains NaN; allowed are finite numbers")
     return y
@@ -255,6 +262,11 @@ def check_counts(least, greatest):
         )
 
 
+def said_of_device(device):
+    """What messages call the device of a parameter `device`, which is not the processor: None stands for a queue's."""
+    return "a queue's device" if device is None else f"device={device!r}"
+
+
 def check_device(device, method, splitter):
     """Raise ValueError unless there is code for growing such trees on a device.
 
@@ -264,7 +276,7 @@ def check_device(device, method, splitter):
         The estimator's parameters.
     splitter : Splitter or str
     """
-    what = "a queue's device" if device is None else f"device={device!r}"
+    what = said_of_device(device)
     _check_level_wise(method, splitter, what, "it runs on the CPU: device=None")
 
 
@@ -372,8 +384,7 @@ def check_weights(sample_weight, X, ranks=ALONE):
         checked.append(_check_sample_weight(weight, part, dtype=np.float64))
         if checked[-1].min(initial=0) < 0:
             raise ValueError(
-                "Negative values in data passed to `sample_weight`: "
-                f"got {checked[-1].min()}; allowed are finite numbers from 0"
+                f"Negative values in data passed to `sample_weight`: got {checked[-1].min()}; allowed are finite numbers from 0"
             )
     checked = np.concatenate(checked)
     if not ranks.any(checked.any()):
@@ -423,15 +434,18 @@ def file_path_of(path):
 def check_class_weight(class_weight, classes):
     """The factor of each class, given a dict that may leave out classes: ndarray of shape (n_classes,), dtype float64.
 
+    As in scikit-learn, a dict that leaves out none may also name classes that these rows, say of a fold, lack.
+
     Raises
     ------
     ValueError
-        If the dict names something that is not a class, or a factor is not a finite number from 0.
+        If the dict leaves out a class and names something that is not a class, or a factor is not a finite number from 0.
     """
     classes = classes.tolist()
+    lacking = [label for label in classes if label not in class_weight]
     for label, factor in class_weight.items():
-        if label not in classes:
-            raise ValueError(f"class_weight names the class {label!r}; the classes are {classes}")
+        if lacking and label not in classes:
+            raise ValueError(f"class_weight names the class {label!r}, but not {lacking[0]!r}; the classes are {classes}")
         if not (isinstance(factor, Real) and 0 <= factor < math.inf):
             raise ValueError(f"class_weight gives the class {label!r} {factor!r}; allowed are finite numbers from 0")
     return np.array([class_weight.get(label, 1.0) for label in classes], np.float64)
@@ -467,9 +481,11 @@ def count_threads(n_jobs):
     joblib knows what None means in a `joblib.parallel_config`, how many cores the process may use, and
     where work is nested so deep that there should be no more threads. Where `n_jobs` names no number,
     OpenMP's limit counts too: joblib sets it in its worker processes to their share of the cores, and
-    `threadpoolctl.threadpool_limits` sets it for a block of code.
+    `threadpoolctl.threadpool_limits` sets it for a block of code. Cores are those of the process, even if OpenMP has bound the
+    calling thread to one of them.
     """
-    n_threads = effective_n_jobs(n_jobs)
+    with unbound():
+        n_threads = effective_n_jobs(n_jobs)
     if n_threads > MOST_THREADS:
         raise ValueError(f"n_jobs={n_jobs} means {n_threads} threads; allowed are up to {MOST_THREADS}")
     return n_threads if n_jobs is not None and n_jobs > 0 else min(n_threads, openmp_threads())

@@ -135,7 +135,7 @@ REFUSED_CLASSES = [
     ({}, {"sample_weight": np.zeros(150)}, "Sample weights must contain at least one non-zero number"),
     ({}, {"y": NAN}, "Input y contains NaN"),
     ({}, {"y": X_FEW[:, 0]}, "Unknown label type: continuous"),
-    ({"class_weight": {7: 1.0}}, {}, "class_weight names the class 7; the classes are"),
+    ({"class_weight": {7: 1.0}}, {}, "class_weight names the class 7, but not .*; the classes are"),
     ({"class_weight": {0: 1e200}}, {}, r"sample_weight holds 1e\+200, class weights included; allowed are weights up to"),
     ({"class_weight": {0: 0}}, {}, "no row of positive weight has the class 0"),
     ({"early_stopping": True}, {"X_val": X_FEW}, "X_val is provided, but y_val was not provided"),

@@ -134,6 +134,7 @@ def test_too_many_categories_for_dense():
         (["Bern", "Oslo"], ["bern", "OSLO", None], "2 of 2 .* missing: 'bern', 'OSLO'; the training data had 'Bern', 'Oslo'"),
         (["Bern", "Oslo"], [0, 1, 1], "3 of 3 rows .* missing: 1, 0; the training data had 'Bern', 'Oslo'"),
         ([0, 1], ["0", "1", "1"], "3 of 3 rows .* missing: '1', '0'; the training data had 0, 1"),
+        ([None, None], ["Bern"], "1 of 1 rows .* missing: 'Bern'; the training data had none"),
         (list("abcde"), list("abvwxyz"), "5 of 7 rows .* missing: 'v', 'w', 'x', ...; the training data had 'a', 'b', 'c', ..."),
     ],
 )

@@ -531,3 +531,36 @@ def test_warm_start_with_other_features(kind, change, message):
     with pytest.raises(ValueError, match=f"X column {message}"):
         model.fit(X.assign(**change), TARGET)
     assert dict(vars(model)) == before | {"n_estimators": 5}
+
+
+# Frames of sparse columns
+
+
+@pytest.mark.parametrize(
+    ("dtype", "fill"),
+    [("float32", 0), ("float32", np.nan), ("float32", 2), ("float64", 0), ("float64", np.nan), ("int16", 0), ("bool", False)],
+)
+@ALL
+def test_frames_of_sparse_columns(kind, dtype, fill):
+    """Whatever value they leave out: the trees are those of dense columns, of float32 too."""
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 2 if dtype == "bool" else 4, (40, 3)).astype(dtype)
+    y = np.arange(40) % 3
+    dense = pd.DataFrame(values, columns=list("abc"))
+    sparse = dense.astype(pd.SparseDtype(dtype, fill))
+    model, expected = make(kind).fit(sparse, y), make(kind).fit(dense, y)
+    assert model.forest_.threshold.dtype == expected.forest_.threshold.dtype
+    assert all(np.array_equal(array, model.forest_.as_dict()[name]) for name, array in expected.forest_.as_dict().items())
+    assert np.array_equal(model.predict(sparse), expected.predict(dense))
+    assert np.array_equal(model.apply(sparse), expected.apply(dense))
+    labelled = make(kind, categorical_features=["b"]).fit(sparse, y), make(kind, categorical_features=["b"]).fit(dense, y)
+    assert np.array_equal(labelled[0].predict(sparse), labelled[1].predict(dense))
+
+
+def test_a_frame_of_sparse_columns_is_checked():
+    sparse = pd.DataFrame({"a": [1, 2**53 + 1]}).astype(pd.SparseDtype("int64", 0))
+    with pytest.raises(ValueError, match="X column 'a' holds the integer 9007199254740993"):
+        DecisionTreeClassifier().fit(sparse, [0, 1])
+    model = DecisionTreeClassifier().fit(pd.DataFrame({"a": [1, 2]}), [0, 1])
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(pd.DataFrame({"b": [1, 2]}).astype(pd.SparseDtype("int64", 0)))

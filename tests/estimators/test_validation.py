@@ -217,8 +217,10 @@ def test_long_doubles():
     ids=lambda value: type(value).__name__,
 )
 def test_text_is_refused_by_column_and_value(X, column, value):
-    for call in (lambda: make(RandomForestClassifier).fit(X, [0, 1]),
-                 lambda: make(DecisionTreeRegressor).fit([[1, 2], [3, 4]], [0, 1]).predict(np.asarray(X))):
+    for call in (
+        lambda: make(RandomForestClassifier).fit(X, [0, 1]),
+        lambda: make(DecisionTreeRegressor).fit([[1, 2], [3, 4]], [0, 1]).predict(np.asarray(X)),
+    ):
         with pytest.raises(ValueError, match=r"X column .* holds .*; allowed are numbers, .*OrdinalEncoder") as caught:
             call()
         assert value in str(caught.value)
@@ -359,7 +361,7 @@ def test_rows_of_weight_zero_are_left_out(kind):
 @pytest.mark.parametrize(
     ("class_weight", "message"),
     [
-        ({3: 1.0}, r"class_weight names the class 3; the classes are \[0, 1, 2\]"),
+        ({3: 1.0}, r"class_weight names the class 3, but not 0; the classes are \[0, 1, 2\]"),
         ({"a": 1.0}, "class_weight names the class 'a'"),
         ({1: -2}, "class_weight gives the class 1 -2; allowed are finite numbers from 0"),
         ({1: np.nan}, "class_weight gives the class 1 nan"),
@@ -372,6 +374,20 @@ def test_rows_of_weight_zero_are_left_out(kind):
 def test_class_weights(kind, class_weight, message):
     with pytest.raises(ValueError, match=message):
         make(kind, class_weight=class_weight).fit(X_IRIS, Y_IRIS)
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_class_weights_of_classes_that_rows_lack(kind):
+    """They change nothing, if all classes that there are have one; their factors are checked all the same."""
+    some = Y_IRIS < 2
+    X, y, outputs = X_IRIS[some], Y_IRIS[some], np.stack([Y_IRIS[some], 1 - Y_IRIS[some]], axis=1)
+    few, more = {0: 1.0, 1: 3.0}, {0: 1.0, 1: 3.0, 2: 9.0, "other": 5.0}
+    assert same_forest(make(kind, class_weight=more).fit(X, y), make(kind, class_weight=few).fit(X, y))
+    assert same_forest(*(make(kind, class_weight=[one, one]).fit(X, outputs) for one in (more, few)))
+    with pytest.raises(ValueError, match="class_weight gives the class 2 -1"):
+        make(kind, class_weight={0: 1.0, 1: 3.0, 2: -1}).fit(X, y)
+    with pytest.raises(ValueError, match=r"class_weight names the class 'other', but not 1; the classes are \[0, 1\]"):
+        make(kind, class_weight={0: 1.0, "other": 5.0}).fit(X, y)
 
 
 @pytest.mark.parametrize("factor", [1e300, 1e-300])

@@ -307,7 +307,7 @@ def test_predictor_refuses():
     predictor = grown(np.float64).forest_.predictor()
     with pytest.raises(ValueError, match="X has 4 features, but the forest was grown on 5"):
         predictor.predict(np.zeros((2, 4)))
-    for X in (np.zeros((1, 2, 5)), np.zeros((2, 5), int), np.zeros(()), np.zeros((2, 5), ">f8")):
+    for X in (np.zeros((1, 2, 5)), np.zeros((2, 5), int), np.zeros(())):
         with pytest.raises(ValueError, match="float32 or float64"):
             predictor.predict(X)
     for X in (np.zeros((5, 2)).T, np.zeros((2, 10))[:, ::2]):

@@ -21,7 +21,7 @@ def test_reports_take_rows_in_memory():
     ):
         lazy = da.from_array(X, chunks=(75, 4)), da.from_array(Y, chunks=75)
         model = RandomForestClassifier(25, oob_score=True, random_state=0).fit(*lazy)
-        with pytest.raises(TypeError, match="X is of type Array; allowed are rows in memory"):
+        with pytest.raises(TypeError, match="X is of type Array; report takes rows in memory"):
             model.report(*lazy)
     report = model.report(X[::2], Y[::2])
     local = dforest.RandomForestClassifier(25, oob_score=True, random_state=0).fit(X, Y).report(X[::2], Y[::2])

@@ -117,7 +117,7 @@ def test_predictions_are_lazy(client, kind):
     dX, dy = da.from_array(X, (250, 3)), da.from_array(y, 250)
     one.fit(X, y)
     model.fit(dX, dy)
-    for method in ["predict", "predict_proba", "predict_log_proba"][: 3 if "Classifier" in kind else 1]:
+    for method in ["predict", "apply", "predict_proba", "predict_log_proba"][: 4 if "Classifier" in kind else 2]:
         expected = getattr(one, method)(X)
         lazy = getattr(model, method)(dX)
         assert isinstance(lazy, da.Array)
@@ -130,6 +130,44 @@ def test_predictions_are_lazy(client, kind):
         np.testing.assert_array_equal(empty.compute(), expected[500:])
         by_part = getattr(model, method)([delayed(X[:10]), delayed(X[10:])])
         np.testing.assert_array_equal(np.concatenate([part.compute() for part in by_part]), expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_methods_refuse_lazy_rows(client, kind):
+    """All that take rows, rather than to gather them without a word."""
+    rng, X, y, _ = problem(kind)
+    model, one = models(kind, bootstrap=True)
+    dX, dy = da.from_array(X, (250, 3)), da.from_array(y, 250)
+    model.fit(dX, dy)
+    one.fit(X, y)
+    names = [
+        "decision_path",
+        "shap_values",
+        "forest_weights",
+        "proximity",
+        "score",
+        "estimate_memory",
+        "oob_importance",
+        "report",
+    ]
+    names += [] if "Classifier" in kind else ["predict_quantiles", "predict_interval"]
+    lists = [delayed(X[:10]), delayed(X[10:])]
+    for name in names:
+        needs_y = name in ("score", "estimate_memory", "oob_importance")
+        for rows, said in (
+            (dX, "X is of type Array"),
+            (dd.from_dask_array(dX), "X is of type DataFrame"),
+            (lists, "X is of type list"),
+        ):
+            with pytest.raises(TypeError, match=rf"{said}; {name} takes .* call to_local\(\).{name} for each"):
+                getattr(model, name)(*((rows, y) if needs_y else (rows,)))
+    with pytest.raises(TypeError, match="y is of type Array; score"):
+        model.score(X, dy)
+    with pytest.raises(TypeError, match="background is of type Array; shap_values"):
+        model.shap_values(X, background=dX)
+    assert model.score(X, y) == one.score(X, y)
+    np.testing.assert_array_equal(model.decision_path(X)[0].toarray(), one.decision_path(X)[0].toarray())
+    assert len(vars(dforest.dask)[kind].score.__doc__) > 100
 
 
 def test_fewer_workers_add_trees(client):

@@ -1,6 +1,5 @@
 """Forests of ranks are those of one process, to the byte: any number of ranks, any cut of the rows, any sizes."""
 
-
 import pickle
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.base import clone
 
 import dforest
 from dforest.config import config_context
+from dforest.engines import base
 from dforest.engines.ranks import engine
 from dforest.spmd.draws import DrawDealer
 from dforest.spmd.threads import ThreadGroup
@@ -265,3 +265,22 @@ def test_draws_are_dealt_out_for_many_batches_at_once(monkeypatch):
             patch.setattr(DrawDealer, "deal", noted)
             assert_equal(model, X, y, None, cut, 2, (ahead, n_trees))
         assert sorted(n_dealt) == sorted(2 * expected)
+
+
+@pytest.mark.parametrize("n_ranks", [1, 3])
+def test_trees_are_asked_for_some_at_a_time(n_ranks, monkeypatch):
+    """However many are asked for at once, the forest is the same, and so is the memory that ranks need for all of them."""
+    rng, X, y = random_problem(4)
+    model = dforest.RandomForestClassifier(7, random_state=0, n_jobs=2)
+    expected, needs, check_room = clone(model).fit(X, y), [], engine.RankSession._check_room
+    monkeypatch.setattr(base, "TREES_AT_ONCE", 3)
+    monkeypatch.setattr(
+        engine.RankSession, "_check_room", lambda self, tree, n_trees: needs.append(n_trees) or check_room(self, tree, n_trees)
+    )
+    if n_ranks == 1:
+        assert not differences(clone(model).fit(X, y), expected)
+        return
+    given = [(X[own], y[own]) for own in np.array_split(np.arange(len(y)), n_ranks)]
+    for own in fit_each([clone(model) for _ in given], given):
+        assert not differences(own, expected)
+    assert set(needs) == {7}

@@ -28,6 +28,7 @@ from dforest.core.predict.walk cimport (
 )
 from dforest.core.threads cimport Turn, current_turn, poll, share
 
+from dforest.core.readable import readable
 from dforest.core.sparse_rows import SparseRows
 
 cdef enum:
@@ -562,6 +563,9 @@ cdef class Rows:
         if not isinstance(X, np.ndarray):
             raise TypeError(f"X is of the type {type(X).__name__}; allowed are arrays of rows, or one row, of float32 or float64")
         PyObject_GetBuffer(X, &self.buffer, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
+        if self.buffer.format[0] in b"=<>":    # of another byte order, or at addresses that do not suit numbers
+            PyBuffer_Release(&self.buffer)
+            PyObject_GetBuffer(readable(X), &self.buffer, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
         self.is_open = True
         cdef bytes kind = self.buffer.format
         cdef int n_axes = self.buffer.ndim

@@ -36,8 +36,9 @@ class DeviceEngine(Engine):
 
     def open(self, problem):
         what = f"a forest on the device {self.name!r}"
-        if NAMES.get(type(problem.criterion)) not in OF_KERNELS:
-            raise ValueError(f"criterion={problem.criterion!r} is not supported for {what}; allowed are {', '.join(OF_KERNELS)}")
+        criterion = NAMES.get(type(problem.criterion), problem.criterion)
+        if criterion not in OF_KERNELS:
+            raise ValueError(f"criterion={criterion!r} is not supported for {what}; allowed are {', '.join(OF_KERNELS)}")
         return DeviceSession(problem, self.device, self.n_threads)
 
 

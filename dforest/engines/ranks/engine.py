@@ -99,7 +99,7 @@ class RankSession(Session):
                 some = slice(first, first + n_trees)
                 for tree in self._grow_batch(trees[some], seeds[some], dealt[at : at + n_trees]):
                     if tree.number == trees.start:
-                        self._check_room(tree.arrays, trees.stop)
+                        self._check_room(tree.arrays, self._n_wanted)
                     if not sink.put(tree):
                         return
 

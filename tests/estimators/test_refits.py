@@ -1,0 +1,83 @@
+"""A fit while other threads predict: each prediction is that of one fit, and all of a fit's results are there at once."""
+
+from threading import Thread
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier
+
+from dforest import DecisionTreeClassifier, HistGradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
+
+X = np.random.default_rng(0).normal(size=(60, 3))
+# Of other classes, of other numbers of classes, and of other columns.
+FITS = [(X, np.arange(60) % 2 * 10), (X, np.arange(60) % 5 + 100), (X[:, :2], np.arange(60) % 3)]
+
+
+def replace_at(model, other, n):
+    """Have a fit end when an estimator's method has read its attributes so often."""
+    reads = []
+
+    class Watched(type(model)):
+        def __getattribute__(self, name):
+            if name.endswith("_") and not name.startswith("__"):
+                reads.append(name)
+                if len(reads) == n:
+                    object.__setattr__(model, "__dict__", other.__dict__)
+            return super().__getattribute__(name)
+
+    model.__class__ = Watched
+    return reads
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "apply", "shap_values"])
+@pytest.mark.parametrize("kind", [DecisionTreeClassifier, RandomForestClassifier, HistGradientBoostingClassifier])
+def test_a_method_sees_one_fit(kind, method):
+    """Whenever another one ends."""
+    small = {} if kind is DecisionTreeClassifier else {"max_iter": 3} if "Boosting" in kind.__name__ else {"n_estimators": 3}
+    first, other = (kind(random_state=0, **small).fit(*given) for given in FITS[:2])
+    expected = np.asarray(getattr(getattr(first, method)(X), "values", getattr(first, method)(X)))
+    for n in range(1, 30):
+        model = kind().set_params(**first.get_params())
+        model.__dict__ = dict(first.__dict__)
+        reads = replace_at(model, other, n)
+        found = getattr(model, method)(X)
+        assert np.array_equal(np.asarray(getattr(found, "values", found)), expected)
+        if len(reads) < n:
+            break
+    assert n > 1
+
+
+@pytest.mark.parametrize(
+    "kind", [DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor, HistGradientBoostingClassifier]
+)
+def test_predictions_during_fits(kind):
+    small = {} if kind is DecisionTreeClassifier else {"max_iter": 2} if "Boosting" in kind.__name__ else {"n_estimators": 4}
+    model = kind(random_state=0, **small)
+    method = "predict_proba" if is_classifier(model) else "predict"
+    expected = [getattr(model.fit(*given), method)(X) for given in FITS[:2]]
+    found, errors, goes_on = set(), [], [True]
+
+    def predict():
+        try:
+            while goes_on[0]:
+                seen = getattr(model, method)(X)
+                found.add(next(i for i, array in enumerate(expected) if array.shape == seen.shape and (array == seen).all()))
+        except BaseException as error:
+            errors.append(error)
+
+    thread = Thread(target=predict)
+    thread.start()
+    for _ in range(15):
+        for given in FITS[:2]:
+            model.fit(*given)
+    goes_on[0] = False
+    thread.join()
+    assert not errors and found
+
+
+def test_a_fit_that_fails_changes_nothing():
+    model = RandomForestClassifier(2, random_state=0).fit(*FITS[0])
+    before = model.__dict__
+    with pytest.raises(ValueError, match="n_estimators"):
+        model.set_params(n_estimators=0).fit(*FITS[2])
+    assert model.__dict__ is before and model.classes_.tolist() == [0, 10] and model.n_features_in_ == 3
