@@ -1,8 +1,8 @@
 """Weights of rows as integers, which trees add up in place of the weights: sums of integers don't depend on an order.
 
-Words: the *unit* of integer weights is the weight that an integer of 1 stands for. Where weights are small multiples of one number,
-as all are that are equal, this number is the unit, so that the trees are those of the multiples. Otherwise the unit is a power of
-two.
+Words: the *unit* of integer weights is the weight that an integer of 1 stands for. Where weights are small multiples of one
+number, as all are that are equal, this number is the unit, so that the trees are those of the multiples. Otherwise the unit is a
+power of two.
 
 Several ranks may have rows of their own. What they agree on follows from the weights of all of them.
 """
@@ -30,10 +30,10 @@ def integer_weights(weight, ranks=None):
     integers : ndarray of shape (n,), dtype uint32
         From 1 on.
     unit : float
-        The weights are ``integers * unit``. If some number times integers up to 2**20 gives all weights, rounded as floats are, and
-        the least of these integers is 16 or less, it is the largest such number. Otherwise it is the greatest power of two of
-        which all weights are multiples, provided that these are below 2**31. Otherwise it is the power of two that puts the
-        largest integer in [2**30, 2**31), and the integers are rounded; the least one is 1.
+        The weights are ``integers * unit``. If some number times integers up to 2**20 gives all weights, rounded as floats are,
+        and the least of these integers is 16 or less, it is the largest such number. Otherwise it is the greatest power of two of
+        which all weights are multiples, provided that the integers are below 2**31 then. Otherwise it is the power of two that
+        puts the largest integer in [2**30, 2**31), and the integers are rounded; the least one is 1.
 
     Examples
     --------

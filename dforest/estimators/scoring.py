@@ -107,7 +107,7 @@ def told_classes(score, classes):
     classes : ndarray of shape (n_classes,)
         The labels of the classes.
     """
-    if isinstance(score, _SCORER):
+    if isinstance(score, SCORER):
         if not _takes_labels(score._score_func, score._kwargs):
             return score
         told = copy(score)

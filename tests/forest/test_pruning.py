@@ -24,8 +24,8 @@ from dforest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from dforest.core.integer_weights import integer_weights
 from dforest.core.forest.node_table import least_squares, weakest_links
+from dforest.core.integer_weights import integer_weights
 from dforest.pruning import cost_complexity
 
 TASKS = pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])

@@ -1,5 +1,6 @@
 """Kernels on the host, those compiled with dforest and others: their forests and estimates are the processor's, to the bit."""
 
+import os
 import shutil
 import subprocess
 import sys

@@ -37,9 +37,10 @@ The rules:
 - With interaction constraints, given as sets of features, a node tries the features of those sets that have all features tested
   above it.
 - A leaf's value is the learning rate times Newton's step v from fine sums. Of losses whose hessian is not constant, its magnitude
-  is at most |v| if that is up to 1, else the larger of 1 and ln(1 + |v|), times the learning rate if that is above 1. For "absolute_error" and "quantile" it is the median, or the quantile, of y - F,
-  times the learning rate. For "huber" it is, times the learning rate, the median, and the mean of what y - F is beyond it, kept
-  within delta: the `quantile` of |y - F| when the round begins.
+  is at most |v| if that is up to 1, else the larger of 1 and ln(1 + |v|), times the learning rate if that is above 1. For
+  "absolute_error" and "quantile" it is the median, or the quantile, of y - F, times the learning rate. For "huber" it is, times
+  the learning rate, the median, and the mean of what y - F is beyond it, kept within delta: the `quantile` of |y - F| when the
+  round begins.
 """
 
 import math

@@ -382,8 +382,8 @@ def check_packed(forest, arrays, int n_threads):
     is_mean = not forest.objective.has_classes and forest.objective.baseline is None
     if is_mean != (arrays.bounds is not None) or (is_mean and not (
             arrays.bounds.shape == (2, n_outputs) and (arrays.bounds[0] <= arrays.bounds[1]).all())):
-        raise ValueError(f"bounds of packed trees are {arrays.bounds}; allowed are two rows of {n_outputs} numbers, the lower ones "
-                         "first, for means of numbers, and None for others")
+        raise ValueError(f"bounds of packed trees are {arrays.bounds}; allowed are two rows of {n_outputs} numbers, the lower "
+                         "ones first, for means of numbers, and None for others")
     for name, least, most in (("n_first", 1, 255), ("depth", 1, 2**32), ("bases", 0, n_values - 1)):
         numbers = getattr(arrays, name)
         if not least <= numbers.min() <= numbers.max() <= most:

@@ -3,7 +3,6 @@
 Words: a *batch* is trees that are grown together, as many as the device has memory for.
 """
 
-import numpy as np
 
 from dforest.core.draws import TreeDraws
 from dforest.core.search.criteria import NAMES, OF_KERNELS
