@@ -1,7 +1,8 @@
 """What all estimators share: how they fit.
 
 A single tree is a forest of one tree grown on every row. `fit` goes X -> codes -> trees -> `forest_`;
-a fit that fails leaves the estimator as it was.
+a fit that fails leaves the estimator as it was. What is fitted is a copy, whose attributes the estimator takes at the end, so
+that other threads can predict meanwhile.
 """
 
 from abc import abstractmethod
