@@ -1,4 +1,4 @@
-"""Integer weights are repeated rows; scaling weights by a power of two changes nothing."""
+"""Integer weights are repeated rows; equal weights are none; scaling weights changes nothing."""
 
 import numpy as np
 import pytest
@@ -71,7 +71,17 @@ def test_rows_of_weight_zero_are_not_there(criterion, assert_equal):
 
 
 @pytest.mark.parametrize("criterion", KINDS)
-def test_weights_of_one_are_no_weights(criterion, assert_equal):
-    X, y, _ = problem(3, criterion)
-    model = KINDS[criterion](n_estimators=3, criterion=criterion, random_state=0).fit(X, y)
-    assert_equal(model, KINDS[criterion](**model.get_params()).fit(X, y, np.full(len(y), 4.0)))
+@pytest.mark.parametrize("factor", [4.0, 3.0, 0.1, 1 / 150, 1e-300, 1e300])
+def test_equal_weights_are_no_weights(criterion, factor, assert_equal):
+    X, y, times = problem(3, criterion)
+    times[0] = 16  # with a least weight of 1 or more, the heaviest is no small multiple of any other number
+    settings = {"n_estimators": 3, "criterion": criterion, "random_state": 0, "oob_score": True, "variable_importance": "mda_raw"}
+    for weight in (np.ones(len(y)), times):
+        model = KINDS[criterion](**settings).fit(X, y, weight)
+        other = KINDS[criterion](**settings).fit(X, y, weight * factor)
+        assert_equal(model, other)
+        assert np.array_equal(model.feature_importances_, other.feature_importances_)
+        assert np.array_equal(model.oob_curve_, other.oob_curve_)
+        np.testing.assert_allclose(other.forest_.weight_unit, factor, rtol=1e-15)
+        if (weight == 1).all():
+            assert_equal(model, KINDS[criterion](**settings).fit(X, y))

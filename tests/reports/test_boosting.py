@@ -12,6 +12,31 @@ Y = X[:, 0] + RNG.normal(size=300)
 TRAIN, VAL = slice(0, 200), slice(200, 300)
 
 
+def training_loss(loss, y, raw):
+    """The mean loss of raw predictions, by SciPy and NumPy."""
+    if loss == "poisson":
+        return np.mean(np.exp(raw) - y * raw)
+    return np.mean(y * np.exp(-raw) + raw) if loss == "gamma" else np.mean(np.logaddexp(0, np.where(y, -raw, raw)))
+
+
+@pytest.mark.parametrize(
+    ("loss", "y"),
+    [
+        ("gamma", [1e-9] * 20 + [1.0] * 20 + [1e4] * 20),
+        ("poisson", [1.0] * 59 + [1e6]),
+        ("log_loss", [True] + [False] * 59),
+    ],
+)
+@pytest.mark.parametrize("learning_rate", [0.1, 1.0])
+def test_training_makes_the_training_loss_no_worse(loss, y, learning_rate):
+    """Newton steps overshot: with targets far below the prediction, the training loss of "gamma" rose to 2e45."""
+    X, y = np.arange(60.0)[:, None], np.array(y)
+    Model = HistGradientBoostingClassifier if loss == "log_loss" else HistGradientBoostingRegressor
+    model = Model(loss=loss, learning_rate=learning_rate, min_samples_leaf=1, random_state=0).fit(X, y)
+    raw = model.decision_function(X) if loss == "log_loss" else np.log(model.predict(X))
+    assert training_loss(loss, y, raw) < training_loss(loss, y, np.full(60, model.forest_.objective.baseline[0]))
+
+
 def test_validation_rows_that_fit_is_given_are_used():
     """With early_stopping="auto" and few training rows, X_val and y_val were ignored, and all 100 rounds were grown."""
     model = HistGradientBoostingRegressor(learning_rate=0.5, random_state=0)
