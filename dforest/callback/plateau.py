@@ -8,7 +8,7 @@ from sklearn.base import is_classifier
 
 from dforest.callback.base import FitRecords, is_step
 from dforest.estimators.growth import growth_of
-from dforest.estimators.scoring import score_of_classes, score_of_numbers
+from dforest.estimators.scoring import score_of_classes, score_of_numbers, score_of_outputs
 from dforest.estimators.validation import check_number
 
 
@@ -27,7 +27,7 @@ class OutOfBagPlateau(FitRecords):
     scorer : callable, default=None
         A metric or a scorer whose greater values are better, of the kinds that `oob_score` takes. It is called after each tree,
         for the rows that some tree left out. None means the error of `oob_curve_`: the share of misclassified rows, or the mean
-        squared error.
+        squared error; of several outputs, the mean over these.
     rounds : int, default=25
         Number of trees, from 1 on, to wait for a new best value; the fit ends when this many trees in a row brought none. Trees
         after which the value is NaN, as that of a metric may be while few rows are left out, don't count.
@@ -92,9 +92,12 @@ class OutOfBagPlateau(FitRecords):
         if not seen.any():
             return np.nan
         true = growth.rows.y[seen]
+        if is_classifier(estimator) and true.ndim == 2:
+            outputs = growth.problem.objective.outputs
+            return score_of_outputs(self.scorer, estimator.classes_, outputs, true, prediction)
         if is_classifier(estimator):
             return score_of_classes(self.scorer, estimator.classes_, estimator.classes_[true], prediction)
-        return score_of_numbers(self.scorer, true, prediction[:, 0])
+        return score_of_numbers(self.scorer, true, prediction if true.ndim == 2 else prediction[:, 0])
 
 
 class _Best:

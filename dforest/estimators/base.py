@@ -86,6 +86,24 @@ class Plan:
         """Whether trees count each draw as 1."""
         return self.sampling is not None and self.sampling.ignores_weights
 
+    def weights_of_draws(self, rows, n_classes=None):
+        """What a draw of each of the `TrainingRows` weighs in trees, whose estimator has `n_classes`. A collective.
+
+        Returns
+        -------
+        weight : ndarray of shape (n_rows,), dtype uint32, or None
+            Integers; None means that all are 1.
+        unit : float
+            The weights are the integers times this.
+        balance : ClassBalance or None
+            What makes the weights of each tree from its draws, in place of these.
+        """
+        weight, unit = (None, 1.0) if self.ignores_weights else rows.integer_weight()
+        balance = ClassBalance.of(rows, n_classes) if self.balances_draws else None
+        if balance is not None and self.ignores_weights:
+            balance = replace(balance, sample_weight=None)
+        return weight, unit, balance
+
     @property
     def n_grown(self):
         return 0 if self.grown is None else self.grown.n_trees
@@ -182,6 +200,9 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
 
     def _check_plan(self, rows, plan):
         """Raise ValueError if the rows do not fit the plan."""
+
+    def _check_rows(self, rows, plan):
+        """Raise ValueError if the rows, encoded by the estimator's features, do not fit the trees there are. A collective."""
 
     def _watch(self, plan, rows, partitions, device):
         """What sees the trees as they come, a `ForestGrowth`; None if nobody looks at them."""
@@ -283,8 +304,9 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
         partitions = [partition.on_host() for partition in self._given(partitions)]
         plan = self._plan()
         features, rows = self._learn(partitions, ranks, plan)
-        growth = self._watch(plan, rows, partitions, device)
         self._keep_features(features, rows, plan)
+        self._check_rows(rows, plan)
+        growth = self._watch(plan, rows, partitions, device)
         self._grow(plan, rows, device, growth)
         self._after_growth(rows, plan, device, growth)
         if growth is not None:
@@ -520,10 +542,7 @@ class ClassTargets:
         return np.stack(columns, axis=1)
 
     def _targets(self, rows, plan):
-        balance = ClassBalance.of(rows, self.n_classes_) if plan.balances_draws else None
-        weight, unit = (None, 1.0) if plan.ignores_weights else rows.integer_weight()
-        if balance is not None and plan.ignores_weights:
-            balance = replace(balance, sample_weight=None)
+        weight, unit, balance = plan.weights_of_draws(rows, self.n_classes_)
         if balance is not None and weight is None:
             weight = np.ones(len(rows.y), np.uint32)
         numbers, classes = None, rows.y
@@ -629,7 +648,7 @@ class NumberTargets:
     def _targets(self, rows, plan):
         if self._own_criterion() == "poisson":
             check_counts(*rows.extent())
-        weight, unit = (None, 1.0) if plan.ignores_weights else rows.integer_weight()
+        weight, unit, _ = plan.weights_of_draws(rows)
         numbers = np.ascontiguousarray(rows.y)
         return Targets(np.zeros(len(rows.y), np.int32), numbers, weight, unit, None, rows.heaviest(weight))
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.metrics import r2_score
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,16 +26,18 @@ from dforest.estimators.conversion import ConversionPart
 from dforest.estimators.growth import ForestGrowth
 from dforest.estimators.intervals import IntervalPart
 from dforest.estimators.neighbours import NeighbourPart, QuantilePart
-from dforest.estimators.outputs import by_output, labels_of, same_classes
+from dforest.estimators.outputs import by_output, most_probable, same_classes
+from dforest.estimators.powers import times_power
 from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.progress import ProgressLine
 from dforest.estimators.reporting import ReportPart
-from dforest.estimators.scoring import accuracy, r2, score_of_classes, score_of_numbers
+from dforest.estimators.scoring import accuracy, r2, score_of_classes, score_of_numbers, score_of_outputs
 from dforest.estimators.shapley import ShapPart
 from dforest.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.estimators.validation import check_weights, check_X, count_threads
 from dforest.rows import RowShare
 from dforest.sampling import sampling_of
+from dforest.spmd.communicator import ALONE
 from dforest.weights import ClassBalance, TrainingRows
 
 _OOB_ATTRIBUTES = [
@@ -184,17 +185,13 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
             return plan.grown.seed, False
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64)), False
 
-    def _tree_class_weight(self, rows):
-        """The `class_weight` with which a single tree, grown on its own, weighs classes as the forest did on these rows.
+    def _tree_class_weight(self, rows, plan):
+        """The `class_weight` with which a single tree, grown on its own, weighs classes as those of a `Plan` did on these rows.
 
         A collective.
         """
 
-    def _check_kept(self, rows, plan):
-        """What is to be kept of the training rows; None: nothing. Raises ValueError if they cannot be kept."""
-
     def _check_plan(self, rows, plan):
-        plan.kept = self._check_kept(rows, plan)
         grown = plan.grown
         if is_regressor(self):
             self._check_sums(rows.extent(), plan)
@@ -217,8 +214,19 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
             known = [[labels.tolist() for labels in given] if isinstance(given, list) else given.tolist()
                      for given in (self.classes_, plan.classes)]  # fmt: skip
             raise ValueError(f"y has the classes {known[0]}, but warm_start=True goes on with trees grown on {known[1]}")
-        if self.oob_score or self.variable_importance in ("mda_raw", "mda_scaled"):
-            oob.check_available(grown, rows.n_rows)
+
+    def _kept_rows(self, rows, plan):
+        """What is to be kept of the training rows; None: nothing. Raises ValueError if they cannot be kept."""
+
+    def _check_rows(self, rows, plan):
+        plan.kept = self._kept_rows(rows, plan)
+        if plan.grown is not None and (self.oob_score or self.variable_importance in ("mda_raw", "mda_scaled")):
+            self._check_out_of_bag(rows, plan.grown)
+
+    def _check_out_of_bag(self, rows, forest):
+        """Raise ValueError unless it is known which of encoded `TrainingRows` the trees of a forest left out. A collective."""
+        n_trees = [batch.n_trees for batch in self._batches]
+        oob.check_available(forest, n_trees, rows, count_threads(self.n_jobs))
 
     def _check_sums(self, extent, plan):
         """Raise ValueError if the sum of what trees predict may leave the range of float64, given the least and greatest y."""
@@ -244,7 +252,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
                 f"{type(self).__name__} has callbacks, which are not supported for a fit by several ranks, or of several "
                 "partitions; allowed are none, or a fit in one process that has all rows"
             )
-        counts_votes = line is not None and bool(self.oob_score) and not rows.is_divided and rows.y.ndim == 1
+        counts_votes = line is not None and bool(self.oob_score) and not rows.is_divided
         growth = self._growth = ForestGrowth(self, plan, rows, device, tasks, line, counts_votes)
         growth.begin()
         return growth
@@ -254,7 +262,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         if n_new:
             kept = None if rows.kept.all() else np.packbits(rows.kept)
             share = None if rows.ranks.size == 1 else rows.share
-            batch = Batch(n_new, len(rows.kept), kept, self._tree_class_weight(rows), share)
+            batch = Batch(n_new, len(rows.kept), kept, self._tree_class_weight(rows, plan), share)
             self._batches = [*(() if plan.grown is None else self._batches), batch]
         made_of = self.forest_, self.oob_score, getattr(self, "voting", "soft"), len(rows.kept)
         has_estimates = bool(self.oob_score) and not rows.is_divided and self._has_estimates_of(*made_of)
@@ -277,13 +285,13 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
             self._set_oob_score_and_attributes(rows, found)
             self._estimates_of = made_of
         if self.variable_importance == "mdi":
-            by_tree = importance.impurity_decrease(self.forest_)
+            found = importance.impurity_decrease(self.forest_)
         elif self.variable_importance is not None:
-            by_tree = importance.accuracy_decrease(self.forest_, rows, plan.n_threads, device)
+            found = importance.accuracy_decrease(self.forest_, rows, plan.n_threads, device)
         else:
             return
         scaled = self.variable_importance == "mda_scaled"
-        self.variable_importance_, self.variable_importance_std_ = importance.summarise(by_tree, scaled)
+        self.variable_importance_, self.variable_importance_std_ = importance.summarise(*found, scaled)
 
     def _has_estimates_of(self, forest, *settings):
         """Whether there are out-of-bag estimates of a forest and of these settings already, to which no tree was added."""
@@ -330,9 +338,10 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         """Set those of several outputs, whose score is that of scikit-learn: all of them are right, or the mean R²."""
         if not is_classifier(self):
             self.oob_prediction_ = prediction
-            if len(true):
-                score = self.oob_score if callable(self.oob_score) else r2_score
-                self.oob_score_ = score(true, seen)
+            if not callable(self.oob_score):
+                self.oob_score_ = float(np.mean([r2(y, own, ALONE) for y, own in zip(true.T, seen.T, strict=True)]))
+            elif len(true):
+                self.oob_score_ = score_of_numbers(self.oob_score, true, seen)
             return
         outputs = self.forest_.objective.outputs
         parts = [prediction[:, own] for own in outputs]
@@ -340,11 +349,10 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         self.oob_decision_function_ = np.stack(parts, axis=2) if same else parts
         if not len(true):
             return
-        numbers = np.stack([seen[:, own].argmax(axis=1) for own in outputs], axis=1)
-        if not callable(self.oob_score):
-            self.oob_score_ = float((numbers == true).all(axis=1).mean())
-            return
-        self.oob_score_ = self.oob_score(*(labels_of(self.classes_, of_rows.T) for of_rows in (true, numbers)))
+        if callable(self.oob_score):
+            self.oob_score_ = score_of_outputs(self.oob_score, self.classes_, outputs, true, seen)
+        else:
+            self.oob_score_ = float((most_probable(seen, outputs) == true).all(axis=1).mean())
 
     @of_one_fit
     def oob_importance(self, X, y, sample_weight=None):
@@ -356,11 +364,11 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         Parameters
         ----------
         X, y, sample_weight
-            The data that the forest was fitted on. Rows of weight 0, or of a class of weight 0, are left out, as they were in
-            the fit; the errors of the other rows are weighted. If several processes fitted the forest together (see
-            `dforest.config_context`), all of them must call this method, each with its own rows, and each is given the
-            importances computed from all rows. They need not be the processes that fitted the forest, but all rows must come
-            in the same order.
+            The data that the forest was fitted on, in the same order. Rows of weight 0, or of a class of weight 0, are left
+            out, as they were in the fit; the errors of the other rows are weighted. If several processes fitted the forest
+            together (see `dforest.config_context`), all of them must call this method, each with its own rows, and each is
+            given the importances computed from all rows. They need not be the processes that fitted the forest, but all rows
+            must come in the same order.
 
         Returns
         -------
@@ -377,8 +385,8 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         Raises
         ------
         ValueError
-            If the forest has no out-of-bag rows or was grown on another number of rows, or if processes that call this
-            together have different forests.
+            If the forest has no out-of-bag rows, if it was grown on other rows or on these in another order, or if processes that
+            call this together have different forests.
 
         References
         ----------
@@ -401,6 +409,17 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
 
         All ranks of the estimator's communicator do this together.
         """
+        by_tree, power = self._out_of_bag_rises(partitions_of)
+        mean, std = importance.summarise(by_tree, power)
+        return Bunch(
+            importances=times_power(by_tree, power).T,
+            importances_mean=mean,
+            importances_std=std,
+            importances_scaled=importance.summarise(by_tree, power, scaled=True)[0],
+        )
+
+    def _out_of_bag_rises(self, partitions_of):
+        """What `accuracy_decrease` says of the partitions: see `_importance_of_partitions`."""
         with self._communicator().together() as ranks:
             check_is_fitted(self)
             partitions = partitions_of(ranks.rank)
@@ -419,15 +438,8 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
             rows = TrainingRows(parts, y, weight, ranks, [partition.place for partition in partitions])
             rows.apply_class_weight(self._class_factors(rows))
             rows.number()
-            oob.check_available(self.forest_, rows.n_rows)
-            by_tree = importance.accuracy_decrease(self.forest_, rows, count_threads(self.n_jobs), device)
-        mean, std = importance.summarise(by_tree)
-        return Bunch(
-            importances=by_tree.T,
-            importances_mean=mean,
-            importances_std=std,
-            importances_scaled=importance.summarise(by_tree, scaled=True)[0],
-        )
+            self._check_out_of_bag(rows, self.forest_)
+            return importance.accuracy_decrease(self.forest_, rows, count_threads(self.n_jobs), device)
 
     @property
     @of_one_fit
@@ -445,9 +457,9 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
 
         There are conditions. Among its rows the tree must have every class, and every category and level of X, as
         these are numbered in the order of those that occur. With ``criterion="poisson"`` some target must be above
-        0. With `sample_weight`, pass the weights of the rows too; one of them must need as many bits as any weight
-        of the forest's rows (see "Weights and targets as integers" on the page about the maths). With ``method="hist"`` the tree
-        would differ, as bins are made from all rows that are given.
+        0. With `sample_weight`, pass the weights of the rows too, except with ``bootstrap="weighted"``, whose trees count each
+        draw as 1; one of them must need as many bits as any weight of the forest's rows (see "Weights and targets as integers"
+        on the page about the maths). With ``method="hist"`` the tree would differ, as bins are made from all rows that are given.
         """
         check_is_fitted(self)
         made_for, trees = self.__dict__.get("_trees", (None, None))
@@ -528,7 +540,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         for t in range(self.forest_.n_trees):
             tree = clone(pattern)
             tree.random_state = int(self.forest_.seeds[t])
-            if class_weights[t] is not None:
+            if is_classifier(self):
                 tree.class_weight = class_weights[t]
             arrays = self.forest_.tree(t)
             tree.__dict__.update(fitted, forest_=arrays, _seen_in=arrays)
@@ -583,9 +595,11 @@ class ForestClassifier(ReportPart, ConversionPart, NeighbourPart, ShapPart, Clas
             plan.balances_draws = True
         return plan
 
-    def _tree_class_weight(self, rows):
+    def _tree_class_weight(self, rows, plan):
         if self.class_weight == "balanced_subsample":
             return "balanced"
+        if plan.ignores_weights:
+            return None
         if self.class_weight == "balanced":  # balanced over all rows, not over the draws of a tree
             balance, several = ClassBalance.of(rows, self.n_classes_).class_factors(np.ones((1, len(rows.y)), np.int64)), []
             for (factors,), classes in zip(balance, self.classes_ if rows.y.ndim == 2 else [self.classes_], strict=True):

@@ -17,7 +17,7 @@ from dataclasses import replace
 from dforest import pruning
 from dforest.engines.base import GrownTree
 from dforest.estimators.memory import memory_of
-from dforest.estimators.oob import LiveVotes, check_available
+from dforest.estimators.oob import live_votes
 from dforest.estimators.validation import said_of_device
 from dforest.fit_report import FitReport
 from dforest.fitting import forest_of, lone_tree
@@ -91,13 +91,14 @@ class ForestGrowth:
         Raises
         ------
         ValueError
-            If trees leave out no rows, or if trees that there are were grown on another number of rows.
+            If trees leave out no rows, or if trees that there are were grown on other rows.
         """
         if not self.estimator.bootstrap:
             raise ValueError(
                 f"bootstrap={self.estimator.bootstrap} leaves no row out of a tree; out-of-bag errors need bootstrap=True"
             )
-        check_available(self._plan.grown, self.rows.n_rows)
+        if self._plan.grown is not None:
+            self.estimator._check_out_of_bag(self.rows, self._plan.grown)
         self._counts_votes = True
 
     def keep_trees(self):
@@ -169,7 +170,7 @@ class ForestGrowth:
                 self._forest = self._forest if found is None else found
         if self._counts_votes:
             voting = getattr(self.estimator, "voting", "soft")
-            self._votes = LiveVotes(self.rows, problem.objective, voting, self._plan.grown, self._plan.n_threads)
+            self._votes = live_votes(self.rows, problem.objective, voting, self._plan.grown, self._plan.n_threads)
         if self._forest is not self._plan.grown:
             self._resume(self._forest)
         self.is_growing = True

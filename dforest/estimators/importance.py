@@ -22,15 +22,19 @@ from importlib import import_module
 
 import numpy as np
 
+from dforest.core.forest.node_table import target_power
 from dforest.core.integer_weights import integer_weights
 from dforest.core.predict.permutation import Permutations, permutation_rise
-from dforest.estimators.oob import exponent_of, place_of, stretches_of
+from dforest.estimators.oob import exponent_of, mean_in_order, place_of, stretches_of
+from dforest.estimators.powers import next_power, times_power
 from dforest.spmd import permutations
+
+HEADROOM = 21  # sums of 2**32 squares times weights up to 2**31 are in range if numbers are scaled by so much less
 
 
 def impurity_decrease(forest):
-    """The summands of MDI: ndarray of shape (n_trees, n_features)."""
-    return forest.impurity_decrease()
+    """The summands of MDI: ndarray of shape (n_trees, n_features), in units of two to a power, and this power."""
+    return forest.impurity_decrease(relative=True), target_power(forest.criterion) * forest.target_exponent()
 
 
 def gain_shares(forest):
@@ -55,33 +59,39 @@ def accuracy_decrease(forest, rows, n_threads, device=None):
 
     Returns
     -------
-    ndarray of shape (n_trees, n_features), dtype float64
+    rise : ndarray of shape (n_trees, n_features), dtype float64
         0 for features that a tree doesn't use; NaN for trees that left out no row.
+    power : int
+        The rises are in units of two to this power, so that squares of any targets are in range.
     """
     if rows.y.ndim == 2:  # the mean over outputs, as errors are
         outputs = range(rows.y.shape[1])
-        rises = [accuracy_decrease(forest.of_output(o), rows.of_output(o), n_threads, device) for o in outputs]
-        return np.mean(rises, axis=0)
+        found = [accuracy_decrease(forest.of_output(o), rows.of_output(o), n_threads, device) for o in outputs]
+        power = max(own for _, own in found)
+        return mean_in_order([times_power(rise, own - power) for rise, own in found]), power
     device, n_threads = place_of(rows, device, n_threads)
     is_regression = not forest.objective.has_classes
-    value = forest.leaf_value if is_regression else forest.leaf_class().astype(np.float64)
+    scale = exponent_of(forest, rows) - HEADROOM if is_regression else 0
+    value = np.ldexp(forest.leaf_value, scale) if is_regression else forest.leaf_class().astype(np.float64)
     weight = None if rows.sample_weight is None else integer_weights(rows.sample_weight, rows.ranks)[0]
-    target, exponent, packed = rows.y.astype(np.float64), exponent_of(forest, rows), forest.packed_leaves()
+    target, packed = np.ldexp(rows.y.astype(np.float64), scale), forest.packed_leaves()
     stretches = stretches_of(forest, rows, n_threads, device)
     if not rows.is_divided:
         ((X, _, draws),) = stretches
-        work = (packed, X, target, value, is_regression, weight, draws, exponent)
+        work = (packed, X, target, value, is_regression, weight, draws)
         if device is not None:
-            return import_module("dforest.engines.device.out_of_bag").permutation_rise(device, *work, features_used(forest))
-        return permutation_rise(*work, n_threads, None if forest.splitter is None else features_used(forest).view(np.uint8))
+            there = import_module("dforest.engines.device.out_of_bag")
+            return there.permutation_rise(device, *work, features_used(forest)), -2 * scale
+        own_tests = None if forest.splitter is None else features_used(forest).view(np.uint8)
+        return permutation_rise(*work, n_threads, own_tests), -2 * scale
     used = features_used(forest)
     own_tests = None if forest.splitter is None else used.view(np.uint8)
     jobs = []
     for X, own, draws in stretches:
         own_weight = None if weight is None else weight[own]
-        job = Permutations(packed, X, target[own], value, is_regression, own_weight, draws, exponent, own_tests)
+        job = Permutations(packed, X, target[own], value, is_regression, own_weight, draws, own_tests)
         jobs.append((draws.first, X, job))
-    return permutations.permutation_rise(rows.ranks, jobs, rows.parts[0].dtype, forest.seeds, used, exponent, n_threads)
+    return permutations.permutation_rise(rows.ranks, jobs, rows.parts[0].dtype, forest.seeds, used, n_threads), -2 * scale
 
 
 def features_used(forest):
@@ -97,18 +107,21 @@ def features_used(forest):
     return used
 
 
-def summarise(by_tree, scaled=False):
+def summarise(by_tree, power=0, scaled=False):
     """(importance, spread) of each feature, given the importances of each tree. Trees that have NaN don't count.
 
-    The spread is the standard deviation over trees (ddof 1; 0 for a single tree). A scaled
-    importance is 0 where the spread is 0.
+    The importances of trees are in units of two to a power. The spread is the standard deviation over trees (ddof 1; 0 for a
+    single tree). A scaled importance is 0 where the spread is 0.
     """
     by_tree = by_tree[~np.isnan(by_tree).any(axis=1)]
     n_trees = len(by_tree)
     if n_trees == 0:
         return np.full(by_tree.shape[1], np.nan), np.full(by_tree.shape[1], np.nan)
-    mean = by_tree.mean(axis=0)
-    spread = by_tree.std(axis=0, ddof=1) if n_trees > 1 else np.zeros(len(mean))
+    powers = next_power(by_tree, axis=0)  # so that squares are in range
+    units = np.ldexp(by_tree, -powers)
+    mean = units.mean(axis=0)
+    spread = units.std(axis=0, ddof=1) if n_trees > 1 else np.zeros(len(mean))
+    importance = times_power(mean, powers + power)
     if scaled:
-        mean = np.divide(mean * np.sqrt(n_trees), spread, out=np.zeros(len(mean)), where=spread > 0)
-    return mean, spread
+        importance = np.divide(mean * np.sqrt(n_trees), spread, out=np.zeros(len(mean)), where=spread > 0)
+    return importance, times_power(spread, powers + power)

@@ -13,6 +13,7 @@ from dforest.core.draws import TreeDraws
 from dforest.core.predict.out_of_bag import predict_out_of_bag, square_exponent
 from dforest.core.threads import each
 from dforest.estimators.outputs import check_one_output
+from dforest.estimators.powers import next_power, times_power
 from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.validation import check_number, count_threads
 
@@ -136,13 +137,13 @@ def _by_jackknife(forest, data, X, level, n_threads):
 
 
 def _by_infinitesimal_jackknife(forest, data, X, level, n_threads):
-    counts, n_trees = _counts(forest, n_threads), forest.n_trees
+    counts, n_trees, power = _counts(forest, n_threads), forest.n_trees, next_power(forest.leaf_value)
     n_draws = np.mean([plan.count_draws(len(data.y)) for plan in forest.plans])
     ends = np.empty((len(X), 2))
     at_a_time = max(1, _BLOCK_BYTES // (8 * n_trees))
     for first in range(0, len(X), at_a_time):
         some = slice(first, first + at_a_time)
-        trees = _predictions_of_trees(forest, X[some], n_threads)
+        trees = np.ldexp(_predictions_of_trees(forest, X[some], n_threads), -power)  # so that squares are in range
         mean = trees.mean(axis=1, keepdims=True)
         trees -= mean
         variance = np.zeros(len(trees))
@@ -152,7 +153,7 @@ def _by_infinitesimal_jackknife(forest, data, X, level, n_threads):
             variance += np.square(trees @ (own - own.mean(axis=0)) / n_trees).sum(axis=1)
         variance -= n_draws / n_trees**2 * np.square(trees).sum(axis=1)
         half = norm.ppf((1 + level) / 2) * np.sqrt(np.maximum(variance, 0.0))
-        ends[some] = mean + half[:, None] * [-1.0, 1.0]
+        ends[some] = times_power(mean + half[:, None] * [-1.0, 1.0], power)
     return ends
 
 

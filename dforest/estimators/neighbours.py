@@ -37,16 +37,17 @@ class TrainingData(NamedTuple):
     balance: ClassBalance | None  # what makes the weights of each tree from its draws, in place of `weight`
 
     @classmethod
-    def of(cls, rows, plan):
-        """Copies of `TrainingRows`, for the trees of a `Plan`, whose estimator has `n_classes` if it balances draws."""
-        balance = ClassBalance.of(rows, int(rows.y.max()) + 1) if plan.balances_draws else None
+    def of(cls, rows, plan, n_classes):
+        """Copies of `TrainingRows`, for the trees of a `Plan`, whose estimator has `n_classes`."""
+        weight, _, balance = plan.weights_of_draws(rows, n_classes)
         X = rows.parts[0]
         X = X.copy() if isinstance(X, SparseRows) else np.array(X, order="C")
-        return cls(X, np.array(rows.y), None if balance else rows.integer_weight()[0], balance)
+        return cls(X, np.array(rows.y), None if balance else weight, balance)
 
     def check(self, forest):
         """Raise TypeError or ValueError unless these can be the training rows of a forest."""
-        n_rows, n_values = int(forest.n_rows[0]), forest.objective.n_values
+        n_rows, objective = int(forest.n_rows[0]), forest.objective
+        shape = (n_rows,) if objective.n_outputs == 1 else (n_rows, objective.n_outputs)
         is_sparse = isinstance(self.X, SparseRows)
         rows, y = self.X if is_sparse else np.asarray(self.X), np.asarray(self.y)
         if is_sparse:
@@ -55,15 +56,22 @@ class TrainingData(NamedTuple):
             raise ValueError(f"training rows have the type {rows.dtype}; allowed are contiguous arrays of float32 and float64")
         if rows.shape != (n_rows, forest.n_features):
             raise ValueError(f"training rows have the shape {rows.shape}; that of this forest is {(n_rows, forest.n_features)}")
-        if y.shape != (n_rows,) or y.dtype.kind not in "if":
-            raise ValueError(f"training targets have the shape {y.shape} and the type {y.dtype}; allowed are {n_rows} numbers")
-        if forest.objective.has_classes and not (y.dtype.kind == "i" and 0 <= y.min() and y.max() < n_values):
-            raise ValueError(f"training targets go from {y.min()} to {y.max()}; allowed are classes from 0 to {n_values - 1}")
+        if y.shape != shape or y.dtype.kind not in "if":
+            raise ValueError(
+                f"training targets have the shape {y.shape} and the type {y.dtype}; allowed are numbers of the shape {shape}"
+            )
+        n_classes = [objective.of_output(o).n_values for o in range(objective.n_outputs)]
+        if objective.has_classes and not (y.dtype.kind == "i" and y.min() >= 0 and (y.max(axis=0) < n_classes).all()):
+            raise ValueError(f"training targets go from {y.min()} to {y.max()}; allowed are classes from 0, below {n_classes}")
         weight = self.weight if self.balance is None else self.balance.sample_weight
         if weight is not None and np.shape(weight) != (n_rows,):
             raise ValueError(f"training weights have the shape {np.shape(weight)}; that of this forest is {(n_rows,)}")
         balance = self.balance
-        if balance is not None and not (np.array_equal(balance.classes, y) and y.max() < balance.n_classes <= n_values):
+        if balance is None:
+            return
+        limits = np.atleast_1d(balance.n_classes)
+        is_known = limits.shape == (objective.n_outputs,) and (y.max(axis=0) < limits).all() and (limits <= n_classes).all()
+        if not (is_known and np.array_equal(balance.classes, y)):
             raise ValueError("training targets differ from the class numbers by which their classes are balanced")
 
     def equals(self, other):
@@ -94,7 +102,7 @@ def _are_equal(X, other):
 class NeighbourPart:
     """What forests tell of the training rows in their leaves."""
 
-    def _check_kept(self, rows, plan):
+    def _kept_rows(self, rows, plan):
         if not self.keep_training_data:
             return None
         if rows.is_divided:
@@ -102,14 +110,14 @@ class NeighbourPart:
                 f"keep_training_data={self.keep_training_data} is not supported for a fit by several ranks, or of several "
                 "partitions; allowed is False, or a fit in one process that has all rows"
             )
-        data = TrainingData.of(rows, plan)
+        data = TrainingData.of(rows, plan, getattr(self, "n_classes_", None))
         if plan.n_grown:
             kept = getattr(self, "_training_data", None)
             if kept is None or not kept.equals(data):
                 raise ValueError(
                     f"keep_training_data={self.keep_training_data}, but warm_start=True goes on with trees whose training rows "
                     + ("were not kept" if kept is None else "were others than those of this fit")
-                    + "; allowed is False, or the rows that all trees were grown on"
+                    + "; allowed is False, or the rows that all trees were grown on, if draws of them weigh the same"
                 )
         return data
 
@@ -194,8 +202,9 @@ class NeighbourPart:
     def forest_weights(self, X):
         """Return the weight of each training row in the prediction for each row of X.
 
-        In a tree, the weight of a training row is its share in the leaf that the row of X reaches: its draws times its sample
-        weight, divided by the sum of these products in the leaf. The weight in the forest is the mean over all trees [1]_ [2]_.
+        In a tree, the weight of a training row is its share in the leaf that the row of X reaches: its draws times its weight
+        (the sample weight times that of its class), divided by the sum of these products in the leaf. With
+        ``bootstrap="weighted"``, each draw counts as 1. The weight in the forest is the mean over all trees [1]_ [2]_.
         A forest with ``criterion="squared_error"`` predicts the mean of the training targets with these weights, and a
         classifier with ``voting="soft"`` predicts the weighted shares of the classes.
 

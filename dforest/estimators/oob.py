@@ -9,6 +9,7 @@ all ranks have the bits that one process with all rows gets.
 """
 
 from dataclasses import dataclass
+from functools import reduce
 from importlib import import_module
 
 import numpy as np
@@ -23,9 +24,13 @@ from dforest.core.predict.out_of_bag import (
     square_exponent,
 )
 from dforest.core.sparse_rows import SparseRows
+from dforest.estimators.powers import times_power
 from dforest.estimators.validation import count_threads
 from dforest.rules.arrays import BLOCK
+from dforest.spmd.communicator import ALONE
 from dforest.spmd.draws import DrawDealer
+
+TREES_ASKED = 8  # of each call of `fit`, whether they drew from some rows
 
 
 @dataclass
@@ -56,24 +61,73 @@ class OutOfBag:
     @classmethod
     def mean_of(cls, outputs):
         """The estimates of several outputs: predictions side by side, and the means of errors."""
-        means = [np.mean([getattr(one, name) for one in outputs], axis=0) for name in ("error_per_row", "error", "curve")]
-        return cls(np.hstack([one.prediction for one in outputs]), means[0], float(means[1]), means[2], outputs[0].n_never)
+        per_row, curve = (mean_in_order([getattr(one, name) for one in outputs]) for name in ("error_per_row", "curve"))
+        return cls(np.hstack([one.prediction for one in outputs]), per_row, float(curve[-1]), curve, outputs[0].n_never)
 
 
-def check_available(forest, n_rows):
-    """Raise ValueError if a tree of a forest, or None, left out no rows or was not grown on `n_rows` rows, those of all ranks."""
-    if forest is None:
-        return
+def mean_in_order(summands):
+    """The mean of numbers, or of arrays entry by entry, added up one after another; the sum may be beyond float64's range."""
+    power = len(summands).bit_length()
+    return times_power(reduce(np.add, [np.ldexp(one, -power) for one in summands]) / len(summands), power)
+
+
+def drew_from(forest, trees, parts, n_threads, numbers=slice(None), ranks=ALONE):
+    """Whether trees drew from rows, in the order of these: each leaf knows how many draws reached it. A collective.
+
+    Parameters
+    ----------
+    forest : Forest
+    trees : range
+        The trees that one call of `fit` grew, of which a few are asked.
+    parts : list of ndarray of shape (n_rows of the part, n_features), or of SparseRows
+        The rows of this rank, encoded.
+    n_threads : int
+    numbers : ndarray, optional
+        Their places among the rows of all ranks, of which there are as many as trees drew from.
+    ranks : Communicator, default=ALONE
+    """
+    for t in np.unique(np.linspace(trees.start, trees.stop - 1, min(TREES_ASKED, len(trees))).astype(int)):
+        tree, counts = forest.tree(t), forest.row_counts(t)[numbers]
+        packed, n_nodes = tree.packed(), len(tree.feature)
+        leaf = np.concatenate([np.empty(0, np.int64), *(packed.apply(X, n_threads)[:, 0] for X in parts)])
+        draws = ranks.sum(np.bincount(leaf, counts, n_nodes).astype(np.int64))
+        is_leaf = tree.feature < 0
+        if not np.array_equal(draws[is_leaf], tree.leaf_draws[tree.leaf_row[is_leaf]]):
+            return False
+    return True
+
+
+def check_available(forest, n_trees, rows, n_threads):
+    """Raise ValueError unless it is known which of some rows the trees of a forest left out. A collective.
+
+    Parameters
+    ----------
+    forest : Forest
+    n_trees : list of int
+        How many trees each call of `fit` grew.
+    rows : TrainingRows
+        Numbered and encoded.
+    n_threads : int
+    """
     if not all(plan.leaves_rows_out for plan in forest.plans):
         raise ValueError(
             "Out of bag estimation needs trees that dforest has grown with bootstrap=True: others leave out no rows, or it is "
             "not known which"
         )
-    if (forest.n_rows != n_rows).any():
+    if (forest.n_rows != rows.n_rows).any():
         raise ValueError(
-            f"X has {n_rows} rows of positive weight, but trees were grown on {forest.n_rows[0]} rows: which rows "
+            f"X has {rows.n_rows} rows of positive weight, but trees were grown on {forest.n_rows[0]} rows: which rows "
             "a tree left out is known for those only"
         )
+    end = 0
+    for n in n_trees:
+        begin, end = end, end + n
+        if not drew_from(forest, range(begin, end), rows.parts, n_threads, rows.share.numbers(), rows.ranks):
+            raise ValueError(
+                f"X has other rows than those that trees {begin} to {end - 1} were grown on, or has them in another order: which "
+                "rows a tree left out is known for those only. Allowed are the rows that `fit` was given, in the same order, and "
+                "with the same weights"
+            )
 
 
 def place_of(rows, device, n_threads):
@@ -185,6 +239,12 @@ class Counted:
         self.n_new += n_new
 
 
+def live_votes(rows, objective, voting, before, n_threads):
+    """The `LiveVotes` of a fit, or, if there are several outputs, the `LiveVotesOfOutputs`, which take the same parameters."""
+    kind = LiveVotes if rows.y.ndim == 1 else LiveVotesOfOutputs
+    return kind(rows, objective, voting, before, n_threads)
+
+
 class LiveVotes:
     """Votes that are counted while trees come, for rows that all lie in one part of one rank.
 
@@ -255,6 +315,32 @@ class LiveVotes:
         return conclude(counted, self._rows, self._exponent)
 
 
+class LiveVotesOfOutputs:
+    """The `LiveVotes` of several outputs, whose errors are means over these."""
+
+    def __init__(self, rows, objective, voting, before, n_threads):
+        self._outputs = [
+            LiveVotes(rows.of_output(o), objective.of_output(o), voting, before and before.of_output(o), n_threads)
+            for o in range(objective.n_outputs)
+        ]
+        self.curve = [float(mean_in_order(errors)) for errors in zip(*(votes.curve for votes in self._outputs), strict=True)]
+
+    def look(self, tree):
+        return [votes.look(tree.of_output(o)) for o, votes in enumerate(self._outputs)]
+
+    def add(self, looked):
+        for votes, of_output in zip(self._outputs, looked, strict=True):
+            votes.add(of_output)
+        self.curve.append(float(mean_in_order([votes.curve[-1] for votes in self._outputs])))
+
+    def prediction(self):
+        seen, predictions = zip(*(votes.prediction() for votes in self._outputs), strict=True)
+        return seen[0], np.hstack(predictions)
+
+    def estimate(self):
+        return OutOfBag.mean_of([votes.estimate() for votes in self._outputs])
+
+
 def _curve(counted, ranks, exponent):
     """(errors after 1, 2, ... trees, how many rows have votes after them). A collective."""
     errors, n_seen = curve_of(ranks.sum(counted.totals), exponent), np.cumsum(ranks.sum(counted.n_new))
@@ -271,7 +357,8 @@ def conclude(counted, rows, exponent):
         if counted.votes.shape[1]:
             per_row[seen] = counted.votes[seen].argmax(axis=1) != target[seen]
         else:
-            per_row[seen] = (prediction[seen, 0] - target[seen]) ** 2
+            factor = 2.0**exponent
+            per_row[seen] = times_power((prediction[seen, 0] * factor - target[seen] * factor) ** 2, -2 * exponent)
     curve, n_seen = _curve(counted, ranks, exponent)
     n_never = rows.n_rows - int(n_seen[-1])
     return OutOfBag(prediction, per_row, float(curve[-1]), curve, n_never)

@@ -43,6 +43,19 @@ def labels_of(classes, numbers):
     return np.stack(columns, axis=1)
 
 
+def most_probable(probability, outputs):
+    """The number of the most probable class of each output, the lowest of equals: ndarray of shape (n_rows, n_outputs).
+
+    Parameters
+    ----------
+    probability : ndarray of shape (n_rows, n_values)
+        Of the classes of all outputs.
+    outputs : tuple of slice
+        The columns of each output.
+    """
+    return np.stack([probability[:, own].argmax(axis=1) for own in outputs], axis=1)
+
+
 def check_columns(y, n_outputs):
     """Raise ValueError unless y has a column for each output."""
     n = y.shape[1] if y.ndim == 2 else 1

@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import UndefinedMetricWarning
 
 from dforest.core.predict.out_of_bag import add_up, square_exponent, total_of
+from dforest.estimators.outputs import labels_of, most_probable
 
 # Metrics of probabilities, which say nothing about labels: scikit-learn's scorers of these ask for probabilities.
 OF_PROBABILITIES = (
@@ -160,8 +161,29 @@ def score_of_classes(score, classes, true, probability):
     return score(true, probability)
 
 
+def score_of_outputs(score, classes, outputs, true, probability):
+    """What a metric, or a scorer of predictions, says of the predicted classes of several outputs.
+
+    Parameters
+    ----------
+    score : callable
+    classes : list of ndarray
+        The labels of the classes of each output.
+    outputs : tuple of slice
+        The columns of each output in `probability`.
+    true : ndarray of shape (n_rows, n_outputs)
+        The numbers of the true classes.
+    probability : ndarray of shape (n_rows, n_values)
+
+    Returns
+    -------
+    float
+    """
+    return score_of_numbers(score, *(labels_of(classes, numbers.T) for numbers in (true, most_probable(probability, outputs))))
+
+
 def score_of_numbers(score, true, prediction):
-    """What a metric or a scorer says of predicted numbers: ndarrays of shape (n_rows,)."""
+    """What a metric or a scorer says of predicted numbers: ndarrays of shape (n_rows,) or (n_rows, n_outputs)."""
     if isinstance(score, SCORER):
         return score(_PredictedNumbers(prediction), range(len(true)), true)
     return score(true, prediction)

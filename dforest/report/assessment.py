@@ -9,7 +9,9 @@ from sklearn.calibration import calibration_curve
 from sklearn.inspection import partial_dependence, permutation_importance
 
 from dforest.config import communicator
-from dforest.estimators.importance import features_used
+from dforest.estimators.agreement import Partition
+from dforest.estimators.importance import features_used, summarise
+from dforest.estimators.powers import next_power
 from dforest.report.rows import SEED
 
 CALIBRATION_BINS = 10
@@ -163,9 +165,12 @@ def permuted(rows):
     leaves_out = all(plan.leaves_rows_out for plan in trees.plans) and all(batch.kept is None for batch in forest._batches)
     is_alone = communicator().size == 1  # what follows is a collective
     if rows.is_training and leaves_out and is_alone and len(rows) * trees.n_trees * trees.n_features <= OUT_OF_BAG_VISITS:
-        found = forest.oob_importance(*rows.given)
+        by_tree, power = forest._out_of_bag_rises(lambda rank: [Partition(rank, *rows.given)])
         unit = _unit(rows, slice(None))
-        return Importance(found.importances_mean / unit / unit, found.importances_std / unit / unit, True, len(rows))
+        scale = next_power(unit)
+        mean, std = summarise(by_tree, power - 2 * scale)
+        unit = np.ldexp(unit, -scale)
+        return Importance(mean / unit / unit, std / unit / unit, True, len(rows))
     most = PERMUTED_VISITS // (trees.n_trees * trees.n_features * (REPEATS + 1))
     chosen = rows.sample(min(max(most, LEAST_PERMUTED_ROWS), PERMUTED_ROWS))
     X, y, unit = rows.X[chosen].copy(), rows.y[chosen], _unit(rows, chosen)

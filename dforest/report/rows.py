@@ -9,28 +9,23 @@ from scipy.sparse import issparse
 from sklearn.base import is_classifier, is_regressor
 
 from dforest.config import on_host
+from dforest.estimators import oob
 from dforest.estimators.validation import check_X, count_threads
 
 SEED = 0  # of all subsamples and permutations of a report
-TREES_ASKED = 8  # of each fit, whether rows are training rows
 
 
-def drew_from(forest, X):
-    """Whether the rows of an encoded X are, in their order, those that a fitted forest was grown on."""
+def are_training_rows(forest, X):
+    """Whether the rows of an encoded X are, in their order, those that all calls of `fit` of a forest were given."""
     batches = forest._batches
     if any(batch.share is not None or batch.n_rows != len(X) for batch in batches):
         return False
-    first = 0
+    end = 0
     for batch in batches:
+        begin, end = end, end + batch.n_trees
         rows = batch.row_numbers()
-        for t in np.unique(np.linspace(first, first + batch.n_trees - 1, min(TREES_ASKED, batch.n_trees)).astype(int)):
-            tree, counts = forest.forest_.tree(t), forest.forest_.row_counts(t)
-            leaf = tree.packed().apply(X, count_threads(forest.n_jobs))[rows, 0]
-            is_leaf = tree.feature < 0
-            draws = np.bincount(leaf, counts, len(is_leaf))[is_leaf]
-            if not np.array_equal(draws, tree.leaf_draws[tree.leaf_row[is_leaf]]):
-                return False
-        first += batch.n_trees
+        if not oob.drew_from(forest.forest_, range(begin, end), [X[rows]], count_threads(forest.n_jobs)):
+            return False
     return True
 
 
@@ -84,7 +79,7 @@ class Rows:
             self.X, y = check_X(forest, X, forest._features, y=y, reset=False, y_numeric=is_regressor(forest))
             self.y = forest._encode_known(y)
         self.forest = forest
-        self.is_training = drew_from(forest, self.X)
+        self.is_training = are_training_rows(forest, self.X)
 
     def __len__(self):
         return len(self.X)

@@ -20,7 +20,7 @@ from dforest.core.predict.permutation import permute_values, rise_of
 ROUND_BYTES = 1 << 28  # of what an owner handles at a time, unless a single pair takes more; tests set it
 
 
-def permutation_rise(ranks, stretches, dtype, seeds, used, exponent, n_threads):
+def permutation_rise(ranks, stretches, dtype, seeds, used, n_threads):
     """By how much permuting a column raises each tree's mean error on the rows of all ranks that it never drew. A collective.
 
     Parameters
@@ -33,8 +33,6 @@ def permutation_rise(ranks, stretches, dtype, seeds, used, exponent, n_threads):
     seeds : ndarray of shape (n_trees,)
     used : ndarray of shape (n_trees, n_features), dtype bool
         The features that each tree tests.
-    exponent : int
-        The scale of errors: see `dforest.core.predict.out_of_bag.square_exponent`.
     n_threads : int
 
     Returns
@@ -53,7 +51,7 @@ def permutation_rise(ranks, stretches, dtype, seeds, used, exponent, n_threads):
     turns = np.cumsum(lengths) // (ranks.size * most)
     for some in np.split(pairs, np.flatnonzero(np.diff(turns)) + 1):
         if len(some):
-            rises = rise_of(job.rises(some), exponent)
+            rises = rise_of(job.rises(some))
             result[some[:, 0], some[:, 1]] = rises / weight[some[:, 0]]
     return result
 

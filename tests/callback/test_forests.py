@@ -12,7 +12,7 @@ from helpers.host_device import strict_device
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV
 
 import dforest
@@ -272,6 +272,36 @@ def test_a_plateau_of_what_is_no_number_is_refused():
     model = RandomForestRegressor(300, random_state=0).set_callbacks(OutOfBagPlateau(rounds=3))
     with pytest.raises(ValueError, match="the out-of-bag error is NaN after each of 3 trees in a row, with 0 rows"):
         quiet(model.fit, X[:1], NUMBERS[:1])
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
+@pytest.mark.parametrize("is_scorer", [False, True])
+def test_plateau_of_several_outputs(kind, is_scorer):
+    y = np.stack([NUMBERS, NUMBERS[::-1]], axis=1)
+    y = y > np.median(NUMBERS) if kind is RandomForestClassifier else y
+    values = []
+
+    def score(true, predicted):
+        assert true.shape == predicted.shape == (len(true), 2)
+        values.append(-np.abs(true * 1.0 - predicted).mean())
+        return values[-1]
+
+    score = make_scorer(score) if is_scorer else score
+    model = kind(300, oob_score=score, random_state=0).set_callbacks(OutOfBagPlateau(score, rounds=5))
+    quiet(model.fit, X, y)
+    assert model.n_estimators_ == len(values) - 1 < 300
+    assert values[-1] == values[-2] == model.oob_score_
+    assert max(values[-6:]) <= max(values[:-6]) * (1 - 0.001)
+    curves = []
+    for n_jobs in (1, 3):  # an end that depends on the trees alone; votes counted while trees come, and afterwards
+        model = kind(60, oob_score=True, random_state=0, n_jobs=n_jobs, warm_start=True).set_params(n_estimators=20)
+        quiet(model.fit, X, y)
+        model.set_params(n_estimators=60).set_callbacks(OutOfBagPlateau(rounds=4))
+        curves.append(quiet(model.fit, X, y).oob_curve_)
+        assert 20 < len(curves[-1]) < 60
+    assert curves[0].tobytes() == curves[1].tobytes()
+    whole = quiet(kind(len(curves[0]), oob_score=True, random_state=0).fit, X, y)
+    assert whole.oob_curve_.tobytes() == curves[0].tobytes()
 
 
 def test_plateau_refuses():

@@ -1,5 +1,6 @@
 """Variable importance against brute force: impurities and permutations computed anew, tree by tree."""
 
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -10,8 +11,8 @@ from twins.sampling import twin_of
 
 from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from dforest.core.draws import TreeDraws
-from dforest.core.predict.out_of_bag import square_exponent
 from dforest.core.predict.permutation import permutation_rise
+from dforest.estimators.powers import times_power
 
 PERMUTATION = 5  # the purpose of the random streams that permute columns
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
@@ -309,6 +310,35 @@ def test_a_fit_without_importance_drops_the_old_one(importance):
     assert not hasattr(model, "variable_importance_") and not hasattr(model, "variable_importance_std_")
 
 
+# Scale
+
+
+@pytest.mark.parametrize("power", [-900, -500, 5, 300, 480, 900])
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_the_unit_of_targets(n_outputs, power):
+    """Raw importances are in the squared unit, scaled ones have none; nothing warns."""
+    X, y = problem(RandomForestRegressor)
+    if n_outputs == 2:
+        y = np.stack([y, 1e3 * np.abs(y)], axis=1)
+
+    def found(y):
+        models = [RandomForestRegressor(9, variable_importance=name, oob_score=True, random_state=0).fit(X, y)
+                  for name in ("mdi", "mda_raw", "mda_scaled")]  # fmt: skip
+        squares = [one for model in models[:2] for one in (model.variable_importance_, model.variable_importance_std_)]
+        last = models[2]
+        squares += [last.variable_importance_std_, last.oob_error_, last.oob_curve_, *last.oob_importance(X, y).values()]
+        return squares[:-1], [squares[-1], last.variable_importance_, last.oob_score_, last.feature_importances_]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
+        (squares, numbers), (scaled_squares, same_numbers) = found(y), found(np.ldexp(y, power))
+    for one, scaled in zip(squares, scaled_squares, strict=True):
+        np.testing.assert_array_equal(times_power(one, 2 * power), scaled)
+    for one, same in zip(numbers, same_numbers, strict=True):
+        np.testing.assert_array_equal(one, same)
+
+
 # Errors
 
 
@@ -355,8 +385,7 @@ def test_permuted_rows_copied_or_followed(kind, weighted):
     value = forest.leaf_value if kind is RandomForestRegressor else forest.leaf_class().astype(float)
     weight = np.random.default_rng(0).integers(1, 5, len(X), np.uint32) if weighted else None
     draws = TreeDraws(forest.plans, forest.seeds, len(X), 1)
-    exponent = square_exponent(np.abs(y).max()) if kind is RandomForestRegressor else 0
-    work = forest.packed_leaves(), X, target, value, kind is RandomForestRegressor, weight, draws, exponent
+    work = forest.packed_leaves(), X, target, value, kind is RandomForestRegressor, weight, draws
     used = np.zeros((forest.n_trees, forest.n_features), np.uint8)
     for t, nodes in enumerate(np.split(forest.feature, forest.node_offsets[1:-1])):
         used[t, nodes[nodes >= 0]] = 1

@@ -44,6 +44,15 @@ def test_intervals_are_those_of_the_twin(model, method, level, monkeypatch):
         np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("power", [-900, 900])
+def test_the_unit_of_targets_is_the_unit_of_intervals(method, power):
+    model = RandomForestRegressor(60, keep_training_data=True, random_state=0)
+    found, scaled = (model.fit(X, np.ldexp(Y, k)).predict_interval(X[:9], 0.9, method) for k in (0, power))
+    np.testing.assert_array_equal(np.ldexp(found, power), scaled)
+    assert (found[:, 0] < found[:, 1]).any()
+
+
 @pytest.mark.parametrize(("method", "slack"), [("oob", 0.04), ("jackknife+ab", 0.04)])
 def test_as_many_targets_are_covered_as_asked(method, slack):
     rows, y = make_friedman1(3000, noise=2.0, random_state=0)

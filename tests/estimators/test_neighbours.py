@@ -1,9 +1,13 @@
 """What forests tell of the training rows in their leaves: against the twin in plain Python, on any number of threads."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
+from helpers.rings import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn import config_context, get_config
 from sklearn.base import clone
@@ -19,6 +23,8 @@ from dforest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from dforest.core.predict.neighbours import LeafTable, quantiles_of_rows
+from dforest.sampling import BlockSampling
 from dforest.spmd.threads import ThreadGroup
 
 MODELS = [
@@ -167,6 +173,82 @@ def test_threads_blocks_and_pickles_give_the_same(kind, monkeypatch):
             assert isinstance(model.proximity(), csr_array)
 
 
+@st.composite
+def weighted_fits(draw):
+    """A forest whose leaves predict means, and rows to fit it to: by any plan, with any weights, with categories."""
+    is_classifier, several = draw(st.booleans()), draw(st.booleans())
+    n, rng = draw(st.integers(20, 60)), np.random.default_rng(draw(st.integers(0, 2**16)))
+    X = rng.normal(size=(n, 3))
+    X[:, 1] = rng.integers(0, 6, n)
+    y = rng.integers(0, 3, (n, 2)) if is_classifier else rng.normal(size=(n, 2)) * [1, 50]
+    kinds = ["none", "whole", "some 0", "of many magnitudes"]
+    weight = {
+        "none": None,
+        "whole": rng.integers(1, 6, n).astype(float),
+        "some 0": rng.integers(0, 3, n) * (X[:, 1] > 1),
+        "of many magnitudes": 10.0 ** rng.uniform(-12, 0, n),
+    }[draw(st.sampled_from(kinds))]
+    plans = [True, False, "weighted", BlockSampling(4)] + ["stratified"] * (is_classifier and not several)
+    bootstrap = draw(st.sampled_from(plans))
+    parameters = {"bootstrap": bootstrap, "min_samples_leaf": draw(st.sampled_from([1, 4])), "categorical_features": [1]}
+    if is_classifier:
+        kind = RandomForestClassifier
+        parameters["class_weight"] = draw(st.sampled_from([None, "balanced", "balanced_subsample"]))
+    else:
+        kind = RandomForestRegressor
+    model = kind(7, keep_training_data=True, oob_score=bootstrap is not False, random_state=0, **parameters)
+    return model, X, (y if several else y[:, 0]), weight
+
+
+@given(weighted_fits())
+@settings(max_examples=examples(100), deadline=None)
+def test_weights_give_the_predictions(fit):
+    model, X, y, weight = fit
+    kept = slice(None) if weight is None else weight > 0
+    if weight is not None and not weight.any():
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Some inputs do not have OOB scores|R.2 score is not well-defined")
+        model.fit(X, y, weight)
+    is_classifier, weights = hasattr(model, "predict_proba"), model.forest_weights(X)
+    predicted = model.predict_proba(X) if is_classifier else model.predict(X)
+    out_of_bag = None
+    if model.bootstrap is not False:
+        gap = model.proximity()
+        out_of_bag = model.oob_decision_function_ if is_classifier else model.oob_prediction_
+    for output in range(y.ndim):
+        own = y[kept] if y.ndim == 1 else y[kept][:, output]
+        classes, found = (model.classes_ if y.ndim == 1 else model.classes_[output]) if is_classifier else None, predicted
+        if y.ndim == 2:
+            found = predicted[output] if is_classifier else predicted[:, output]
+        own = (own[:, None] == classes).astype(float) if is_classifier else own
+        np.testing.assert_allclose(weights @ own, found, rtol=1e-12, atol=1e-12)
+        if out_of_bag is None:
+            continue
+        found = out_of_bag[kept] if not isinstance(out_of_bag, list) else out_of_bag[output][kept]
+        if y.ndim == 2 and not isinstance(out_of_bag, list):
+            found = found[..., output]
+        seen = np.diff(gap.indptr) > 0
+        np.testing.assert_allclose((gap @ own)[seen], found[seen], rtol=1e-12, atol=1e-12)
+        assert np.isnan(found[~seen]).all()
+
+
+def test_several_outputs_are_saved_with_their_training_rows(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    for class_weight in (None, "balanced_subsample"):
+        model = RandomForestClassifier(5, class_weight=class_weight, keep_training_data=True, random_state=0)
+        model.fit(X, np.c_[y, y > 1]).save(tmp_path / "model")
+        for again in (dforest.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+            assert np.array_equal(again.forest_weights(X).toarray(), model.forest_weights(X).toarray())
+
+
+def test_quantiles_of_no_rows_are_nan():
+    table = LeafTable(lambda t: np.zeros(2, np.int64), lambda t: np.ones(2), np.array([2]), 2, True, 1)
+    place, y = np.array([0, 1], np.uint32), np.array([3.0, 4.0])
+    found = quantiles_of_rows(table, np.array([[0], [1], [-1]]), place, y, np.array([0.0, 0.5, 1.0]), 1)
+    np.testing.assert_array_equal(found, [[3, 3, 4], [np.nan] * 3, [np.nan] * 3])
+
+
 def test_warm_starts():
     X, y = load_diabetes(return_X_y=True)
     model = RandomForestRegressor(10, keep_training_data=True, warm_start=True, random_state=0).fit(X, y)
@@ -183,6 +265,25 @@ def test_warm_starts():
         model.forest_weights(X)
     with pytest.raises(ValueError, match="training rows were not kept"):
         model.set_params(n_estimators=30, keep_training_data=True).fit(X, y)
+
+
+def test_a_warm_start_with_other_weights_of_draws():
+    """Trees that were drawn by weight count draws as 1, others count them by weight: no kept rows tell of both."""
+    X, y = load_diabetes(return_X_y=True)
+    weight = np.arange(1, 443) % 3 + 1.0
+    model = RandomForestRegressor(5, bootstrap="weighted", keep_training_data=True, warm_start=True, random_state=0)
+    model.fit(X, y, weight).set_params(n_estimators=9).fit(X, y, weight)
+    with pytest.raises(ValueError, match="if draws of them weigh the same"):
+        model.set_params(n_estimators=12, bootstrap=True).fit(X, y, weight)
+
+
+def test_a_warm_start_without_a_category():
+    """The rows that are kept have the numbers that categories had in the first fit, whatever labels later rows are given with."""
+    X, y = np.array([["a", "b", "c"][i % 3] for i in range(12)], object)[:, None], np.arange(12) % 3 * 10.0
+    model = RandomForestRegressor(3, categorical_features=[0], keep_training_data=True, bootstrap=False, warm_start=True)
+    more = np.concatenate([[["A"]], X])  # a label that comes first, of weight 0
+    model.fit(X, y).set_params(n_estimators=5).fit(more, np.r_[7, y], np.r_[0, np.ones(12)])
+    assert model.predict_quantiles([["a"], ["b"], ["c"]], 0.5).tolist() == [0, 10, 20]
 
 
 def test_what_is_kept_is_a_copy():

@@ -9,6 +9,7 @@ from sklearn.metrics import balanced_accuracy_score
 from twins.sampling import Bootstrap, twin_of
 
 from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
+from dforest.callback import OutOfBagPlateau
 from dforest.estimators import oob
 from dforest.estimators.agreement import Partition
 
@@ -239,6 +240,19 @@ def test_out_of_bag_estimates_need_the_same_number_of_rows(kind, estimate):
     X, y = problem(kind)
     model = kind(10, warm_start=True, random_state=0).fit(X, y)
     assert_refused(model, "rows", X[:150], y[:150], n_estimators=40, **estimate)
+
+
+@TASKS
+@OUT_OF_BAG
+def test_out_of_bag_estimates_need_the_same_rows(kind, estimate):
+    X, y = problem(kind)
+    model = kind(10, warm_start=True, random_state=0).fit(X, y)
+    assert_refused(model, "other rows than those that trees 0 to 9", X[::-1], y[::-1], n_estimators=40, **estimate)
+    plateau = kind(10, warm_start=True, random_state=0).fit(X, y).set_callbacks(OutOfBagPlateau())
+    assert_refused(plateau, "other rows than those that trees 0 to 9", X[::-1], y[::-1], n_estimators=40)
+    model.set_params(n_estimators=15).fit(X, y)
+    again = kind(10, warm_start=True, random_state=0).fit(X[::-1], y[::-1]).set_params(n_estimators=15).fit(X, y)
+    assert_refused(again, "other rows than those that trees 0 to 9", X, y, n_estimators=40, **estimate)
 
 
 @TASKS

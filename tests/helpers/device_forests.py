@@ -144,7 +144,7 @@ def differences_afterwards(model, X, y, weight, device):
         used[t, nodes[nodes >= 0]] = True
     value = forest.leaf_value if is_regression else leaf_class.astype(np.float64)
     counts = None if weight is None else np.arange(1, len(X) + 1, dtype=np.uint32) % 7 + np.uint32(1)
-    work = packed, X, target, value, is_regression, counts, draws, exponent
+    work = packed, X, target, value, is_regression, counts, draws
     rises = permutation_rise(*work, 1), out_of_bag_there.permutation_rise(device, *work, used)
     return different + ["rises"] * (rises[0].tobytes() != rises[1].tobytes())
 

@@ -31,6 +31,16 @@ def test_training_rows_are_recognised(model):
     assert not Rows(model, X + 0.5, Y).is_training
 
 
+@pytest.mark.parametrize("power", [-600, 600])
+def test_shares_of_variance_have_no_unit(power):
+    X, y = load_diabetes(return_X_y=True)
+    forests = [RandomForestRegressor(9, random_state=0).fit(X, np.ldexp(y, k)) for k in (0, power)]
+    found, scaled = (permuted(Rows(forest, X, np.ldexp(y, k))) for forest, k in zip(forests, (0, power), strict=True))
+    assert found.is_out_of_bag and found.mean.max() > 0.1
+    np.testing.assert_allclose(scaled.mean, found.mean, rtol=1e-12)
+    np.testing.assert_allclose(scaled.std, found.std, rtol=1e-12)
+
+
 def test_rows_without_weight_belong_to_them():
     weight = np.arange(len(Y)) % 3
     model = RandomForestClassifier(3, random_state=0).fit(X, Y, weight)

@@ -113,6 +113,8 @@ def test_errors_are_raised_on_all_ranks():
     cut = Cut(np.array([0, 20, 60]), np.arange(2))
     for found in importance_by_ranks(model, X[:59], y[:59], None, Cut(np.array([0, 20, 59]), np.arange(2)), 2):
         assert isinstance(found, ValueError) and "X has 59 rows of positive weight, but trees were grown on 60 rows" in str(found)
+    for found in importance_by_ranks(model, X[::-1], y[::-1], None, cut, 2):
+        assert isinstance(found, ValueError) and "or has them in another order" in str(found)
     others = [model, clone(model).set_params(random_state=99).fit(X, y)]
 
     def work(communicator):
@@ -150,7 +152,7 @@ def grown(n):
     y = np.nan_to_num(X[:, 0] + X[:, 2])
     forest = RandomForestRegressor(2, random_state=0).fit(X, y).forest_
     draws = TreeDraws(forest.plans, forest.seeds, n, 1)
-    return X, forest, (forest.packed_leaves(), X, y, forest.leaf_value, True, None, draws, 400)
+    return X, forest, (forest.packed_leaves(), X, y, forest.leaf_value, True, None, draws)
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -175,7 +177,7 @@ def test_given_values_give_the_rises_of_permuted_columns(n_threads, has_own_test
             for half in (slice(None, 9000), slice(9000, None)):  # digits add up
                 some = [values[j][half] for j in features]
                 job.add_rises(t, rows[half].astype(np.uint32), at, some, digits, n_threads)
-            np.testing.assert_array_equal(rise_of(digits, 400) / len(rows), whole[t, features])
+            np.testing.assert_array_equal(rise_of(digits) / len(rows), whole[t, features])
     assert digits_of_both.any()
 
 

@@ -9,6 +9,7 @@ A `LeafTable` owns its arrays. Threads work on rows; each has a `df_sparse` of i
 so that sums have the same bits on any number of threads.
 """
 cimport cython
+from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 
@@ -270,7 +271,10 @@ cdef int do_rows(void* context, Py_ssize_t item, Turn* turn) except -1 nogil:
 
 cdef void take_quantiles(const uint32_t* place, const double* weight, int64_t n, const double* sorted_y, const double* q,
                          Py_ssize_t n_q, double* out) noexcept nogil:
-    """The least values up to which the weights come to q, for each q. IN place : ascending; q : ascending; OUT out : [n_q]"""
+    """The least values up to which the weights come to q, for each q; NaN if there are none.
+
+    IN place : ascending; q : ascending; OUT out : [n_q]
+    """
     cdef Py_ssize_t k = 0
     cdef int64_t i
     cdef double sum = 0.0
@@ -279,6 +283,9 @@ cdef void take_quantiles(const uint32_t* place, const double* weight, int64_t n,
         while k < n_q and (sum >= q[k] - SLACK or i == n - 1):
             out[k] = sorted_y[place[i]]
             k += 1
+    while k < n_q:
+        out[k] = NAN
+        k += 1
 
 
 def weights_of_rows(LeafTable table not None, leaf not None, int n_threads):
@@ -330,7 +337,8 @@ def quantiles_of_rows(LeafTable table not None, leaf not None, const uint32_t[::
     Returns
     -------
     ndarray of shape (n, n_q), dtype float64
-        The least target up to which the weights, added up in the order of the targets, come to q - 2**-40.
+        The least target up to which the weights, added up in the order of the targets, come to q - 2**-40; NaN for a row without
+        training rows in its leaves.
     """
     cdef Job job = Job(table, leaf, n_threads)
     result = np.empty((len(leaf), q.shape[0]))

@@ -60,10 +60,11 @@ cdef class Permutations(TrainingRows):
 
     Parameters
     ----------
-    packed, X, target, draws, exponent
+    packed, X, target, draws
         As for `dforest.core.predict.out_of_bag.predict_out_of_bag`.
     leaf_value : ndarray of shape (n_leaves,), dtype float64
-        What a tree predicts in each leaf: a class number or a number.
+        What a tree predicts in each leaf: a class number or a number. Numbers, and targets, are scaled to less than 2**479 in
+        magnitude, so that sums of squares are in range.
     is_regression : bool
     weight : ndarray of shape (n,), dtype uint32, or None
         Integer weights of the rows in means; None: all 1.
@@ -77,8 +78,8 @@ cdef class Permutations(TrainingRows):
     cdef int64_t[:, ::1] left_out_         # of each tree, the number of rows that it left out, and their weight
 
     def __init__(self, PackedForest packed not None, X, target, leaf_value, is_regression, weight, TreeDraws draws not None,
-                 exponent, used=None):
-        super().__init__(packed, X, target, is_regression, draws, exponent)
+                 used=None):
+        super().__init__(packed, X, target, is_regression, draws, 0)
         self.leaf_value, self.weight, self.used = leaf_value, weight, used
 
     def rises(self, int n_threads):
@@ -215,7 +216,7 @@ cdef class Permutations(TrainingRows):
                 memset(p.first, 0, p.n * sizeof(uint32_t))
                 self.walk_group(&p, turn)
                 for j in range(p.n):
-                    rise[p.begin + j] = df_total_value(&p.total[j], -2 * self.exponent) / <double> p.weight
+                    rise[p.begin + j] = df_total_value(&p.total[j], 0) / <double> p.weight
                 p.begin += p.n
         finally:
             free(row)
@@ -534,7 +535,7 @@ def permute_values(arrays, seeds, features, int n_threads):
     return [array[place] for array, place in zip(arrays, places, strict=True)]
 
 
-def rise_of(const int64_t[:, ::1] digits not None, int exponent):
+def rise_of(const int64_t[:, ::1] digits not None):
     """Sums of rises of weighted errors as float64 numbers, given the digits of each: ndarray of shape (n,)."""
     cdef df_total total
     cdef Py_ssize_t k
@@ -544,18 +545,18 @@ def rise_of(const int64_t[:, ::1] digits not None, int exponent):
         df_total_open(&total)
         memcpy(&total.digit[0], &digits[k, 0], sizeof(total.digit))
         total.begin, total.end = 0, DF_DIGITS
-        out[k] = df_total_value(&total, -2 * exponent)
+        out[k] = df_total_value(&total, 0)
     return result
 
 
 def permutation_rise(PackedForest packed not None, X not None, const double[::1] target not None,
                      const double[::1] leaf_value not None, bint is_regression, const uint32_t[::1] weight,
-                     TreeDraws draws not None, int exponent, int n_threads, const uint8_t[:, ::1] used=None):
+                     TreeDraws draws not None, int n_threads, const uint8_t[:, ::1] used=None):
     """By how much permuting a column raises each tree's mean error on the rows it never drew.
 
     Parameters
     ----------
-    packed, X, target, leaf_value, is_regression, weight, draws, exponent, used
+    packed, X, target, leaf_value, is_regression, weight, draws, used
         As for `Permutations`, of all training rows.
     n_threads : int
 
@@ -565,6 +566,6 @@ def permutation_rise(PackedForest packed not None, X not None, const double[::1]
         0 for features that a tree doesn't use; NaN for trees that drew every row.
     """
     job = Permutations(packed, X, np.asarray(target), np.asarray(leaf_value), is_regression,
-                       None if weight is None else np.asarray(weight), draws, exponent,
+                       None if weight is None else np.asarray(weight), draws,
                        None if used is None else np.asarray(used))
     return job.rises(n_threads)

@@ -87,13 +87,13 @@ def predict_out_of_bag(device, packed, X, target, leaf_class, draws, exponent):
     return sums.get(), votes.get(), n_votes.get(), totals.get(), n_new.get()
 
 
-def permutation_rise(device, packed, X, target, leaf_value, is_regression, weight, draws, exponent, used):
+def permutation_rise(device, packed, X, target, leaf_value, is_regression, weight, draws, used):
     """By how much permuting a column raises each tree's mean error on the rows it never drew.
 
     Parameters
     ----------
     device : Device
-    packed, X, target, leaf_value, is_regression, weight, draws, exponent
+    packed, X, target, leaf_value, is_regression, weight, draws
         As for `dforest.core.predict.permutation.permutation_rise`.
     used : ndarray of shape (n_trees, n_features), dtype bool
         The features that each tree tests.
@@ -129,7 +129,7 @@ def permutation_rise(device, packed, X, target, leaf_value, is_regression, weigh
             device.run("df_permute_rows", -(-len(some) // device.n_items), seeds, *of, others)
             device.run(
                 "df_permuted_rises", len(some), *rows.trees, value, rows.copy.bases, is_regression, *rows.x, rows.target, weights,
-                *of, others, exponent, rises,
+                *of, others, rises,
             )  # fmt: skip
             at = pairs[some]
             result[first + at[:, 0], at[:, 1]] = rises.get() / total[at[:, 0]]

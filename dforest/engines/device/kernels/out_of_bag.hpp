@@ -109,12 +109,10 @@ DF_KERNEL df_permuted_rises(const char *slots, const int64_t *starts, const uint
                             const double *leaf_value, const int64_t *bases, int64_t is_regression, const char *x,
                             int64_t n_features, int64_t is_double, const double *target, const uint32_t *weight,
                             const uint32_t *rows, const int64_t *ends, int64_t first_tree, const int64_t *pairs,
-                            const int64_t *firsts, int64_t n_pairs, const uint32_t *others, int64_t exponent, double *rises,
-                            DF_LOCAL)
+                            const int64_t *firsts, int64_t n_pairs, const uint32_t *others, double *rises, DF_LOCAL)
 {
     const df_packed forest = df_packed_of(slots, starts, words, bits, is_wide);
     const df_rows all = df_rows_of(x, n_features, is_double);
-    const double factor = ldexp(1.0, (int) exponent);
     DF_EACH_GROUP(group)
     {
         for (int64_t pair = group.number; pair < n_pairs; pair += group.n_groups) {
@@ -122,7 +120,7 @@ DF_KERNEL df_permuted_rises(const char *slots, const int64_t *starts, const uint
             const uint32_t permuted = (uint32_t) pairs[2 * pair + 1];
             const char *tree = df_tree(&forest, (size_t) (first_tree + own));
             const double *value = leaf_value + bases[first_tree + own];
-            const double sum = group.total(-2 * (int) exponent, [&](int64_t item, df_total *total) {
+            const double sum = group.total(0, [&](int64_t item, df_total *total) {
                 for (int64_t i = item; i < n; i += group.n_items) {
                     const int64_t row = rows[begin + i];
                     const double other = df_value_of(&all, others[firsts[pair] + i], permuted);
@@ -140,9 +138,9 @@ DF_KERNEL df_permuted_rises(const char *slots, const int64_t *starts, const uint
                         const double x_there = feature == permuted ? other : df_value_of(&all, row, feature);
                         turned = df_step_by(tree, turned, x_there, &forest);
                     }
-                    const double before = df_error((int) is_regression, factor, target[row],
+                    const double before = df_error((int) is_regression, 1.0, target[row],
                                                    value[df_value_row(tree, at, &forest)]);
-                    const double after = df_error((int) is_regression, factor, target[row],
+                    const double after = df_error((int) is_regression, 1.0, target[row],
                                                   value[df_value_row(tree, turned, &forest)]);
                     const int64_t w = weight ? weight[row] : 1;
                     if (before != after) {
