@@ -227,8 +227,9 @@ def integer_weights(sample_weight):
     weight : ndarray of shape (n,), dtype uint32
     unit : float
         If weights, which are positive and finite, are integers up to 2**20 times some number, rounded as floats are, and the
-        least integer is at most 16: the largest such number. Else the greatest power of two that makes all weights integers. If the
-        largest of these reaches 2**31, the power of two that puts it into [2**30, 2**31), and weights are rounded, to 1 at least.
+        least integer is at most 16: the largest such number. Else the greatest power of two that makes all weights integers. If
+        the largest of these reaches 2**31, the power of two that puts it into [2**30, 2**31), and weights are rounded, to 1 at
+        least.
     """
     exact = [Fraction(float(w)) for w in sample_weight]
     half = [Fraction(float(np.spacing(w))) / 2 for w in sample_weight]

@@ -74,9 +74,6 @@ def test_the_training_loss_is_never_above_that_of_the_constant():
         assert mean_loss(loss, model, y, raw, weight) <= constant + 1e-9 * max(1.0, abs(constant)), (seed, loss)
 
 
-SIDES = np.array([-1.0, 1.0])
-
-
 def values_of_leaves(model):
     forest = model.forest_
     return forest.leaf_value[forest.leaf_row[forest.feature < 0]]
@@ -89,7 +86,8 @@ def test_no_leaf_is_beyond_max_delta_step(seed):
     most = 0.5 * np.abs(model.forest_.leaf_value).max() / model.learning_rate
     limited = type(model)(**{**model.get_params(), "max_delta_step": most, "max_iter": 1}).fit(X, y, weight)
     first = type(model)(**{**model.get_params(), "max_iter": 1}).fit(X, y, weight)
-    np.testing.assert_array_equal(values_of_leaves(limited), np.clip(values_of_leaves(first), *(model.learning_rate * most * SIDES)))
+    ends = model.learning_rate * most * np.array([-1.0, 1.0])
+    np.testing.assert_array_equal(values_of_leaves(limited), np.clip(values_of_leaves(first), *ends))
     endless = type(model)(**{**model.get_params(), "max_delta_step": 1e300}).fit(X, y, weight)
     assert np.array_equal(endless.forest_.leaf_value, model.forest_.leaf_value)
 
