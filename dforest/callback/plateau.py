@@ -73,7 +73,7 @@ class OutOfBagPlateau(FitRecords):
         """Look at the error after the latest tree; returns whether the plateau is reached."""
         best, growth = self.record(estimator), growth_of(estimator, self)
         if self.scorer is None:
-            return best.is_plateau([-error for error in growth.curve[best.n_seen :]])
+            return best.is_plateau([-error for error in growth.errors[best.n_seen :]])
         return best.is_plateau([self._score(estimator, growth)])
 
     def _score(self, estimator, growth):
