@@ -66,7 +66,7 @@ def cost_complexity(forest, trees, alpha, n_threads):
     exponent = forest.target_exponent()
 
     def mark(i, _):
-        nodes, _, _, _ = _links(forest, trees[i], exponent, alpha)
+        nodes, *_ = _links(forest, trees[i], exponent, alpha)
         cut[forest.node_offsets[trees[i]] + nodes] = True
 
     each(len(trees), mark, n_threads)
@@ -89,12 +89,13 @@ def cost_complexity_path(forest):
     risks : ndarray of shape (n_subtrees,), dtype float64
         R(T) of each subtree.
     """
-    _, strength, rise, risk = _links(forest, 0, forest.target_exponent())
-    return np.maximum.accumulate([0.0, *strength]), np.cumsum([risk, *rise])
+    _, strength, rise, risk, shift = _links(forest, 0, forest.target_exponent())
+    with np.errstate(over="ignore"):
+        return np.ldexp(np.maximum.accumulate([0.0, *strength]), shift), np.ldexp(np.cumsum([risk, *rise]), shift)
 
 
 def _links(forest, t, exponent, alpha=np.inf):
-    """What `weakest_links` finds in a tree, and the risk of the whole tree.
+    """What `weakest_links` finds in a tree, the risk of the whole tree, and the power of two that all these are in units of.
 
     Works with targets divided by 2**exponent: impurities themselves may leave float64's range.
     """
@@ -104,5 +105,4 @@ def _links(forest, t, exponent, alpha=np.inf):
     risk = (weight[is_leaf] / weight[0] * table.impurity[is_leaf]).sum()
     with np.errstate(over="ignore", under="ignore"):
         alpha = float(np.ldexp(alpha, -shift))
-        nodes, *found = weakest_links(tree.feature, tree.right_child, table.decrease / weight[0], alpha)
-        return nodes, *(np.ldexp(part, shift) for part in (*found, risk))
+    return *weakest_links(tree.feature, tree.right_child, table.decrease / weight[0], alpha), risk, shift

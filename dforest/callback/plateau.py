@@ -77,7 +77,7 @@ class OutOfBagPlateau(FitRecords):
     def _look(self, estimator):
         """Look at the error after the latest tree; returns whether the plateau is reached."""
         best, growth = self.record(estimator), growth_of(estimator, self)
-        values = [-error for error in growth.curve[best.n_seen :]] if self.scorer is None else [self._score(estimator, growth)]
+        values = [-error for error in growth.errors[best.n_seen :]] if self.scorer is None else [self._score(estimator, growth)]
         is_reached = best.is_plateau(values)
         if best.n_undefined >= self.rounds:
             what = "the out-of-bag error" if self.scorer is None else f"the value of scorer={self.scorer!r}"

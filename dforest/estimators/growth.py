@@ -126,6 +126,11 @@ class ForestGrowth:
         """Out-of-bag errors after 1, 2, ... trees so far, as `oob_curve_` will have them: list of float."""
         return self._votes.curve
 
+    @property
+    def errors(self):
+        """The errors of `curve` in a unit of their own, in which they are in range whatever the targets are: list of float."""
+        return self._votes.errors
+
     def out_of_bag(self):
         """`LiveVotes.prediction` by the trees so far."""
         return self._votes.prediction()

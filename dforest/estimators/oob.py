@@ -30,6 +30,7 @@ from dforest.rules.arrays import BLOCK
 from dforest.spmd.communicator import ALONE
 from dforest.spmd.draws import DrawDealer
 
+SUM_EXPONENT = 16  # sums of 2**32 squares are in range if their roots are divided by two to this power
 TREES_ASKED = 8  # of each call of `fit`, whether they drew from some rows
 
 
@@ -264,6 +265,8 @@ class LiveVotes:
     ----------
     curve : list of float
         `OutOfBag.curve` of the trees so far.
+    errors : list of float
+        The same in units of two to the power `power`, in which squares of any targets are in range.
     """
 
     def __init__(self, rows, objective, voting, before, n_threads):
@@ -274,13 +277,14 @@ class LiveVotes:
             known = () if before is None else (before.leaf_value.min(), before.leaf_value.max())
             self._exponent = square_exponent(*rows.extent(), *known)
         self._counted = Counted.nothing(len(rows.y), objective.n_values, objective.has_classes, 0)
-        self.curve = []
+        self.errors, self.power = [], _power(self._exponent)
         if before is not None:
             draws = TreeDraws(before.plans, before.seeds, rows.n_rows, n_threads)
             leaf_class = before.leaf_class() if objective.has_classes else None
             work = before.packed_leaves(voting), self._X, self._target, leaf_class, draws, self._exponent
             self._counted = Counted(*predict_out_of_bag(*work, n_threads))
-            self.curve = _curve(self._counted, self._rows.ranks, self._exponent)[0].tolist()
+            self.errors = _mean_errors(self._counted, self._rows.ranks)[0].tolist()
+        self.curve = times_power(self.errors, self.power).tolist()
         counted = self._counted
         self._tally = Tally(self._target, counted.sums, counted.votes, counted.n_votes, self._exponent)
         self._totals, self._n_new = list(counted.totals.T), counted.n_new.tolist()
@@ -300,8 +304,9 @@ class LiveVotes:
         self._n_new.append(n_new)
         self._sum = self._sum + digits
         self._n_seen += n_new
-        (error,) = curve_of(self._sum[:, None], self._exponent)
-        self.curve.append(float(error) / self._n_seen if self._n_seen else np.nan)
+        (error,) = curve_of(self._sum[:, None], SUM_EXPONENT)
+        self.errors.append(float(error) / self._n_seen if self._n_seen else np.nan)
+        self.curve.append(float(times_power(self.errors[-1], self.power)))
 
     def prediction(self):
         """The rows that some tree left out, ndarray of bool, and their predictions, as `OutOfBag.prediction` has them."""
@@ -323,7 +328,13 @@ class LiveVotesOfOutputs:
             LiveVotes(rows.of_output(o), objective.of_output(o), voting, before and before.of_output(o), n_threads)
             for o in range(objective.n_outputs)
         ]
+        self.power = max(votes.power for votes in self._outputs)
+        self.errors = [self._mean(errors) for errors in zip(*(votes.errors for votes in self._outputs), strict=True)]
         self.curve = [float(mean_in_order(errors)) for errors in zip(*(votes.curve for votes in self._outputs), strict=True)]
+
+    def _mean(self, errors):
+        powers = [votes.power - self.power for votes in self._outputs]
+        return float(mean_in_order([times_power(error, power) for error, power in zip(errors, powers, strict=True)]))
 
     def look(self, tree):
         return [votes.look(tree.of_output(o)) for o, votes in enumerate(self._outputs)]
@@ -331,6 +342,7 @@ class LiveVotesOfOutputs:
     def add(self, looked):
         for votes, of_output in zip(self._outputs, looked, strict=True):
             votes.add(of_output)
+        self.errors.append(self._mean([votes.errors[-1] for votes in self._outputs]))
         self.curve.append(float(mean_in_order([votes.curve[-1] for votes in self._outputs])))
 
     def prediction(self):
@@ -341,9 +353,14 @@ class LiveVotesOfOutputs:
         return OutOfBag.mean_of([votes.estimate() for votes in self._outputs])
 
 
-def _curve(counted, ranks, exponent):
-    """(errors after 1, 2, ... trees, how many rows have votes after them). A collective."""
-    errors, n_seen = curve_of(ranks.sum(counted.totals), exponent), np.cumsum(ranks.sum(counted.n_new))
+def _power(exponent):
+    """The power of two that mean errors of scaled targets are in units of, given the exponent of that scale."""
+    return 2 * (SUM_EXPONENT - exponent)
+
+
+def _mean_errors(counted, ranks):
+    """(mean errors after 1, 2, ... trees, in units of two to a `_power`; how many rows have votes after them). A collective."""
+    errors, n_seen = curve_of(ranks.sum(counted.totals), SUM_EXPONENT), np.cumsum(ranks.sum(counted.n_new))
     return np.divide(errors, n_seen, out=np.full(len(errors), np.nan), where=n_seen > 0), n_seen
 
 
@@ -359,6 +376,7 @@ def conclude(counted, rows, exponent):
         else:
             factor = 2.0**exponent
             per_row[seen] = times_power((prediction[seen, 0] * factor - target[seen] * factor) ** 2, -2 * exponent)
-    curve, n_seen = _curve(counted, ranks, exponent)
+    errors, n_seen = _mean_errors(counted, ranks)
+    curve = times_power(errors, _power(exponent))
     n_never = rows.n_rows - int(n_seen[-1])
     return OutOfBag(prediction, per_row, float(curve[-1]), curve, n_never)

@@ -516,6 +516,18 @@ def test_paths_in_any_unit(exponent):
     assert leaves == 1 if exponent < 0 else leaves > 10
 
 
+def test_a_path_that_leaves_the_range():
+    """Rises of the risk are finite, and their sum is not."""
+    X, y = np.arange(400.0)[:, None], np.arange(400.0) * np.tile([1, -1], 200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found, scaled = (DecisionTreeRegressor(method="dense").cost_complexity_pruning_path(X, np.ldexp(y, k)) for k in (0, 505))
+    with np.errstate(over="ignore"):
+        for name in ("ccp_alphas", "impurities"):
+            np.testing.assert_array_equal(scaled[name], np.ldexp(found[name], 1010))
+    assert np.isfinite(scaled.ccp_alphas).all() and np.isinf(scaled.impurities[-1])
+
+
 @TASKS
 def test_path_of_a_single_node(kind):
     found = kind().cost_complexity_pruning_path([[0.0], [0.0]], [1, 2])
