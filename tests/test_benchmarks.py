@@ -50,7 +50,7 @@ def small(monkeypatch):
     monkeypatch.setattr(data, "DIVISOR", 200)
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error", "ignore:no tree has a split")
 @pytest.mark.parametrize("benchmark", CLASSES)
 def test_benchmark(benchmark, small):
     assert len(benchmark.params) == len(benchmark.param_names)

@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.conversion.probes import check_same, probe_rows
+from dforest.conversion.probes import check_same, probe_rows, within_leaves
 from dforest.conversion.sklearn import on_one_thread
 from dforest.core.forest.arrays import Forest
 from dforest.core.objective import ClassObjective, NumberObjective
@@ -230,4 +230,5 @@ def _verify(estimator, model, is_exact):
         tolerance = None if is_exact else _ROUNDING
         check_same(name, rows, packed.mean(rows, 1), on_one_thread(model, model.predict_proba, rows), tolerance)
     else:
-        check_same(name, rows, packed.mean(rows, 1), on_one_thread(model, model.predict, rows))
+        found = within_leaves(estimator.forest_, on_one_thread(model, model.predict, rows))
+        check_same(name, rows, packed.mean(rows, 1), found)

@@ -240,6 +240,9 @@ def add_operators(graph, estimator, dtype, rows, to, is_raw=False):
     if link is None:
         added = graph.node("Gather", graph.constant(values.astype(dtype)), leaves, axis=0)
         sums = graph.node("ReduceMean", added, axis, keepdims=0)
+        bounds = forest.packed().arrays().bounds
+        for operator, bound in zip(("Max", "Min"), () if bounds is None else bounds, strict=False):
+            sums = graph.node(operator, sums, graph.constant(bound.astype(dtype)[None, :]))
     else:
         added = graph.node("Gather", graph.constant(values[:, 0].astype(dtype)), leaves, axis=0)
         baseline = np.array(forest.objective.baseline)

@@ -169,6 +169,18 @@ def _inside(least, most, dtype, rng):
     return np.where(where < _AT_BOUND, least, np.where(where < 2 * _AT_BOUND, most, between))
 
 
+def within_leaves(forest, means):
+    """Means that another library has found, as the forest keeps them between its leaves: see `bounds_of_means`.
+
+    Parameters
+    ----------
+    forest : Forest
+    means : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+    """
+    bounds = forest.packed().arrays().bounds
+    return means if bounds is None else np.clip(means, *bounds)
+
+
 def check_same(library, rows, expected, found, tolerance=None):
     """Raise ConversionError unless two arrays are equal, row by row.
 

@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 
 from dforest.conversion.columns import check_numbers_alone
-from dforest.conversion.probes import check_same, probe_rows
+from dforest.conversion.probes import check_same, probe_rows, within_leaves
 
 _CLASSES = {
     name: getattr(module, name)
@@ -100,7 +100,7 @@ def _verify(model, estimator):
     packed = estimator.forest_.packed(getattr(estimator, "voting", "soft"))
     expected = packed.mean(rows, 1)
     if not is_classifier(estimator):
-        check_same("scikit-learn", rows, expected, on_one_thread(model, model.predict, rows))
+        check_same("scikit-learn", rows, expected, within_leaves(estimator.forest_, on_one_thread(model, model.predict, rows)))
         return
     check_same("scikit-learn", rows, expected, on_one_thread(model, model.predict_proba, rows))
     check_same("scikit-learn", rows, estimator.classes_[packed.most(rows, 1)], on_one_thread(model, model.predict, rows))

@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 
 from dforest.conversion.columns import check_own_tests, numeric_labels, probes_of
 from dforest.conversion.links import link_of, meaning, rounding, sum_rounding
-from dforest.conversion.probes import check_same
+from dforest.conversion.probes import check_same, within_leaves
 from dforest.extras import needed
 
 # Codes of the format: kinds of nodes, and the comparison of a number with a threshold.
@@ -126,7 +126,7 @@ def _verify(model, estimator, link, labels):
     expected, sums = packed.mean(encoded, 1), gtil.predict(model, rows, nthread=1, pred_margin=True)
     sums = sums.reshape(expected.shape)
     if link is None:
-        check_same(name, rows, expected, sums)
+        check_same(name, rows, expected, within_leaves(estimator.forest_, sums))
         return
     # Raw predictions begin with the baseline there, and end with it here.
     check_same(name, rows, expected, sums, sum_rounding(estimator.forest_, np.float64))

@@ -54,7 +54,7 @@ def nodes_of(model, t, X, y, sample_weight=None):
     forest, tree = model.forest_, model.forest_.tree(t)
     criterion, n_classes = model.criterion, forest.objective.n_classes
     counts = twin_of(forest.plans[t]).counts(len(X), forest.seeds[t])
-    weight, shift = (np.ones(len(X), int), 0) if sample_weight is None else coding.integer_weights(sample_weight)
+    weight, unit = (np.ones(len(X), int), 1.0) if sample_weight is None else coding.integer_weights(sample_weight)
     target, scale = y, coding.Scale()
     if not n_classes:
         target, drawn = np.zeros(len(y), int), np.flatnonzero(counts)
@@ -72,13 +72,13 @@ def nodes_of(model, t, X, y, sample_weight=None):
             left = np.where(np.isnan(x), tree.missing_left[i], x <= tree.threshold[i])
             of_left = [draw for draw, goes_left in zip(draws, left, strict=True) if goes_left]
             score = scores.SCORES[criterion](scores.statistic(of_left, n_classes), total)
-            score *= 4.0**-scale.exponent * 2.0**-shift
+            score *= 4.0**-scale.exponent * unit
             visit(rows[left], depth + 1)
             visit(rows[~left], depth + 1)
         split = tree.feature[i], tree.threshold[i], tree.missing_left[i]
         right = int(tree.right_child[i]) if tree.feature[i] >= 0 else None
         impurity = scores.impurity(draws, total, criterion, scale)
-        nodes[i] = Node(split, right, depth, total[0], total[1] * 2.0**-shift, impurity, score)
+        nodes[i] = Node(split, right, depth, total[0], total[1] * unit, impurity, score)
 
     visit(np.flatnonzero(counts), 0)
     return nodes

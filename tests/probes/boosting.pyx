@@ -234,9 +234,8 @@ def quantile_of_sorted(const double[::1] values not None, const int64_t[::1] wei
     return values[i]
 
 
-def huber_step(const double[::1] residual not None, const int64_t[::1] weight not None, double median, double delta,
-               double learning_rate):
-    """The value of a leaf by Huber's loss: float."""
+def huber_step(const double[::1] residual not None, const int64_t[::1] weight not None, double median, double delta):
+    """The step of a leaf by Huber's loss: float."""
     cdef Py_ssize_t i
     cdef int64_t total = 0
     cdef int32_t exponent = df_fine_exponent(delta, DF_FINE_BITS)
@@ -246,4 +245,4 @@ def huber_step(const double[::1] residual not None, const int64_t[::1] weight no
     for i in range(residual.shape[0]):
         df_add_product(&sum, df_fine(df_huber_term(residual[i], median, delta), factor), weight[i])
         total += weight[i]
-    return df_huber_step(median, &sum, total, exponent, learning_rate)
+    return df_huber_step(median, &sum, total, exponent)

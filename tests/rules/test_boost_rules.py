@@ -161,8 +161,8 @@ def test_quantiles():
 def test_hubers_leaves():
     residual = np.array([-9.0, 1.0, 2.0, 4.0, 50.0])
     # Less the median 2: -11, -1, 0, 2, 48, kept within 3: -3, -1, 0, 2, 3, of mean 0.2.
-    found = rules.huber_step(residual, np.ones(5, np.int64), 2.0, 3.0, 0.5)
-    assert found == pytest.approx(0.5 * 2.2, rel=1e-8)
+    found = rules.huber_step(residual, np.ones(5, np.int64), 2.0, 3.0)
+    assert found == pytest.approx(2.2, rel=1e-8)
     heavy = np.array([1, 2**31, 1, 1, 1])  # -1 counts nearly alone
-    assert rules.huber_step(residual, heavy, 2.0, 3.0, 1.0) == pytest.approx(1.0, rel=1e-8)
-    assert rules.huber_step(residual, heavy, 2.0, 0.0, 1.0) == 2.0
+    assert rules.huber_step(residual, heavy, 2.0, 3.0) == pytest.approx(1.0, rel=1e-8)
+    assert rules.huber_step(residual, heavy, 2.0, 0.0) == 2.0

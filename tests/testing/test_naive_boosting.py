@@ -141,8 +141,8 @@ def test_rules_have_the_bits_of_the_compiled_ones(seed):
             assert losses.weighted_quantile(residual.tolist(), w.tolist(), q) == expected
     median = losses.weighted_quantile(residual.tolist(), weight.tolist(), 0.5)
     for delta in (0.0, 0.3, 1e9):
-        expected = boost_probe.huber_step(residual, weight, median, delta, 0.1)
-        assert boosting.refit("huber", residual.tolist(), weight.tolist(), delta, 0.1) == expected
+        expected = boost_probe.huber_step(residual, weight, median, delta)
+        assert boosting.refit("huber", residual.tolist(), weight.tolist(), delta) == expected
 
 
 # scikit-learn's trees --------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def test_hubers_leaves_are_those_of_gradient_boosting():
     np.testing.assert_allclose(found.raw[:, 0], model.predict(X), rtol=1e-7)
     for n in (1, 2, 50):
         for delta in (0.1, 1.0, 100.0):
-            found = boosting.refit("huber", score[:n].tolist(), [1] * n, delta, 1.0)
+            found = boosting.refit("huber", score[:n].tolist(), [1] * n, delta)
             assert found == pytest.approx(HuberLoss(delta=delta).fit_intercept_only(score[:n]), rel=1e-7)
 
 
