@@ -19,7 +19,7 @@ from dforest.boosting.losses import Loss, OwnLoss
 from dforest.config import communicator, in_kind, on_host
 from dforest.core.boost.loss import Loss as BoostingLoss
 from dforest.estimators.agreement import Partition
-from dforest.estimators.base import ClassTargets, NumberTargets, check_partitions, fitting, instance_of
+from dforest.estimators.base import ClassTargets, NumberTargets
 from dforest.estimators.boosting_constraints import constraints_of
 from dforest.estimators.boosting_parameters import BOOSTING_PARAMETERS
 from dforest.estimators.boosting_place import Place, check_columns, check_shared, training_device
@@ -30,6 +30,7 @@ from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_ca
 from dforest.estimators.conversion import ExportPart
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.features import CATEGORICAL, ORDINAL
+from dforest.estimators.fits import check_partitions, fitting, instance_of
 from dforest.estimators.importance import gain_shares
 from dforest.estimators.prediction import PredictionPart, of_one_fit
 from dforest.estimators.saving import SavingPart

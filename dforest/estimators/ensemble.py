@@ -14,15 +14,10 @@ from dforest.config import in_kind
 from dforest.core.sampling import MOST_ROWS, AllRows, checked_integer
 from dforest.estimators import importance, oob
 from dforest.estimators.agreement import Partition, check_alike, common_floats
-from dforest.estimators.base import (
-    ClassifierPart,
-    Plan,
-    RegressorPart,
-    TreeEstimator,
-    check_not_sparse,
-)
+from dforest.estimators.base import ClassifierPart, RegressorPart, TreeEstimator
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks
 from dforest.estimators.conversion import ConversionPart
+from dforest.estimators.fits import Plan, check_not_sparse
 from dforest.estimators.growth import ForestGrowth
 from dforest.estimators.intervals import IntervalPart
 from dforest.estimators.neighbours import NeighbourPart, QuantilePart

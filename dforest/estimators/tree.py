@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest import pruning
 from dforest.config import in_kind
-from dforest.estimators.base import ClassifierPart, Plan, RegressorPart, TreeEstimator
+from dforest.estimators.base import ClassifierPart, RegressorPart, TreeEstimator
 from dforest.estimators.conversion import ConversionPart
 from dforest.estimators.declaration import has_parameters
+from dforest.estimators.fits import Plan
 from dforest.estimators.outputs import check_one_output
 from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.shapley import ShapPart
