@@ -99,11 +99,12 @@ class _Scorer:
             if not self._lacking:
                 raise
             raise ValueError(f"scoring={self._scoring!r} can't score {self._which}: {error}") from error
-        if not isinstance(score, Real) or isnan(score):
+        score = float(score) if isinstance(score, Real) else score
+        if not isinstance(score, float) or isnan(score):
             raise ValueError(
                 f"scoring={self._scoring!r} returned {score!r} for {self._which}; allowed are numbers other than NaN"
             )
-        return float(score)
+        return score
 
 
 class PredictedNumbers(RegressorMixin, BaseEstimator):

@@ -114,7 +114,12 @@ def test_classifiers_that_hold_others(holder, make, n_classes):
     whole = HOLDERS[holder](one).fit(X, y)
     model = dforest.pipeline_to_onnx(whole, X)
     label, *others = outputs(model, X)
-    assert np.array_equal(label.ravel(), whole.predict(X))
+    is_tie = np.zeros(len(X), bool)
+    if hasattr(whole, "predict_proba"):  # older releases of scikit-learn choose another one of classes with equal probabilities
+        most = np.sort(whole.predict_proba(X), axis=1)[:, ::-1]
+        is_tie = most[:, 0] - most[:, 1] < 1e-6
+        assert is_tie.mean() < 0.1
+    assert np.array_equal(label.ravel()[~is_tie], whole.predict(X)[~is_tie])
     if hasattr(whole, "predict_proba"):
         assert np.allclose(others[0], whole.predict_proba(X), rtol=0, atol=1e-12)
 
