@@ -233,11 +233,15 @@ def integer_weights(sample_weight):
     """
     exact = [Fraction(float(w)) for w in sample_weight]
     half = [Fraction(float(np.spacing(w))) / 2 for w in sample_weight]
+    least = min(exact)
     for divisor in range(1, 17):
-        times = [round(w * divisor / min(exact)) for w in exact]
-        lowest = max((w - h) / k for w, h, k in zip(exact, half, times, strict=True))
-        highest = min((w + h) / k for w, h, k in zip(exact, half, times, strict=True))
-        if lowest <= highest and max(times) <= 2**20:
+        times, lowest, highest = [], Fraction(0), 2 * max(exact)
+        for w, h in zip(exact, half, strict=True):
+            times.append(round(w * divisor / least))
+            lowest, highest = max(lowest, (w - h) / times[-1]), min(highest, (w + h) / times[-1])
+            if lowest > highest or times[-1] > 2**20:
+                break
+        else:
             return np.array(times, np.uint32), float((lowest + highest) / 2)
 
     def exponent_of(w):  # the smallest k that makes w * 2**k an integer; a denominator is a power of two

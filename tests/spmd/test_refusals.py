@@ -14,7 +14,7 @@ from dforest.config import config_context
 from dforest.core.search.criteria import CRITERIA
 from dforest.core.search.splitter import HistSplitter
 from dforest.engines.ranks import engine
-from dforest.estimators import base
+from dforest.estimators import fits
 from dforest.estimators.agreement import Partition
 from dforest.sampling import BlockSampling, Sampling, StratifiedSampling
 from dforest.spmd.threads import ThreadGroup
@@ -212,7 +212,7 @@ def test_no_rows_at_all():
 
 def test_another_version(monkeypatch):
     versions = iter(["0.1", "0.2", "0.1", "0.1", "0.2", "0.1"])
-    monkeypatch.setattr(base, "version", lambda _: next(versions))
+    monkeypatch.setattr(fits, "version", lambda _: next(versions))
     assert_refused(ValueError, "the version of dforest is", ranks=range(SIZE))
 
 
@@ -281,7 +281,7 @@ def test_an_embedding_is_of_one_process():
 
 
 def test_too_many_rows(monkeypatch):
-    monkeypatch.setattr(base, "MOST_ROWS", 50)
+    monkeypatch.setattr(fits, "MOST_ROWS", 50)
     assert_refused(ValueError, "X has 60 rows; allowed are 1 to 50", ranks=range(SIZE))
 
 
