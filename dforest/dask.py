@@ -51,6 +51,8 @@ def _in_memory(method):
                 )
         return method(self, *args, **kwargs)
 
+    if not method.__module__.startswith("dforest."):  # whose text refers to pages of its own library
+        checked.__doc__ = f"`{method.__name__}` of the estimator of this name in `dforest`, for rows in memory."
     return checked
 
 
