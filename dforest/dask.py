@@ -52,7 +52,10 @@ def _in_memory(method):
         return method(self, *args, **kwargs)
 
     if not method.__module__.startswith("dforest."):  # whose text refers to pages of its own library
-        checked.__doc__ = f"`{method.__name__}` of the estimator of this name in `dforest`, for rows in memory."
+        checked.__doc__ = (
+            f"`{method.__name__}` of the estimator of this name in `dforest`, for rows in memory.\n\n"
+            "It raises TypeError if it is given a collection of Dask, whose rows would all be gathered here."
+        )
     return checked
 
 
