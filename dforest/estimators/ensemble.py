@@ -453,7 +453,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
         There are conditions. Among its rows the tree must have every class, and every category and level of X, as
         these are numbered in the order of those that occur. With ``criterion="poisson"`` some target must be above
         0. With `sample_weight`, pass the weights of the rows too, except with ``bootstrap="weighted"``, whose trees count each
-        draw as 1; one of them must need as many bits as any weight of the forest's rows (see "Weights and targets as integers"
+        draw as 1; they must become the same integers as those of all rows of the forest (see "Weights and targets as integers"
         on the page about the maths). With ``method="hist"`` the tree would differ, as bins are made from all rows that are given.
         """
         check_is_fitted(self)
