@@ -37,6 +37,9 @@ class Targets:
         What makes the weights of each tree from its draws, in place of `weight`.
     heaviest_elsewhere : int, default=1
         The largest integer weight of rows that other ranks have.
+    exact_weight : ndarray of shape (n_rows,), dtype float64, or None
+        Exact weights (`rules/weights.h`) of the rows, of which `weight` are the integers; with a `balance`, what is there does not
+        matter. None means that the integers are exact.
     """
 
     classes: np.ndarray
@@ -45,6 +48,7 @@ class Targets:
     weight_unit: float = 1.0
     balance: ClassBalance | None = None
     heaviest_elsewhere: int = 1
+    exact_weight: np.ndarray | None = None
 
     @property
     def heaviest(self):
@@ -162,13 +166,11 @@ class Problem:
         -------
         counts : ndarray of shape (n_trees, n_rows), dtype uint32
             How often each tree draws each row.
-        weights : ndarray of shape (n_trees, n_rows), dtype uint32
-            Integer weights of the rows.
-        units : list of float
-            The rows' weights are the integers of a tree times this.
+        weights : list of IntegerWeights
+            Of the rows, for each tree.
         """
         counts = np.stack([self.sampling.counts(self.n_rows, int(seed)) for seed in seeds])
-        return counts, *self.targets.balance.integer_weights(counts)
+        return counts, self.targets.balance.integer_weights(counts)
 
     def with_targets(self, targets):
         """This problem for other targets.
@@ -180,7 +182,7 @@ class Problem:
         """
         if len(targets.classes) != len(self.targets.classes):
             raise ValueError(f"targets have {len(targets.classes)} rows; those of the problem have {len(self.targets.classes)}")
-        for name in ("numbers", "weight", "balance"):
+        for name in ("numbers", "weight", "balance", "exact_weight"):
             if (getattr(targets, name) is None) != (getattr(self.targets, name) is None):
                 raise ValueError(f"targets.{name} must be None if and only if it is None in the problem's own targets")
         most_draws = self.sampling.largest_tree(self.n_rows)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dforest.core.integer_weights import integer_weights
+from dforest.core.integer_weights import IntegerWeights, integer_weights
 from dforest.rows import RowShare
 from dforest.spmd.communicator import ALONE, Communicator
 
@@ -110,11 +110,11 @@ class TrainingRows:
         return float(least[0]), -float(least[1])
 
     def integer_weight(self):
-        """(integer weights, or None if all are 1; their unit). A collective."""
+        """The `IntegerWeights` of the rows. A collective."""
         if self.weight is None:
-            return None, 1.0
-        weight, unit = integer_weights(self.weight, self.ranks)
-        return (weight if self.heaviest(weight) > 1 else None), unit
+            return IntegerWeights(None)
+        found = integer_weights(self.weight, self.ranks)
+        return found if self.heaviest(found.integers) > 1 else found._replace(integers=None)
 
     def heaviest(self, weight):
         """The largest of all ranks' integer weights, given this rank's, or None if all are 1. A collective."""
@@ -127,7 +127,7 @@ class TrainingRows:
 
     def integer_bin_weight(self):
         """Integer weights of the rows without those of their classes, for bins; None if all are 1. A collective."""
-        return None if self.sample_weight is None else integer_weights(self.sample_weight, self.ranks)[0]
+        return None if self.sample_weight is None else integer_weights(self.sample_weight, self.ranks).integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,14 +176,16 @@ class ClassBalance:
         -------
         list of ndarray of shape (n_trees, n_classes), dtype float64
         """
-        weight = 1
+        weights = IntegerWeights(None)
         if self.sample_weight is not None:
-            weight = integer_weights(self.sample_weight, self.ranks)[0].astype(np.int64)
+            weights = integer_weights(self.sample_weight, self.ranks)
+        n_draws = self.ranks.sum(counts.sum(axis=1, dtype=np.int64)).tolist()
+        masses = [1 if weights.integers is None else weights.fine(n) for n in n_draws]
         by_output = []
         for classes, n_classes in self._by_output():
             totals = np.zeros((len(counts), n_classes), np.int64)
-            for total, count in zip(totals, counts, strict=True):
-                np.add.at(total, classes, count.astype(np.int64) * weight)
+            for total, count, mass in zip(totals, counts, masses, strict=True):
+                np.add.at(total, classes, count.astype(np.int64) * mass)
             factors = np.zeros(totals.shape)
             for factor, total in zip(factors, self.ranks.sum(totals), strict=True):
                 there = total > 0
@@ -201,7 +203,7 @@ class ClassBalance:
         return self._row_factors(self.class_factors(np.ones((1, len(self.classes)), np.int64)), 0)
 
     def integer_weights(self, counts):
-        """Integer weights of the rows that trees draw.
+        """Integer weights of the rows, for each tree by the rows that it draws.
 
         Parameters
         ----------
@@ -210,18 +212,22 @@ class ClassBalance:
 
         Returns
         -------
-        integers : ndarray of shape (n_trees, n_rows), dtype uint32
-            1 for rows that a tree does not draw.
-        units : list of float
-            The weights of a tree's draws are the integers times this.
+        list of IntegerWeights
+            Of each tree; for rows that a tree does not draw, the integers and exact weights are 1.
         """
-        factors = self.class_factors(counts)
-        integers, units = np.ones(counts.shape, np.uint32), []
-        for tree, (row, count) in enumerate(zip(integers, counts, strict=True)):
-            weight = self._row_factors(factors, tree, count > 0)
+        factors, of_trees = self.class_factors(counts), []
+        for tree, count in enumerate(counts):
+            is_drawn = count > 0
+            weight = self._row_factors(factors, tree, is_drawn)
             if self.sample_weight is not None:
                 with np.errstate(under="ignore"):
-                    weight = weight * self.sample_weight[count > 0]
-            row[count > 0], unit = integer_weights(weight, self.ranks)
-            units.append(unit)
-        return integers, units
+                    weight = weight * self.sample_weight[is_drawn]
+            found = integer_weights(weight, self.ranks)
+            integers = np.ones(len(count), np.uint32)
+            integers[is_drawn] = found.integers
+            exact = None
+            if found.exact is not None:
+                exact = np.ones(len(count))
+                exact[is_drawn] = found.exact
+            of_trees.append(found._replace(integers=integers, exact=exact))
+        return of_trees

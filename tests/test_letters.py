@@ -28,16 +28,25 @@ def sender(rng, n_nodes, codes_dtype, has_weight):
 @pytest.mark.parametrize("codes_dtype", [np.uint8, np.uint16, np.uint32, np.uint64])
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_letters_come_back(codes_dtype, has_weight, has_y, n_threads):
-    rng = np.random.default_rng([np.dtype(codes_dtype).itemsize, has_weight, has_y])
+    rng, has_exact = np.random.default_rng([np.dtype(codes_dtype).itemsize, has_weight, has_y]), has_weight and n_threads > 1
+
+    def first_weights(n_nodes):
+        return np.array([(0, n_rows, -1)[node % 3] for node in range(n_nodes)], np.int64)
+
+    def exact_of(y):
+        """Exact weights of two trees."""
+        return np.concatenate([np.exp(y), 2 * np.exp(y)]) if has_exact else None
+
     for n_senders, n_nodes in ((1, 1), (2, 3), (3, 40), (4, 0), (3, 500)):
         senders = [sender(rng, n_nodes, codes_dtype, has_weight) for _ in range(n_senders)]
         parts = [
-            pack(records, firsts, lengths, codes, y if has_y else None, has_weight, n_threads)
+            pack(records, firsts, lengths, first_weights(n_nodes), codes, y if has_y else None, has_weight, exact_of(y), n_threads)
             for records, firsts, lengths, codes, y in senders
         ]
         dtypes = [codes_dtype, np.uint64, np.uint32, np.uint16 if codes_dtype != np.uint8 else np.uint8, codes_dtype]
         counts = np.stack([lengths for _, _, lengths, _, _ in senders])
-        columns, records, y = unpack(parts, counts, senders[0][3][:0], has_y, has_weight, dtypes, n_threads)
+        given = counts, senders[0][3][:0], has_y, has_weight, has_exact, dtypes, n_threads
+        columns, records, y, exact_weight = unpack(parts, *given)
         assert [column.dtype for column in columns] == [np.dtype(dtype) for dtype in dtypes]
         done = 0
         for node in range(n_nodes):
@@ -50,19 +59,22 @@ def test_letters_come_back(codes_dtype, has_weight, has_y, n_threads):
                     np.testing.assert_array_equal(column[came], codes[sent["row"], j])
                 if has_y:
                     np.testing.assert_array_equal(y[came], exact[sent["row"]])
+                if has_exact:  # every third node is of a tree that has none
+                    expected = 0.0 if node % 3 == 2 else exact_of(exact)[node % 3 * len(codes) + sent["row"]]
+                    np.testing.assert_array_equal(exact_weight[came], expected)
         assert done == len(records)
         np.testing.assert_array_equal(records["row"], np.arange(done))
-        assert has_y or y is None
+        assert (has_y or y is None) and (has_exact or exact_weight is None)
 
 
 def test_letters_of_another_form_are_refused():
     codes = np.zeros((2, 3), np.uint8)
     letters = np.zeros((2, 11), np.uint8)
     with pytest.raises(ValueError, match=r"letters of shape \(2, 11\); allowed are 3 of 11 bytes"):
-        unpack([letters], np.array([[3]]), codes, False, False, [np.uint8] * 3, 1)
+        unpack([letters], np.array([[3]]), codes, False, False, False, [np.uint8] * 3, 1)
     with pytest.raises(ValueError, match=r"allowed are 2 of 19 bytes"):
-        unpack([letters], np.array([[2]]), codes, True, False, [np.uint8] * 3, 1)
+        unpack([letters], np.array([[2]]), codes, True, False, False, [np.uint8] * 3, 1)
     with pytest.raises(ValueError, match="2 columns and 1 senders, of 3 and 1"):
-        unpack([letters], np.array([[2]]), codes, False, False, [np.uint8] * 2, 1)
+        unpack([letters], np.array([[2]]), codes, False, False, False, [np.uint8] * 2, 1)
     with pytest.raises(ValueError, match="codes of dtype int8"):
-        unpack([letters], np.array([[2]]), codes.astype(np.int8), False, False, [np.uint8] * 3, 1)
+        unpack([letters], np.array([[2]]), codes.astype(np.int8), False, False, False, [np.uint8] * 3, 1)

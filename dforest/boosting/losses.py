@@ -108,7 +108,7 @@ class Loss:
         tuple of float
             One for each sum: see `dforest.rules.losses.baselines`.
         """
-        weight = None if weight is None else integer_weights(weight, ranks)[0]
+        weight = None if weight is None else integer_weights(weight, ranks).integers
         together = ranks if ranks.size > 1 else None
         return tuple(baselines(self.name, y, weight, max(2, self.n_sums), self.parameter, together).tolist())
 
@@ -119,7 +119,7 @@ class Loss:
         """
         if self.name != "huber":
             return self
-        weight = None if weight is None else integer_weights(weight)[0]
+        weight = None if weight is None else integer_weights(weight).integers
         return replace(self, parameter=weighted_quantile(np.abs(y - baseline[0]), self.parameter, weight))
 
     def predict(self, raw):

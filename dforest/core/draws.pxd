@@ -1,6 +1,6 @@
 """Sampling plans by strata and by groups of rows, and the draws of several trees: see draws.pyx for the words."""
 from cpython.ref cimport PyObject
-from libc.stdint cimport int64_t, uint16_t, uint32_t
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 
 from dforest.core.sampling cimport Helpers, SamplingPlan
 
@@ -13,7 +13,9 @@ cdef class Strata(SamplingPlan):
     cdef Py_ssize_t n_strata
     cdef int64_t total                 # draws of a tree
     cdef const int64_t[::1] draws      # `n_draws`
-    cdef const uint32_t[::1] masses    # `mass`; unassigned if that is None
+    cdef const uint32_t[::1] masses    # `mass`; unassigned if that is None, or has 64 bits
+    cdef const uint64_t[::1] long_masses  # `mass`, if that has 64 bits
+    cdef bint has_long                 # it has
     cdef const uint16_t[::1] order     # [n_rows] of each block, its rows counted in the block, by stratum
     cdef const int64_t[:, ::1] members  # [n_blocks + 1, n_strata] rows of each stratum in the blocks before
     cdef const int64_t[:, ::1] before  # [n_blocks + 1, n_strata] their masses

@@ -68,12 +68,15 @@ def _kept(name, numbers, kinds):
     return kept
 
 
+_MOST_MASS = 2.0**63 * (1.0 - 2.0**-20)  # as sums of float64 are rounded
+
+
 def _sums_of_blocks(stratum, n_strata, numbers):
     """Sums of some numbers of rows over the blocks before each block, by stratum: ndarray of shape (n_blocks + 1, n_strata)."""
     sums = np.zeros((count_blocks(len(stratum)) + 1, n_strata), np.int64)
     for block in range(len(sums) - 1):
         rows = slice(block * DF_BLOCK, (block + 1) * DF_BLOCK)
-        np.add.at(sums[block + 1], stratum[rows], 1 if numbers is None else numbers[rows])
+        np.add.at(sums[block + 1], stratum[rows], 1 if numbers is None else numbers[rows].astype(np.int64))
     return np.cumsum(sums, axis=0)
 
 
@@ -90,9 +93,9 @@ cdef class Strata(SamplingPlan):
         be 0 for strata without rows.
     replace : bool
         Whether rows are drawn with replacement. If False, there are at most as many draws from a stratum as it has rows.
-    mass : ndarray of shape (n_rows,), dtype uint32, or None
-        Numbers to which the chances of rows are proportional, inside of each stratum. None means equal chances, which is the only
-        possibility without replacement. Strata with draws must have some mass.
+    mass : ndarray of shape (n_rows,), dtype uint32 or uint64, or None
+        Numbers to which the chances of rows are proportional, inside of each stratum. Their sum must be below 2**63. None means
+        equal chances, which is the only possibility without replacement. Strata with draws must have some mass.
 
     Raises
     ------
@@ -121,7 +124,9 @@ cdef class Strata(SamplingPlan):
         if stratum is None and mass is None:
             raise ValueError("stratum=None with mass=None; that is a Bootstrap or a Subsample")
         self.stratum = None if stratum is None else _kept("stratum", stratum, (np.uint32,))
-        self.mass = None if mass is None else _kept("mass", mass, (np.uint32,))
+        self.mass = None if mass is None else _kept("mass", mass, (np.uint32, np.uint64))
+        if mass is not None and not self.mass.sum(dtype=np.float64) <= _MOST_MASS:
+            raise ValueError(f"mass has the sum {self.mass.sum(dtype=np.float64)}; allowed are sums below 2**63")
         if mass is not None and not replace:
             raise ValueError("mass needs replace=True: without replacement all rows of a stratum are equally likely")
         self.only_rows = n_rows = len(self.mass if stratum is None else self.stratum)
@@ -145,8 +150,11 @@ cdef class Strata(SamplingPlan):
         for first in range(0, n_rows, DF_BLOCK):
             order[first : first + DF_BLOCK] = np.argsort(numbers[first : first + DF_BLOCK], kind="stable")
         self.draws, self.order, self.members, self.before = self.n_draws, order, members, before
-        if mass is not None:
+        if mass is not None and self.mass.dtype == np.uint32:
             self.masses = self.mass
+        elif mass is not None:
+            self.long_masses = self.mass
+        self.has_long = mass is not None and self.mass.dtype == np.uint64
         self.width = self.n_strata
         self.leaves_rows_out = True
 
@@ -216,7 +224,8 @@ cdef class Strata(SamplingPlan):
         cdef Py_ssize_t i
         if self.mass is not None:
             for i in range(n):
-                total += self.masses[block * DF_BLOCK + rows[i]]
+                total += <int64_t> (self.long_masses[block * DF_BLOCK + rows[i]] if self.has_long
+                                    else self.masses[block * DF_BLOCK + rows[i]])
                 upto[i] = total
                 drawn[i] = 0
             df_draw_by_mass(seed, path_of(stratum, block), n, n_draws, upto, drawn)

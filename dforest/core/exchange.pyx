@@ -2,8 +2,8 @@
 
 A record travels with the codes and the exact target of its row.
 
-Words: a *letter* is a record as bytes: its exact target, if there are such; its count and its target; its weight, unless all
-weights are 1; and the codes of its row. The letters to one process lie one after another, node by node. A *stretch* is a run of a
+Words: a *letter* is a record as bytes: the exact target and the exact weight of its row, if there are such; its count and its
+target; its weight, unless all weights are 1; and the codes of its row. The letters to one process lie one after another, node by node. A *stretch* is a run of a
 node's records that one process has sent, or sends.
 
 Whoever gets letters makes columns of the codes, as growers want them: the records of each node together, those of one sender
@@ -53,7 +53,7 @@ cdef enum:
 LARGE = 1 << 17                # bytes of an array that is large
 
 cdef struct Form:              # of letters
-    bint has_y, has_weight
+    bint has_y, has_weight, has_exact
     Py_ssize_t width           # bytes of one
     Py_ssize_t n_columns
     int code_width             # bytes of a code
@@ -62,6 +62,8 @@ cdef struct Packing:
     Form form
     const df_record* records
     const double* y
+    const double* exact_weight
+    const int64_t* first_weights  # [n_stretches] where those of its tree's rows begin; below 0: it has none
     const char* codes          # [n_rows, n_columns]
     Py_ssize_t n_stretches
     const int64_t* firsts      # [n_stretches] where the records of each begin,
@@ -72,6 +74,7 @@ cdef struct Unpacking:
     Form form
     df_record* records
     double* y
+    double* exact_weight
     char** columns             # [n_columns] where the codes of each go
     int* widths                # [n_columns] bytes of its codes
     Py_ssize_t n_stretches
@@ -80,12 +83,12 @@ cdef struct Unpacking:
     const char* letters
 
 
-cdef Form form_of(bint has_y, bint has_weight, codes) noexcept:
+cdef Form form_of(bint has_y, bint has_weight, bint has_exact, codes) noexcept:
     cdef Form form
-    form.has_y, form.has_weight = has_y, has_weight
+    form.has_y, form.has_weight, form.has_exact = has_y, has_weight, has_exact
     form.n_columns = codes.shape[1]
     form.code_width = codes.dtype.itemsize
-    form.width = 8 * has_y + 8 + 4 * has_weight + form.n_columns * form.code_width
+    form.width = 8 * has_y + 8 * has_exact + 8 + 4 * has_weight + form.n_columns * form.code_width
     return form
 
 
@@ -101,11 +104,16 @@ cdef Py_ssize_t stretch_at(const int64_t* ends, Py_ssize_t n, int64_t letter) no
     return low
 
 
-cdef inline void write_letter(const Packing* p, int64_t i, char* to) noexcept nogil:
+cdef inline void write_letter(const Packing* p, int64_t i, int64_t first_weight, char* to) noexcept nogil:
     cdef const df_record* record = p.records + i
     cdef Py_ssize_t row = record.row, bytes = p.form.n_columns * p.form.code_width
+    cdef double exact_weight
     if p.form.has_y:
         memcpy(to, p.y + row, 8)
+        to += 8
+    if p.form.has_exact:
+        exact_weight = p.exact_weight[first_weight + row] if first_weight >= 0 else 0.0
+        memcpy(to, &exact_weight, 8)
         to += 8
     memcpy(to, &record.count, 4)
     memcpy(to + 4, &record.target, 4)
@@ -128,14 +136,14 @@ cdef int pack_chunk(void* context, Py_ssize_t item, Turn* turn) except -1 nogil:
         while i < end:
             if i + AHEAD < end:        # rows lie anywhere
                 df_prefetch(p.codes + p.records[i + AHEAD].row * bytes)
-            write_letter(p, i, p.letters + at * p.form.width)
+            write_letter(p, i, p.first_weights[s], p.letters + at * p.form.width)
             i += 1
             at += 1
     return poll(turn, CHUNK * LETTER_WORK)
 
 
-def pack(records, const int64_t[::1] firsts not None, const int64_t[::1] lengths not None, codes, y, bint has_weight,
-         int n_threads):
+def pack(records, const int64_t[::1] firsts not None, const int64_t[::1] lengths not None,
+         const int64_t[::1] first_weights not None, codes, y, bint has_weight, exact_weight, int n_threads):
     """Letters of the records of some nodes.
 
     Parameters
@@ -143,12 +151,16 @@ def pack(records, const int64_t[::1] firsts not None, const int64_t[::1] lengths
     records : ndarray of shape (n_records,), dtype df_record
     firsts, lengths : ndarray of shape (n_nodes,), dtype int64
         Where the records of each node begin, and how many there are, possibly none.
+    first_weights : ndarray of shape (n_nodes,), dtype int64
+        Where the exact weights of its tree's rows begin; below 0, it has none.
     codes : ndarray of shape (n_rows, n_columns), dtype uint8, uint16, uint32 or uint64
         C-contiguous.
     y : ndarray of shape (n_rows,), dtype float64, or None
         Exact targets.
     has_weight : bool
         Whether the records' weights are sent.
+    exact_weight : ndarray, dtype float64, or None
+        Exact weights.
     n_threads : int
 
     Returns
@@ -158,16 +170,19 @@ def pack(records, const int64_t[::1] firsts not None, const int64_t[::1] lengths
     cdef Packing p
     cdef const df_record[::1] from_records = records
     cdef const double[::1] from_y = y
+    cdef const double[::1] from_weight = exact_weight
     cdef size_t address = codes.ctypes.data
     cdef const int64_t[::1] ends = np.cumsum(lengths)
     cdef Py_ssize_t n = ends[ends.shape[0] - 1] if ends.shape[0] else 0
     check_codes(codes)
-    p.form = form_of(y is not None, has_weight, codes)
+    p.form = form_of(y is not None, has_weight, exact_weight is not None, codes)
     cdef uint8_t[:, ::1] letters = new_array((n, p.form.width), np.uint8)
     if n == 0:
         return np.asarray(letters)
     p.records = &from_records[0]
     p.y = &from_y[0] if y is not None else NULL
+    p.exact_weight = &from_weight[0] if exact_weight is not None else NULL
+    p.first_weights = &first_weights[0]
     p.codes = <const char*> address
     p.n_stretches = ends.shape[0]
     p.firsts = &firsts[0]
@@ -205,12 +220,14 @@ cdef void take_columns(code_t* like, const Unpacking* u, const char* codes, int6
 
 cdef void read_letters(const Unpacking* u, const char* letter, int64_t row, Py_ssize_t n) noexcept nogil:
     """Read n letters, whose records go to the rows from `row` on."""
-    cdef Py_ssize_t i, at = 8 * u.form.has_y
+    cdef Py_ssize_t i, at = 8 * u.form.has_y + 8 * u.form.has_exact
     cdef df_record* record
     for i in range(n):
         record = u.records + row + i
         if u.form.has_y:
             memcpy(u.y + row + i, letter + i * u.form.width, 8)
+        if u.form.has_exact:
+            memcpy(u.exact_weight + row + i, letter + i * u.form.width + 8 * u.form.has_y, 8)
         record.row = <uint32_t> (row + i)
         memcpy(&record.count, letter + i * u.form.width + at, 4)
         memcpy(&record.target, letter + i * u.form.width + at + 4, 4)
@@ -242,7 +259,8 @@ cdef int unpack_chunk(void* context, Py_ssize_t item, Turn* turn) except -1 nogi
     return poll(turn, CHUNK * LETTER_WORK)
 
 
-def unpack(parts, const int64_t[:, ::1] lengths not None, codes, bint has_y, bint has_weight, dtypes, int n_threads):
+def unpack(parts, const int64_t[:, ::1] lengths not None, codes, bint has_y, bint has_weight, bint has_exact, dtypes,
+           int n_threads):
     """What letters say.
 
     Parameters
@@ -253,8 +271,8 @@ def unpack(parts, const int64_t[:, ::1] lengths not None, codes, bint has_y, bin
         How many records of each node a sender has sent.
     codes : ndarray of shape (., n_columns)
         Of the type that the codes in letters have.
-    has_y, has_weight : bool
-        Whether letters have exact targets, and weights.
+    has_y, has_weight, has_exact : bool
+        Whether letters have exact targets, weights, and exact weights.
     dtypes : sequence of dtype
         Of each column of codes: uint8, uint16, uint32 or uint64. Its codes must fit.
     n_threads : int
@@ -265,7 +283,7 @@ def unpack(parts, const int64_t[:, ::1] lengths not None, codes, bint has_y, bin
         The codes of each column.
     records : ndarray of shape (n_records,), dtype df_record
         Those of each node together; `row` is the record's own number.
-    y : ndarray of shape (n_records,), dtype float64, or None
+    y, exact_weight : ndarray of shape (n_records,), dtype float64, or None
 
     Raises
     ------
@@ -284,8 +302,9 @@ def unpack(parts, const int64_t[:, ::1] lengths not None, codes, bint has_y, bin
     columns = [new_array((n,), dtype) for dtype in dtypes]
     records = new_array((n,), rules.record("df_record"))
     y = new_array((n,), np.float64) if has_y else None
+    exact_weight = new_array((n,), np.float64) if has_exact else None
     check_codes(codes, *columns)
-    u.form = form_of(has_y, has_weight, codes)
+    u.form = form_of(has_y, has_weight, has_exact, codes)
     if len(columns) != u.form.n_columns or len(parts) != len(counts):
         raise ValueError(f"{len(columns)} columns and {len(parts)} senders, of {u.form.n_columns} and {len(counts)}")
     for part, count in zip(parts, counts, strict=True):
@@ -304,6 +323,8 @@ def unpack(parts, const int64_t[:, ::1] lengths not None, codes, bint has_y, bin
         u.records = <df_record*> address
         address = y.ctypes.data if has_y else 0
         u.y = <double*> address
+        address = exact_weight.ctypes.data if has_exact else 0
+        u.exact_weight = <double*> address
         for part, count, first in zip(parts, counts, before, strict=True):
             if len(part) == 0:
                 continue
@@ -314,7 +335,7 @@ def unpack(parts, const int64_t[:, ::1] lengths not None, codes, bint has_y, bin
     finally:
         free(u.columns)
         free(u.widths)
-    return columns, records, y
+    return columns, records, y, exact_weight
 
 
 def new_array(shape, dtype):

@@ -2,17 +2,57 @@
 
 Words: the *unit* of integer weights is the weight that an integer of 1 stands for. Where weights are small multiples of one
 number, as all are that are equal, this number is the unit, so that the trees are those of the multiples. Otherwise the unit is a
-power of two.
+power of two. If the integers are rounded, trees look at *exact weights* (`rules/weights.h`), too.
 
 Several ranks may have rows of their own. What they agree on follows from the weights of all of them.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 _DIVISORS = 16  # the lightest row has a multiple up to this
 _MOST_TIMES = 2**20  # and the heaviest one up to this
 _BITS = 31  # of integers whose unit is a power of two, at most
+_HEAVIEST = 1022  # DF_HEAVIEST
+_SUM_BITS = 62  # of the sum of fine integers
 _SAMPLE, _BLOCK = 64, 2**15  # rows that are looked at together
+
+
+class IntegerWeights(NamedTuple):
+    """Weights as integers.
+
+    Attributes
+    ----------
+    integers : ndarray of shape (n,), dtype uint32, or None
+        From 1 on; None: all are 1.
+    unit : float
+        The weights are ``integers * unit``, rounded.
+    exact : ndarray of shape (n,), dtype float64, or None
+        If integers were rounded, the weights times the power of two that puts the heaviest one into [2**1022, 2**1023).
+    """
+
+    integers: np.ndarray | None
+    unit: float = 1.0
+    exact: np.ndarray | None = None
+
+    @property
+    def in_units(self):
+        """The weights divided by their unit: `integers`, or as float64 if these were rounded."""
+        return self.integers if self.exact is None else np.ldexp(self.exact, _BITS - 1 - _HEAVIEST)
+
+    def fine(self, n_draws):
+        """Integers that are rounded as little as can be, of which `n_draws` add up to less than 2**63; None if all are 1.
+
+        Returns
+        -------
+        ndarray of shape (n,), dtype int64
+            From 1 on.
+        """
+        if self.exact is None:
+            return None if self.integers is None else self.integers.astype(np.int64)
+        bits = _SUM_BITS - int(n_draws).bit_length()
+        return np.maximum(1, np.rint(np.ldexp(self.exact, bits - _HEAVIEST - 1))).astype(np.int64)
 
 
 def integer_weights(weight, ranks=None):
@@ -27,9 +67,7 @@ def integer_weights(weight, ranks=None):
 
     Returns
     -------
-    integers : ndarray of shape (n,), dtype uint32
-        From 1 on.
-    unit : float
+    IntegerWeights
         The weights are ``integers * unit``. If some number times integers up to 2**20 gives all weights, rounded as floats are,
         and the least of these integers is 16 or less, it is the largest such number. Otherwise it is the greatest power of two of
         which all weights are multiples, provided that the integers are below 2**31 then. Otherwise it is the power of two that
@@ -39,15 +77,22 @@ def integer_weights(weight, ranks=None):
     --------
     >>> import numpy as np
     >>> integer_weights(np.array([0.1, 0.2, 0.1]))
-    (array([1, 2, 1], dtype=uint32), 0.1)
+    IntegerWeights(integers=array([1, 2, 1], dtype=uint32), unit=0.1, exact=None)
     >>> integer_weights(np.array([8.5, 1000.0]))
-    (array([  17, 2000], dtype=uint32), 0.5)
+    IntegerWeights(integers=array([  17, 2000], dtype=uint32), unit=0.5, exact=None)
+    >>> integer_weights(np.array([1e-12, 1.0])).integers
+    array([         1, 1073741824], dtype=uint32)
     """
     least_of_all = (lambda own: own) if ranks is None else ranks.least
     with np.errstate(all="ignore"):  # multiples may be beyond any float, and are not taken then
         lowest, highest, lightest = least_of_all(_facts(weight)).tolist()
-        unit = _common_factor(weight, lightest, least_of_all) or _power_of_two(int(lowest), -int(highest))
-        return np.maximum(1.0, np.rint(weight / unit)).astype(np.uint32), unit
+        lowest, highest, exact = int(lowest), -int(highest), None
+        unit = _common_factor(weight, lightest, least_of_all)
+        if not unit:
+            unit = float(np.ldexp(1.0, lowest if highest - lowest <= _BITS else highest - _BITS))
+            if highest - lowest > _BITS:
+                exact = np.ldexp(weight, _HEAVIEST + 1 - highest)
+        return IntegerWeights(np.maximum(1.0, np.rint(weight / unit)).astype(np.uint32), unit, exact)
 
 
 def _facts(weight):
@@ -59,10 +104,6 @@ def _facts(weight):
     fraction = np.ldexp(fraction, 53).astype(np.int64)
     trailing = np.frexp((fraction & -fraction).astype(np.float64))[1] - 1  # zero bits at the end
     return np.array([(exponent - 53 + trailing).min(initial=1023), -exponent.max(initial=-1073), weight.min(initial=np.inf)])
-
-
-def _power_of_two(lowest, highest):
-    return float(np.ldexp(1.0, lowest if highest - lowest <= _BITS else highest - _BITS))
 
 
 def _common_factor(weight, lightest, least_of_all):

@@ -19,6 +19,8 @@ from dforest.core.sampling import checked_integer
 from dforest.core.search.criteria import CLASS_CRITERIA, CRITERIA, NUMBER_CRITERIA
 from dforest.core.search.outputs import MultiOutput
 
+_DRAWS_BITS = 48  # DF_DRAWS_BITS: of the word with the draws of a leaf; above them is the shift of its weights
+
 
 class Objective(ABC):
     """What trees are to predict; objectives do not change once they are made, and are equal if their parameters are.
@@ -158,7 +160,7 @@ class Objective(ABC):
         """How many words a leaf keeps."""
         return max(words.stop for words in self.leaf_words.values())
 
-    def join_leaves(self, draws, weight, value, impurity):
+    def join_leaves(self, draws, weight, value, impurity, shift=()):
         """Leaf tables as words.
 
         Parameters
@@ -168,6 +170,8 @@ class Objective(ABC):
         value : ndarray of shape (n,) or (n, n_outputs), dtype float64
             Left out unless leaves keep it, as `impurity` is.
         impurity : ndarray of shape (n,) or (n, 1), dtype float64
+        shift : ndarray of shape (n,), dtype int32, optional
+            Left out if all are 0.
 
         Returns
         -------
@@ -175,7 +179,8 @@ class Objective(ABC):
         """
         kept = (value, impurity) if self.keeps_values else ()
         floats = [np.reshape(numbers, (len(draws), -1)).view(np.int64) for numbers in kept]
-        return np.hstack([draws[:, None], weight, *floats])
+        first = draws if len(shift) == 0 else draws + (shift.astype(np.int64) << _DRAWS_BITS)
+        return np.hstack([first[:, None], weight, *floats])
 
     def leaf_tables(self, words):
         """The leaf tables, given the words of each.
@@ -188,13 +193,16 @@ class Objective(ABC):
         Returns
         -------
         dict
-            `leaf_draws`, `leaf_weight`, `leaf_value` and `leaf_impurity` as `Forest` has them.
+            `leaf_draws`, `leaf_weight`, `leaf_value`, `leaf_impurity` and `leaf_shift` as `Forest` has them.
         """
+        shift, draws = np.zeros(0, np.int32), words["leaf_draws"][:, 0]
+        if (draws >> _DRAWS_BITS).any():
+            shift, draws = (draws >> _DRAWS_BITS).astype(np.int32), draws & ((1 << _DRAWS_BITS) - 1)
         floats = {name: np.empty(0) for name in ("leaf_value", "leaf_impurity")}
         if self.keeps_values:
             floats = {name: words[name].view(np.float64) for name in floats}
             floats = {name: table[:, 0] if table.shape[1] == 1 else table for name, table in floats.items()}
-        return {"leaf_draws": words["leaf_draws"][:, 0], "leaf_weight": words["leaf_weight"], **floats}
+        return {"leaf_draws": draws, "leaf_weight": words["leaf_weight"], **floats, "leaf_shift": shift}
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ class CpuSession(Session):
         super().__init__(problem)
         targets = problem.targets
         self._data = DataView(
-            problem.columns, targets.classes, targets.numbers, targets.weight, problem.directions, problem.X
+            problem.columns, targets.classes, targets.numbers, targets.weight, problem.directions, problem.X, targets.exact_weight
         )
         self._trainer = Trainer(
             self._data, problem.objective, problem.criterion, problem.splitter, problem.rules, problem.sampling, n_threads
@@ -46,7 +46,7 @@ class CpuSession(Session):
 
     def _take_targets(self):
         targets = self.problem.targets
-        self._data.set_targets(targets.classes, targets.numbers, targets.weight)
+        self._data.set_targets(targets.classes, targets.numbers, targets.weight, targets.exact_weight)
 
     def _grow(self, trees, sink, keep_leaves):
         problem = self.problem

@@ -14,7 +14,7 @@ from dforest.engines.nodes import Nodes, Subtrees
 from dforest.rules.arrays import ROOT_PATH
 
 
-def grow_given(problem, columns, records, y, places, n_threads):
+def grow_given(problem, columns, records, y, places, n_threads, exact_weight=None):
     """Grow all that is below some nodes.
 
     Parameters
@@ -33,6 +33,8 @@ def grow_given(problem, columns, records, y, places, n_threads):
         best first.
     n_threads : int
         Most threads.
+    exact_weight : ndarray of shape (n,), dtype float64, optional
+        Exact weights of the given rows, for the places whose `first_weight` is 0. None: all weights of records are exact.
 
     Returns
     -------
@@ -52,7 +54,7 @@ def grow_given(problem, columns, records, y, places, n_threads):
     # Records have targets and weights of their own, so these are never read; but that there are weights matters.
     unread = np.zeros(n_rows, np.uint32)
     weight = None if problem.targets.weight is None else unread
-    data = DataView(columns, unread.view(np.int32), y, weight, problem.directions)
+    data = DataView(columns, unread.view(np.int32), y, weight, problem.directions, exact_weight=exact_weight)
     finisher = Finisher(
         data, problem.objective, problem.criterion, problem.splitter, problem.rules, problem.n_rows, places["n"].max(), n_threads
     )

@@ -83,10 +83,24 @@ class Levels:
         return references, places[is_large]
 
     def _set_root_weights(self):
-        self.shard.roots["root_weight"] = self.shard.add_up(self.shard.roots)[0][:, 1]
+        roots = self.shard.roots
+        self._weigh(roots)
+        weights = self.shard.add_up(roots)[0][:, 1]
+        roots["root_weight"] = arrays.shifted_weights(weights.copy(), roots["weight_shift"].copy())
+
+    def _weigh(self, places):
+        """Give nodes whose draws are all light another shift, and the draws other weights."""
+        if not self.shard.has_exact_weights:
+            return
+        heaviest = self.shard.heaviest(places)
+        nodes = np.flatnonzero(arrays.are_light(places, heaviest))
+        if len(nodes):
+            places["weight_shift"][nodes] = arrays.weight_shifts(heaviest[nodes])
+            self.shard.weigh(places[nodes])
 
     def _open(self, places):
         """(statistics, whether they are leaves) of large nodes; nodes that need another scale of their targets get it."""
+        self._weigh(places)
         totals, extents = self.shard.add_up(places)
         is_pure = arrays.have_one_class(totals) if self.layout.objective.has_classes else self._rescale(places, totals, extents)
         is_leaf = is_pure | arrays.are_leaves(self.limits, places, totals)
@@ -131,7 +145,8 @@ class Levels:
 
     def _scores(self, places, cuts):
         """Scores in units of weight times impurity."""
-        return arrays.absolute_scores(self.layout.criterion_number, cuts["score"].copy(), places["exponent"].copy())
+        number, units = self.layout.criterion_number, (places["exponent"].copy(), places["weight_shift"].copy())
+        return arrays.absolute_scores(number, cuts["score"].copy(), *units)
 
     def _keep(self, places, cuts, subsets):
         """The `df_grown` of large nodes, to be assembled."""
@@ -231,6 +246,6 @@ class Levels:
 def _grown(places):
     """The `df_grown` of nodes, without cuts."""
     grown = np.zeros(len(places), record("df_grown"))
-    for name in ("first", "n", "centre", "exponent", "lower", "upper"):
+    for name in ("first", "n", "first_weight", "weight_shift", "centre", "exponent", "lower", "upper"):
         grown[name] = places[name]
     return grown

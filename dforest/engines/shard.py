@@ -23,9 +23,12 @@ class Shard(ABC):
     ----------
     roots : ndarray of shape (n_trees,), dtype df_open_node
         The roots of the trees; the driver sets their weights.
+    has_exact_weights : bool
+        Whether the integer weights of some trees' draws were rounded, so that there are exact ones (`rules/weights.h`).
     """
 
     roots: np.ndarray
+    has_exact_weights: bool
 
     @abstractmethod
     def add_up(self, places):
@@ -45,6 +48,14 @@ class Shard(ABC):
     @abstractmethod
     def requantise(self, places):
         """Give the draws of nodes integer targets by the scales that the nodes have now. Regression only."""
+
+    @abstractmethod
+    def heaviest(self, places):
+        """The heaviest exact weight of nodes: ndarray of shape (n_nodes,), dtype float64; infinite where there are none."""
+
+    @abstractmethod
+    def weigh(self, places):
+        """Give the draws of nodes integer weights by the shifts that the nodes have now."""
 
     @abstractmethod
     def key_ranges(self, places, features):

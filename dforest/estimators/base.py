@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest import pruning
 from dforest.config import communicator, in_kind, on_host, queue_of
+from dforest.core.integer_weights import IntegerWeights
 from dforest.core.objective import ClassObjective, MultiOutputClassObjective, MultiOutputNumberObjective, NumberObjective
 from dforest.core.sampling import AllRows
 from dforest.core.search.criteria import NAMES
@@ -424,13 +425,15 @@ class ClassTargets:
         return np.stack(columns, axis=1)
 
     def _targets(self, rows, plan):
-        weight, unit, balance = plan.weights_of_draws(rows, self.n_classes_)
-        if balance is not None and weight is None:
-            weight = np.ones(len(rows.y), np.uint32)
+        weights, balance = plan.weights_of_draws(rows, self.n_classes_)
+        if balance is not None:  # as each tree has weights of its own
+            ones = np.ones(len(rows.y), np.uint32)
+            integers = ones if weights.integers is None else weights.integers
+            weights = IntegerWeights(integers, weights.unit, np.empty(len(ones)))
         numbers, classes = None, rows.y
         if rows.y.ndim == 2:
             numbers, classes = np.ascontiguousarray(rows.y, np.float64), np.zeros(len(rows.y), np.int32)
-        return Targets(classes, numbers, weight, unit, balance, rows.heaviest(weight))
+        return Targets(classes, numbers, weights.integers, weights.unit, balance, rows.heaviest(weights.integers), weights.exact)
 
 
 def _known_numbers(y, classes, name):
@@ -530,9 +533,9 @@ class NumberTargets:
     def _targets(self, rows, plan):
         if self._own_criterion() == "poisson":
             check_counts(*rows.extent())
-        weight, unit, _ = plan.weights_of_draws(rows)
-        numbers = np.ascontiguousarray(rows.y)
-        return Targets(np.zeros(len(rows.y), np.int32), numbers, weight, unit, None, rows.heaviest(weight))
+        weights, _ = plan.weights_of_draws(rows)
+        numbers, zeros = np.ascontiguousarray(rows.y), np.zeros(len(rows.y), np.int32)
+        return Targets(zeros, numbers, weights.integers, weights.unit, None, rows.heaviest(weights.integers), weights.exact)
 
 
 class RegressorPart(NumberTargets, RegressorMixin):

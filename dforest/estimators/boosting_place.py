@@ -54,7 +54,7 @@ class Place:
             The trees there are.
         """
         X, y, weight, bin_weight = training
-        bin_weight = None if bin_weight is None else integer_weights(bin_weight, self.ranks)[0]
+        bin_weight = None if bin_weight is None else integer_weights(bin_weight, self.ranks).integers
         features = estimator._features
         columns = code_columns_together(
             self.ranks, [X], estimator.max_bins, bin_weight, self.n_threads, features.kinds, features.n_categories,
@@ -92,7 +92,7 @@ class Place:
         engines, there = import_module("dforest.engines.boosting"), import_module("dforest.engines.device.boosting")
         ranks, (integers, unit), facts = self.ranks, (None, 1.0), (1, growth.n_rows)
         if weight is not None:
-            integers, unit = integer_weights(weight, ranks)
+            integers, unit, _ = integer_weights(weight, ranks)
             largest = ranks.greatest(np.array([integers.max(initial=1)], np.int64))
             facts = int(largest[0]), ranks.total(int(integers.sum(dtype=np.uint64)))
         weights = engines.RowWeights.of(weight, integers, unit, *facts, growth.n_rows)

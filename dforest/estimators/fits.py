@@ -7,6 +7,7 @@ from importlib.metadata import version
 from scipy.sparse import issparse
 from sklearn.base import is_regressor
 
+from dforest.core.integer_weights import IntegerWeights
 from dforest.estimators.agreement import check_alike, common_features, common_floats
 from dforest.estimators.features import Features
 from dforest.estimators.validation import MOST_ROWS, check_X
@@ -36,18 +37,15 @@ class Plan:
 
         Returns
         -------
-        weight : ndarray of shape (n_rows,), dtype uint32, or None
-            Integers; None means that all are 1.
-        unit : float
-            The weights are the integers times this.
+        weights : IntegerWeights
         balance : ClassBalance or None
             What makes the weights of each tree from its draws, in place of these.
         """
-        weight, unit = (None, 1.0) if self.ignores_weights else rows.integer_weight()
+        weights = IntegerWeights(None) if self.ignores_weights else rows.integer_weight()
         balance = ClassBalance.of(rows, n_classes) if self.balances_draws else None
         if balance is not None and self.ignores_weights:
             balance = replace(balance, sample_weight=None)
-        return weight, unit, balance
+        return weights, balance
 
     @property
     def n_grown(self):

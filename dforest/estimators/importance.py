@@ -73,7 +73,7 @@ def accuracy_decrease(forest, rows, n_threads, device=None):
     is_regression = not forest.objective.has_classes
     scale = exponent_of(forest, rows) - HEADROOM if is_regression else 0
     value = np.ldexp(forest.leaf_value, scale) if is_regression else forest.leaf_class().astype(np.float64)
-    weight = None if rows.sample_weight is None else integer_weights(rows.sample_weight, rows.ranks)[0]
+    weight = None if rows.sample_weight is None else integer_weights(rows.sample_weight, rows.ranks).integers
     target, packed = np.ldexp(rows.y.astype(np.float64), scale), forest.packed_leaves()
     stretches = stretches_of(forest, rows, n_threads, device)
     if not rows.is_divided:

@@ -33,16 +33,16 @@ class TrainingData(NamedTuple):
 
     X: np.ndarray | SparseRows  # of shape (n_rows, n_features), encoded
     y: np.ndarray  # class numbers, or numbers
-    weight: np.ndarray | None  # integer weights; None: all are 1
+    weight: np.ndarray | None  # `IntegerWeights.in_units`; None: all are 1
     balance: ClassBalance | None  # what makes the weights of each tree from its draws, in place of `weight`
 
     @classmethod
     def of(cls, rows, plan, n_classes):
         """Copies of `TrainingRows`, for the trees of a `Plan`, whose estimator has `n_classes`."""
-        weight, _, balance = plan.weights_of_draws(rows, n_classes)
+        weights, balance = plan.weights_of_draws(rows, n_classes)
         X = rows.parts[0]
         X = X.copy() if isinstance(X, SparseRows) else np.array(X, order="C")
-        return cls(X, np.array(rows.y), None if balance else weight, balance)
+        return cls(X, np.array(rows.y), None if balance else weights.in_units, balance)
 
     def check(self, forest):
         """Raise TypeError or ValueError unless these can be the training rows of a forest."""
@@ -84,7 +84,7 @@ class TrainingData(NamedTuple):
 
     def masses(self, counts):
         """What the rows weigh in a tree, given how often it drew each of them: ndarray of shape (n_rows,), dtype float64."""
-        weight = self.weight if self.balance is None else self.balance.integer_weights(counts[None])[0][0]
+        weight = self.weight if self.balance is None else self.balance.integer_weights(counts[None])[0].in_units
         return counts.astype(np.float64) if weight is None else counts * weight.astype(np.float64)
 
 

@@ -85,8 +85,11 @@ def sampling_plan(sampling, labels, max_samples, rows, has_classes):
         classes = (rows.y, labels) if rows.y.ndim == 1 else joint_classes(rows.y, labels)
         classes = rows.of_all(classes[0]), classes[1]
     if sampling.ignores_weights:
-        own, _ = rows.integer_weight()
-        weight = None if own is None else rows.of_all(own)
+        own = rows.integer_weight()
+        if own.exact is not None:  # chances of rows that are light are as exact as others
+            weight = rows.of_all(own.fine(rows.n_rows).astype(np.uint64))
+        elif own.integers is not None:
+            weight = rows.of_all(own.integers)
     plan = sampling.plan(SampledRows(rows.n_rows, *classes, weight, _groups_of_all(rows), max_samples))
     if not isinstance(plan, SamplingPlan):
         raise TypeError(f"bootstrap={sampling!r} made a plan {plan!r}; allowed are sampling plans: see dforest.sampling")

@@ -36,12 +36,16 @@ from dforest.rules.cut cimport df_threshold_of
 from dforest.rules.node cimport (
     DF_LEAF_BITS, df_absolute_score, df_child_of, df_choose_scale, df_decreases_enough, df_deviance_impurity, df_is_leaf_by_size,
     df_is_narrow, df_is_pure_enough, df_leaf_mean, df_leaf_offset, df_quantised, df_quantiser, df_quantiser_of, df_score_exponent,
-    df_square_impurity,
+    df_shifted_weight, df_square_impurity,
 )
 from dforest.rules.numerics cimport df_add_product, df_add_square, df_exact_sum, df_sum_digits, df_sum_of_digits
 from dforest.rules.random cimport DF_BLOCK, DF_ROOT_PATH
 from dforest.rules.records cimport (
     DF_POISSON, DF_TARGET_SUM, DF_TARGET_SUM_WIDE, df_column, df_grown, df_limits, df_open_node, df_record,
+)
+
+from dforest.rules.weights cimport (
+    df_draws_word, df_leaf_shift, df_leaf_weight, df_light_below, df_node_weight, df_weigher_of, df_weight_shift,
 )
 
 from dforest.rules.records import record
@@ -90,7 +94,98 @@ def are_leaves(const df_limits[::1] limits not None, const df_open_node[::1] pla
     result = np.empty(places.shape[0], np.bool_)
     cdef unsigned char[::1] out = result.view(np.uint8)
     for i in range(places.shape[0]):
-        out[i] = df_is_leaf_by_size(&limits[0], places[i].depth, totals[i, 0], totals[i, 1], places[i].root_weight)
+        out[i] = df_is_leaf_by_size(&limits[0], places[i].depth, totals[i, 0],
+                                    df_shifted_weight(totals[i, 1], places[i].weight_shift), places[i].root_weight)
+    return result
+
+
+def shifted_weights(const int64_t[::1] weights not None, const int32_t[::1] shifts not None):
+    """Weights of nodes in the units of all rows, given the shifts of the nodes' weights: ndarray of shape (n_nodes,), float64."""
+    cdef Py_ssize_t i
+    result = np.empty(weights.shape[0])
+    cdef double[::1] out = result
+    for i in range(weights.shape[0]):
+        out[i] = df_shifted_weight(weights[i], shifts[i])
+    return result
+
+
+def are_light(const df_open_node[::1] places not None, const double[::1] heaviest not None):
+    """Whether the weights of nodes need other shifts, given the heaviest exact weight of each: ndarray of bool."""
+    cdef Py_ssize_t i
+    result = np.empty(places.shape[0], np.bool_)
+    cdef unsigned char[::1] out = result.view(np.uint8)
+    for i in range(places.shape[0]):
+        out[i] = heaviest[i] < df_light_below(places[i].weight_shift)
+    return result
+
+
+def weight_shifts(const double[::1] heaviest not None):
+    """The shifts of nodes, given the heaviest exact weight of each: ndarray of shape (n_nodes,), dtype int32."""
+    cdef Py_ssize_t i
+    result = np.empty(heaviest.shape[0], np.int32)
+    cdef int32_t[::1] out = result
+    for i in range(heaviest.shape[0]):
+        out[i] = df_weight_shift(heaviest[i])
+    return result
+
+
+def leaf_shifts(const double[::1] heaviest not None, const int64_t[::1] n_draws not None):
+    """The shifts of leaves, given the heaviest exact weight and the draws of each: ndarray of shape (n_nodes,), dtype int32."""
+    cdef Py_ssize_t i
+    result = np.empty(heaviest.shape[0], np.int32)
+    cdef int32_t[::1] out = result
+    for i in range(heaviest.shape[0]):
+        out[i] = df_leaf_shift(heaviest[i], n_draws[i])
+    return result
+
+
+def draws_words(const int64_t[::1] n_draws not None, const int32_t[::1] shifts not None):
+    """The words of leaves that hold draws and shifts: ndarray of shape (n_nodes,), dtype int64."""
+    cdef Py_ssize_t i
+    result = np.empty(n_draws.shape[0], np.int64)
+    cdef int64_t[::1] out = result
+    for i in range(n_draws.shape[0]):
+        out[i] = df_draws_word(n_draws[i], shifts[i])
+    return result
+
+
+def count_draws(const df_grown[::1] nodes not None, const df_record[::1] records not None):
+    """How many draws nodes have here: ndarray of shape (n_nodes,), dtype int64."""
+    cdef Py_ssize_t i, k
+    result = np.zeros(nodes.shape[0], np.int64)
+    cdef int64_t[::1] out = result
+    for i in range(nodes.shape[0]):
+        for k in range(nodes[i].first, nodes[i].first + nodes[i].n):
+            out[i] += records[k].count
+    return result
+
+
+def class_weights(const df_grown[::1] nodes not None, const df_record[::1] records not None, const double[::1] exact_weight not None,
+                  const int32_t[::1] shifts not None, int64_t n_classes):
+    """Sums of the exact weights of nodes by class, by the shifts of leaves.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (n_nodes,), dtype df_grown
+    records : ndarray of shape (n_records,), dtype df_record
+    exact_weight : ndarray, dtype float64
+        Those of a tree's rows begin at `first_weight` of its nodes.
+    shifts : ndarray of shape (n_nodes,), dtype int32
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (n_nodes, n_classes), dtype int64
+    """
+    cdef Py_ssize_t i, k
+    cdef df_quantiser weigher
+    result = np.zeros((nodes.shape[0], n_classes), np.int64)
+    cdef int64_t[:, ::1] out = result
+    for i in range(nodes.shape[0]):
+        weigher = df_weigher_of(shifts[i])
+        for k in range(nodes[i].first, nodes[i].first + nodes[i].n):
+            out[i, records[k].target] += records[k].count * df_leaf_weight(
+                &weigher, exact_weight[nodes[i].first_weight + records[k].row])
     return result
 
 
@@ -114,7 +209,8 @@ def are_pure_enough(const df_limits[::1] limits not None, const double[::1] impu
     return result
 
 
-def absolute_scores(int64_t criterion, const double[::1] scores not None, const int32_t[::1] exponents not None):
+def absolute_scores(int64_t criterion, const double[::1] scores not None, const int32_t[::1] exponents not None,
+                    const int32_t[::1] shifts not None):
     """Scores in units of weight times impurity, in which scores of several nodes are compared.
 
     Parameters
@@ -125,6 +221,8 @@ def absolute_scores(int64_t criterion, const double[::1] scores not None, const 
         In the units of the nodes' targets.
     exponents : ndarray of shape (n_nodes,), dtype int32
         Of the scales of the nodes' targets.
+    shifts : ndarray of shape (n_nodes,), dtype int32
+        Of the nodes' weights.
 
     Returns
     -------
@@ -134,12 +232,12 @@ def absolute_scores(int64_t criterion, const double[::1] scores not None, const 
     result = np.empty(scores.shape[0])
     cdef double[::1] out = result
     for i in range(scores.shape[0]):
-        out[i] = df_absolute_score(scores[i], df_score_exponent(criterion, exponents[i]))
+        out[i] = df_absolute_score(scores[i], df_score_exponent(criterion, exponents[i]), shifts[i])
     return result
 
 
 def decrease_enough(const df_limits[::1] limits not None, const double[::1] scores not None,
-                    const int64_t[::1] root_weights not None):
+                    const double[::1] root_weights not None):
     """Whether the best splits of nodes decrease the impurity by `min_impurity_decrease` or more.
 
     Parameters
@@ -147,7 +245,7 @@ def decrease_enough(const df_limits[::1] limits not None, const double[::1] scor
     limits : ndarray of shape (1,), dtype df_limits
     scores : ndarray of shape (n_nodes,), dtype float64
         Those of `absolute_scores`.
-    root_weights : ndarray of shape (n_nodes,), dtype int64
+    root_weights : ndarray of shape (n_nodes,), dtype float64
         Of all draws of the nodes' trees.
 
     Returns
@@ -262,12 +360,14 @@ def thresholds(const df_grown[::1] nodes not None, const df_column[::1] columns 
     return result
 
 
-N_STATISTIC = 4                # words of a statistic: draws, weight, sum of quantised targets, its high word
-N_DIGITS = 4                   # of a sum
+cdef enum:
+    N_STATISTIC = 4            # words of a statistic: draws, weight, sum of quantised targets, its high word
+    N_DIGITS = 4               # of a sum
+    LEAF_WEIGHT = 8            # where the weight by the shift of a leaf stands
 
 
 def leaf_sums(const df_grown[::1] nodes not None, const df_record[::1] records not None, const double[::1] y not None,
-              const double[:, ::1] extents not None, bint is_wide):
+              const double[:, ::1] extents not None, bint is_wide, const double[::1] exact_weight=None, shifts=None):
     """The first sums over the draws of nodes.
 
     Parameters
@@ -280,21 +380,27 @@ def leaf_sums(const df_grown[::1] nodes not None, const df_record[::1] records n
         The least and the greatest target among all draws of each node, whoever has them.
     is_wide : bool
         Whether sums of quantised targets have two words.
+    exact_weight, shifts : ndarray, optional
+        As of `class_weights`. None: the records' weights are exact.
 
     Returns
     -------
-    ndarray of shape (n_nodes, 8), dtype int64
-        The statistic by the node's scale, and the digits of the sum that the value follows from.
+    ndarray of shape (n_nodes, 9), dtype int64
+        The statistic by the node's scale, the digits of the sum that the value follows from, and the weight in that sum.
     """
     cdef Py_ssize_t i, k
     cdef int32_t exponent
+    cdef int64_t weight
     cdef double centre
-    cdef df_quantiser scale
+    cdef df_quantiser scale, weigher, of_node
     cdef df_exact_sum total
     cdef df_record drawn
-    result = np.zeros((nodes.shape[0], N_STATISTIC + N_DIGITS), np.int64)
+    cdef const int32_t[::1] shift = shifts
+    result = np.zeros((nodes.shape[0], LEAF_WEIGHT + 1), np.int64)
     cdef int64_t[:, ::1] out = result
     for i in range(nodes.shape[0]):
+        weigher = df_weigher_of(shift[i] if exact_weight is not None else 0)
+        of_node = df_weigher_of(nodes[i].weight_shift)
         scale = df_quantiser_of(nodes[i].centre, nodes[i].exponent)
         memset(&total, 0, sizeof(total))
         centre = 0.0
@@ -304,11 +410,17 @@ def leaf_sums(const df_grown[::1] nodes not None, const df_record[::1] records n
         for k in range(nodes[i].first, nodes[i].first + nodes[i].n):
             drawn = records[k]
             drawn.target = 0
+            weight = drawn.weight
+            if exact_weight is not None:
+                weight = df_leaf_weight(&weigher, exact_weight[nodes[i].first_weight + drawn.row])
+                drawn.weight = df_node_weight(&of_node, exact_weight[nodes[i].first_weight + drawn.row])
+            weight *= drawn.count
+            out[i, LEAF_WEIGHT] += weight
             if extents[i, 0] < extents[i, 1]:          # else there may be no scale
                 drawn.target = df_quantised(&scale, y[drawn.row])
-                df_add_product(&total, <int64_t> drawn.count * drawn.weight, df_leaf_offset(y[drawn.row], centre, exponent))
+                df_add_product(&total, weight, df_leaf_offset(y[drawn.row], centre, exponent))
             df_add_draws(DF_TARGET_SUM_WIDE if is_wide else DF_TARGET_SUM, &out[i, 0], &drawn)
-        df_sum_digits(&total, &out[i, 4])
+        df_sum_digits(&total, &out[i, N_STATISTIC])
     return result
 
 
@@ -324,16 +436,16 @@ cdef df_measure measure_of(int64_t criterion, const df_grown* node, const int64_
 
 def impurity_sums(int64_t criterion, const df_grown[::1] nodes not None, const df_record[::1] records not None,
                   const double[::1] y not None, const double[:, ::1] extents not None, const int64_t[:, ::1] sums not None,
-                  bint is_wide):
+                  bint is_wide, const double[::1] exact_weight=None):
     """The second sums over the draws of nodes.
 
     Parameters
     ----------
     criterion : int
         As records.h numbers them.
-    sums : ndarray of shape (n_nodes, 8), dtype int64
+    sums : ndarray of shape (n_nodes, 9), dtype int64
         What `leaf_sums` gives, added up.
-    nodes, records, y, extents, is_wide
+    nodes, records, y, extents, is_wide, exact_weight
         As for `leaf_sums`.
 
     Returns
@@ -344,7 +456,7 @@ def impurity_sums(int64_t criterion, const df_grown[::1] nodes not None, const d
     cdef Py_ssize_t i, k
     cdef int64_t weight
     cdef int32_t target
-    cdef df_quantiser scale
+    cdef df_quantiser scale, of_node
     cdef df_exact_sum total
     cdef df_measure measure
     result = np.zeros((nodes.shape[0], N_DIGITS), np.int64)
@@ -352,13 +464,17 @@ def impurity_sums(int64_t criterion, const df_grown[::1] nodes not None, const d
     for i in range(nodes.shape[0]):
         if not extents[i, 0] < extents[i, 1]:
             continue
+        of_node = df_weigher_of(nodes[i].weight_shift)
         measure = measure_of(criterion, &nodes[i], &sums[i, 0], is_wide)
         if criterion == DF_POISSON and measure.centre <= 0.0:
             continue
         scale = df_quantiser_of(nodes[i].centre, nodes[i].exponent)
         memset(&total, 0, sizeof(total))
         for k in range(nodes[i].first, nodes[i].first + nodes[i].n):
-            weight = <int64_t> records[k].count * records[k].weight
+            weight = records[k].weight
+            if exact_weight is not None:
+                weight = df_node_weight(&of_node, exact_weight[nodes[i].first_weight + records[k].row])
+            weight *= records[k].count
             target = df_quantised(&scale, y[records[k].row])
             if criterion == DF_POISSON:
                 df_add_product(&total, weight, df_fixed_deviance(target, &measure))
@@ -369,15 +485,17 @@ def impurity_sums(int64_t criterion, const df_grown[::1] nodes not None, const d
 
 
 def leaf_words(int64_t criterion, const df_grown[::1] nodes not None, const double[:, ::1] extents not None,
-               const int64_t[:, ::1] sums not None, const int64_t[:, ::1] squares not None, bint is_wide):
+               const int64_t[:, ::1] sums not None, const int64_t[:, ::1] squares not None, bint is_wide, shifts=None):
     """What nodes keep as leaves.
 
     Parameters
     ----------
-    sums, squares : ndarray of shape (n_nodes, 8) and (n_nodes, 4), dtype int64
+    sums, squares : ndarray of shape (n_nodes, 9) and (n_nodes, 4), dtype int64
         What `leaf_sums` and `impurity_sums` give, added up.
     criterion, nodes, extents, is_wide
         As for `impurity_sums`.
+    shifts : ndarray, optional
+        As for `leaf_sums`.
 
     Returns
     -------
@@ -390,6 +508,7 @@ def leaf_words(int64_t criterion, const df_grown[::1] nodes not None, const doub
     cdef int score_exponent
     cdef df_exact_sum total
     cdef df_measure measure
+    cdef const int32_t[::1] shift = shifts
     result = np.empty((nodes.shape[0], 4), np.int64)
     cdef int64_t[:, ::1] out = result
     for i in range(nodes.shape[0]):
@@ -397,8 +516,8 @@ def leaf_words(int64_t criterion, const df_grown[::1] nodes not None, const doub
         impurity = 0.0
         if extents[i, 0] < extents[i, 1]:
             exponent = df_choose_scale(extents[i, 0], extents[i, 1], DF_LEAF_BITS, &centre)
-            total = df_sum_of_digits(&sums[i, 4])
-            value = df_leaf_mean(&total, sums[i, 1], centre, exponent, extents[i, 0], extents[i, 1])
+            total = df_sum_of_digits(&sums[i, N_STATISTIC])
+            value = df_leaf_mean(&total, sums[i, LEAF_WEIGHT], centre, exponent, extents[i, 0], extents[i, 1])
             measure = measure_of(criterion, &nodes[i], &sums[i, 0], is_wide)
             total = df_sum_of_digits(&squares[i, 0])
             score_exponent = df_score_exponent(criterion, nodes[i].exponent)
@@ -407,8 +526,8 @@ def leaf_words(int64_t criterion, const df_grown[::1] nodes not None, const doub
             elif measure.centre > 0.0:
                 impurity = df_deviance_impurity(&total, sums[i, 1], score_exponent)
         value = df_clip(value, nodes[i].lower, nodes[i].upper)
-        out[i, 0] = sums[i, 0]
-        out[i, 1] = sums[i, 1]
+        out[i, 0] = df_draws_word(sums[i, 0], shift[i] if shifts is not None else 0)
+        out[i, 1] = sums[i, LEAF_WEIGHT]
         memcpy(&out[i, 2], &value, sizeof(value))
         memcpy(&out[i, 3], &impurity, sizeof(impurity))
     return result

@@ -14,16 +14,21 @@
 /* A node's targets get another scale once their range is below 1 / DF_REQUANTISE of the range that theirs was made for. */
 enum { DF_REQUANTISE = 256 };
 
-/* Whether a node is a leaf, as far as its depth, draws and weight tell. root_weight : of all draws of its tree */
-static inline int df_is_leaf_by_size(const df_limits *limits, int64_t depth, int64_t n_draws, int64_t weight,
-                                     int64_t root_weight) {
+/* A sum of integer weights in the units of those of all rows, given the shift of the node's (weights.h). */
+static inline double df_shifted_weight(int64_t weight, int32_t shift) {
+    return shift == 0 ? (double)weight : ldexp((double)weight, -shift);
+}
+
+/* Whether a node is a leaf, as far as its depth, draws and weight tell. weight, root_weight : of its draws, and of all draws of
+ * its tree, in the units of all rows */
+static inline int df_is_leaf_by_size(const df_limits *limits, int64_t depth, int64_t n_draws, double weight, double root_weight) {
     return depth >= limits->max_depth || n_draws < limits->min_samples_split || n_draws < 2 * limits->min_samples_leaf
-           || (double)weight < 2.0 * limits->min_weight_fraction_leaf * (double)root_weight;
+           || weight < 2.0 * limits->min_weight_fraction_leaf * root_weight;
 }
 
 /* Where all weights are 1: the fewest draws of a node that is not a leaf by their number. */
-static inline int64_t df_least_split(const df_limits *limits, int64_t root_weight) {
-    const double by_weight = ceil(2.0 * limits->min_weight_fraction_leaf * (double)root_weight);
+static inline int64_t df_least_split(const df_limits *limits, double root_weight) {
+    const double by_weight = ceil(2.0 * limits->min_weight_fraction_leaf * root_weight);
     int64_t least = limits->min_samples_split;
     if (least < 2 * limits->min_samples_leaf)
         least = 2 * limits->min_samples_leaf;
@@ -35,25 +40,31 @@ static inline int df_is_pure_enough(const df_limits *limits, double impurity) {
     return limits->impurity_threshold > 0.0 && impurity < limits->impurity_threshold;
 }
 
-static inline df_leaf_rules df_leaf_rules_of(const df_limits *limits, int64_t root_weight) {
+/* shift : of the node's weights */
+static inline df_leaf_rules df_leaf_rules_of(const df_limits *limits, double root_weight, int32_t shift) {
     df_leaf_rules rules;
     rules.min_draws = limits->min_samples_leaf;
-    rules.min_weight = limits->min_weight_fraction_leaf * (double)root_weight;
+    rules.min_weight = limits->min_weight_fraction_leaf * root_weight;
+    if (shift != 0)
+        rules.min_weight = ldexp(rules.min_weight, shift);
     return rules;
 }
 
-/* The exponent of the unit of a criterion's scores and impurities, given that of a node's targets. */
+/* The exponent of the unit of a criterion's impurities, given that of a node's targets. */
 static inline int df_score_exponent(int64_t criterion, int32_t exponent) {
     if (criterion == DF_SQUARED_ERROR)
         return -2 * exponent;
     return criterion == DF_POISSON || criterion == DF_ABSOLUTE_ERROR ? -exponent : 0;
 }
 
-static inline double df_absolute_score(double score, int score_exponent) { return ldexp(score, score_exponent); }
+/* impurity_exponent : that of the unit of impurities; shift : of the node's weights */
+static inline double df_absolute_score(double score, int impurity_exponent, int32_t shift) {
+    return ldexp(score, impurity_exponent - shift);
+}
 
 /* Whether the best split of a node decreases the impurity enough. score : absolute */
-static inline int df_decreases_enough(const df_limits *limits, double score, int64_t root_weight) {
-    return !(limits->min_impurity_decrease > 0.0 && score / (double)root_weight < limits->min_impurity_decrease);
+static inline int df_decreases_enough(const df_limits *limits, double score, double root_weight) {
+    return !(limits->min_impurity_decrease > 0.0 && score / root_weight < limits->min_impurity_decrease);
 }
 
 /* A child of a node whose draws have been partitioned. n_left : records on the left */

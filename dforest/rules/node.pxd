@@ -10,13 +10,14 @@ cdef extern from "rules/node.h" nogil:
         DF_LEAF_BITS
     ctypedef struct df_quantiser:
         pass
-    int64_t df_least_split(const df_limits* limits, int64_t root_weight)
-    bint df_is_leaf_by_size(const df_limits* limits, int64_t depth, int64_t n_draws, int64_t weight, int64_t root_weight)
+    int64_t df_least_split(const df_limits* limits, double root_weight)
+    double df_shifted_weight(int64_t weight, int32_t shift)
+    bint df_is_leaf_by_size(const df_limits* limits, int64_t depth, int64_t n_draws, double weight, double root_weight)
     bint df_is_pure_enough(const df_limits* limits, double impurity)
-    df_leaf_rules df_leaf_rules_of(const df_limits* limits, int64_t root_weight)
+    df_leaf_rules df_leaf_rules_of(const df_limits* limits, double root_weight, int32_t shift)
     int df_score_exponent(int64_t criterion, int32_t exponent)
-    double df_absolute_score(double score, int score_exponent)
-    bint df_decreases_enough(const df_limits* limits, double score, int64_t root_weight)
+    double df_absolute_score(double score, int impurity_exponent, int32_t shift)
+    bint df_decreases_enough(const df_limits* limits, double score, double root_weight)
     df_open_node df_child_of(const df_open_node* parent, bint right, int64_t n_left, int32_t direction, double middle)
     bint df_is_narrow(int64_t n, int64_t range, int64_t made_for)
     int32_t df_choose_scale(double lo, double hi, int bits, double* centre)

@@ -81,7 +81,8 @@ typedef struct {
     int64_t first;             // of its draws
     int64_t n;
     uint64_t path;
-    int64_t root_weight;
+    int64_t first_weight;      // where the exact weights of its tree's rows begin (weights.h), if there are any
+    double root_weight;        // of all draws of its tree, in the units of all rows' integers
     int64_t range;             // these three: the scale of its targets
     double centre;
     double lower;              // bounds of its predictions
@@ -90,6 +91,8 @@ typedef struct {
     int32_t depth;
     uint32_t seed;             // of its tree
     uint32_t right;            // in a subtree: the node whose right child it is, counted from 1; 0: a left child
+    int32_t weight_shift;      // of the weights of its draws (weights.h)
+    int32_t padding;
 } df_open_node;
 
 // The random cut of a column of keys in a node. It is drawn before anything is counted: a histogram then has the entries 0 of
@@ -124,12 +127,15 @@ typedef struct {
     double upper;
     double threshold;          // these from the cut
     uint64_t code;
+    int64_t first_weight;      // as of df_open_node
     int32_t exponent;
     int32_t feature;           // -1: a leaf
     uint32_t above;
     uint32_t missing_left;
     uint32_t only_missing;
     uint32_t right;            // the right child, counted from the subtree's first node
+    int32_t weight_shift;
+    int32_t padding;
 } df_grown;
 
 // A stretch of a node's draws.

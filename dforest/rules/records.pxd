@@ -32,7 +32,8 @@ cdef extern from "rules/records.h" nogil:
         int64_t first
         int64_t n
         uint64_t path
-        int64_t root_weight
+        int64_t first_weight
+        double root_weight
         int64_t range
         double centre
         double lower
@@ -41,6 +42,8 @@ cdef extern from "rules/records.h" nogil:
         int32_t depth
         uint32_t seed
         uint32_t right
+        int32_t weight_shift
+        int32_t padding
     ctypedef struct df_column:
         int64_t first
         uint32_t n_codes
@@ -57,9 +60,12 @@ cdef extern from "rules/records.h" nogil:
         double upper
         double threshold
         uint64_t code
+        int64_t first_weight
         int32_t exponent
         int32_t feature
         uint32_t above
         uint32_t missing_left
         uint32_t only_missing
         uint32_t right
+        int32_t weight_shift
+        int32_t padding

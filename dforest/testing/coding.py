@@ -219,6 +219,61 @@ def median_target(y, weight):
     return values[i] if 2 * upto[i] > upto[-1] else 0.5 * values[i] + 0.5 * values[i + 1]
 
 
+class Weights:
+    """The weights of rows as integers, of all rows, of a node's, and of a leaf's.
+
+    A node whose heaviest row has less than 2**-8 of what the shift of its integers was made for gets a shift of its own.
+
+    Parameters
+    ----------
+    sample_weight : sequence of float, or None
+        Positive and finite; None means that all are 1.
+    n_rows : int
+
+    Attributes
+    ----------
+    integers : list of int
+        `integer_weights`.
+    exact : list of Fraction, or None
+        The weights divided by their unit, if some are no integers.
+    """
+
+    def __init__(self, sample_weight, n_rows):
+        self.integers, self.exact = [1] * n_rows, None
+        if sample_weight is not None:
+            integers, unit = integer_weights(sample_weight)
+            self.integers = integers.tolist()
+            in_units = [Fraction(float(w)) / Fraction(unit) for w in sample_weight]
+            if max(self.integers) > 2**20 and in_units != self.integers:  # else all are small multiples, but for rounding
+                self.exact = in_units
+
+    def of_node(self, draws, shift):
+        """The draws of a node with the weights that they have there, and the shift of these, given that of its parent."""
+        if self.exact is None:
+            return draws, shift
+        heaviest = max(self.exact[draw.row] for draw in draws)
+        if heaviest * Fraction(2) ** shift >= 2**22:
+            return draws, shift
+        shift = _shift(heaviest, 31)
+        return [draw._replace(weight=max(1, round(self.exact[draw.row] * Fraction(2) ** shift))) for draw in draws], shift
+
+    def of_leaf(self, draws):
+        """What a leaf keeps: the weight of each record's draws, and the shift of these; the draws all weigh less than 2**62."""
+        if self.exact is None:
+            return [draw.count * draw.weight for draw in draws], 0
+        bits = 62 - (sum(draw.count for draw in draws) - 1).bit_length()
+        shift = _shift(max(self.exact[draw.row] for draw in draws), bits)
+        return [draw.count * round(self.exact[draw.row] * Fraction(2) ** shift) for draw in draws], shift
+
+
+def _shift(heaviest, bits):
+    """The largest s with round(heaviest * 2**s) < 2**bits."""
+    s = bits - (heaviest.numerator.bit_length() - heaviest.denominator.bit_length()) + 1
+    while round(heaviest * Fraction(2) ** s) >= 2**bits:
+        s -= 1
+    return s
+
+
 def integer_weights(sample_weight):
     """Weights as integers, times a unit.
 

@@ -123,7 +123,7 @@ def coded(problem):
     )
     kinds = [CATEGORICAL if n > 0 else ORDINAL if is_ordinal else CONTINUOUS
              for n, is_ordinal in zip(n_categories, ordinal, strict=True)]  # fmt: skip
-    weight = None if weight is None else integer_weights(weight)[0]
+    weight = None if weight is None else integer_weights(weight).integers
     return list(code_columns(problem.X, max_bins, weight, kinds=kinds, n_categories=n_categories))
 
 

@@ -19,7 +19,7 @@ SMALL = {"max_iter": 6, "max_leaf_nodes": 7, "min_samples_leaf": 3, "random_stat
 
 def start(name, y, weight, n_classes=2):
     """The built-in losses' intercept."""
-    return baselines(name, y, None if weight is None else integer_weights(weight)[0], n_classes)
+    return baselines(name, y, None if weight is None else integer_weights(weight).integers, n_classes)
 
 
 class SquaredError(PythonLoss):

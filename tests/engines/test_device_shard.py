@@ -34,7 +34,7 @@ def problem_of(seed, monkeypatch):
 def of_rows(problem, rows):
     """A problem's share of some rows."""
     columns = tuple(column._replace(codes=np.ascontiguousarray(column.codes[rows])) for column in problem.columns)
-    given = {name: getattr(problem.targets, name) for name in ("classes", "numbers", "weight")}
+    given = {name: getattr(problem.targets, name) for name in ("classes", "numbers", "weight", "exact_weight")}
     cut = {name: None if array is None else array[rows] for name, array in given.items()}
     return replace(problem, columns=columns, targets=replace(problem.targets, **cut))
 
@@ -44,7 +44,11 @@ def shard_of(problem, rows, counts, weight):
     training = Training(device, of_rows(problem, rows), Tuning(device, {"subtree_up_to": 0, "chunk": 16}))
     known = RowCounts.known(device, np.ascontiguousarray(counts[:, rows]))
     seeds = problem.seeds_of(range(len(counts)))
-    return DeviceShard(training, seeds, known, None if weight is None else np.ascontiguousarray(weight[:, rows]))
+    if weight is not None:
+        weight = [
+            own._replace(integers=own.integers[rows], exact=None if own.exact is None else own.exact[rows]) for own in weight
+        ]
+    return DeviceShard(training, seeds, known, weight)
 
 
 def cut_rows(n_rows, rng):
@@ -78,7 +82,7 @@ def test_shards_add_up(seed, monkeypatch):
     if problem.targets.balance is None:
         counts = np.stack([problem.sampling.counts(n_rows, int(tree)) for tree in seeds])
     else:
-        counts, weight, _ = problem.weigh_draws(seeds)
+        counts, weight = problem.weigh_draws(seeds)
     cuts_of_rows = [everything, *cut_rows(n_rows, rng)]
     whole, *shards = (shard_of(problem, np.sort(rows), counts, weight) for rows in cuts_of_rows)
     assert [len(shard.draws) for shard in shards].count(0) >= 2

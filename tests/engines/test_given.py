@@ -16,6 +16,7 @@ from dforest.engines.device.shard import DeviceShard
 from dforest.engines.device.training import Training
 from dforest.engines.nodes import Nodes
 from dforest.estimators import base as estimators
+from dforest.rules import arrays
 from dforest.rules.arrays import ROOT_PATH
 from dforest.rules.records import record
 from dforest.testing import engine_check
@@ -30,13 +31,16 @@ def grow_given(problem, codes, *others):
 
 
 
-def as_received(codes, records, y, places, seed):
-    """Records of some places as another rank might send them: in any order, with the codes and targets of their rows alone."""
+def as_received(codes, records, y, exact_weight, places, seed):
+    """Records of some places as another rank might send them: in any order, with what belongs to their rows alone.
+
+    exact_weight : of each record, or None
+    """
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(places))  # in which their records come
     runs = [first + rng.permutation(n) for first, n in places[["first", "n"]][order].tolist()]
-    records = records[np.concatenate(runs).astype(np.int64)] if runs else records[:0]
-    places = places.copy()
+    chosen = np.concatenate([np.zeros(0, np.int64), *runs]).astype(np.int64)
+    records, places = records[chosen], places.copy()
     places["first"][order] = np.cumsum(places["n"][order]) - places["n"][order]
     rows, to = records["row"].copy(), rng.permutation(len(records))
     received = np.empty((len(records), codes.shape[1]), codes.dtype)
@@ -44,8 +48,20 @@ def as_received(codes, records, y, places, seed):
     exact = None if y is None else np.empty(len(records))
     if y is not None:
         exact[to] = y[rows]
+    weights = None if exact_weight is None else np.empty(len(records))
+    if exact_weight is not None:
+        weights[to] = exact_weight[chosen]
     records["row"] = to
-    return received, records, exact, places
+    return (received, records, exact, places), weights
+
+
+def root_weight(records, exact_weight):
+    """The weight of all draws of a tree, in the units of all rows."""
+    weight, shift = records["weight"].astype(np.int64), 0
+    if exact_weight is not None and exact_weight.max() < 2.0**1014:
+        shift = int(arrays.weight_shifts(exact_weight.max(keepdims=True))[0])
+        weight = np.maximum(1, np.rint(np.ldexp(exact_weight, shift - 992))).astype(np.int64)
+    return np.ldexp(float((records["count"] * weight).sum()), -shift)
 
 
 class GivenEngine(Engine):
@@ -72,31 +88,38 @@ class GivenSession(Session):
         pass
 
     def _draw(self, seed):
-        """(records, unit) of a tree."""
+        """(records, unit, exact weights of the records or None) of a tree."""
         problem, targets = self.problem, self.problem.targets
-        counts, weight, unit = problem.sampling.counts(problem.n_rows, seed), targets.weight, targets.weight_unit
+        counts = problem.sampling.counts(problem.n_rows, seed)
+        weight, unit, exact = targets.weight, targets.weight_unit, targets.exact_weight
         if targets.balance is not None:
-            ((counts,), (weight,), (unit,)) = problem.weigh_draws([seed])
+            ((counts,), ((weight, unit, exact),)) = problem.weigh_draws([seed])
         rows = np.flatnonzero(counts)
         records = np.zeros(len(rows), record("df_record"))
         records["row"], records["count"], records["target"] = rows, counts[rows], targets.classes[rows]
         records["weight"] = 1 if weight is None else weight[rows]
-        return records, unit
+        return records, unit, None if exact is None else exact[rows]
 
     def _grow(self, trees, sink, keep_leaves):
         problem = self.problem
         seeds = problem.seeds_of(trees)
-        drawn, units = zip(*(self._draw(int(seed)) for seed in seeds), strict=True)
+        drawn, units, exact = zip(*(self._draw(int(seed)) for seed in seeds), strict=True)
         records, places = np.concatenate(drawn), np.zeros(len(seeds), record("df_open_node"))
         places["n"] = [len(one) for one in drawn]
         places["first"] = np.cumsum(places["n"]) - places["n"]
         places["seed"], places["path"] = seeds, ROOT_PATH
         places["lower"], places["upper"] = -np.inf, np.inf
+        places["first_weight"] = [0 if own is not None else -1 for own in exact]
         places["root_weight"] = [(one["count"].astype(np.int64) * one["weight"]).sum() for one in drawn]
         dtype = max((column.codes.dtype for column in problem.columns), key=lambda dtype: dtype.itemsize)
         codes = np.stack([column.codes.astype(dtype) for column in problem.columns], axis=1)
-        received = as_received(codes, records, problem.targets.numbers, places, problem.seed % 2**32)
-        grown = grow_given(problem, *received, self.n_threads)
+        of_records = None
+        if any(own is not None for own in exact):
+            of_records = np.concatenate([np.zeros(len(one)) if own is None else own for one, own in zip(drawn, exact, strict=True)])
+            for place, one, own in zip(places, drawn, exact, strict=True):
+                place["root_weight"] = root_weight(one, own)
+        received, weights = as_received(codes, records, problem.targets.numbers, of_records, places, problem.seed % 2**32)
+        grown = grow_given(problem, *received, self.n_threads, weights)
         assert grown.leaf_firsts is None
         found = grown.nodes.trees(np.concatenate([[0], np.cumsum(grown.lengths)]))
         for number, tree, unit in zip(trees, found, units, strict=True):
@@ -159,10 +182,15 @@ def shipped(monkeypatch):
     class ShippingShard(DeviceShard):
         def grow_subtrees(self, places):
             t = self.training
-            y = None if t.y is None else t.y.get()
-            received = as_received(t.codes.get(), self.draws.get(), y, places, len(calls))
+            y, draws, exact = None if t.y is None else t.y.get(), self.draws.get(), None
+            if self.has_exact_weights:
+                first = np.zeros(len(draws), np.int64)
+                for place in places:
+                    first[place["first"] : place["first"] + place["n"]] = place["first_weight"]
+                exact = np.where(first < 0, 0.0, self.exact_weight.get()[np.maximum(first, 0) + draws["row"]])
+            received, weights = as_received(t.codes.get(), draws, y, exact, places, len(calls))
             calls.append(places["n"].max(initial=0))
-            return grow_given(t.stated, *received, (1, 2, 8)[len(calls) % 3])
+            return grow_given(t.stated, *received, (1, 2, 8)[len(calls) % 3], weights)
 
     monkeypatch.setattr(device_engine, "Training", KeepingTraining)
     monkeypatch.setattr(device_engine, "DeviceShard", ShippingShard)

@@ -73,6 +73,7 @@ def nodes_of(forest, t):
     nodes["subsets"] = [None if subset is None else subset.tolist() for subset in subsets]
     nodes["draws"] = tree.leaf_draws[leaf]
     nodes["weight"] = tree.leaf_weight[leaf]
+    nodes["shift"] = tree.leaf_shift[leaf] if len(tree.leaf_shift) else np.zeros(len(leaf), np.int32)
     no_number = np.full(len(leaf), np.nan)
     nodes["value"] = no_number if forest.objective.has_classes else tree.leaf_value[leaf]
     nodes["impurity"] = no_number if forest.objective.has_classes else tree.leaf_impurity[leaf]
@@ -84,7 +85,7 @@ def assert_equal_twin(forest, t, twin, what=""):
     nodes = nodes_of(forest, t)
     assert nodes.pop("subsets") == twin["subsets"], what
     for name, array in nodes.items():
-        expected = twin[name][twin["feature"] < 0] if name in ("draws", "weight", "value", "impurity") else twin[name]
+        expected = twin[name][twin["feature"] < 0] if name in ("draws", "weight", "shift", "value", "impurity") else twin[name]
         np.testing.assert_array_equal(array, expected, err_msg=f"{name} {what}")
 
 

@@ -1,5 +1,7 @@
 """Trees of the compiled core against those of the naive twin, node by node, on random small problems."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from helpers.rings import examples
@@ -154,9 +156,13 @@ def test_weights_and_targets_are_quantised_as_by_the_twin(numbers):
     from dforest.core.search.regression import quantise
 
     numbers = np.array(numbers, np.float64)
-    weight, unit = integer_weights(numbers)
+    weight, unit, exact = integer_weights(numbers)
     expected, expected_unit = coding.integer_weights(numbers)
     assert weight.tolist() == expected.tolist() and unit == expected_unit
+    in_units = coding.Weights(numbers, len(numbers)).exact
+    assert (exact is None) == (in_units is None)
+    if exact is not None:
+        assert [Fraction(x) / 2**992 for x in exact.tolist()] == in_units
     target, _, exponent = quantise(numbers)
     expected, scale = coding.quantise(numbers)
     assert target.tolist() == expected and exponent == scale.exponent

@@ -100,7 +100,7 @@ def test_reduced_error_of_all_prunings(case):
     tree, table = forest.tree(0), forest.node_table(0)
     value = model.classes_[table.weight.argmax(axis=1)] if forest.objective.has_classes else table.value[:, 0]
     kept = slice(None) if weight is None else weight > 0
-    integers = np.ones(len(X), int) if weight is None else integer_weights(weight[kept])[0]
+    integers = np.ones(len(X), int) if weight is None else integer_weights(weight[kept]).integers
     rows = [(set(path(tree, x)), t, int(w)) for x, t, w in zip(X[kept], y[kept], integers, strict=True)]
 
     def error(leaves):

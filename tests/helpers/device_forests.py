@@ -60,7 +60,9 @@ def random_fit(seed):
         number = np.abs(np.nan_to_num(X[:, j], nan=0.0, posinf=1, neginf=1)) % rng.choice([1, 3, 70, 300])
         X[:, j] = np.where(np.isnan(X[:, j]), np.nan, np.floor(number))
     signal = np.nan_to_num(X[:, 0].astype(np.float64), posinf=3, neginf=-3) + rng.standard_normal(n_rows)
-    weight = [None, rng.integers(1, 5, n_rows), rng.random(n_rows) + 1e-9, rng.random(n_rows) * 1e9][rng.integers(4)]
+    weight = [
+        None, rng.integers(1, 5, n_rows), rng.random(n_rows) + 1e-9, 10.0 ** rng.uniform(-rng.choice([9, 12, 40, 250]), 0, n_rows)
+    ][rng.integers(4)]  # fmt: skip
     parameters = {
         "n_estimators": int(rng.integers(1, 5)),
         "bootstrap": bool(rng.random() < 0.7),

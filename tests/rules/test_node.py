@@ -77,18 +77,20 @@ def test_a_node_at_a_limit_and_one_past_it(rules, first, second):
 
 def test_a_decrease_at_the_limit_is_enough():
     limits = GrowthRules(min_impurity_decrease=0.25).limits(9)
-    weights = np.array([8, 8], np.int64)
+    weights = np.array([8.0, 8.0])
     assert arrays.decrease_enough(limits, np.array([2.0, np.nextafter(2.0, 0.0)]), weights).tolist() == [True, False]
     assert arrays.decrease_enough(GrowthRules().limits(9), np.array([0.0, -1.0]), weights).all()
 
 
 def test_scores_in_units_of_weight_times_impurity():
-    scores, exponents = np.array([3.0, 3.0]), np.array([2, -1], np.int32)
+    given = np.array([3.0, 3.0]), np.array([2, -1], np.int32), np.zeros(2, np.int32)
     numbers = constants()
-    assert arrays.absolute_scores(numbers["DF_GINI"], scores, exponents).tolist() == [3.0, 3.0]
-    assert arrays.absolute_scores(numbers["DF_SQUARED_ERROR"], scores, exponents).tolist() == [3.0 / 16, 12.0]
-    assert arrays.absolute_scores(numbers["DF_POISSON"], scores, exponents).tolist() == [0.75, 6.0]
-    assert arrays.absolute_scores(numbers["DF_ABSOLUTE_ERROR"], scores, exponents).tolist() == [0.75, 6.0]
+    assert arrays.absolute_scores(numbers["DF_GINI"], *given).tolist() == [3.0, 3.0]
+    assert arrays.absolute_scores(numbers["DF_SQUARED_ERROR"], *given).tolist() == [3.0 / 16, 12.0]
+    assert arrays.absolute_scores(numbers["DF_POISSON"], *given).tolist() == [0.75, 6.0]
+    assert arrays.absolute_scores(numbers["DF_ABSOLUTE_ERROR"], *given).tolist() == [0.75, 6.0]
+    shifts = np.array([0, 4], np.int32)
+    assert arrays.absolute_scores(numbers["DF_GINI"], *given[:2], shifts).tolist() == [3.0, 3.0 / 16]
 
 
 def test_a_node_below_the_threshold_is_pure_enough():

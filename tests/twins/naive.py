@@ -19,7 +19,7 @@ import numpy as np
 from twins.sampling import AllRows
 from twins.splits import Split, best_split, feature_order
 
-from dforest.testing.coding import Scale, columns_of, integer_weights, mean_target, median_target, quantise
+from dforest.testing.coding import Scale, Weights, columns_of, mean_target, median_target, quantise
 from dforest.testing.scores import TARGET_POWER, Record, impurity, in_units_of_y, statistic
 from dforest.testing.streams import ROOT_PATH, THRESHOLD, Stream, child_path, feature_path
 
@@ -29,7 +29,7 @@ class Node:
     """A node and all nodes below it. The feature of a leaf is -1; leaves alone have a value and an impurity, in regression."""
 
     draws: int
-    weight: list  # by class, or of one entry
+    weight: list  # by class, or of one entry; in units of 2**-shift
     feature: int = -1
     threshold: float = 0.0
     missing_left: bool = False
@@ -38,6 +38,7 @@ class Node:
     right: object = None
     value: float = math.nan
     impurity: float = math.nan
+    shift: int = 0
 
 
 def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weight=None, sampling=None,
@@ -83,17 +84,20 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
     n_classes = 0 if is_regression else n_classes
     max_features = n_features if max_features is None else max_features
     min_samples_leaf = max(1, min_samples_leaf)
-    weight = [1] * n_rows if sample_weight is None else integer_weights(sample_weight)[0].tolist()
+    weights = Weights(sample_weight, n_rows)
+    weight = weights.integers
     columns = columns_of(X, method, max_bins, weight, n_categories, ordinal)
     constraints = monotonic_cst if monotonic_cst is not None and any(monotonic_cst) else None
     y = [float(v) for v in y] if is_regression else [int(v) for v in y]
     target = [0] * n_rows if is_regression else y  # the root makes integers of y
     counts = (sampling or AllRows()).counts(n_rows, seed).tolist()
     root = [Record(*record) for record in zip(range(n_rows), counts, target, weight, strict=True) if record[1] > 0]
-    root_weight = float(statistic(root, n_classes)[1])
+    drawn, root_shift = weights.of_node(root, 0)
+    root_weight = math.ldexp(float(statistic(drawn, n_classes)[1]), -root_shift)
 
-    def find_split(draws, path, depth, scale, bounds):
+    def find_split(draws, path, depth, scale, shift, bounds):
         """A new node, its split or None, the split's score, and what its children inherit."""
+        draws, shift = weights.of_node(draws, shift)
         targets = [draw.target for draw in draws]
         span = max(targets) - min(targets)
         is_pure = span == 0
@@ -104,28 +108,31 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
                 targets, scale = quantise(exact)
                 draws = [draw._replace(target=q) for draw, q in zip(draws, targets, strict=True)]
         words = statistic(draws, n_classes)
-        node = Node(draws=words[0], weight=words[2:] if n_classes else words[1:2])
+        kept, leaf_shift = weights.of_leaf(draws)
+        by_class = [sum(w for w, draw in zip(kept, draws, strict=True) if draw.target == k) for k in range(n_classes)]
+        node = Node(draws=words[0], weight=by_class or [sum(kept)], shift=leaf_shift)
         split, decrease = None, 0.0
         if not (is_pure or (max_depth is not None and depth >= max_depth)
                 or words[0] < min_samples_split or words[0] < 2 * min_samples_leaf
-                or float(words[1]) < 2.0 * min_weight_fraction_leaf * root_weight
+                or math.ldexp(float(words[1]), -shift) < 2.0 * min_weight_fraction_leaf * root_weight
                 or (impurity_threshold > 0.0 and impurity(draws, words, criterion, scale) < impurity_threshold)):
             split = best_split(draws, columns, feature_order(n_features, seed, path), max_features,
                                criterion=criterion, n_classes=n_classes, scale=scale, min_draws=min_samples_leaf,
-                               min_weight=min_weight_fraction_leaf * root_weight,
+                               min_weight=math.ldexp(min_weight_fraction_leaf * root_weight, shift),
                                stream_of=stream_of(path) if splitter == "random" else None,
                                categorical_split=categorical_split, constraints=constraints, bounds=bounds,
                                skip_constant_features=skip_constant_features)
         if split is not None:
             decrease = in_units_of_y(split.score, criterion, scale.exponent) if is_regression else split.score
+            decrease = math.ldexp(decrease, -shift)
             if min_impurity_decrease > 0.0 and decrease / root_weight < min_impurity_decrease:
                 split = None
         if is_regression:
             leaf_value = median_target if criterion == "absolute_error" else mean_target
-            value = leaf_value([y[d.row] for d in draws], [d.count * d.weight for d in draws])
+            value = leaf_value([y[d.row] for d in draws], kept)
             node.value = min(max(value, bounds[0]), bounds[1])
             node.impurity = impurity(draws, words, criterion, scale)
-        return Found(node, split, decrease, draws, path, depth, scale, bounds)
+        return Found(node, split, decrease, draws, path, depth, scale, shift, bounds)
 
     def stream_of(path):
         return lambda feature: Stream(seed, feature_path(path, feature), THRESHOLD)
@@ -143,12 +150,12 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
             between = 0.5 * split.values[0] + 0.5 * split.values[1]
             lower, upper = found.bounds
             bounds = [(lower, between), (between, upper)][:: constraints[split.feature]]
-        found = [find_split(sides[side], child_path(found.path, side), found.depth + 1, found.scale, bounds[side])
+        found = [find_split(sides[side], child_path(found.path, side), found.depth + 1, found.scale, found.shift, bounds[side])
                  for side in (0, 1)]
         node.left, node.right = found[0].node, found[1].node
         return found
 
-    root = find_split(root, ROOT_PATH, 0, Scale(), (-math.inf, math.inf))
+    root = find_split(root, ROOT_PATH, 0, Scale(), 0, (-math.inf, math.inf))
     # The nodes that may be split, with their places as strings of 0 (left) and 1: these order like preorder.
     frontier, n_leaves = {"": root}, 1
     while n_leaves != max_leaf_nodes:
@@ -172,6 +179,7 @@ class Found(NamedTuple):
     path: int
     depth: int
     scale: Scale
+    shift: int  # of its draws' weights
     bounds: tuple  # the lowest and the highest prediction that constraints allow
 
 
@@ -191,7 +199,7 @@ def flatten(tree, dtype=np.float64):
     dict of ndarray
         The arrays feature (-1 for a leaf), threshold (of X's dtype; 0 for leaves, nan with a subset), right
         (the number of the right child; 0 for leaves), missing_left, draws, weight (class weights, or one
-        column), value and impurity (of the leaves of regression; nan elsewhere), and subsets, a list with the
+        column, times 2 to the power of shift), value and impurity (of the leaves of regression; nan elsewhere), and subsets, a list with the
         ascending category numbers of each node's subset, or None. A left child's number is its parent's + 1.
     """
     nodes, right = [], []
@@ -206,7 +214,7 @@ def flatten(tree, dtype=np.float64):
             visit(node.right)
 
     visit(tree)
-    dtypes = {"feature": np.int32, "threshold": dtype, "missing_left": bool, "draws": np.int64, "weight": np.int64,
+    dtypes = {"feature": np.int32, "threshold": dtype, "missing_left": bool, "draws": np.int64, "weight": np.int64, "shift": np.int32,
               "value": np.float64, "impurity": np.float64}
     arrays = {name: np.array([getattr(node, name) for node in nodes], kind) for name, kind in dtypes.items()}
     return {**arrays, "right": np.array(right, np.uint32), "subsets": [node.subset for node in nodes]}

@@ -13,7 +13,7 @@ from twins.naive import Node, goes_left
 from twins.sampling import AllRows
 from twins.splits import Split, all_tests, feature_order
 
-from dforest.testing.coding import Scale, columns_of, integer_weights, mean_target, median_target, quantise
+from dforest.testing.coding import Scale, Weights, columns_of, mean_target, median_target, quantise
 from dforest.testing.scores import (
     OF_CLASSES,
     TARGET_POWER,
@@ -150,42 +150,50 @@ def grow_outputs(X, y, *, criterion, method, n_classes=None, max_bins=256, sampl
     n_outputs = y.shape[1]
     n_classes = list(n_classes) if has_classes else [0] * n_outputs
     y = [[(int if has_classes else float)(v) for v in column] for column in np.asarray(y).T]
-    weight = [1] * n_rows if sample_weight is None else integer_weights(sample_weight)[0].tolist()
+    weights = Weights(sample_weight, n_rows)
+    weight = weights.integers
     columns = columns_of(X, method, max_bins, weight, None, None)
     counts = (sampling or AllRows()).counts(n_rows, seed).tolist()
     root = [Record(row, count, 0, w) for row, count, w in zip(range(n_rows), counts, weight, strict=True) if count > 0]
-    root_weight = float(sum(draw.count * draw.weight for draw in root))
+    drawn, root_shift = weights.of_node(root, 0)
+    root_weight = math.ldexp(float(sum(draw.count * draw.weight for draw in drawn)), -root_shift)
 
-    def grow(draws, path, depth):
+    def grow(draws, path, depth, shift):
+        draws, shift = weights.of_node(draws, shift)
         outputs = [Output(draws, column, criterion, n) for column, n in zip(y, n_classes, strict=True)]
         n_draws, w = outputs[0].total[:2]
-        node = Node(n_draws, [word for output in outputs for word in output.total[2:]] if has_classes else [w])
+        kept, leaf_shift = weights.of_leaf(draws)
+        by_class = [
+            sum(w for w, draw in zip(kept, draws, strict=True) if column[draw.row] == k)
+            for column, n in zip(y, n_classes, strict=True)
+            for k in range(n)
+        ]
+        node = Node(n_draws, by_class if has_classes else [sum(kept)], shift=leaf_shift)
         open_ones = [output.exponent for output in outputs if not output.is_pure]
         unit = max(open_ones, default=0)
         mixed = sum(0.0 if o.is_pure else impurity(o.of(draws), o.total, criterion, o.scale) for o in outputs) / float(n_outputs)
         split = None
         if not (not open_ones or (max_depth is not None and depth >= max_depth)
                 or n_draws < min_samples_split or n_draws < 2 * min_samples_leaf
-                or float(w) < 2.0 * min_weight_fraction_leaf * root_weight
+                or math.ldexp(float(w), -shift) < 2.0 * min_weight_fraction_leaf * root_weight
                 or (impurity_threshold > 0.0 and mixed < impurity_threshold)):
             split = best_split_of_outputs(
                 draws, columns, feature_order(n_features, seed, path), max_features or n_features, outputs, criterion, unit,
-                max(1, min_samples_leaf), min_weight_fraction_leaf * root_weight,
+                max(1, min_samples_leaf), math.ldexp(min_weight_fraction_leaf * root_weight, shift),
             )  # fmt: skip
         if (split is not None and min_impurity_decrease > 0.0
-                and in_units_of_y(split.score, "poisson", -unit) / root_weight < min_impurity_decrease):
+                and math.ldexp(in_units_of_y(split.score, "poisson", -unit), -shift) / root_weight < min_impurity_decrease):
             split = None
         if split is None:
             leaf_value = median_target if criterion == "absolute_error" else mean_target
-            weights = [draw.count * draw.weight for draw in draws]
-            node.value = None if has_classes else [leaf_value(output.exact, weights) for output in outputs]
+            node.value = None if has_classes else [leaf_value(output.exact, kept) for output in outputs]
             node.impurity = mixed
             return node
         node.feature, node.threshold, node.missing_left = split.feature, split.threshold, split.missing_left
         sides = [], []
         for draw in draws:
             sides[not goes_left(node, X[draw.row])].append(draw)
-        node.left, node.right = (grow(sides[side], child_path(path, side), depth + 1) for side in (0, 1))
+        node.left, node.right = (grow(sides[side], child_path(path, side), depth + 1, shift) for side in (0, 1))
         return node
 
-    return grow(root, ROOT_PATH, 0)
+    return grow(root, ROOT_PATH, 0, 0)

@@ -209,7 +209,7 @@ cdef class Booster:
         """Take the weights of rows: as integers, if these are small; none if all are equal."""
         cdef const double[::1] weights = weight
         cdef const uint32_t[::1] times
-        integers, unit = integer_weights(weight)
+        integers, unit, _ = integer_weights(weight)
         self.owners.extend([weight, integers])
         times = integers
         self.integer_weight = &times[0]

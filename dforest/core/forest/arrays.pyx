@@ -81,7 +81,10 @@ class Forest:
         Number of draws that reach each leaf; a row that the tree drew twice counts twice.
     leaf_weight : ndarray of shape (n_leaves, n_classes) or (n_leaves, 1), dtype int64
         Integer weights of these draws, for classification by class, with the classes of several outputs side by side. Multiplied
-        by the tree's `weight_unit`, they are sample weights.
+        by the tree's `weight_unit`, and by 2.0**-leaf_shift if there is a `leaf_shift`, they are sample weights.
+    leaf_shift : ndarray of shape (n_leaves,) or (0,), dtype int32
+        Exponents of the weights of leaves. It is empty if all are 0, as they are unless sample weights are no multiples of a
+        common unit.
     leaf_value : ndarray of shape (n_leaves,) or (n_leaves, n_outputs), dtype float64
         For regression, the number that each leaf predicts: the mean or median of its targets, kept within the bounds that
         constraints set. It is empty for classification. The second shape is that of several outputs.
@@ -124,14 +127,15 @@ class Forest:
     [False, True, True, False, True, True, False, True, True]
     """
 
-    _NAMES = ("node_offsets", *NODE_ARRAYS, "leaf_draws", "leaf_weight", "leaf_value", "leaf_impurity", "inner",
-              "payload_offsets", "payload_words")
+    _NAMES = ("node_offsets", *NODE_ARRAYS, "leaf_draws", "leaf_weight", "leaf_shift", "leaf_value", "leaf_impurity",
+              "inner", "payload_offsets", "payload_words")
 
     def __init__(self, arrays, *, n_rows, n_features, objective, n_categories, criterion, seed, seeds, plans, weight_unit,
                  splitter=None):
         settings = {"n_rows": n_rows, "n_features": n_features, "objective": objective, "n_categories": n_categories,
                     "criterion": criterion, "splitter": splitter, "seed": seed, "seeds": seeds, "plans": plans,
                     "weight_unit": weight_unit}
+        arrays = {"leaf_shift": np.zeros(0, np.int32), **arrays}
         missing = [name for name in self._NAMES if name not in arrays]
         if missing:
             raise ValueError(f"arrays of a forest without {', '.join(missing)}")
@@ -274,7 +278,7 @@ class Forest:
         return cls._of(arrays, {**settings, "objective": objective})
 
     def _leaf_words(self):
-        return self.objective.join_leaves(self.leaf_draws, self.leaf_weight, self.leaf_value, self.leaf_impurity)
+        return self.objective.join_leaves(self.leaf_draws, self.leaf_weight, self.leaf_value, self.leaf_impurity, self.leaf_shift)
 
     def _as_tree(self, words):
         """The one tree there is as `TreeArrays`, given the leaf tables as words."""
@@ -462,7 +466,9 @@ class Forest:
         feature[is_leaf] = -1
         threshold[is_leaf] = 0.0
         missing_left[is_leaf] = False
-        leaves = self.objective.join_leaves(*(part[kept[is_leaf]] for part in self.node_table(t)[:4]))
+        table, shift = self._node_table(t)
+        ends = kept[is_leaf]
+        leaves = self.objective.join_leaves(*(part[ends] for part in table[:4]), shift[ends] if len(shift) else shift)
         inner, lengths, words = tree.inner, np.diff(tree.payload_offsets), tree.payload_words
         is_inner = np.zeros(len(tree.feature), bool)
         is_inner[kept[~is_leaf]] = True
@@ -599,19 +605,23 @@ class Forest:
         dforest.core.forest.node_table.NodeTable
             The table, with the nodes in preorder.
         """
-        t = self._number(t)
+        table, shift = self._node_table(self._number(t), exponent)
+        return table._replace(weight=np.ldexp(table.weight, -shift[:, None])) if len(shift) else table
+
+    def _node_table(self, t, exponent=0):
+        """`node_table` with integer weights, and their shifts, none if all are 0."""
         nodes = slice(self.node_offsets[t], self.node_offsets[t + 1])
         tree = self.feature[nodes], self.link[nodes], self.leaf_draws, self.leaf_weight
         if self.objective.has_classes:
-            total = self.objective.total_weight(self.leaf_weight)
-            return class_table(*tree, total, self.objective.make_criterion(self.criterion))
+            total, sets = self.objective.total_weight(self.leaf_weight), [0, *(own.stop for own in self.objective.weight_columns)]
+            return class_table(*tree, total, self.leaf_shift, np.array(sets), self.objective.make_criterion(self.criterion))
         inner = self.inner
         if len(inner):
             inner = inner[self._inner_before[t] : self._inner_before[t + 1]]
         if self.objective.keeps_gains:
-            return gain_table(*tree, self.leaf_value, inner)
+            return gain_table(*tree, self.leaf_shift, self.leaf_value, inner)
         value = self.leaf_value.reshape(len(self.leaf_draws), -1)
-        return number_table(*tree, value, self.leaf_impurity, inner, self.criterion, exponent)
+        return number_table(*tree, self.leaf_shift, value, self.leaf_impurity, inner, self.criterion, exponent)
 
     def impurity_decrease(self, relative=False):
         """Return the total impurity decrease that each feature brings in each tree.

@@ -27,6 +27,7 @@ from dforest.core.threads cimport Turn, current_turn, poll
 from dforest.rules.node cimport df_score_exponent
 from dforest.rules.numerics cimport df_entropy_term
 from dforest.rules.records cimport DF_ABSOLUTE_ERROR, DF_POISSON, DF_SQUARED_ERROR
+from dforest.rules.weights cimport df_both_weights, df_coarser_classes, df_coarser_weight, df_shifted_sum, df_weight_share
 
 from dforest.core.search.regression import Poisson
 
@@ -44,7 +45,8 @@ Attributes
 draws : ndarray of shape (n,), dtype int64
     Number of draws that reach the node; a row that the tree drew twice counts twice.
 weight : ndarray of shape (n, n_classes) or (n, 1), dtype int64
-    Integer weights of these draws, by class; for several outputs, those of all classes of one output after those of another.
+    Integer weights of these draws, by class; for several outputs, those of all classes of one output after those of another. They
+    are float64, and no integers, where the forest has a `leaf_shift`.
 value : ndarray of shape (n, n_classes) or (n, n_outputs), dtype float64
     Shares of the classes in the weight; for regression, the number that the node would predict for each output as a leaf.
 impurity : ndarray of shape (n,), dtype float64
@@ -69,6 +71,18 @@ _NUMBERS = {"squared_error": DF_SQUARED_ERROR, "friedman_mse": DF_SQUARED_ERROR,
             "absolute_error": DF_ABSOLUTE_ERROR}
 
 
+SHIFTED_SUM = np.dtype([("weight", np.int64), ("shift", np.int32)], align=True)
+
+
+cdef inline double weight_of(df_shifted_sum sum) noexcept nogil:
+    return <double> sum.weight if sum.shift == 0 else ldexp(<double> sum.weight, -sum.shift)
+
+
+cdef shifts_of(sums, bint has_shift):
+    """The shifts of nodes, given their weights; none if all are 0."""
+    return sums["shift"].copy() if has_shift else np.zeros(0, np.int32)
+
+
 def target_power(criterion):
     """Which power of the target's unit an impurity has: that of a criterion by name; 0 for others, whose unit nobody knows."""
     # An impurity of targets in units of 2 is in units of 2 to this power.
@@ -77,7 +91,8 @@ def target_power(criterion):
 
 def class_table(const int32_t[::1] feature not None, const uint32_t[::1] link not None,
                 const int64_t[::1] leaf_draws not None, const int64_t[:, ::1] leaf_weight not None,
-                const int64_t[::1] leaf_total not None, Criterion judge not None):
+                const int64_t[::1] leaf_total not None, const int32_t[::1] leaf_shift not None, const int64_t[::1] sets not None,
+                Criterion judge not None):
     """The nodes of a class tree.
 
     Parameters
@@ -88,17 +103,27 @@ def class_table(const int32_t[::1] feature not None, const uint32_t[::1] link no
         Of the leaf tables that `link` leads to.
     leaf_total : ndarray of shape (n_leaves,), dtype int64
         The weight of each leaf.
+    leaf_shift : ndarray of shape (n_leaves,) or (0,), dtype int32
+        See `Forest`.
+    sets : ndarray of shape (n_outputs + 1,), dtype int64
+        Where the classes of each output begin, and those of the last one end.
     judge : Criterion
         Configured. The decrease by another one than dforest's own is that of its impurity, whatever it scores cuts by.
 
     Returns
     -------
-    NodeTable
+    table : NodeTable
+    shift : ndarray of shape (n,) or (0,), dtype int32
+        Of the nodes' weights.
     """
     cdef Py_ssize_t n = feature.shape[0], n_classes = leaf_weight.shape[1], n_words = 2 + n_classes, i, k
+    cdef bint has_shift = leaf_shift.shape[0] > 0, is_divided
     statistics = np.zeros((n, n_words), np.int64)
     impurity = np.zeros(n)
     decrease = np.zeros(n)
+    shifts = np.zeros(n if has_shift else 0, np.int32)
+    cdef int32_t[::1] shift = shifts
+    cdef int64_t[:, ::1] side = np.zeros((2, n_words), np.int64)
     cdef int64_t[:, ::1] words = statistics
     cdef double[::1] to_impurity = impurity, to_decrease = decrease
     with nogil:
@@ -108,28 +133,79 @@ def class_table(const int32_t[::1] feature not None, const uint32_t[::1] link no
                 words[i, 1] = leaf_total[link[i]]
                 for k in range(n_classes):
                     words[i, 2 + k] = leaf_weight[link[i], k]
+                if has_shift:
+                    shift[i] = leaf_shift[link[i]]
             else:
                 for k in range(n_words):
-                    words[i, k] = words[i + 1, k] + words[link[i], k]
-                if judge.is_built_in:
-                    judge.best_cut(&words[i + 1, 0], 1, &words[i, 0], &to_decrease[i])
-                else:
-                    Criterion.best_cut(judge, &words[i + 1, 0], 1, &words[i, 0], &to_decrease[i])
+                    side[0, k] = words[i + 1, k]
+                    side[1, k] = words[link[i], k]
+                is_divided = True
+                if has_shift:
+                    shift[i] = common_shift(&side[0, 0], shift[i + 1], &side[1, 0], shift[link[i]], sets)
+                    is_divided = side[0, 1] > 0 and side[1, 1] > 0
+                for k in range(n_words):
+                    words[i, k] = side[0, k] + side[1, k]
+                if is_divided and judge.is_built_in:
+                    judge.best_cut(&side[0, 0], 1, &words[i, 0], &to_decrease[i])
+                elif is_divided:
+                    Criterion.best_cut(judge, &side[0, 0], 1, &words[i, 0], &to_decrease[i])
+                if has_shift:
+                    to_decrease[i] = ldexp(to_decrease[i], -shift[i])
             to_impurity[i] = judge.impurity(&words[i, 0])
     judge.check()
     weight = statistics[:, 2:].copy()
-    return NodeTable(statistics[:, 0].copy(), weight, weight / statistics[:, 1:2], impurity, decrease)
+    return NodeTable(statistics[:, 0].copy(), weight, weight / statistics[:, 1:2], impurity, decrease), shifts
+
+
+cdef void coarsen(int64_t* statistic, int32_t by, const int64_t[::1] sets) noexcept nogil:
+    """Lower the shift of a statistic of classes. INOUT statistic"""
+    cdef Py_ssize_t o
+    cdef int64_t* classes = statistic + 2
+    if by == 0:
+        return
+    statistic[1] = df_coarser_weight(statistic[1], by)
+    for o in range(sets.shape[0] - 1):
+        df_coarser_classes(classes + sets[o], sets[o + 1] - sets[o], by, statistic[1], classes + sets[o])
+
+
+cdef int32_t common_shift(int64_t* left, int32_t left_shift, int64_t* right, int32_t right_shift,
+                          const int64_t[::1] sets) noexcept nogil:
+    """Bring the statistics of two sides to one shift, so that they may be added: that shift. INOUT left, right : statistics"""
+    cdef df_shifted_sum a, b
+    cdef int32_t shift
+    a.weight, a.shift = left[1], left_shift
+    b.weight, b.shift = right[1], right_shift
+    shift = df_both_weights(a, b).shift
+    coarsen(left, left_shift - shift, sets)
+    coarsen(right, right_shift - shift, sets)
+    return shift
+
+
+cdef df_shifted_sum leaf_sum(const int64_t[:, ::1] leaf_weight, const int32_t[::1] leaf_shift, Py_ssize_t row) noexcept nogil:
+    """The weight of a leaf."""
+    cdef df_shifted_sum found
+    found.weight = leaf_weight[row, 0]
+    found.shift = leaf_shift[row] if leaf_shift.shape[0] > 0 else 0
+    return found
+
+
+cdef df_shifted_sum sum_of_both(df_shifted_sum a, df_shifted_sum b, bint has_shift) noexcept nogil:
+    """The weight of a node, given those of its children."""
+    if has_shift:
+        return df_both_weights(a, b)
+    a.weight += b.weight
+    return a
 
 
 def number_table(const int32_t[::1] feature not None, const uint32_t[::1] link not None,
                  const int64_t[::1] leaf_draws not None, const int64_t[:, ::1] leaf_weight not None,
-                 const double[:, ::1] leaf_value not None, const double[::1] leaf_impurity not None,
-                 const double[:, ::1] inner not None, criterion not None, int exponent=0):
+                 const int32_t[::1] leaf_shift not None, const double[:, ::1] leaf_value not None,
+                 const double[::1] leaf_impurity not None, const double[:, ::1] inner not None, criterion not None, int exponent=0):
     """The nodes of a regression tree.
 
     Parameters
     ----------
-    feature, link, leaf_draws, leaf_weight
+    feature, link, leaf_draws, leaf_weight, leaf_shift
         As for `class_table`.
     leaf_value : ndarray of shape (n_leaves, n_outputs), dtype float64
     leaf_impurity : ndarray of shape (n_leaves,), dtype float64
@@ -143,7 +219,8 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] link n
 
     Returns
     -------
-    NodeTable
+    table, shift
+        As of `class_table`.
     """
     cdef Py_ssize_t n = feature.shape[0], n_outputs = leaf_value.shape[1], n_inner = inner.shape[0], i, a, b, o
     cdef bint is_name = isinstance(criterion, str)
@@ -151,22 +228,23 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] link n
     cdef bint given = criterion == "absolute_error" if is_name else not criterion.is_additive
     cdef double left, rest, difference, mean, fall
     cdef int power = target_power(criterion)
+    cdef bint has_shift = leaf_shift.shape[0] > 0
     draws = np.empty(n, np.int64)
-    weight = np.empty((n, 1), np.int64)
+    sums = np.empty(n, SHIFTED_SUM)
     value = np.empty((n, n_outputs))
     if not is_name:            # in whose unit its impurities are, nobody knows
         exponent = 0
     impurity = np.empty(n)
     decrease = np.zeros(n)
     cdef int64_t[::1] to_draws = draws
-    cdef int64_t[:, ::1] w = weight
+    cdef df_shifted_sum[::1] w = sums
     cdef double[:, ::1] v = value
     cdef double[::1] to_impurity = impurity, to_decrease = decrease
     with nogil:
         for i in range(n - 1, -1, -1):
             if feature[i] < 0:
                 to_draws[i] = leaf_draws[link[i]]
-                w[i, 0] = leaf_weight[link[i], 0]
+                w[i] = leaf_sum(leaf_weight, leaf_shift, link[i])
                 for o in range(n_outputs):
                     v[i, o] = ldexp(leaf_value[link[i], o], -exponent)
                 to_impurity[i] = ldexp(leaf_impurity[link[i]], -power * exponent)
@@ -174,16 +252,16 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] link n
             a = i + 1
             b = link[i]
             to_draws[i] = to_draws[a] + to_draws[b]
-            w[i, 0] = w[a, 0] + w[b, 0]
-            left = <double> w[a, 0] / <double> w[i, 0]
-            rest = <double> w[b, 0] / <double> w[i, 0]
+            w[i] = sum_of_both(w[a], w[b], has_shift)
+            left = df_weight_share(w[a], w[i])
+            rest = df_weight_share(w[b], w[i])
             if given:
                 n_inner -= 1
                 for o in range(n_outputs):
                     v[i, o] = ldexp(inner[n_inner, o], -exponent)
                 to_impurity[i] = ldexp(inner[n_inner, n_outputs], -power * exponent)
                 mean = left * to_impurity[a] + rest * to_impurity[b]
-                to_decrease[i] = max(0.0, <double> w[i, 0] * (to_impurity[i] - mean))
+                to_decrease[i] = max(0.0, weight_of(w[i]) * (to_impurity[i] - mean))
                 continue
             fall = 0.0
             for o in range(n_outputs):
@@ -199,18 +277,19 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] link n
                 v[i, o] = mean
             fall /= <double> n_outputs
             to_impurity[i] = left * to_impurity[a] + rest * to_impurity[b] + fall
-            to_decrease[i] = <double> w[i, 0] * fall
-    return NodeTable(draws, weight, value, impurity, decrease)
+            to_decrease[i] = weight_of(w[i]) * fall
+    return NodeTable(draws, sums["weight"].reshape(-1, 1).copy(), value, impurity, decrease), shifts_of(sums, has_shift)
 
 
 def gain_table(const int32_t[::1] feature not None, const uint32_t[::1] link not None,
                const int64_t[::1] leaf_draws not None, const int64_t[:, ::1] leaf_weight not None,
-               const double[::1] leaf_value not None, const double[:, ::1] inner not None):
+               const int32_t[::1] leaf_shift not None, const double[::1] leaf_value not None,
+               const double[:, ::1] inner not None):
     """The nodes of a tree whose leaves are added up, as a boosted one.
 
     Parameters
     ----------
-    feature, link, leaf_draws, leaf_weight
+    feature, link, leaf_draws, leaf_weight, leaf_shift
         As for `class_table`.
     leaf_value : ndarray of shape (n_leaves,), dtype float64
     inner : ndarray of shape (n_inner, 2), dtype float64
@@ -218,31 +297,32 @@ def gain_table(const int32_t[::1] feature not None, const uint32_t[::1] link not
 
     Returns
     -------
-    NodeTable
-        The decreases are the gains. Impurities are not known, and 0.
+    table, shift
+        As of `class_table`. The decreases are the gains. Impurities are not known, and 0.
     """
     cdef Py_ssize_t n = feature.shape[0], n_inner = inner.shape[0], i
+    cdef bint has_shift = leaf_shift.shape[0] > 0
     draws = np.empty(n, np.int64)
-    weight = np.empty((n, 1), np.int64)
+    sums = np.empty(n, SHIFTED_SUM)
     value = np.empty((n, 1))
     decrease = np.zeros(n)
     cdef int64_t[::1] to_draws = draws
-    cdef int64_t[:, ::1] w = weight
+    cdef df_shifted_sum[::1] w = sums
     cdef double[:, ::1] v = value
     cdef double[::1] to_decrease = decrease
     with nogil:
         for i in range(n - 1, -1, -1):
             if feature[i] < 0:
                 to_draws[i] = leaf_draws[link[i]]
-                w[i, 0] = leaf_weight[link[i], 0]
+                w[i] = leaf_sum(leaf_weight, leaf_shift, link[i])
                 v[i, 0] = leaf_value[link[i]]
                 continue
             n_inner -= 1
             to_draws[i] = to_draws[i + 1] + to_draws[link[i]]
-            w[i, 0] = w[i + 1, 0] + w[link[i], 0]
+            w[i] = sum_of_both(w[i + 1], w[link[i]], has_shift)
             v[i, 0] = inner[n_inner, 0]
             to_decrease[i] = inner[n_inner, 1]
-    return NodeTable(draws, weight, value, np.zeros(n), decrease)
+    return NodeTable(draws, sums["weight"].reshape(-1, 1).copy(), value, np.zeros(n), decrease), shifts_of(sums, has_shift)
 
 
 cdef double UNIT = 2.0 ** -53  # no rounding of a float64 errs by a larger share of it

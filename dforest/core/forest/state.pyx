@@ -53,6 +53,8 @@ def shrink(arrays):
     small["leaf_weight"] = smallest(weight)
     if not np.array_equal(draws, weight.sum(axis=1)):
         small["leaf_draws"] = smallest(draws)
+    if len(arrays["leaf_shift"]):
+        small["leaf_shift"] = arrays["leaf_shift"].astype(np.int16)
     for name in ("leaf_value", "leaf_impurity"):
         table, codes = code_numbers(arrays[name].ravel())
         small[name] = table
@@ -120,6 +122,8 @@ def expand(small):
         raise ValueError(f"a leaf has row {rows.max()} of {len(weight)}")
     arrays["link"][leaf] = rows
     arrays["leaf_draws"] = part(small, "leaf_draws", "u").astype(np.int64) if "leaf_draws" in small else weight.sum(axis=1)
+    arrays["leaf_shift"] = part(small, "leaf_shift", "i", len(weight)).astype(np.int32) if "leaf_shift" in small else (
+        np.zeros(0, np.int32))
     for name in ("leaf_value", "leaf_impurity"):
         numbers = floats(small, name)
         arrays[name] = look_up(numbers, part(small, name + "_codes", "u"), name) if name + "_codes" in small else numbers.copy()
@@ -278,12 +282,13 @@ def right_children(const int32_t[::1] feature not None, const int64_t[::1] offse
 cdef enum:
     MOST_FEATURES = (1 << 30) - 1     # a node of the packed forest has no more bits for a feature
     MOST_CATEGORIES = 65535
+    MOST_SHIFT = 4096                 # exponents of float64 differ by less
 
 # Types and number of axes of the arrays.
 FORMS = {
     "node_offsets": (np.int64, 1), "feature": (np.int32, 1), "threshold": ((np.float32, np.float64), 1),
     "link": (np.uint32, 1), "missing_left": (np.bool_, 1), "leaf_draws": (np.int64, 1), "leaf_weight": (np.int64, 2),
-    "leaf_value": (np.float64, 1), "leaf_impurity": (np.float64, 1), "inner": (np.float64, 2),
+    "leaf_shift": (np.int32, 1), "leaf_value": (np.float64, 1), "leaf_impurity": (np.float64, 1), "inner": (np.float64, 2),
     "payload_offsets": (np.int64, 1), "payload_words": (np.uint64, 1), "seeds": (np.uint32, 1), "n_rows": (np.int64, 1),
     "weight_unit": (np.float64, 1), "n_categories": (np.int32, 1),
 }
@@ -357,6 +362,8 @@ def check_arrays(forest):
         "threshold": n_nodes, "link": n_nodes, "missing_left": n_nodes, "leaf_weight": n_leaves,
         "leaf_value": n_leaves if objective.keeps_values else 0, "leaf_impurity": n_leaves if objective.keeps_values else 0,
     }
+    if len(forest.leaf_shift):
+        lengths["leaf_shift"] = n_leaves
     for name, n in lengths.items():
         check_length(name, len(getattr(forest, name)), n)
     check_length("each row of leaf_weight", forest.leaf_weight.shape[1], objective.n_weights)
@@ -367,6 +374,7 @@ def check_arrays(forest):
     check_range("missing_left", forest.missing_left.view(np.uint8), 0, 1)
     check_range("leaf_draws", forest.leaf_draws, 1, INT64_MAX)
     check_range("leaf_weight", forest.leaf_weight, 0, INT64_MAX)
+    check_range("leaf_shift", forest.leaf_shift, -MOST_SHIFT, MOST_SHIFT)
     if isinstance(forest.criterion, str):          # what another criterion's numbers may be, nobody knows
         check_numbers("leaf_value", forest.leaf_value, np.isfinite)
         check_numbers("leaf_impurity", forest.leaf_impurity, is_impurity)
@@ -378,7 +386,7 @@ def check_arrays(forest):
             raise ValueError(f"leaf_weight has another weight of a leaf for output {output} than for output 0")
     n_inner = check_nodes(
         forest.node_offsets, forest.feature, forest.threshold, forest.link, forest.missing_left.view(np.uint8),
-        forest.leaf_draws, totals[0], forest.n_draws, forest.n_categories, splitter is not None,
+        forest.leaf_draws, np.zeros_like(totals[0]) if len(forest.leaf_shift) else totals[0], forest.n_draws, forest.n_categories, splitter is not None,
         forest.payload_offsets, forest.payload_words,
     )
     n_given = n_inner if objective.keeps_gains or not objective.make_criterion(forest.criterion).is_additive else 0

@@ -45,6 +45,8 @@ cdef class Block:
     cdef Py_ssize_t base           # its subtree is done when fewer nodes than this wait on the grower's stack
     cdef Column* columns           # [n_features] the data's, with the block's codes
     cdef const double* y           # targets of the block's records: see Node.y
+    cdef const double* exact_weight  # weights of the block's records: see Node.exact_weight
+    cdef const double* of_tree     # those of all rows, of the tree at hand
     cdef uint32_t* rows            # [most_records] their rows in the data
     cdef uint8_t* bytes            # y, then codes column by column
     cdef Ranker ranker             # None: codes stay the data's
@@ -67,12 +69,14 @@ cdef class Block:
             node.columns = self.columns
             node.rows = self.rows
             node.y = self.y
+            node.exact_weight = self.exact_weight
         elif self.outer is not None:
             self.outer.lend(node)
         else:
             node.columns = self.data.columns
             node.rows = NULL
             node.y = self.data.y
+            node.exact_weight = self.of_tree
 
     cdef inline void leave(self, Py_ssize_t n_waiting) noexcept nogil:
         """Look at the next node, which the subtree does not have if fewer nodes wait behind it than when the block was filled."""
@@ -80,11 +84,12 @@ cdef class Block:
         if self.outer is not None:
             self.outer.leave(n_waiting)
 
-    cdef inline void close(self) noexcept nogil:
-        """Look at no subtree any more."""
+    cdef inline void enter_tree(self, const double* exact_weight) noexcept nogil:
+        """Look at a tree, or at a piece of one, whose rows have these exact weights: at no subtree yet."""
         self.is_open = False
+        self.of_tree = exact_weight
         if self.outer is not None:
-            self.outer.is_open = False
+            self.outer.enter_tree(exact_weight)
 
     cdef inline Py_ssize_t first_inside(self, Py_ssize_t n_waiting) noexcept nogil:
         """The first of the waiting nodes that the subtree in the block has; `n_waiting` if it has none."""
@@ -94,6 +99,8 @@ cdef class Block:
     # number them by their places in the block again. INOUT records : [n]
     cdef void release(self, Record* records, Py_ssize_t n) noexcept nogil
     cdef void take_back(self, Record* records, Py_ssize_t n) noexcept nogil
+
+    cdef Py_ssize_t n_doubles(self) noexcept nogil
 
     # Copy what the records of a subtree need, and number the records by their place in the block.
     # INOUT records : [n] the subtree's

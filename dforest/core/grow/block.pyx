@@ -245,7 +245,7 @@ cdef class Block:
     cdef int reserve(self, size_t n_bytes, Py_ssize_t n_records) except -1:
         """Make room for the largest subtree whose targets and codes take n_bytes, but of n_records records at most."""
         cdef Py_ssize_t j, n_features = self.data.n_features, n_ranked = 0
-        cdef size_t row_bytes = self.data.n_targets * sizeof(double)      # bytes of a record
+        cdef size_t row_bytes = self.n_doubles() * sizeof(double)         # bytes of a record
         cdef const Column* column
         cdef bint is_ranked
         for j in range(n_features):
@@ -276,6 +276,10 @@ cdef class Block:
         memcpy(self.columns, self.data.columns, n_features * sizeof(Column))
         return 0
 
+    cdef inline Py_ssize_t n_doubles(self) noexcept nogil:
+        """Of a record: its targets, and an exact weight where there may be some."""
+        return self.data.n_targets + (self.data.exact_weight != NULL)
+
     cdef void fill(self, Record* records, Py_ssize_t n, Py_ssize_t n_waiting) noexcept nogil:
         cdef Py_ssize_t i, j, n_targets = self.data.n_targets, stride = self.held.stride if self.held is not None else 0
         cdef int32_t width = 8
@@ -298,7 +302,12 @@ cdef class Block:
         elif n_targets > 1:
             for i in range(n):
                 memcpy(y + i * n_targets, self.data.y + rows[i] * n_targets, n_targets * sizeof(double))
-        to += n_targets * n * sizeof(double)
+        self.exact_weight = NULL
+        if self.of_tree != NULL:
+            self.exact_weight = y + n_targets * n
+            for i in range(n):
+                y[n_targets * n + i] = self.of_tree[rows[i]]
+        to += self.n_doubles() * n * sizeof(double)
         self.is_open = True
         self.base = n_waiting
         if self.data.has_sparse:

@@ -62,7 +62,7 @@ from dforest.core.grow.tree cimport (
 from dforest.core.search.sums cimport NO_SUMS
 from dforest.core.threads cimport check_signals
 from dforest.core.types cimport Column
-from dforest.rules.node cimport df_leaf_rules_of
+from dforest.rules.node cimport df_leaf_rules_of, df_shifted_weight
 
 cdef struct Subtree:               # what is given away; n_path_features of int32_t follow it in memory
     Trunk* trunk
@@ -351,6 +351,7 @@ cdef class Grower:
         cdef Trunk* trunk = &self.own
         cdef Place root
         cdef Node node
+        cdef double root_weight
         self.writer.clear()
         reserve_trunk(trunk, self.most_records, self.judge.data.n_rows if self.judge.data.has_sparse else 0, self.keeps_leaves)
         if self.is_shared(self.drawing.n_draws):
@@ -359,13 +360,16 @@ cdef class Grower:
             trunk.n = self.drawing.draw(seed, trunk.records)
         number_records(trunk, 0, trunk.n)
         self.trunk = trunk
-        self.block.close()
+        trunk.exact_weight = self.drawing.exact_weight
+        self.block.enter_tree(trunk.exact_weight)
         self.path.leave(-1)
         root = root_place(trunk.n)
         self.fill_node(&root, &node)
         self.judge.open(&node, False, &root.sums)
         root.scale = node.scale
-        begin_tree(trunk, tree, seed, node.statistics[1], df_leaf_rules_of(&self.judge.limits, node.statistics[1]))
+        root.weight_shift = node.weight_shift
+        root_weight = df_shifted_weight(node.statistics[1], node.weight_shift)
+        begin_tree(trunk, tree, seed, root_weight, df_leaf_rules_of(&self.judge.limits, root_weight, 0))
         return self.grow_piece(trunk, 0, &root)
 
     cdef int grow_given(self, uint32_t number, const Record* records, const df_open_node* places, Py_ssize_t n) except -1 nogil:
@@ -377,9 +381,10 @@ cdef class Grower:
         reserve_trunk(trunk, self.most_records, 0, self.keeps_leaves)
         for i in range(n):
             place = &places[i]
+            trunk.exact_weight = self.judge.data.exact_weight if place.first_weight >= 0 else NULL
             trunk.n = place.n
             memcpy(trunk.records, records + place.first, place.n * sizeof(Record))
-            begin_tree(trunk, number, place.seed, place.root_weight, df_leaf_rules_of(&self.judge.limits, place.root_weight))
+            begin_tree(trunk, number, place.seed, place.root_weight, df_leaf_rules_of(&self.judge.limits, place.root_weight, 0))
             self.path.leave(-1)
             root = given_place(place)
             self.grow_piece(trunk, 0, &root)
@@ -408,7 +413,7 @@ cdef class Grower:
         cdef Py_ssize_t n_written = self.writer.n_nodes
         self.trunk = trunk
         self.piece = piece
-        self.block.close()
+        self.block.enter_tree(trunk.exact_weight)
         if piece > 0:                      # it may come from a block
             number_records(trunk, root.first, root.n)
         self.judge.enter(trunk)
@@ -430,6 +435,7 @@ cdef class Grower:
         node.path = place.path
         node.depth = place.depth
         node.scale = place.scale
+        node.weight_shift = place.weight_shift
         node.lower = place.lower
         node.upper = place.upper
         node.path_features = self.path.features
@@ -533,6 +539,7 @@ cdef class Grower:
         self.fill_node(place, &node)
         self.splitter.forget_constants()       # what was found constant was so in another subtree
         self.judge.find_split(&node, place.is_right, &place.sums, &candidate.split)
+        candidate.place.weight_shift = node.weight_shift
         candidate.place.scale = node.scale     # by which its draws are quantised from here on,
         candidate.place.sums.kind = NO_SUMS    # and no longer those that were added up
         if candidate.split.feature < 0:

@@ -41,7 +41,7 @@ cdef inline bint has_test(Splitter splitter, const Node* node, const Split* spli
 cdef int refuse_split(Splitter splitter, DataView data, const Node* node, const Split* split) except -1 nogil
 
 # Raise SplitterError, for a side of a split that has fewer draws, or less weight, than a leaf needs.
-cdef int refuse_side(Splitter splitter, const LeafRules* rules, double min_fraction, int64_t root_weight, const Node* node,
+cdef int refuse_side(Splitter splitter, const LeafRules* rules, double min_fraction, double root_weight, const Node* node,
                      bint is_right) except -1 nogil
 
 # Raise SplitterError, for a split one of whose sides is empty.
@@ -82,12 +82,15 @@ cdef class Judge:
     cdef double absolute_score(self, const Node* node, const Split* split) noexcept nogil
 
     # Judge an open node. OUT judgement : [n_judged]
-    cdef int judge(self, const Node* node, double* judgement) except -1 nogil
+    cdef int judge(self, Node* node, double* judgement) except -1 nogil
 
     # Let the splitter have its way with a leaf's draws, and say what the leaf keeps. OUT words : [Objective.n_leaf_words]
     cdef int store_leaf(self, Node* node, int64_t* words) except -1 nogil
 
     cdef int find_foreign_split(self, const Node* node, Split* split) except -1 nogil
+    cdef void weigh(self, Node* node) noexcept nogil
+    cdef void set_leaf_shift(self, Node* node) noexcept nogil
+    cdef void store_weights(self, Node* node, int64_t* words) noexcept nogil
     cdef bint breaks_rules(self, const Node* node) noexcept nogil
     cdef bint is_leaf(self, const Node* node) noexcept nogil
 

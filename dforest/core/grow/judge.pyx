@@ -22,10 +22,16 @@ from dforest.core.search.chooser cimport FastScans, scans_of
 from dforest.core.search.outputs cimport own_criterion
 from dforest.core.search.sums cimport LANE_SUMS, NO_SUMS, PAIR_SUMS
 from dforest.core.search.words cimport DF_LANE_DRAWS, df_sum_word
-from dforest.core.types cimport CONTINUOUS, Record, code_at, data_row
+from dforest.core.types cimport CONTINUOUS, OUTPUTS, Record, code_at, data_row, leaf_weight, leaf_weigher
 from dforest.rules.bounds cimport df_clip
 from dforest.rules.cut cimport df_is_side_valid, df_least_draws
-from dforest.rules.node cimport df_absolute_score, df_decreases_enough, df_is_leaf_by_size, df_is_pure_enough, df_least_split
+from dforest.rules.node cimport (
+    df_absolute_score, df_decreases_enough, df_is_leaf_by_size, df_is_pure_enough, df_leaf_rules_of, df_least_split, df_quantiser,
+    df_shifted_weight,
+)
+from dforest.rules.weights cimport (
+    df_draws_word, df_leaf_shift, df_light_below, df_node_weight, df_weigher_of, df_weight_shift,
+)
 
 from dforest.core.component import CriterionError, SplitterError
 
@@ -70,7 +76,7 @@ cdef int refuse_split(Splitter splitter, DataView data, const Node* node, const 
                             f"as its code {split.code} does")
 
 
-cdef int refuse_side(Splitter splitter, const LeafRules* rules, double min_fraction, int64_t root_weight, const Node* node,
+cdef int refuse_side(Splitter splitter, const LeafRules* rules, double min_fraction, double root_weight, const Node* node,
                      bint is_right) except -1 nogil:
     with gil:
         name = type(splitter).__name__
@@ -79,7 +85,8 @@ cdef int refuse_side(Splitter splitter, const LeafRules* rules, double min_fract
             raise SplitterError(f"{name}: min_samples_leaf={rules.min_draws} is broken by a split with "
                                 f"{node.statistics[0]} draws on the {side}")
         raise SplitterError(f"{name}: min_weight_fraction_leaf={min_fraction} is broken by a split "
-                            f"with {node.statistics[1]} of a weight of {root_weight} on the {side}")
+                            f"with {df_shifted_weight(node.statistics[1], node.weight_shift):.17g} of a weight of "
+                            f"{root_weight:.17g} on the {side}")
 
 
 cdef int refuse_division(Splitter splitter, const Node* node, Py_ssize_t n_left) except -1 nogil:
@@ -142,6 +149,8 @@ cdef class Judge:
 
     cdef int open(self, Node* node, bint is_right, const Sums* sums) except -1 nogil:
         node.statistics = self.statistics
+        if node.exact_weight != NULL:
+            self.weigh(node)
         if sums.kind == NO_SUMS:
             self.criterion.open_node(node)
         else:
@@ -151,9 +160,24 @@ cdef class Judge:
                         is_right)
         return 0
 
+    cdef void weigh(self, Node* node) noexcept nogil:
+        """Give a node's records other integer weights, if all are far lighter than its shift was made for."""
+        cdef Py_ssize_t i
+        cdef double heaviest = 0.0, enough = df_light_below(node.weight_shift)
+        cdef df_quantiser weigher
+        for i in range(node.n):            # mostly the first one is heavy enough
+            heaviest = max(heaviest, node.exact_weight[node.records[i].row])
+            if heaviest >= enough:
+                return
+        node.weight_shift = df_weight_shift(heaviest)
+        weigher = df_weigher_of(node.weight_shift)
+        for i in range(node.n):
+            node.records[i].weight = df_node_weight(&weigher, node.exact_weight[node.records[i].row])
+
     cdef inline bint breaks_rules(self, const Node* node) noexcept nogil:
         """Whether a node that is a side of a split has fewer draws, or less weight, than a leaf needs."""
-        return node.depth > 0 and not df_is_side_valid(&self.trunk.rules, node.statistics[0], node.statistics[1])
+        cdef LeafRules rules = df_leaf_rules_of(&self.limits, self.trunk.root_weight, node.weight_shift)
+        return node.depth > 0 and not df_is_side_valid(&rules, node.statistics[0], node.statistics[1])
 
     cdef inline SumsKind sums_of_sides(self, const Node* node) noexcept nogil:
         cdef int64_t n_draws = node.statistics[0] if node.statistics != NULL else 0
@@ -167,6 +191,8 @@ cdef class Judge:
         split.feature = -1
         if self.is_leaf(node):
             return 0
+        if node.exact_weight != NULL:
+            self.splitter.rules = df_leaf_rules_of(&self.limits, self.trunk.root_weight, node.weight_shift)
         if self.splitter.is_built_in:
             self.splitter.find_split(node, split)
             self.criterion.check()
@@ -198,15 +224,26 @@ cdef class Judge:
     cdef inline bint is_leaf(self, const Node* node) noexcept nogil:
         """Whether an open node is a leaf, whatever splits there are."""
         return (node.is_pure
-                or df_is_leaf_by_size(&self.limits, node.depth, node.statistics[0], node.statistics[1], self.trunk.root_weight)
+                or df_is_leaf_by_size(&self.limits, node.depth, node.statistics[0],
+                                      df_shifted_weight(node.statistics[1], node.weight_shift), self.trunk.root_weight)
                 or (self.limits.impurity_threshold > 0.0
                     and df_is_pure_enough(&self.limits, self.criterion.node_impurity(node))))
 
     cdef double absolute_score(self, const Node* node, const Split* split) noexcept nogil:
-        return df_absolute_score(split.score, self.criterion.score_exponent(node))
+        return df_absolute_score(split.score, self.criterion.score_exponent(node), node.weight_shift)
 
-    cdef int judge(self, const Node* node, double* judgement) except -1 nogil:
+    cdef void set_leaf_shift(self, Node* node) noexcept nogil:
+        """Find by which shift an open node keeps the exact weights of its draws."""
+        cdef Py_ssize_t i
+        cdef double heaviest = 0.0
+        for i in range(node.n):
+            heaviest = max(heaviest, node.exact_weight[node.records[i].row])
+        node.leaf_shift = df_leaf_shift(heaviest, node.statistics[0])
+
+    cdef int judge(self, Node* node, double* judgement) except -1 nogil:
         cdef Py_ssize_t o, n_values = self.n_judged - 1
+        if node.exact_weight != NULL:
+            self.set_leaf_shift(node)
         self.criterion.leaf_value(node, judgement)
         for o in range(n_values):
             judgement[o] = df_clip(judgement[o], node.lower, node.upper)
@@ -221,10 +258,38 @@ cdef class Judge:
         cdef Py_ssize_t k
         if self.splitter.has_own_leaves:
             self.splitter.open_leaf(node)
-        words[0] = node.statistics[0]
-        for k in range(self.n_weights):
-            words[1 + k] = node.statistics[self.first_weight + k]
+        if node.exact_weight != NULL:
+            self.store_weights(node, words)
+        else:
+            words[0] = node.statistics[0]
+            for k in range(self.n_weights):
+                words[1 + k] = node.statistics[self.first_weight + k]
         return self.judge(node, <double*> &words[1 + self.n_weights]) if self.keeps_values else 0
+
+    cdef void store_weights(self, Node* node, int64_t* words) noexcept nogil:
+        """Say how many draws a leaf has, and its weights by a shift of its own."""
+        cdef Py_ssize_t i, o, n_outputs = self.criterion.n_outputs
+        cdef bint has_classes = self.criterion.n_classes > 0 or self.first_weight > 1
+        cdef const Record* record
+        cdef const int32_t* targets
+        cdef df_quantiser weigher
+        cdef int64_t weight
+        self.set_leaf_shift(node)
+        weigher = leaf_weigher(node)
+        words[0] = df_draws_word(node.statistics[0], node.leaf_shift)
+        for i in range(self.n_weights):
+            words[1 + i] = 0
+        for i in range(node.n):
+            record = &node.records[i]
+            weight = leaf_weight(node, record, &weigher)
+            if not has_classes:
+                words[1] += weight
+            elif self.criterion.kind == OUTPUTS:
+                targets = self.criterion.outputs.targets + record.target * n_outputs
+                for o in range(n_outputs):
+                    words[1 + targets[o] - self.first_weight] += weight
+            else:
+                words[1 + record.target] += weight
 
 
 cdef enum:

@@ -18,6 +18,7 @@ cdef struct Place:
     Py_ssize_t parent              # number of its parent in the piece that is being written; -1: the piece begins with it
     bint is_right                  # it is its parent's right child
     Scale scale                    # of its records' targets
+    int32_t weight_shift           # of its records' weights: see Node.exact_weight
     double lower, upper            # bounds of what it may predict
     Sums sums                      # what is known of its draws
     int piece                      # number of the piece that grows here, as the subtree was given away; -1: it was not
@@ -35,6 +36,7 @@ cdef inline Place root_place(Py_ssize_t n) noexcept nogil:
     root.scale.centre = 0.0            # a range of 0: whoever opens the node makes a scale of its targets
     root.scale.exponent = 0
     root.scale.range = 0
+    root.weight_shift = 0
     root.lower = -INFINITY
     root.upper = INFINITY
     root.sums.kind = NO_SUMS
@@ -53,6 +55,7 @@ cdef inline Place given_place(const df_open_node* node) noexcept nogil:
     place.scale.centre = node.centre
     place.scale.exponent = node.exponent
     place.scale.range = node.range
+    place.weight_shift = node.weight_shift
     place.lower = node.lower
     place.upper = node.upper
     place.sums.kind = NO_SUMS
@@ -84,6 +87,7 @@ cdef inline void place_children(const Node* node, Py_ssize_t first, Py_ssize_t n
     right.is_right = True
     left.piece = right.piece = -1
     left.scale = right.scale = node.scale
+    left.weight_shift = right.weight_shift = node.weight_shift
     own = df_child_bounds(bounds, False, direction, middle)
     left.lower = own.lower
     left.upper = own.upper

@@ -57,7 +57,9 @@ cdef class Drawing:
     cdef readonly Py_ssize_t most_records      # of a tree
     cdef const uint32_t[::1] counts            # None; or how often the next tree draws each row, in place of what the plan says
     cdef const uint32_t[::1] weights           # None; or what a draw of each row weighs in it, in place of the data's weights
+    cdef const double[::1] exact_weights       # None; or exact weights, of which these are the integers
     # Of the tree that is being drawn
+    cdef const double* exact_weight            # [n_rows] exact weights of the rows (weights.h); NULL: the integers are exact
     cdef uint32_t seed
     cdef const uint32_t* weight                # [n_rows] integer weights of the rows; NULL: all are 1
     # [blocks of the rows, width of the plan] draws in each; or, where `counts` are known, [blocks of the rows] records

@@ -97,7 +97,8 @@ cdef class Drawing:
     def __dealloc__(self):
         free(self.of_block)
 
-    def set_draws(self, const uint32_t[::1] counts not None, const uint32_t[::1] weights not None):
+    def set_draws(self, const uint32_t[::1] counts not None, const uint32_t[::1] weights not None,
+                  const double[::1] exact_weights=None):
         """Say what the next trees draw, and how much that weighs.
 
         Parameters
@@ -106,6 +107,8 @@ cdef class Drawing:
             How often a tree draws each row by its sampling plan, which is not asked again.
         weights : ndarray of shape (n_rows,), dtype uint32
             Integer weights of the rows, in place of the data's.
+        exact_weights : ndarray of shape (n_rows,), dtype float64, optional
+            Their exact weights (weights.h); None: the integers are exact.
 
         Raises
         ------
@@ -115,13 +118,16 @@ cdef class Drawing:
         if self.data.weight == NULL or not counts.shape[0] == weights.shape[0] == self.data.n_rows:
             raise ValueError(f"counts of {counts.shape[0]} and weights of {weights.shape[0]} rows, of data of "
                              f"{self.data.n_rows} rows with weights")
-        self.counts, self.weights = counts, weights
+        self.counts, self.weights, self.exact_weights = counts, weights, exact_weights
 
     cdef int deal(self, uint32_t seed, Helpers* helpers) except -1 nogil:
         """Begin a tree: set how many draws each block has, or, where counts are known, how many records."""
         cdef Py_ssize_t n_blocks = count_blocks(self.data.n_rows), block
         self.seed = seed
-        self.weight = &self.weights[0] if self.weights is not None else self.data.weight
+        self.weight, self.exact_weight = self.data.weight, self.data.exact_weight
+        if self.weights is not None:
+            self.weight = &self.weights[0]
+            self.exact_weight = &self.exact_weights[0] if self.exact_weights is not None else NULL
         if self.counts is None:
             return self.plan.deal(seed, self.data.n_rows, 0, n_blocks, self.of_block, helpers)
         if helpers != NULL:

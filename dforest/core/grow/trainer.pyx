@@ -229,9 +229,8 @@ class Trainer(Growers):
             lent; the unit of its weights, None without `weigh`; its `leaf_table` (`dforest/core/grow/tree.pxd`), None
             without `keep_leaves`. Returns whether growing is to go on.
         weigh : callable, optional
-            Called with a tree's seed. Returns how often the tree draws each row and integer weights of the rows, both ndarray of
-            shape (n_rows,), dtype uint32, and the weights' unit. They take the place of the data's weights, which must not be
-            missing.
+            Called with a tree's seed. Returns how often the tree draws each row, ndarray of shape (n_rows,), dtype uint32, and
+            the rows' `IntegerWeights`, which take the place of the data's weights. The data must have weights, and exact ones.
         keep_leaves : bool, default=False
             Whether `put` is to be told which rows each leaf has.
 
@@ -245,8 +244,9 @@ class Trainer(Growers):
         def begin(Grower grower, i):
             cdef uint32_t tree = trees[i], seed = seeds[i]
             if weigh is not None:
-                counts, weight, units[tree] = weigh(seed)
-                grower.drawing.set_draws(counts, weight)
+                counts, weight = weigh(seed)
+                units[tree] = weight.unit
+                grower.drawing.set_draws(counts, weight.integers, weight.exact)
             with nogil:
                 grower.grow(tree, seed)
 

@@ -45,7 +45,8 @@ cdef struct Trunk:                 # room for [capacity] records; all 0 before i
     Py_ssize_t n                   # records
     uint32_t tree                  # its number in the forest; or that of given records: see Grower.grow_given
     uint32_t seed                  # of its random numbers
-    int64_t root_weight            # of all its draws
+    double root_weight             # of all its draws, in the units of all rows' integers
+    const double* exact_weight     # [n_rows] see Node.exact_weight
     LeafRules rules                # what a side of each split has at least
     int n_pieces                   # begun so far; they are numbered from 0, the one with the root
     int n_open                     # begun and not finished
@@ -68,7 +69,7 @@ cdef void free_trunk(Trunk* trunk) noexcept nogil
 cdef tuple leaf_table(const Trunk* trunk)
 
 
-cdef inline void begin_tree(Trunk* trunk, uint32_t tree, uint32_t seed, int64_t root_weight, LeafRules rules) noexcept nogil:
+cdef inline void begin_tree(Trunk* trunk, uint32_t tree, uint32_t seed, double root_weight, LeafRules rules) noexcept nogil:
     """Tell of the tree whose records have been drawn what all of its pieces need; the piece of the root is begun."""
     trunk.tree = tree
     trunk.seed = seed

@@ -18,6 +18,7 @@ import numpy as np
 from dforest.core.loops cimport loops
 from dforest.core.threads cimport Turn, poll, share
 from dforest.core.types cimport df_rows, value_at
+from dforest.rules.weights cimport df_both_weights, df_shifted_sum, df_weight_share
 from dforest.core.predict.packed cimport rows_of
 from dforest.core.predict.walk cimport (
     DF_IS_SUBSET, DF_MISSING_LEFT, DF_SHAPLEY_FACTORS, DF_SHAPLEY_LANES, DF_SHAPLEY_POINTS, DF_SHAPLEY_TABLED,
@@ -49,7 +50,7 @@ cdef enum:
 
 cdef struct Scratch:          # of a thread
     df_shapley_node* nodes    # [nodes of the largest tree], as the next two
-    int64_t* cover
+    df_shifted_sum* cover
     double* expected          # what a row is expected to find below, if nothing is known of it
     uint32_t* path            # [levels] the nodes from the root to one, as the next two
     uint8_t* side             # 1: to the right
@@ -144,6 +145,7 @@ cdef class ShapleyForest:
     cdef const int64_t[::1] places        # of subsets, in `words`
     cdef const int64_t[::1] first_place   # [n_trees] of each tree, in `places`
     cdef const int64_t[::1] weight        # of each leaf
+    cdef const int32_t[::1] shift         # of these weights; none: all are 0
     cdef const double[:, ::1] values
     cdef int64_t[::1] most                # [n_trees] features on a path, at most
     cdef int64_t[::1] levels              # [n_trees] of nodes that are no leaves
@@ -173,7 +175,7 @@ cdef class ShapleyForest:
         self.first_place = np.ascontiguousarray(forest._payloads_before, np.int64)
         if len(forest.payload_offsets) > 1:
             self.words, self.places = payload_words(forest)
-        self.weight = forest.leaf_weight.sum(axis=1)
+        self.weight, self.shift = forest.leaf_weight.sum(axis=1), forest.leaf_shift
         self.values = values
         self.largest = int(np.diff(forest.node_offsets).max())
         self.highest = self.largest // 2
@@ -199,7 +201,7 @@ cdef class ShapleyForest:
         """Take the memory that a thread needs, of which `close` gives back as much as there is."""
         memset(scratch, 0, sizeof(Scratch))
         scratch.nodes = <df_shapley_node*> malloc(self.largest * sizeof(df_shapley_node))
-        scratch.cover = <int64_t*> malloc(self.largest * sizeof(int64_t))
+        scratch.cover = <df_shifted_sum*> malloc(self.largest * sizeof(df_shifted_sum))
         scratch.expected = <double*> malloc(self.largest * sizeof(double))
         scratch.path = <uint32_t*> malloc((self.highest + 1) * sizeof(uint32_t))
         scratch.side = <uint8_t*> malloc((self.highest + 1) * sizeof(uint8_t))
@@ -232,9 +234,13 @@ cdef class ShapleyForest:
         most[0] = levels[0] = 0
         for i in range(n - 1, -1, -1):
             if self.feature[first + i] < 0:
-                scratch.cover[i] = self.weight[self.link[first + i]]
+                scratch.cover[i].weight = self.weight[self.link[first + i]]
+                scratch.cover[i].shift = self.shift[self.link[first + i]] if self.shift.shape[0] > 0 else 0
+            elif self.shift.shape[0] > 0:
+                scratch.cover[i] = df_both_weights(scratch.cover[i + 1], scratch.cover[self.link[first + i]])
             else:
-                scratch.cover[i] = scratch.cover[i + 1] + scratch.cover[self.link[first + i]]
+                scratch.cover[i].weight = scratch.cover[i + 1].weight + scratch.cover[self.link[first + i]].weight
+                scratch.cover[i].shift = 0
         for i in range(n):
             node = nodes + i
             node.feature = self.feature[first + i]
@@ -245,14 +251,14 @@ cdef class ShapleyForest:
                     node = nodes + scratch.path[level]
                     if not scratch.side[level]:
                         scratch.side[level] = 1
-                        scratch.above[level] = node.above * (<double> scratch.cover[node.right]
-                                                             / <double> scratch.cover[scratch.path[level]])
+                        scratch.above[level] = node.above * df_weight_share(scratch.cover[node.right],
+                                                                            scratch.cover[scratch.path[level]])
                         level += 1
                         break
                     scratch.last[node.feature] = node.ancestor
                     n_known -= node.ancestor < 0
                 continue
-            node.left = <double> scratch.cover[i + 1] / <double> scratch.cover[i]
+            node.left = df_weight_share(scratch.cover[i + 1], scratch.cover[i])
             node.threshold = self.narrow[first + i] if self.is_narrow else self.wide[first + i]
             node.flags = DF_MISSING_LEFT if self.missing_left[first + i] else 0
             if self.n_categories[node.feature] > 0:

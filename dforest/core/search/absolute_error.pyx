@@ -31,10 +31,10 @@ from dforest.core.search.chooser cimport Choice
 from dforest.core.search.cut_list cimport LONE, SINGLES, CutList
 from dforest.core.sorting cimport insertion_sort, radix_sort
 from dforest.core.search.outputs cimport MultiOutput
-from dforest.core.types cimport CATEGORICAL, OUTPUTS, Column, LeafRules, Node, Record, column_t, in_subset
+from dforest.core.types cimport CATEGORICAL, OUTPUTS, Column, LeafRules, Node, Record, column_t, in_subset, leaf_weigher, leaf_weight
 from dforest.rules.bounds cimport df_middle_prediction
 from dforest.rules.cut cimport df_is_valid
-from dforest.rules.node cimport df_score_exponent, df_target_of
+from dforest.rules.node cimport df_quantiser, df_score_exponent, df_target_of
 from dforest.rules.numerics cimport df_imbalance, df_int128, df_is_better
 from dforest.rules.records cimport DF_ABSOLUTE_ERROR
 
@@ -99,11 +99,12 @@ cdef class AbsoluteError(SquaredError):
         cdef const uint64_t* keys = sort_by_target(node, self.keys, self.keys_to)
         cdef Py_ssize_t i, begin = 0
         cdef const Record* record
+        cdef df_quantiser weigher = leaf_weigher(node)
         cdef bint is_sorted = True
         for i in range(node.n):
             record = &node.records[<uint32_t> keys[i]]
             self.sorted[i].value = node.y[record.row]
-            self.sorted[i].weight = <int64_t> record.count * record.weight
+            self.sorted[i].weight = leaf_weight(node, record, &weigher)
             if i > begin and keys[i] >> 32 == keys[begin] >> 32:
                 is_sorted = is_sorted and self.sorted[i - 1].value <= self.sorted[i].value
                 continue
@@ -139,8 +140,10 @@ cdef class AbsoluteError(SquaredError):
     cdef int leaf_value(self, const Node* node, double* out) except -1 nogil:
         """Weighted median of the exact targets; where two of them are, the middle between."""
         cdef Py_ssize_t i = 0
-        cdef int64_t weight = 0, total = node.statistics[1]
+        cdef int64_t weight = 0, total = 0
         self.sort_targets(node)
+        for i in range(node.n):
+            total += self.sorted[i].weight
         for i in range(node.n):
             weight += self.sorted[i].weight
             if weight > total - weight:
@@ -184,6 +187,7 @@ cdef class AbsoluteError(SquaredError):
         node.records = records
         node.n = n
         node.y = &y[0]
+        node.exact_weight = NULL
         node.statistics = &statistics[0]
         node.scale.exponent = 0
         try:

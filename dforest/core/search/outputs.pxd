@@ -32,6 +32,7 @@ cdef class MultiOutput(Criterion):
     cdef int32_t* targets              # [records, n_outputs], owned: see df_outputs
     cdef Record* own                   # [records] of the open node, for one of the outputs at a time, and its exact targets,
     cdef double* own_y                 # [records] to which Record.row leads here
+    cdef double* own_weight            # [records] exact weights, likewise
     # Of the open node, [n_outputs] each. These are in `numbers`, one behind the other, with those of `opening`.
     cdef double* factor                # what makes an output's scores those of the node: a power of two, at most 1; 0: it is pure
     cdef double* remainder             # squared error: what is left of the sum of targets with their mean taken off

@@ -144,6 +144,7 @@ cdef class MultiOutput(Criterion):
         free(self.part_left)
         free(self.part_total)
         free(self.own_y)
+        free(self.own_weight)
         free(self.numbers)
         free(self.mean)
         free(self.exponents)
@@ -176,7 +177,8 @@ cdef class MultiOutput(Criterion):
         self.targets = <int32_t*> malloc(n_records * self.n_outputs * sizeof(int32_t))
         self.own = <Record*> malloc(n_records * sizeof(Record))
         self.own_y = <double*> malloc(n_records * sizeof(double))
-        if self.targets == NULL or self.own == NULL or self.own_y == NULL:
+        self.own_weight = <double*> malloc(n_records * sizeof(double))
+        if self.targets == NULL or self.own == NULL or self.own_y == NULL or self.own_weight == NULL:
             raise MemoryError()
         self.opening.targets = self.targets
         for o in range(self.n_outputs):
@@ -206,6 +208,7 @@ cdef class MultiOutput(Criterion):
         part.records = self.own
         part.rows = NULL
         part.y = self.own_y
+        part.exact_weight = self.own_weight if node.exact_weight != NULL else NULL
         part.scale = output.scale
         part.is_pure = output.is_pure
         part.statistics = self.part_total
@@ -214,6 +217,8 @@ cdef class MultiOutput(Criterion):
             self.own[i] = node.records[i]
             self.own[i].row = <uint32_t> i
             self.own_y[i] = node.y[node.records[i].row * self.n_outputs + o]
+            if node.exact_weight != NULL:
+                self.own_weight[i] = node.exact_weight[node.records[i].row]
             if with_targets:
                 self.own[i].target = <int32_t> (target[node.records[i].target * self.n_outputs] + mean)
 

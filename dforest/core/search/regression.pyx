@@ -15,7 +15,7 @@ import numpy as np
 
 from dforest.core.search.sums cimport NO_SUMS, NUMBER_SUMS, Sums, SumsKind
 from dforest.core.search.words cimport unpack_sums
-from dforest.core.types cimport TARGET_SUM, TARGET_SUM_WIDE, Record
+from dforest.core.types cimport TARGET_SUM, TARGET_SUM_WIDE, Record, leaf_weigher, leaf_weight
 from dforest.rules.categories cimport df_target_response
 from dforest.rules.criteria cimport (
     df_fixed_deviance,
@@ -271,7 +271,7 @@ cdef class SquaredError(NumberCriterion):
         cdef df_exact_sum total
         cdef int64_t w, weight = 0
         cdef int32_t exponent
-        cdef Record* record
+        cdef df_quantiser weigher = leaf_weigher(node)
         for i in range(1, node.n):
             y = node.y[node.records[i].row]
             lo = min(lo, y)
@@ -282,10 +282,9 @@ cdef class SquaredError(NumberCriterion):
         exponent = df_choose_scale(lo, hi, DF_LEAF_BITS, &centre)
         memset(&total, 0, sizeof(total))
         for i in range(node.n):
-            record = &node.records[i]
-            w = <int64_t> record.count * record.weight
+            w = leaf_weight(node, &node.records[i], &weigher)
             weight += w
-            df_add_product(&total, w, df_leaf_offset(node.y[record.row], centre, exponent))
+            df_add_product(&total, w, df_leaf_offset(node.y[node.records[i].row], centre, exponent))
         out[0] = df_leaf_mean(&total, weight, centre, exponent, lo, hi)
         return 0
 

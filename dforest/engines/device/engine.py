@@ -68,16 +68,17 @@ class DeviceSession(Session):
         driver = BestFirst if problem.rules.max_leaf_nodes else Levels
         with self._recorder.timed("train"):
             for some in training.batches(len(trees), problem.sampling.most_records(problem.n_rows)):
-                n_trees, weight = len(trees[some]), None
+                n_trees, weights = len(trees[some]), None
                 if problem.targets.balance is None:
                     units = [problem.targets.weight_unit] * n_trees
                     plans = (problem.sampling,) * n_trees
                     draws = TreeDraws(plans, seeds[some], problem.n_rows, self._n_threads)
                     counts = RowCounts.drawn(training.device, draws)
                 else:
-                    drawn, weight, units = problem.weigh_draws(seeds[some])
+                    drawn, weights = problem.weigh_draws(seeds[some])
+                    units = [of_tree.unit for of_tree in weights]
                     counts = RowCounts.known(training.device, drawn)
-                shard = DeviceShard(training, seeds[some], counts, weight)
+                shard = DeviceShard(training, seeds[some], counts, weights)
                 batch = driver(problem, training.layout, shard, *self._sizes)
                 for t, (arrays, unit) in enumerate(zip(batch.grow(), units, strict=True)):
                     number = trees[some][t]

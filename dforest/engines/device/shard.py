@@ -75,17 +75,30 @@ class DeviceShard(Shard):
         Of the trees.
     counts : RowCounts
         How often the trees draw each row.
-    weight : ndarray of shape (n_trees, n_rows), dtype uint32, or None
+    weights : list of IntegerWeights, or None
         Weights of the rows that differ from tree to tree, in place of the ones that all trees share.
     """
 
-    def __init__(self, training, seeds, counts, weight):
+    def __init__(self, training, seeds, counts, weights):
         self.training, self.device = training, training.device
-        if weight is not None:
+        weight, self.exact_weight, first_weight = None, training.exact_weight, np.zeros(len(seeds), np.int64)
+        if weights is not None:
+            weight = np.stack([of_tree.integers for of_tree in weights])
             training.heaviest = int(weight.max(initial=1))
+            self.exact_weight, first_weight = self._exact_weights(weights)
+        self.has_exact_weights = self.exact_weight is not None
         self.draws, self.roots = self._draw(seeds, counts, weight)
+        self.roots["first_weight"] = first_weight
         self.scratch = self.device.empty(self.draws.shape, self.draws.dtype)
         self.sides = self.device.empty(self.draws.shape, np.uint8)  # where each draw goes
+
+    def _exact_weights(self, weights):
+        """Exact weights of trees on the device, and where those of each begin, -1 of a tree that has none; None without any."""
+        has_some = np.array([of_tree.exact is not None for of_tree in weights])
+        if not has_some.any():
+            return None, np.full(len(weights), -1)
+        exact = np.concatenate([of_tree.exact for of_tree in weights if of_tree.exact is not None])
+        return self.device.array(exact), np.where(has_some, (np.cumsum(has_some) - 1) * self.training.n_rows, -1)
 
     def _draw(self, seeds, counts, weight):
         """The draws of trees of these seeds on the device, and their `df_open_node`s as roots."""
@@ -138,6 +151,18 @@ class DeviceShard(Shard):
         t, device = self.training, self.device
         chunks = self._cut_up(places)
         t.run("df_requantise", len(chunks), self.draws, device.array(chunks), len(chunks), device.array(places), t.y)
+
+    def heaviest(self, places):
+        device, chunks = self.device, self._cut_up(places)
+        found = device.empty((len(chunks),), np.float64)
+        self.training.run("df_find_heaviest", len(chunks), self.draws, device.array(chunks), len(chunks), device.array(places),
+                          self.exact_weight, found)  # fmt: skip
+        return by_node(chunks, len(places), found.get(), np.maximum, 0.0)
+
+    def weigh(self, places):
+        device, chunks = self.device, self._cut_up(places)
+        self.training.run("df_weigh_draws", len(chunks), self.draws, device.array(chunks), len(chunks), device.array(places),
+                          self.exact_weight)  # fmt: skip
 
     def key_ranges(self, places, features):
         t, device = self.training, self.device
@@ -209,8 +234,9 @@ class DeviceShard(Shard):
         t, n = self.training, len(numbers)
         words = self.device.empty((n, t.layout.n_leaf_words), np.int64)
         if n:
-            t.run("df_judge_nodes", n, t.problem_there, t.y, self.draws, nodes, self.device.array(numbers.astype(np.int64)), n,
-                  t.tuning.alone_up_to, t.layout.n_leaf_words, words)  # fmt: skip
+            t.run("df_judge_nodes", n, t.problem_there, t.y, self.exact_weight, self.draws, nodes,
+                  self.device.array(numbers.astype(np.int64)), n, t.tuning.alone_up_to, t.layout.n_leaf_words,
+                  words)  # fmt: skip
         return words.get()
 
     def grow_subtrees(self, places):
@@ -231,15 +257,16 @@ class DeviceShard(Shard):
             most = int(places["n"][turn].max())
             pending = device.empty((n_groups, most + 1), record("df_open_node"))
             features = device.empty((n_groups, constants()["DF_FEATURE_ARRAYS"], t.n_features), np.uint32)
-            block = rows = y = None
+            block = rows = y = weight = None
             if most * t.n_features * t.codes.dtype.itemsize <= t.tuning.block_bytes:
                 block = device.empty((n_groups, most, t.n_features), t.codes.dtype)
                 rows = device.empty((n_groups, most), np.uint32)
                 y = device.empty((n_groups, most if t.y is not None else 0), np.float64)
+                weight = device.empty((n_groups, most if self.has_exact_weights else 0), np.float64)
             numbers = device.empty((len(turn),), np.int64)
             t.run_with_memory("df_grow_subtrees", n_groups, n_local, t.problem_there, t.columns, *t.numbers, t.codes, t.y,
-                              self.draws, self.scratch, device.array(places[turn]), len(turn), most, pending, features, block,
-                              rows, y, together, grown, subsets, numbers)  # fmt: skip
+                              self.exact_weight, self.draws, self.scratch, device.array(places[turn]), len(turn), most, pending,
+                              features, block, rows, y, weight, together, grown, subsets, numbers)  # fmt: skip
             n_grown[turn] = numbers.get()
         ends = np.cumsum(n_grown)
         nodes = device.empty((ends[-1],), grown.dtype)

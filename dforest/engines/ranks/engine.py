@@ -129,10 +129,11 @@ class RankSession(Session):
         problem, training = self.problem, self._training
         of_piece = dealt[:, np.searchsorted(self._dealer.blocks, self._pieces[0])]
         counts = draw_pieces(problem.sampling, seeds, problem.n_rows, of_piece, self._pieces, self._n_threads)
-        weight, units = None, [problem.targets.weight_unit] * len(seeds)
+        weights, units = None, [problem.targets.weight_unit] * len(seeds)
         if problem.targets.balance is not None:
-            weight, units = problem.targets.balance.integer_weights(counts)
-        own = DeviceShard(training, seeds, RowCounts.known(training.device, counts), weight)
+            weights = problem.targets.balance.integer_weights(counts)
+            units = [of_tree.unit for of_tree in weights]
+        own = DeviceShard(training, seeds, RowCounts.known(training.device, counts), weights)
         return RankShard(self._ranks, own, problem, self._shipping), units
 
     def _driver(self, shard):

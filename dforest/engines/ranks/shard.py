@@ -61,6 +61,7 @@ class RankShard(Shard):
         self.ranks, self.own, self._shipping = ranks, own, shipping
         self._y, self._is_wide = problem.targets.numbers, problem.criterion.is_wide
         self.layout = own.training.layout
+        self.has_exact_weights = own.has_exact_weights
         self.roots = own.roots.copy()
         self.roots["n"] = ranks.sum(own.roots["n"])
         self.roots["first"] = np.cumsum(self.roots["n"]) - self.roots["n"]
@@ -87,6 +88,12 @@ class RankShard(Shard):
 
     def requantise(self, places):
         self.own.requantise(self.own_places(places))
+
+    def heaviest(self, places):
+        return self.ranks.greatest(self.own.heaviest(self.own_places(places)))
+
+    def weigh(self, places):
+        self.own.weigh(self.own_places(places))
 
     def key_ranges(self, places, features):
         return self._extremes(self.own.key_ranges(self.own_places(places), features))
@@ -120,24 +127,54 @@ class RankShard(Shard):
         return n_left
 
     def judge(self, nodes):
+        if not self.has_exact_weights:
+            return self._judge(nodes, None, None)
+        words = np.empty((len(nodes), self.layout.n_leaf_words), np.int64)
+        is_exact = nodes["first_weight"] < 0  # which holds for whole trees
+        for which, exact_weight in ((is_exact, None), (~is_exact, self.own.exact_weight.get())):
+            if which.any():
+                shifts = None if exact_weight is None else self._leaf_shifts(nodes[which])
+                words[which] = self._judge(nodes[which], exact_weight, shifts)
+        return words
+
+    def _leaf_shifts(self, nodes):
         own = self.own_places(nodes)
-        if self._y is None:
+        n_draws = self.ranks.sum(arrays.count_draws(own, self.own.draws.get()))
+        return arrays.leaf_shifts(self.ranks.greatest(self.own.heaviest(_places(own))), n_draws)
+
+    def _judge(self, nodes, exact_weight, shifts):
+        """`judge`, of nodes with such exact weights and shifts of leaves."""
+        own = self.own_places(nodes)
+        layout, is_wide = self.layout, self._is_wide
+        if self._y is None and exact_weight is None:
             return self.ranks.sum(self.own.judge(own))
-        layout, records = self.layout, self.own.draws.get()
-        is_wide = self._is_wide
-        places = np.zeros(len(own), record("df_open_node"))
-        places["first"], places["n"] = own["first"], own["n"]
-        extents = self._extremes(self.own.target_extents(places))
-        sums = self.ranks.sum(arrays.leaf_sums(own, records, self._y, extents, is_wide))
+        records = self.own.draws.get()
+        if self._y is None:
+            n_draws = arrays.count_draws(own, records)
+            weights = arrays.class_weights(own, records, exact_weight, shifts, layout.n_leaf_words - 1)
+            words = self.ranks.sum(np.column_stack([n_draws, weights]))
+            words[:, 0] = arrays.draws_words(words[:, 0].copy(), shifts)
+            return words
+        extents = self._extremes(self.own.target_extents(_places(own)))
+        sums = self.ranks.sum(arrays.leaf_sums(own, records, self._y, extents, is_wide, exact_weight, shifts))
         given = layout.criterion_number, own, records, self._y, extents, sums, is_wide
-        squares = self.ranks.sum(arrays.impurity_sums(*given))
-        return arrays.leaf_words(layout.criterion_number, nodes, extents, sums, squares, is_wide)
+        squares = self.ranks.sum(arrays.impurity_sums(*given, exact_weight))
+        return arrays.leaf_words(layout.criterion_number, nodes, extents, sums, squares, is_wide, shifts)
 
     def grow_subtrees(self, places):
-        return self._shipping.grow(places, self.own_places(places), self.own.draws.get())
+        exact_weight = self.own.exact_weight.get() if self.has_exact_weights else None
+        return self._shipping.grow(places, self.own_places(places), self.own.draws.get(), exact_weight)
 
     def rows(self):
         raise NotImplementedError("ranks do not tell which rows the leaves of a tree have")
+
+
+def _places(nodes):
+    """Where the draws of nodes that are grown lie, as the shard of the own rows is asked for them."""
+    places = np.zeros(len(nodes), record("df_open_node"))
+    for name in ("first", "n", "first_weight"):
+        places[name] = nodes[name]
+    return places
 
 
 def with_traffic(report, ranks):

@@ -33,7 +33,7 @@ class Shipping:
         self._lot_records, self._n_threads = lot_records, n_threads
         self._y, self._has_weight = problem.targets.numbers, problem.targets.weight is not None
 
-    def grow(self, places, own, draws):
+    def grow(self, places, own, draws, exact_weight):
         """Grow subtrees: a collective.
 
         Parameters
@@ -44,6 +44,8 @@ class Shipping:
             Of their roots, among this rank's own draws.
         draws : ndarray of df_record
             The own draws.
+        exact_weight : ndarray, dtype float64, or None
+            Exact weights of the own rows, of trees from `first_weight` of their nodes on.
 
         Returns
         -------
@@ -58,28 +60,29 @@ class Shipping:
         numbers, grown = [], []
         for number in range(n_lots):
             ours = [np.flatnonzero((lot == number) & (owner == rank)) for rank in range(self._ranks.size)]
-            letters = self._ranks.exchange([self._pack(own[of_rank], draws) for of_rank in ours])
+            letters = self._ranks.exchange([self._pack(own[of_rank], draws, exact_weight) for of_rank in ours])
             mine = ours[self._ranks.rank]
             numbers.append(mine)
-            grown.append(self._grow(places[mine], letters, lengths[:, mine]))
+            grown.append(self._grow(places[mine], letters, lengths[:, mine], exact_weight is not None))
         return self._collect(np.concatenate(numbers), grown)
 
-    def _pack(self, own, draws):
+    def _pack(self, own, draws, exact_weight):
         """The letters of some nodes."""
-        codes = self._training.codes.get()
-        return pack(draws, own["first"].copy(), own["n"].copy(), codes, self._y, self._has_weight, self._n_threads)
+        runs = own["first"].copy(), own["n"].copy(), own["first_weight"].copy()
+        return pack(draws, *runs, self._training.codes.get(), self._y, self._has_weight, exact_weight, self._n_threads)
 
-    def _grow(self, places, letters, lengths):
+    def _grow(self, places, letters, lengths, has_exact):
         """Grow the subtrees that this rank owns, given their letters by rank, and how many records of each a rank has sent."""
-        columns, records, y = unpack(
-            letters, np.ascontiguousarray(lengths), self._training.codes.get(), self._y is not None, self._has_weight,
+        columns, records, y, exact_weight = unpack(
+            letters, np.ascontiguousarray(lengths), self._training.codes.get(), self._y is not None, self._has_weight, has_exact,
             code_types(self._problem.columns), self._n_threads,
         )  # fmt: skip
         letters.clear()
         places = places.copy()
         places["n"] = lengths.sum(axis=0)
         places["first"] = np.cumsum(places["n"]) - places["n"]
-        return grow_given(self._problem, columns, records, y, places, self._n_threads)
+        places["first_weight"] = np.minimum(places["first_weight"], 0)  # records have rows of their own
+        return grow_given(self._problem, columns, records, y, places, self._n_threads, exact_weight)
 
     def _collect(self, numbers, grown):
         """The subtrees of all ranks, in order, given those that this one has grown and their numbers."""

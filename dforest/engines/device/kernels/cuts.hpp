@@ -27,7 +27,7 @@ typedef struct {
 
 DF_INLINE void df_measure_node(const df_problem *p, const int64_t *total, df_node *node)
 {
-    node->rules = df_leaf_rules_of(&p->limits, node->place.root_weight);
+    node->rules = df_leaf_rules_of(&p->limits, node->place.root_weight, node->place.weight_shift);
     node->is_exact = total[1] <= DF_EXACT_WEIGHT && !p->is_bounded;
     node->weight = (double) total[1];
     node->first = (double) total[2];

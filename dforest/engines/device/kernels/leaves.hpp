@@ -4,7 +4,7 @@
 
 #include "subtree.hpp"
 
-// Draws need not have the node's targets, only its rows.
+// Draws need not have the node's targets and weights, only its rows. Exact weights are kept by a shift of the leaf's own.
 //
 // OUT words : [n_words - 1] classes; [4] otherwise
 template <class Group> DF_INLINE void df_judge(const Group &group, const df_fit *fit, const df_grown *grown, int64_t *words)
@@ -12,15 +12,34 @@ template <class Group> DF_INLINE void df_judge(const Group &group, const df_fit 
     const df_problem *p = fit->problem;
     const df_record *records = fit->records + grown->first;
     const int64_t n = grown->n;
+    const double *exact = n > 0 && fit->exact_weight && grown->first_weight >= 0 ? fit->exact_weight + grown->first_weight : 0;
+    const auto sum_of = [&](auto of) {
+        return group.sum([&](int64_t item) {
+            uint64_t sum = 0;
+            for (int64_t i = item; i < n; i += group.n_items)
+                sum += (uint64_t) of(i);
+            return (int64_t) sum;
+        });
+    };
+    int32_t shift = 0;
+    if (exact)
+        shift = df_leaf_shift(df_heaviest(group, records, n, exact), sum_of([&](int64_t i) { return (int64_t) records[i].count; }));
+    const df_quantiser of_leaf = df_weigher_of(shift), of_node = df_weigher_of(grown->weight_shift);
+    const auto weight = [&](int64_t i) {
+        return records[i].count * (exact ? df_leaf_weight(&of_leaf, exact[records[i].row]) : (int64_t) records[i].weight);
+    };
+    const auto weight_in_node = [&](int64_t i) {
+        return (int64_t) (exact ? df_node_weight(&of_node, exact[records[i].row]) : records[i].weight);
+    };
     if (df_has_classes(p)) {
         group.each([&](int64_t item) {
             for (int64_t k = item; k < p->n_words - 1; k += group.n_items)
-                words[k] = 0;
+                words[k] = k == 0 ? df_draws_word(0, shift) : 0;
         });
         group.each([&](int64_t item) {
             for (int64_t i = item; i < n; i += group.n_items) {
                 df_add_shared(group, words, records[i].count);
-                df_add_shared(group, words + 1 + records[i].target, (int64_t) records[i].count * records[i].weight);
+                df_add_shared(group, words + 1 + records[i].target, weight(i));
             }
         });
         return;
@@ -36,37 +55,32 @@ template <class Group> DF_INLINE void df_judge(const Group &group, const df_fit 
     df_node node;
     node.place.centre = grown->centre;
     node.place.exponent = grown->exponent;
-    node.place.root_weight = 0;
+    node.place.root_weight = 0.0;
+    node.place.weight_shift = 0;
     const df_quantiser scale = df_quantiser_of(grown->centre, grown->exponent);
     const auto target = [&](int64_t i) { return df_quantised(&scale, fit->y[records[i].row]); };
-    const auto sum_of = [&](auto of) {
-        return group.sum([&](int64_t item) {
-            uint64_t sum = 0;
-            for (int64_t i = item; i < n; i += group.n_items)
-                sum += (uint64_t) of(i);
-            return (int64_t) sum;
-        });
-    };
     total[0] = sum_of([&](int64_t i) { return (int64_t) records[i].count; });
-    total[1] = sum_of([&](int64_t i) { return (int64_t) records[i].count * records[i].weight; });
+    total[1] = sum_of([&](int64_t i) { return records[i].count * weight_in_node(i); });
     const double lo = df_lowest_y(group, records, n, fit->y, 1.0), hi = -df_lowest_y(group, records, n, fit->y, -1.0);
-    double value = df_leaf_value(group, records, n, fit->y, total[1], lo, hi);
+    const int64_t kept = exact ? sum_of(weight) : total[1];
+    double value = df_leaf_value(group, records, n, fit->y, weight, kept, lo, hi);
     value = df_clip(value, grown->lower, grown->upper);
     double impurity = 0.0;
     if (lo < hi) { // else there may be no scale
         if (p->is_wide) {
-            total[2] = sum_of([&](int64_t i) { return df_low_part((int64_t) records[i].weight * target(i)) * records[i].count; });
-            total[3] = sum_of([&](int64_t i) { return df_high_part((int64_t) records[i].weight * target(i)) * records[i].count; });
+            total[2] = sum_of([&](int64_t i) { return df_low_part(weight_in_node(i) * target(i)) * records[i].count; });
+            total[3] = sum_of([&](int64_t i) { return df_high_part(weight_in_node(i) * target(i)) * records[i].count; });
         } else
-            total[2] = sum_of([&](int64_t i) { return (int64_t) records[i].count * records[i].weight * target(i); });
+            total[2] = sum_of([&](int64_t i) { return records[i].count * weight_in_node(i) * target(i); });
         df_measure_node(p, total, &node);
-        impurity = df_node_impurity(group, p, &node, total, records, n, target);
+        impurity = df_node_impurity(group, p, &node, total, n, target,
+                                    [&](int64_t i) { return records[i].count * weight_in_node(i); });
     }
     group.each([&](int64_t item) {
         if (item > 0)
             return;
-        words[0] = total[0];
-        words[1] = total[1];
+        words[0] = df_draws_word(total[0], shift);
+        words[1] = kept;
         memcpy(words + 2, &value, sizeof value);
         memcpy(words + 3, &impurity, sizeof impurity);
     });

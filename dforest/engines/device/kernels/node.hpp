@@ -4,7 +4,7 @@
 #define DFOREST_KERNELS_NODE_HPP
 
 #include "categories.hpp"
-#include "rules/node.h"
+#include "rules/weights.h"
 
 typedef struct {
     int32_t lowest, highest;
@@ -43,10 +43,24 @@ DF_CALLED double df_lowest_y(const Group &group, const df_record *records, int64
     });
 }
 
-// Impurity of a node that has its measure. `target(i)` of draw i, in the node's scale.
-template <class Group, class Target>
+// The heaviest exact weight of some draws, one or more.
+template <class Group>
+DF_CALLED double df_heaviest(const Group &group, const df_record *records, int64_t n, const double *exact_weight)
+{
+    return -group.template lowest<double>([&](int64_t item) {
+        double low = -exact_weight[records[0].row];
+        for (int64_t i = item; i < n; i += group.n_items) {
+            const double x = -exact_weight[records[i].row];
+            low = x < low ? x : low;
+        }
+        return low;
+    });
+}
+
+// Impurity of a node that has its measure. `target(i)` and `weight(i)` of draw i, in the node's scale, and by its shift.
+template <class Group, class Target, class Weight>
 DF_INLINE double df_node_impurity(const Group &group, const df_problem *p, const df_node *node, const int64_t *total,
-                                  const df_record *records, int64_t n, Target target)
+                                  int64_t n, Target target, Weight weight)
 {
     if (df_has_classes(p))
         return df_class_impurity(p->criterion, total, p->n_words);
@@ -56,11 +70,10 @@ DF_INLINE double df_node_impurity(const Group &group, const df_problem *p, const
     const df_big sum = group.exact_sum([&](int64_t item) {
         df_exact_sum own = {0, 0};
         for (int64_t i = item; i < n; i += group.n_items) {
-            const int64_t weight = (int64_t) records[i].count * records[i].weight;
             if (p->criterion == DF_POISSON)
-                df_add_product(&own, weight, df_fixed_deviance(target(i), &measure));
+                df_add_product(&own, weight(i), df_fixed_deviance(target(i), &measure));
             else
-                df_add_square(&own, target(i) - measure.mean, weight);
+                df_add_square(&own, target(i) - measure.mean, weight(i));
         }
         return own;
     });
@@ -69,9 +82,9 @@ DF_INLINE double df_node_impurity(const Group &group, const df_problem *p, const
                                       : df_square_impurity(&sum, total[1], &measure, exponent);
 }
 
-// The mean of the exact targets of a leaf, from lo to hi: 62-bit offsets from the middle, summed in 128 bits.
-template <class Group>
-DF_CALLED double df_leaf_value(const Group &group, const df_record *records, int64_t n, const double *y, int64_t weight,
+// The mean of the exact targets of a leaf, from lo to hi: 62-bit offsets from the middle, summed in 128 bits. `weight(i)` of draw i
+template <class Group, class Weight>
+DF_CALLED double df_leaf_value(const Group &group, const df_record *records, int64_t n, const double *y, Weight weight, int64_t total,
                                double lo, double hi)
 {
     if (lo == hi)
@@ -81,11 +94,10 @@ DF_CALLED double df_leaf_value(const Group &group, const df_record *records, int
     const df_big sum = group.exact_sum([&](int64_t item) {
         df_exact_sum own = {0, 0};
         for (int64_t i = item; i < n; i += group.n_items)
-            df_add_product(&own, (int64_t) records[i].count * records[i].weight,
-                           df_leaf_offset(y[records[i].row], centre, exponent));
+            df_add_product(&own, weight(i), df_leaf_offset(y[records[i].row], centre, exponent));
         return own;
     });
-    return df_leaf_mean(&sum, weight, centre, exponent, lo, hi);
+    return df_leaf_mean(&sum, total, centre, exponent, lo, hi);
 }
 
 #endif

@@ -19,6 +19,7 @@ typedef struct {
     df_numbers numbers;
     const char *codes;         // [n_rows, n_features]
     const double *y;           // [n_rows] exact targets; NULL for classes
+    const double *exact_weight; // [n_rows] of a subtree's tree (weights.h); else of all trees; NULL: weights are exact
     df_record *records;
     df_record *scratch;
 } df_fit;
@@ -133,6 +134,23 @@ DF_INLINE int32_t df_next_feature(const df_problem *p, df_shared *shared, const 
     return (int32_t) df_draw_feature(&shared->stream, features.order, features.swapped, n_drawn, (uint32_t) p->n_features);
 }
 
+// Give draws other weights, if all are far lighter than the node's shift was made for.
+DF_INLINE void df_weigh(const df_group &group, const df_fit *fit, df_open_node *place, df_record *records)
+{
+    const int64_t n = place->n;
+    const double heaviest = df_heaviest(group, records, n, fit->exact_weight);
+    if (!(heaviest < df_light_below(place->weight_shift)))
+        return;
+    const int32_t shift = df_weight_shift(heaviest);
+    const df_quantiser weigher = df_weigher_of(shift);
+    group.each([&](int64_t item) {
+        for (int64_t i = item; i < n; i += group.n_items)
+            records[i].weight = df_node_weight(&weigher, fit->exact_weight[records[i].row]);
+        if (item == 0)
+            place->weight_shift = shift;
+    });
+}
+
 // Set the node's statistic, and whether it is a leaf.
 DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_desk &desk)
 {
@@ -142,6 +160,8 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_desk &
     df_record *records = fit->records + place->first;
     const int64_t n = place->n;
     bool is_pure = n == 1;
+    if (fit->exact_weight)
+        df_weigh(group, fit, place, records);
     const auto range = [&] {
         const df_extent extent = df_target_extent(group, records, n);
         return (int64_t) extent.highest - extent.lowest;
@@ -174,13 +194,15 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_desk &
         df_read_entry<0>(p, desk.entry, desk.total);
         df_clear_entry(p, desk.entry);
         shared->is_leaf = (df_has_classes(p) ? df_has_one_class(desk.total, p->n_words) : is_pure)
-                          || df_is_leaf_by_size(&p->limits, place->depth, desk.total[0], desk.total[1], place->root_weight);
+                          || df_is_leaf_by_size(&p->limits, place->depth, desk.total[0],
+                                                df_shifted_weight(desk.total[1], place->weight_shift), place->root_weight);
         if (!shared->is_leaf)
             df_measure_node(p, desk.total, &shared->node);
     });
     if (p->limits.impurity_threshold > 0.0 && !shared->is_leaf) {
-        const double impurity = df_node_impurity(group, p, &shared->node, desk.total, records, n,
-                                                 [&](int64_t i) { return records[i].target; });
+        const double impurity = df_node_impurity(group, p, &shared->node, desk.total, n,
+                                                 [&](int64_t i) { return records[i].target; },
+                                                 [&](int64_t i) { return (int64_t) records[i].count * records[i].weight; });
         group.each([&](int64_t item) {
             if (item == 0)
                 shared->is_leaf = df_is_pure_enough(&p->limits, impurity);
@@ -286,9 +308,10 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk
             return;
         df_undo_features(features.order, features.swapped, (uint32_t) shared->n_drawn);
         df_split *best = &shared->best;
-        const int exponent = df_score_exponent(p->criterion, shared->node.place.exponent);
+        const df_open_node *place = &shared->node.place;
+        const int exponent = df_score_exponent(p->criterion, place->exponent);
         if (best->feature >= 0
-            && !df_decreases_enough(&p->limits, df_absolute_score(best->score, exponent), shared->node.place.root_weight))
+            && !df_decreases_enough(&p->limits, df_absolute_score(best->score, exponent, place->weight_shift), place->root_weight))
             best->feature = -1;
     });
 }
@@ -343,6 +366,7 @@ typedef struct {
     char *codes;               // the block, or NULL
     uint32_t *rows;            // [most records] the row of the data that each row of the block is a copy of
     double *y;                 // [most records] the exact target of each row of the block
+    double *exact_weight;      // [most records] its exact weight
 } df_room;
 
 // Copy the rows of some draws into the block, and have the draws lead there; return what to work with.
@@ -353,6 +377,7 @@ DF_INLINE df_fit df_fill_block(const df_group &group, const df_fit *fit, const d
     df_fit inside = *fit;
     inside.codes = room.codes;
     inside.y = fit->y ? room.y : fit->y;
+    inside.exact_weight = fit->exact_weight ? room.exact_weight : fit->exact_weight;
     group.each([&](int64_t item) {
         for (int64_t i = item; i < place->n; i += group.n_items) {
             const uint32_t row = records[i].row;
@@ -362,6 +387,8 @@ DF_INLINE df_fit df_fill_block(const df_group &group, const df_fit *fit, const d
             room.rows[i] = row;
             if (fit->y)
                 room.y[i] = fit->y[row];
+            if (fit->exact_weight)
+                room.exact_weight[i] = fit->exact_weight[row];
             records[i].row = (uint32_t) i;
         }
     });
@@ -411,6 +438,8 @@ DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_des
                 grown[at->right - 1].right = (uint32_t) shared->n_grown;
             node->first = at->first;
             node->n = at->n;
+            node->first_weight = at->first_weight;
+            node->weight_shift = at->weight_shift;
             node->centre = at->centre;
             node->exponent = at->exponent;
             node->lower = at->lower;

@@ -121,6 +121,45 @@ DF_KERNEL df_requantise(df_record *records, const df_chunk *chunks, int64_t n_ch
     }
 }
 
+// OUT heaviest : [n_chunks] exact weight; of trees without such weights infinite
+DF_KERNEL df_find_heaviest(const df_record *records, const df_chunk *chunks, int64_t n_chunks, const df_open_node *places,
+                           const double *exact_weight, double *heaviest, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
+            const df_chunk chunk = chunks[c];
+            const int64_t first = places[chunk.node].first_weight;
+            double found = INFINITY;
+            if (first >= 0)
+                found = df_heaviest(group, records + chunk.first, chunk.n, exact_weight + first);
+            group.each([&](int64_t item) {
+                if (item == 0)
+                    heaviest[c] = found;
+            });
+        }
+    }
+}
+
+// Give draws the weights of their nodes' shifts.
+DF_KERNEL df_weigh_draws(df_record *records, const df_chunk *chunks, int64_t n_chunks, const df_open_node *places,
+                         const double *exact_weight, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
+            const df_chunk chunk = chunks[c];
+            const df_open_node *place = places + chunk.node;
+            const df_quantiser weigher = df_weigher_of(place->weight_shift);
+            df_record *own = records + chunk.first;
+            group.each([&](int64_t item) {
+                for (int64_t i = item; i < chunk.n; i += group.n_items)
+                    own[i].weight = df_node_weight(&weigher, exact_weight[place->first_weight + own[i].row]);
+            });
+        }
+    }
+}
+
 // The range of keys of each feature tried in each chunk. IN features : [n_nodes, n_tried]; OUT ranges : [n_chunks, n_tried, 2]
 DF_KERNEL df_find_key_ranges(const df_problem *problem, const df_column *columns, const char *codes, const df_record *records,
                              const df_chunk *chunks, int64_t n_chunks, const int32_t *features, int64_t n_tried,
@@ -357,24 +396,27 @@ DF_KERNEL df_copy_draws(const df_record *scratch, const df_chunk *chunks, int64_
 //
 // IN places : [n_places], of up to most_records records
 // OUT grown; subsets : [., subset_words] of the nodes in `grown`; n_grown : [n_places]
-// INOUT pending, features, block, rows, block_y : [n_groups], each with a `df_room` of most_records; block may be NULL
+// INOUT pending, features, block, rows, block_y, block_weight : [n_groups], each with a `df_room` of most_records; block may be NULL
 // Memory of the group: see Training.desk_bytes
 DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
-                           const double *highs, const char *codes, const double *y, df_record *records, df_record *scratch,
+                           const double *highs, const char *codes, const double *y, const double *exact_weight,
+                           df_record *records, df_record *scratch,
                            const df_open_node *places, int64_t n_places, int64_t most_records, df_open_node *pending,
-                           uint32_t *features, char *block, uint32_t *rows, double *block_y, int64_t n_together, df_grown *grown,
+                           uint32_t *features, char *block, uint32_t *rows, double *block_y, double *block_weight,
+                           int64_t n_together, df_grown *grown,
                            uint64_t *subsets, int64_t *n_grown, char *memory, int64_t n_bytes, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
-        const df_fit fit = {problem, columns, {values, lows, highs}, codes, y, records, scratch};
+        df_fit fit = {problem, columns, {values, lows, highs}, codes, y, exact_weight, records, scratch};
         const df_desk desk = df_desk_at(problem, df_memory(group, memory, n_bytes), n_together);
         df_room room = {pending + group.number * (most_records + 1),
-                        df_features_at(problem, features + group.number * DF_FEATURE_ARRAYS * problem->n_features), 0, 0, 0};
+                        df_features_at(problem, features + group.number * DF_FEATURE_ARRAYS * problem->n_features), 0, 0, 0, 0};
         if (block) {
             room.codes = block + group.number * most_records * problem->n_features * problem->code_bytes;
             room.rows = rows + group.number * most_records;
             room.y = block_y + group.number * most_records;
+            room.exact_weight = block_weight + group.number * most_records;
         }
         df_clear_desk(group, problem, desk, n_together);
         group.each([&](int64_t item) {
@@ -387,6 +429,7 @@ DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, 
         });
         for (int64_t i = group.number; i < n_places; i += group.n_groups) {
             const df_open_node *place = places + i;
+            fit.exact_weight = exact_weight && place->first_weight >= 0 ? exact_weight + place->first_weight : 0;
             const df_fit inside = block ? df_fill_block(group, &fit, place, room) : fit;
             const int64_t n = df_grow(group, &inside, desk, place, grown + 2 * place->first,
                                       subsets + 2 * place->first * problem->subset_words, room, n_together);
@@ -423,12 +466,13 @@ DF_KERNEL df_gather_nodes(const df_grown *grown, const uint64_t *subsets, int64_
 //
 // IN numbers : [n] which of `nodes`
 // OUT words : [n, n_leaf_words]
-DF_KERNEL df_judge_nodes(const df_problem *problem, const double *y, df_record *records, const df_grown *nodes,
-                         const int64_t *numbers, int64_t n, int64_t alone_up_to, int64_t n_leaf_words, int64_t *words, DF_LOCAL)
+DF_KERNEL df_judge_nodes(const df_problem *problem, const double *y, const double *exact_weight, df_record *records,
+                         const df_grown *nodes, const int64_t *numbers, int64_t n, int64_t alone_up_to, int64_t n_leaf_words, int64_t *words, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
-        const df_fit fit = {problem, (const df_column *) 0, {0, 0, 0}, (const char *) 0, y, records, (df_record *) 0};
+        const df_fit fit = {problem, (const df_column *) 0, {0, 0, 0}, (const char *) 0, y, exact_weight, records,
+                            (df_record *) 0};
         group.each([&](int64_t item) {
             const df_alone alone;
             for (int64_t i = group.number * group.n_items + item; i < n; i += group.n_groups * group.n_items)

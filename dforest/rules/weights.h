@@ -1,0 +1,103 @@
+/* The integers that stand for weights where no unit makes all weights integers. Shared by the CPU and device code (C99 and C++).
+ *
+ * Words: an *exact weight* is a row's weight as float64, scaled by the power of two that puts the heaviest of all rows into
+ * [2^DF_HEAVIEST, 2^(DF_HEAVIEST + 1)). With a *shift* s, the integer of an exact weight x is x * 2^(s - DF_ROOT_SHIFT), rounded. A
+ * shift of 0 is that of all rows: the heaviest one has 31 bits. A node whose rows are all much lighter gets a shift above 0, by
+ * which its own heaviest row has 31 bits; and a leaf has a shift by which what it keeps has up to 62 bits.
+ *
+ * So weights of 1, 1e-12 and 3e-12 are about 2^30, 1 and 1 with a shift of 0; in a node that the first one is not in, the other
+ * two have a shift of 38 and are about 0.30 * 2^30 and 0.91 * 2^30. */
+#ifndef DFOREST_RULES_WEIGHTS_H
+#define DFOREST_RULES_WEIGHTS_H
+
+#include "node.h"
+
+enum {
+    DF_HEAVIEST = 1022,   /* so that the lightest weights that float64 has beside it remain numbers */
+    DF_WEIGHT_BITS = 31,  /* of the integers that trees add up ... */
+    DF_ROOT_SHIFT = DF_HEAVIEST - (DF_WEIGHT_BITS - 1),
+    DF_LOST_BITS = 8,     /* ... and how many of these a node's heaviest row may lack */
+    DF_LEAF_WEIGHT_BITS = 62 /* of a leaf's weight */
+};
+
+/* Below this the heaviest exact weight of a node is too light for the node's shift. */
+static inline double df_light_below(int32_t shift) {
+    return ldexp(1.0, DF_ROOT_SHIFT + DF_WEIGHT_BITS - DF_LOST_BITS - 1 - shift);
+}
+
+/* The shift of a node, given its heaviest exact weight. */
+static inline int32_t df_weight_shift(double heaviest) {
+    return df_scale_exponent(heaviest, DF_WEIGHT_BITS) + DF_ROOT_SHIFT;
+}
+
+/* The shift of a leaf of n draws: their integers add up to less than 2^DF_LEAF_WEIGHT_BITS. */
+static inline int32_t df_leaf_shift(double heaviest, int64_t n_draws) {
+    int bits = DF_LEAF_WEIGHT_BITS;
+    while (n_draws > (int64_t)1 << (DF_LEAF_WEIGHT_BITS - bits))
+        bits--;
+    return df_scale_exponent(heaviest, bits) + DF_ROOT_SHIFT;
+}
+
+/* A leaf keeps the number of its draws, and in the uppermost bits its shift, in one word: without a shift, it is the number. */
+enum { DF_DRAWS_BITS = 48 };
+
+static inline int64_t df_draws_word(int64_t n_draws, int32_t shift) {
+    return n_draws + (int64_t)((uint64_t)(int64_t)shift << DF_DRAWS_BITS);
+}
+
+/* A shift made ready to be used. */
+static inline df_quantiser df_weigher_of(int32_t shift) { return df_quantiser_of(0.0, shift - DF_ROOT_SHIFT); }
+
+/* The integer of an exact weight, by the shift of a leaf, and by that of a node, where no row is without weight. */
+static inline int64_t df_leaf_weight(const df_quantiser *weigher, double exact) {
+    return (int64_t)rint(exact * weigher->first * weigher->second);
+}
+
+static inline uint32_t df_node_weight(const df_quantiser *weigher, double exact) {
+    const int64_t weight = df_leaf_weight(weigher, exact);
+    return weight > 1 ? (uint32_t)weight : 1;
+}
+
+/* The weight of a node whose leaves have shifts of their own is weight * 2^-shift. Sums are below 2^DF_LEAF_WEIGHT_BITS: what is
+ * beyond them is rounded. */
+typedef struct {
+    int64_t weight;
+    int32_t shift;
+} df_shifted_sum;
+
+/* A weight by a shift that is lower by `by`. */
+static inline int64_t df_coarser_weight(int64_t weight, int32_t by) {
+    return by == 0 ? weight : by > DF_LEAF_WEIGHT_BITS ? 0 : (weight + ((int64_t)1 << (by - 1))) >> by;
+}
+
+static inline df_shifted_sum df_both_weights(df_shifted_sum a, df_shifted_sum b) {
+    df_shifted_sum sum;
+    sum.shift = a.shift < b.shift ? a.shift : b.shift;
+    sum.weight = df_coarser_weight(a.weight, a.shift - sum.shift) + df_coarser_weight(b.weight, b.shift - sum.shift);
+    if (sum.weight >> DF_LEAF_WEIGHT_BITS) {
+        sum.shift--;
+        sum.weight = df_coarser_weight(a.weight, a.shift - sum.shift) + df_coarser_weight(b.weight, b.shift - sum.shift);
+    }
+    return sum;
+}
+
+/* The share of a child in its parent's weight. */
+static inline double df_weight_share(df_shifted_sum child, df_shifted_sum parent) {
+    const int32_t by = parent.shift - child.shift;
+    return (by == 0 ? (double)child.weight : ldexp((double)child.weight, by)) / (double)parent.weight;
+}
+
+/* The weights of n classes by a shift that is lower by `by`, whose sum is `total`: rounded down, but for the
+ * heaviest one. `to` may be `weights`. */
+static inline void df_coarser_classes(const int64_t *weights, int64_t n, int32_t by, int64_t total, int64_t *to) {
+    int64_t k, heaviest = 0;
+    for (k = 1; k < n; k++)
+        heaviest = weights[k] > weights[heaviest] ? k : heaviest;
+    for (k = 0; k < n; k++) {
+        to[k] = by > DF_LEAF_WEIGHT_BITS ? 0 : weights[k] >> by;
+        total -= to[k];
+    }
+    to[heaviest] += total;
+}
+
+#endif
